@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+/** When repeating the same request can help. */
+export type Retry = 'never' | 'later' | 'after_change';
+export interface ErrorRow {
+  readonly status: number;
+  readonly retry: Retry;
+  readonly title: string;
+}
+
+/**
+ * The one registry of error codes. `docs/errors.md`, the OpenAPI document and the code are tested against it.
+ * Source: wire.md sections 1, 2 and 5.
+ */
+export const ERRORS = {
+  invalid_request: { status: 400, retry: 'after_change', title: 'The request is not valid' },
+  unknown_action: { status: 400, retry: 'after_change', title: 'This action does not exist' },
+  unknown_reason: { status: 400, retry: 'after_change', title: 'This pause reason does not exist' },
+  token_in_url: { status: 400, retry: 'after_change', title: 'A token does not belong in the address' },
+  not_authenticated: { status: 401, retry: 'after_change', title: 'Sign in first' },
+  invalid_credentials: { status: 401, retry: 'after_change', title: 'Unknown person or wrong password' },
+  otp_required: { status: 401, retry: 'after_change', title: 'The second factor is missing or wrong' },
+  account_disabled: { status: 403, retry: 'never', title: 'This account is not active' },
+  forbidden: { status: 403, retry: 'never', title: 'Your level does not allow this' },
+  foreign_origin: { status: 403, retry: 'never', title: 'This origin may not use a cookie session' },
+  not_found: { status: 404, retry: 'never', title: 'Nothing is here' },
+  no_such_queue: { status: 404, retry: 'after_change', title: 'This queue does not exist' },
+  method_not_allowed: { status: 405, retry: 'after_change', title: 'This path does not take this method' },
+  idempotency_conflict: { status: 409, retry: 'after_change', title: 'This key was used with another body' },
+  not_in_queue: { status: 409, retry: 'after_change', title: 'The agent is not a member of the queue' },
+  static_member: { status: 409, retry: 'never', title: 'A static member cannot leave its queue' },
+  body_too_large: { status: 413, retry: 'after_change', title: 'The body is larger than 64 KiB' },
+  unsupported_media_type: { status: 415, retry: 'after_change', title: 'This kind of body is not read here' },
+  upgrade_required: { status: 426, retry: 'after_change', title: 'This path speaks WebSocket' },
+  too_many_attempts: { status: 429, retry: 'later', title: 'Too many failed attempts' },
+  header_too_large: { status: 431, retry: 'after_change', title: 'The request headers are too large' },
+  internal: { status: 500, retry: 'later', title: 'The service failed' },
+  engine_refused: { status: 502, retry: 'after_change', title: 'The engine refused' },
+  engine_unavailable: { status: 503, retry: 'later', title: 'The engine is not connected' },
+  store_unavailable: { status: 503, retry: 'later', title: 'The database does not take this write now' },
+  overloaded: { status: 503, retry: 'later', title: 'The service is busy' },
+  engine_timeout: { status: 504, retry: 'later', title: 'The engine did not confirm in time' },
+} as const satisfies Record<string, ErrorRow>;
+export type ErrorCode = keyof typeof ERRORS;
+
+/**
+ * The body of every error: RFC 9457 problem+json, with `success` and `error` for real clients.
+ * `type` is `/docs/errors#<code>`.
+ */
+export const Problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: z.string(),
+  success: z.literal(false),
+  error: z.string(),
+  request_id: z.string().optional(),
+  otp_required: z.literal(true).optional(),
+  /** Per-queue outcome where an action was half done and could not be undone. */
+  queues: z.array(z.object({ queue: z.string(), ok: z.boolean(), detail: z.string() })).optional(),
+});
+export type Problem = z.infer<typeof Problem>;

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+
+/** What the devices of an extension can be reached by (domain.md section 4). */
+export const Reachability = z.enum(['online', 'push_only', 'offline', 'unknown']);
+/** What the line does. */
+export const Activity = z.enum(['idle', 'ringing', 'in_call', 'on_hold', 'in_call_and_ringing', 'busy']);
+/** What the person says. */
+export const Personal = z.enum(['available', 'away', 'xa', 'dnd', 'chat', 'unavailable', 'not_set']);
+export type Reachability = z.infer<typeof Reachability>;
+export type Activity = z.infer<typeof Activity>;
+export type Personal = z.infer<typeof Personal>;
+
+export const Presence = z.object({
+  reachability: Reachability,
+  activity: Activity,
+  personal: Personal,
+  note: z.string().nullable(),
+  /** One word for lists: dnd, in_call, ringing, away, xa, unavailable, the agent's pause reason, available, offline. */
+  summary: z.string(),
+  since: z.string(),
+});
+export type Presence = z.infer<typeof Presence>;
+
+export const Contact = z.object({
+  extension: z.string(),
+  name: z.string(),
+  role: z.string(),
+  role_name: z.string(),
+  status: z.enum(['online', 'busy', 'offline']),
+  presence: Presence,
+  sip_status: z.string(),
+  webrtc_status: z.string(),
+  mob_webrtc_status: z.string(),
+  email: z.string().nullable(),
+  mobile: z.string().nullable(),
+  department: z.string().nullable(),
+});
+export type Contact = z.infer<typeof Contact>;
+/** 200 of contacts.php (wire.md section 3). `total` counts every match, whatever `limit` is. */
+export const Contacts = z.object({
+  success: z.literal(true),
+  total: z.int(),
+  as_of: z.string(),
+  stale: z.boolean(),
+  contacts: z.array(Contact),
+});

@@ -1,0 +1,40 @@
+import path from 'node:path';
+
+/** The program to run and where its read-only parts lie. */
+export interface AsteriskProgram {
+  /** Command and leading arguments, e.g. the loader, its library path and the program. */
+  readonly command: readonly string[];
+  /** e.g. `22.10.1`. */
+  readonly version: string;
+  /** Null where the program's own default serves. */
+  readonly modules_dir: string | null;
+  /** Holds `sounds/en` and `moh`. */
+  readonly data_dir: string;
+  /** Where it came from, for people: `packages` or the path that was given. */
+  readonly origin: string;
+}
+
+/** Fixed facts of one site's engine, made once and kept in `<folder>/instance.json` (mode 0600), so that a living engine can be adopted. */
+export interface Instance {
+  /** `<data>/engine`; holds etc, log, lib, spool and instance.json. */
+  readonly folder: string;
+  /** Holds the control socket and the pid file; short enough for a socket path (108 bytes). */
+  readonly run_dir: string;
+  readonly node: string;
+  readonly ami_port: number;
+  /** Engine's HTTP server on loopback, for SIP over WebSocket only. */
+  readonly http_port: number;
+  readonly ami_events: { readonly user: string; readonly secret: string };
+  readonly ami_actions: { readonly user: string; readonly secret: string };
+}
+/** What the site's settings add to the instance when its files are rendered. */
+export interface InstanceSettings {
+  readonly sip: { readonly host: string; readonly port: number };
+  readonly rtp: { readonly from: number; readonly to: number };
+  readonly zone: string;
+}
+export const etcDir = (i: Instance): string => path.join(i.folder, 'etc');
+export const asteriskConf = (i: Instance): string => path.join(etcDir(i), 'asterisk.conf');
+export const logDir = (i: Instance): string => path.join(i.folder, 'log');
+/** Where Asterisk itself writes its durable call records. */
+export const celFile = (i: Instance): string => path.join(logDir(i), 'cel-custom', 'offhook.csv');

@@ -1,0 +1,216 @@
+import os from 'node:os';
+import path from 'node:path';
+
+/** One documented setting of the environment. */
+interface Setting<T> {
+  readonly name: string;
+  readonly expects: string;
+  readonly initial: string;
+  readonly about: string;
+  parse(text: string): T | undefined;
+}
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+const setting = <T>(s: Setting<T>): Setting<T> => s;
+const integer =
+  (min: number, max: number) =>
+  (text: string): number | undefined => {
+    if (!/^\d{1,9}$/.test(text)) return undefined;
+    const n = Number(text);
+    return n >= min && n <= max ? n : undefined;
+  };
+const address = (text: string): Address | undefined => {
+  const m = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text);
+  if (!m) return undefined;
+  const port = Number(m[3]);
+  return port <= 65535 ? { host: (m[1] ?? m[2])!, port } : undefined;
+};
+const origins = (text: string): readonly string[] | undefined => {
+  const list = text
+    .split(',')
+    .map((s) => s.trim())
+    .filter(Boolean);
+  return list.every((o) => URL.canParse(o) && new URL(o).origin === o) ? list : undefined;
+};
+const zone = (text: string): string | undefined => {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+};
+const range = (text: string): { from: number; to: number } | undefined => {
+  const m = /^(\d{4,5})-(\d{4,5})$/.exec(text);
+  if (!m) return undefined;
+  const [from, to] = [Number(m[1]), Number(m[2])];
+  return from >= 1024 && to <= 65535 && to - from >= 3 ? { from, to } : undefined;
+};
+const folder = (text: string): string | undefined => (text.includes('\0') ? undefined : path.resolve(text));
+const oneOf =
+  <T extends string>(...words: T[]) =>
+  (text: string): T | undefined =>
+    words.find((w) => w === text);
+
+/** Every setting there is; `docs/settings.md` is generated from this table. */
+export const SETTINGS = {
+  listen: setting({
+    name: 'OFFHOOK_LISTEN',
+    expects: 'host:port; port 0 takes a free one',
+    initial: '127.0.0.1:8080',
+    about: 'Web, API and SIP over WebSocket (`/ws`) on one port.',
+    parse: address,
+  }),
+  data: setting({
+    name: 'OFFHOOK_DATA',
+    expects: 'a folder',
+    initial: './data',
+    about: 'Database, engine instance, logs and `credentials.json`.',
+    parse: folder,
+  }),
+  sipListen: setting({
+    name: 'OFFHOOK_SIP_LISTEN',
+    expects: 'host:port',
+    initial: '127.0.0.1:5060',
+    about: 'UDP and TCP for desk phones.',
+    parse: address,
+  }),
+  rtpPorts: setting({
+    name: 'OFFHOOK_RTP_PORTS',
+    expects: 'first-last, 1024 to 65535, at least four ports',
+    initial: '10000-10199',
+    about: 'UDP ports for media.',
+    parse: range,
+  }),
+  cache: setting({
+    name: 'OFFHOOK_CACHE',
+    expects: 'a folder',
+    initial: path.join(os.homedir(), '.cache', 'offhook'),
+    about: 'Where engine packages lie; may be shared by several sites.',
+    parse: folder,
+  }),
+  asterisk: setting({
+    name: 'OFFHOOK_ASTERISK',
+    expects: 'the path of an Asterisk program, version 20 or later',
+    initial: '',
+    about:
+      'An Asterisk to use instead of the one Offhook gets by itself; `asterisk` on the PATH is used too.',
+    parse: (text) => text,
+  }),
+  corsOrigins: setting({
+    name: 'OFFHOOK_CORS_ORIGINS',
+    expects: 'origins such as https://crm.example.com, separated by commas',
+    initial: '',
+    about: 'Origins whose pages may call the API.',
+    parse: origins,
+  }),
+  siteZone: setting({
+    name: 'OFFHOOK_SITE_ZONE',
+    expects: 'a time zone such as Europe/Istanbul',
+    initial: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    about: "The site's zone: `calldate` and the days of reports.",
+    parse: zone,
+  }),
+  siteTitle: setting({
+    name: 'OFFHOOK_SITE_TITLE',
+    expects: '1 to 80 characters',
+    initial: 'Offhook',
+    about: 'Name shown by the front door and `ping.php`.',
+    parse: (text) => (/^[^\p{C}]{1,80}$/u.test(text) ? text : undefined),
+  }),
+  publicUrl: setting({
+    name: 'OFFHOOK_PUBLIC_URL',
+    expects: 'http(s)://host[:port], or empty',
+    initial: '',
+    about:
+      'The address phones and browsers use when a proxy stands in front; without it the request’s own Host is taken.',
+    parse: (text) => {
+      if (text === '') return '';
+      return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+        ? new URL(text).origin
+        : undefined;
+    },
+  }),
+  trustProxy: setting({
+    name: 'OFFHOOK_TRUST_PROXY',
+    expects: 'addresses or networks such as 127.0.0.1,10.0.0.0/8, or empty',
+    initial: '',
+    about: 'Proxies whose X-Forwarded headers are believed.',
+    parse: (text) => {
+      const list = text
+        .split(',')
+        .map((s) => s.trim())
+        .filter(Boolean);
+      return list.every((s) => /^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(s)) ? list : undefined;
+    },
+  }),
+  metricsListen: setting({
+    name: 'OFFHOOK_METRICS_LISTEN',
+    expects: 'a loopback host:port, or empty',
+    initial: '',
+    about: 'A second listener for `/metrics` and health details without sign-in.',
+    parse: (text): Address | undefined | null => {
+      if (text === '') return null;
+      const a = address(text);
+      return a && /^(127\.|localhost$|::1$)/.test(a.host) ? a : undefined;
+    },
+  }),
+  sessionIdleSeconds: setting({
+    name: 'OFFHOOK_SESSION_IDLE_SECONDS',
+    expects: 'whole seconds from 60 to 2592000',
+    initial: '43200',
+    about: 'Idle life of a session.',
+    parse: integer(60, 2_592_000),
+  }),
+  sessionAbsoluteSeconds: setting({
+    name: 'OFFHOOK_SESSION_ABSOLUTE_SECONDS',
+    expects: 'whole seconds from 60 to 31536000',
+    initial: '2592000',
+    about: 'Absolute life of a session.',
+    parse: integer(60, 31_536_000),
+  }),
+  logLevel: setting({
+    name: 'OFFHOOK_LOG_LEVEL',
+    expects: 'debug, info, warn or error',
+    initial: 'info',
+    about: 'How much is logged.',
+    parse: oneOf('debug', 'info', 'warn', 'error'),
+  }),
+} as const;
+type SettingsTable = typeof SETTINGS;
+/** The whole configuration, validated once. `empty` comes from `--empty`. */
+export type Config = {
+  readonly [K in keyof SettingsTable]: Exclude<ReturnType<SettingsTable[K]['parse']>, undefined>;
+} & { readonly empty: boolean };
+
+/** Every wrong setting named with what was expected; nothing is started then. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/** Reads the environment. An unknown `OFFHOOK_` name is refused too: it is a typing mistake more often than not. */
+export function readConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  args: readonly string[] = [],
+): Config {
+  const wrong: string[] = [];
+  const known = new Set<string>(Object.values(SETTINGS).map((s) => s.name));
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('OFFHOOK_') && !known.has(name)) {
+      wrong.push(`${name} is not a setting; there are: ${[...known].join(', ')}`);
+    }
+  }
+  const values = Object.entries(SETTINGS).map(([key, s]) => {
+    const text = env[s.name] ?? s.initial;
+    const value = s.parse(text);
+    if (value === undefined) wrong.push(`${s.name}=${JSON.stringify(text)}: expected ${s.expects}`);
+    return [key, value] as const;
+  });
+  for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);
+  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'));
+  return {
+    ...(Object.fromEntries(values) as unknown as Omit<Config, 'empty'>),
+    empty: args.includes('--empty'),
+  };
+}

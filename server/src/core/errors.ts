@@ -1,0 +1,28 @@
+import { ERRORS } from '@offhook/contract/errors.ts';
+import type { ErrorCode } from '@offhook/contract/errors.ts';
+
+export interface ErrorExtras {
+  readonly cause?: unknown;
+  /** Seconds for the `Retry-After` header. */
+  readonly retry_after_seconds?: number;
+  /** Members added to the problem body. */
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+/** The one error class of the service: `code` is a row of the registry, `message` is for people. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode;
+  readonly extras: ErrorExtras;
+  constructor(code: ErrorCode, detail: string, extras: ErrorExtras = {}) {
+    super(detail, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.name = 'ServiceError';
+    this.code = code;
+    this.extras = extras;
+  }
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
+
+/** The error's message, whatever was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

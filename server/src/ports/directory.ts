@@ -1,0 +1,56 @@
+import type { PersonLevel } from '@offhook/contract/ids.ts';
+
+export type EndpointKind = 'sip' | 'webrtc' | 'mobile';
+/** One device an extension can be reached at. */
+export interface Endpoint {
+  readonly name: string;
+  readonly kind: EndpointKind;
+}
+/** An internal phone user. */
+export interface Person {
+  readonly id: number;
+  readonly extension: string;
+  readonly username: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly mobile: string | null;
+  readonly department: string | null;
+  readonly level: PersonLevel;
+  readonly active: boolean;
+  readonly endpoints: readonly Endpoint[];
+}
+export interface QueueEntry {
+  /** Machine name, `[a-z0-9_-]`. */
+  readonly name: string;
+  /** Number people dial. */
+  readonly number: string;
+  readonly title: string;
+  readonly wrap_up_seconds: number;
+  /** Extensions that may take its calls. */
+  readonly agents: readonly string[];
+}
+/** Reasons in order: the first is the default, `*22<n>` takes the n-th. `id` is a slug the engine can keep. */
+export interface PauseReason {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * Who and what the exchange knows, in memory, O(1) by key. The owner is features/pbx-config.
+ * `version` grows by one with every change.
+ */
+export interface Directory {
+  readonly version: number;
+  people(): readonly Person[];
+  byExtension(extension: string): Person | undefined;
+  byUsername(username: string): Person | undefined;
+  byEndpoint(endpoint: string): Person | undefined;
+  queues(): readonly QueueEntry[];
+  queue(name: string): QueueEntry | undefined;
+  queuesOf(extension: string): readonly QueueEntry[];
+  pauseReasons(): readonly PauseReason[];
+  /** Secret the endpoints of this extension register with. */
+  sipPassword(extension: string): string;
+  /** Called after every change; returns the way to stop. */
+  onChange(listener: () => void): () => void;
+}

@@ -1,0 +1,307 @@
+/**
+ * The engine as the rest of the house sees it: facts up (`EngineEvent`), verbs down (`Engine`).
+ * No word of a vendor crosses this file; an adapter translates in both directions.
+ */
+import type { BridgeId, CallId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
+
+/** What an endpoint does, in the engine's own eight words (numbers 0 to 8 of app_queue are mapped by the adapter). */
+export const DEVICE_STATES = [
+  'UNKNOWN',
+  'NOT_INUSE',
+  'INUSE',
+  'BUSY',
+  'INVALID',
+  'UNAVAILABLE',
+  'RINGING',
+  'RINGINUSE',
+  'ONHOLD',
+] as const;
+export type DeviceState = (typeof DEVICE_STATES)[number];
+
+export type ChannelState = 'down' | 'dialing' | 'ringing' | 'up' | 'other';
+
+export interface Party {
+  readonly number: string;
+  readonly name: string;
+}
+
+/** An absolute description of one channel, as on `channel.created` and in a snapshot. */
+export interface EngineChannel {
+  readonly id: ChannelId;
+  /** The first channel of the conversation; changes when channels meet (`channel.linked`). */
+  readonly call: CallId;
+  /** The engine's own name of the channel, for people and logs only. */
+  readonly name: string;
+  /** `endpoint`: a device or trunk; `local`: half of an internal pair, never a leg; `other`: a helper, never a leg. */
+  readonly kind: 'endpoint' | 'local' | 'other';
+  /** Name of the endpoint where `kind` is `endpoint`, e.g. `1001-web`. */
+  readonly endpoint: string | null;
+  /** Both halves of one internal pair share this key; null for other kinds. */
+  readonly pair: string | null;
+  readonly state: ChannelState;
+  readonly caller: Party;
+  readonly connected: Party;
+  /** The number it dialled, or that was dialled to reach it. */
+  readonly dialled: string;
+  readonly created_at: number;
+}
+
+/** An absolute description of one queue member. `extension` is null for a member that is no extension of ours. */
+export interface QueueMember {
+  readonly queue: string;
+  readonly interface: string;
+  readonly extension: string | null;
+  readonly name: string;
+  readonly membership: 'static' | 'dynamic' | 'realtime';
+  readonly paused: boolean;
+  readonly paused_reason: string;
+  /** Milliseconds since 1970, null when it never happened. */
+  readonly paused_at: number | null;
+  readonly login_at: number | null;
+  readonly last_call_at: number | null;
+  readonly in_call: boolean;
+  readonly penalty: number;
+  readonly state: DeviceState;
+}
+export interface QueueCaller {
+  readonly queue: string;
+  readonly channel: ChannelId;
+  readonly position: number;
+  readonly joined_at: number;
+}
+export interface EngineQueue {
+  readonly name: string;
+  readonly strategy: string;
+  readonly members: readonly QueueMember[];
+  readonly callers: readonly QueueCaller[];
+}
+export interface EndpointContact {
+  readonly endpoint: string;
+  /** The registered address. */
+  readonly address: string;
+  readonly reachable: boolean;
+}
+
+/** The whole state of one node at one moment. */
+export interface EngineSnapshot {
+  readonly node: NodeId;
+  /** Identifies one life of the engine process; differs after a restart. */
+  readonly boot_id: string;
+  /** Null in the first snapshot this process takes; else whether the engine was restarted since the one before. */
+  readonly restarted: boolean | null;
+  readonly channels: readonly EngineChannel[];
+  /** Which channel is in which bridge. */
+  readonly bridged: readonly {
+    readonly bridge: BridgeId;
+    readonly channel: ChannelId;
+    readonly holding: boolean;
+  }[];
+  readonly queues: readonly EngineQueue[];
+  readonly devices: readonly { readonly endpoint: string; readonly state: DeviceState }[];
+  readonly contacts: readonly EndpointContact[];
+}
+
+/** Every event carries `at`: milliseconds since 1970 from the engine's own clock. */
+export type EngineEvent = { readonly at: number } & (
+  | {
+      readonly type: 'engine.link';
+      readonly node: NodeId;
+      readonly up: boolean;
+      readonly reason: string;
+      readonly boot_id: string;
+    }
+  /** `resync` for anti-entropy and reloads; `connect` after every connect. */
+  | {
+      readonly type: 'engine.snapshot';
+      readonly why: 'connect' | 'resync';
+      readonly snapshot: EngineSnapshot;
+    }
+  | { readonly type: 'channel.created'; readonly channel: EngineChannel }
+  | {
+      readonly type: 'channel.state';
+      readonly id: ChannelId;
+      readonly state: ChannelState;
+      readonly caller: Party;
+      readonly connected: Party;
+    }
+  | {
+      readonly type: 'channel.party';
+      readonly id: ChannelId;
+      readonly caller: Party;
+      readonly connected: Party;
+    }
+  | { readonly type: 'channel.linked'; readonly id: ChannelId; readonly call: CallId }
+  | { readonly type: 'channel.renamed'; readonly id: ChannelId; readonly channel: EngineChannel }
+  | { readonly type: 'channel.held'; readonly id: ChannelId; readonly held: boolean }
+  | {
+      readonly type: 'channel.hungup';
+      readonly id: ChannelId;
+      readonly cause: number;
+      readonly cause_text: string;
+    }
+  /** `from` is null for a call that the engine itself places. */
+  | {
+      readonly type: 'dial.begun';
+      readonly from: ChannelId | null;
+      readonly to: ChannelId;
+      readonly dialled: string;
+    }
+  | {
+      readonly type: 'dial.ended';
+      readonly from: ChannelId | null;
+      readonly to: ChannelId;
+      readonly status: string;
+    }
+  | {
+      readonly type: 'bridge.entered';
+      readonly bridge: BridgeId;
+      readonly id: ChannelId;
+      readonly holding: boolean;
+    }
+  | { readonly type: 'bridge.left'; readonly bridge: BridgeId; readonly id: ChannelId }
+  | {
+      readonly type: 'transfer.blind';
+      readonly by: ChannelId;
+      readonly transferee: ChannelId | null;
+      readonly to: string;
+      readonly succeeded: boolean;
+    }
+  /** `first` and `second` are the transferer's two channels; the second call is joined into the first. */
+  | {
+      readonly type: 'transfer.attended';
+      readonly first: ChannelId;
+      readonly second: ChannelId;
+      readonly first_call: CallId;
+      readonly second_call: CallId;
+      readonly to: string;
+      readonly succeeded: boolean;
+    }
+  | { readonly type: 'channel.picked_up'; readonly by: ChannelId; readonly target: ChannelId }
+  | { readonly type: 'channel.parked'; readonly id: ChannelId; readonly slot: string; readonly lot: string }
+  | {
+      readonly type: 'channel.unparked';
+      readonly id: ChannelId;
+      readonly slot: string;
+      readonly reason: 'retrieved' | 'timeout' | 'gave_up';
+    }
+  | { readonly type: 'queue.caller_joined'; readonly caller: QueueCaller }
+  | { readonly type: 'queue.caller_left'; readonly queue: string; readonly channel: ChannelId }
+  | {
+      readonly type: 'queue.caller_abandoned';
+      readonly queue: string;
+      readonly channel: ChannelId;
+      readonly hold_seconds: number;
+      readonly position: number;
+    }
+  /** Absolute; `why` names the event that carried it. */
+  | {
+      readonly type: 'queue.member';
+      readonly why: 'added' | 'paused' | 'status' | 'other';
+      readonly member: QueueMember;
+    }
+  | { readonly type: 'queue.member_removed'; readonly queue: string; readonly interface: string }
+  | {
+      readonly type: 'offer.created';
+      readonly queue: string;
+      readonly interface: string;
+      readonly caller: ChannelId;
+      readonly agent: ChannelId;
+    }
+  | {
+      readonly type: 'offer.accepted';
+      readonly queue: string;
+      readonly interface: string;
+      readonly caller: ChannelId;
+      readonly agent: ChannelId;
+      readonly hold_seconds: number;
+      readonly ring_seconds: number;
+    }
+  | {
+      readonly type: 'offer.timeout';
+      readonly queue: string;
+      readonly interface: string;
+      readonly caller: ChannelId;
+      readonly agent: ChannelId;
+      readonly ring_seconds: number;
+    }
+  | {
+      readonly type: 'agent.released';
+      readonly queue: string;
+      readonly interface: string;
+      readonly caller: ChannelId;
+      readonly agent: ChannelId;
+      readonly reason: 'agent' | 'caller' | 'transfer';
+      readonly talk_seconds: number;
+    }
+  | { readonly type: 'device.state'; readonly endpoint: string; readonly state: DeviceState }
+  | { readonly type: 'endpoint.contact'; readonly contact: EndpointContact; readonly removed: boolean }
+);
+export type EngineEventType = EngineEvent['type'];
+export type EngineEventOf<T extends EngineEventType> = Extract<EngineEvent, { type: T }>;
+
+export type LinkState = 'connecting' | 'booting' | 'syncing' | 'up' | 'down' | 'refused';
+export interface EngineStatus {
+  readonly node: NodeId;
+  readonly link: LinkState;
+  /** Why the link is not up; empty while it is. */
+  readonly reason: string;
+  readonly since: number;
+  readonly version: string | null;
+  readonly boot_id: string | null;
+  readonly counters: {
+    readonly frames: number;
+    readonly unknown: number;
+    readonly malformed: number;
+    readonly oversize: number;
+    readonly drift: number;
+    readonly reconnects: number;
+    readonly pending_actions: number;
+  };
+}
+
+/** Options of every verb. The caller names the action before it is sent, so that its outcome can be waited for. */
+export interface CommandOptions {
+  /** At most 64 of `[A-Za-z0-9-]`; the adapter makes one where it is missing. */
+  readonly action_id?: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Verbs. Each resolves when the engine answered success, which is not yet the confirming event.
+ * Errors (`ServiceError`): `engine_unavailable` (link down), `engine_refused` (with the engine's message),
+ * `engine_timeout`, `invalid_request` (a value the wire cannot carry: nothing was sent).
+ */
+export interface Engine {
+  readonly node: NodeId;
+  status(): EngineStatus;
+  /**
+   * Every fact in order, in batches of one loop turn, for a single consumer. Starts with `engine.link` and an
+   * `engine.snapshot` after every connect; live events of the time between are held back until it is complete.
+   */
+  events(signal: AbortSignal): AsyncIterable<readonly EngineEvent[]>;
+  /** Ask for a fresh snapshot; it arrives as an event. */
+  resync(): void;
+  pauseMember(
+    queue: string,
+    iface: string,
+    paused: boolean,
+    reason: string,
+    options?: CommandOptions,
+  ): Promise<void>;
+  addMember(
+    member: {
+      queue: string;
+      interface: string;
+      name: string;
+      state_interface: string;
+      penalty: number;
+      paused: boolean;
+      reason: string;
+    },
+    options?: CommandOptions,
+  ): Promise<void>;
+  removeMember(queue: string, iface: string, options?: CommandOptions): Promise<void>;
+  /** How an extension of ours is written as a queue member. */
+  memberOf(extension: string): { readonly interface: string; readonly state_interface: string };
+  close(): Promise<void>;
+}

@@ -1,0 +1,26 @@
+import type { Envelope } from '@offhook/contract/events.ts';
+
+/** One committed row: the envelope already serialised, once, for every reader. */
+export interface JournalRow {
+  readonly seq: number;
+  readonly type: string;
+  readonly subject: string;
+  readonly at: number;
+  readonly json: string;
+}
+
+/** Where the journal lies. Appends are synchronous and atomic; `seq` has no holes and survives restarts. */
+export interface JournalStore {
+  /** Random id of this log; new only when the log was lost or restored. */
+  readonly epoch: string;
+  /** Newest committed seq, 0 for an empty log. */
+  head(): number;
+  /** Oldest seq still kept. */
+  tail(): number;
+  /** All rows or none. Throws `ServiceError('store_unavailable')` when the disk or a lock refuses. */
+  append(rows: readonly JournalRow[]): void;
+  /** Up to `limit` rows with seq > `after`, in order. O(log n + limit). */
+  read(after: number, limit: number): JournalRow[];
+  close(): void;
+}
+export type { Envelope };

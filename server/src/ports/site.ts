@@ -1,0 +1,66 @@
+import type { Endpoint, PauseReason } from './directory.ts';
+
+/** What the renderer is given: the whole configuration of one site, already validated. */
+export interface SiteExtension {
+  readonly extension: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly endpoints: readonly Endpoint[];
+  readonly sip_password: string;
+  readonly voicemail_pin: string;
+  readonly voicemail: boolean;
+}
+export interface SiteQueue {
+  readonly name: string;
+  readonly number: string;
+  readonly title: string;
+  readonly strategy: 'ringall' | 'leastrecent' | 'fewestcalls' | 'random' | 'rrmemory' | 'linear';
+  /** How long one agent rings. */
+  readonly ring_seconds: number;
+  readonly wrap_up_seconds: number;
+  /** How long a caller waits at most; 0 for ever. */
+  readonly max_wait_seconds: number;
+  /** Extensions that are members by configuration and cannot leave. */
+  readonly static_members: readonly string[];
+  /** Extensions that may log in and out (the static ones included). */
+  readonly agents: readonly string[];
+}
+/** A number that plays or does something: echo test, music on hold. */
+export interface SiteService {
+  readonly number: string;
+  readonly kind: 'echo' | 'music_on_hold' | 'voicemail';
+  readonly title: string;
+}
+export interface SiteParking {
+  readonly number: string;
+  readonly first_slot: number;
+  readonly last_slot: number;
+  readonly timeout_seconds: number;
+}
+/**
+ * One feature code, defined by one file in features/feature-codes/codes/; the dialplan, the docs table and the console
+ * list are generated from it. `dialplan` returns the steps for the matched pattern, one application call each; a step may
+ * carry a label. Everything it needs from the site (queues of each extension, reasons) is in the engine's own
+ * database or in the given site, so that it works while the service is down.
+ */
+export interface FeatureCode {
+  readonly id: string;
+  /** Dialplan patterns that lead here, e.g. `*22`, `_*22X`. */
+  readonly patterns: readonly string[];
+  readonly title: string;
+  readonly about: string;
+  dialplan(site: Site): readonly DialplanStep[];
+}
+export interface DialplanStep {
+  readonly label?: string;
+  readonly app: string;
+  readonly data?: string;
+}
+export interface Site {
+  readonly extensions: readonly SiteExtension[];
+  readonly queues: readonly SiteQueue[];
+  readonly services: readonly SiteService[];
+  readonly parking: SiteParking | null;
+  readonly pause_reasons: readonly PauseReason[];
+  readonly feature_codes: readonly FeatureCode[];
+}
