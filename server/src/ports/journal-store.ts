@@ -15,12 +15,14 @@ export interface JournalStore {
   readonly epoch: string;
   /** Newest committed seq, 0 for an empty log. */
   head(): number;
-  /** Oldest seq still kept. */
+  /** Oldest seq still kept; head + 1 when none is. */
   tail(): number;
   /** All rows or none. Throws `ServiceError('store_unavailable')` when the disk or a lock refuses. */
   append(rows: readonly JournalRow[]): void;
   /** Up to `limit` rows with seq > `after`, in order. O(log n + limit). */
   read(after: number, limit: number): JournalRow[];
+  /** Forgets every row with seq < `below`; `head` and the numbering stay. */
+  trim(below: number): void;
   close(): void;
 }
 export type { Envelope };

@@ -1,0 +1,146 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+
+/** SQLite's primary result codes that say "not now" rather than "wrong". */
+const NOT_NOW: ReadonlyMap<number, string> = new Map([
+  [5, 'another program holds the lock'],
+  [6, 'another program holds the lock'],
+  [7, 'out of memory'],
+  [8, 'the file is read-only'],
+  [10, 'the disk reported an error'],
+  [11, 'the file is damaged'],
+  [13, 'the disk is full'],
+  [14, 'the file cannot be opened'],
+  [26, 'the file is not a database'],
+]);
+const primary = (error: unknown): number => {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' ? code & 0xff : 0;
+};
+/** True where another process holds the lock, so that trying again soon can help. */
+export const isBusy = (error: unknown): boolean => primary(error) === 5 || primary(error) === 6;
+/** True where the file itself is damaged or is no database. */
+export const isDamaged = (error: unknown): boolean => primary(error) === 11 || primary(error) === 26;
+
+/** Turns what the database refuses now into `store_unavailable`; every other error passes as it is. */
+export function unavailable(error: unknown, file: string): unknown {
+  if (error instanceof ServiceError) return error;
+  const why = NOT_NOW.get(primary(error));
+  if (why === undefined) return error;
+  return new ServiceError('store_unavailable', `${path.basename(file)}: ${why} (${messageOf(error)})`, {
+    cause: error,
+    retry_after_seconds: 5,
+  });
+}
+
+/** The database file cannot be trusted. `file` was not changed; it wants a backup restored in its place. */
+export class DamagedDatabaseError extends Error {
+  readonly file: string;
+  constructor(file: string, detail: string, cause?: unknown) {
+    super(
+      `${file} is damaged or is not a database: ${detail}. It was left as it is; restore a backup in its place, ` +
+        'or move it away to begin with an empty one.',
+      cause === undefined ? undefined : { cause },
+    );
+    this.name = 'DamagedDatabaseError';
+    this.file = file;
+  }
+}
+
+/** Above this size only the schema is read before opening: a full check would hold up the start. */
+const FULL_CHECK_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Looks at an existing file through a read-only connection, so that a damaged one is never written to.
+ * Throws `DamagedDatabaseError`.
+ */
+export function checkDatabase(file: string): void {
+  const size = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) return;
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file, { readOnly: true });
+    const found =
+      size <= FULL_CHECK_BYTES
+        ? db.prepare('pragma quick_check(1)').get()
+        : (db.prepare('select name from sqlite_master').all(), { quick_check: 'ok' });
+    const verdict = String(found?.['quick_check']);
+    if (verdict !== 'ok') throw new DamagedDatabaseError(file, verdict.replaceAll(/\s+/g, ' '));
+  } catch (error) {
+    if (isDamaged(error)) throw new DamagedDatabaseError(file, messageOf(error), error);
+    throw error instanceof DamagedDatabaseError ? error : unavailable(error, file);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Statements kept prepared; the features use a fixed set of texts, so this is never full in practice. */
+const STATEMENTS = 256;
+
+export type Row = Record<string, unknown>;
+export interface Written {
+  readonly rows: Row[];
+  readonly changes: number | bigint;
+  readonly lastInsertRowid: number | bigint | undefined;
+}
+
+/**
+ * One connection. Unless told, it never waits for a lock (`node:sqlite` would block the event loop): callers try again.
+ * Errors are SQLite's own; `unavailable()` translates them.
+ */
+export class Connection {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, { statement: StatementSync; reader: boolean }>();
+  constructor(file: string, options: { readOnly?: boolean; lockWaitMs?: number } = {}) {
+    this.#db = new DatabaseSync(file, {
+      readOnly: options.readOnly ?? false,
+      timeout: options.lockWaitMs ?? 0,
+    });
+  }
+  get inTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+  prepare(sql: string): StatementSync {
+    return this.#db.prepare(sql);
+  }
+  run(sql: string, parameters: readonly unknown[]): Written {
+    const { statement, reader } = this.#prepared(sql);
+    const values = parameters.map(inputValue);
+    if (!reader) {
+      const { changes, lastInsertRowid } = statement.run(...values);
+      return { rows: [], changes, lastInsertRowid };
+    }
+    const rows = statement.all(...values).map(plain);
+    return { rows, changes: rows.length, lastInsertRowid: undefined };
+  }
+  *iterate(sql: string, parameters: readonly unknown[]): Generator<Row> {
+    for (const row of this.#db.prepare(sql).iterate(...parameters.map(inputValue))) yield plain(row);
+  }
+  close(): void {
+    this.#statements.clear();
+    this.#db.close();
+  }
+  #prepared(sql: string): { statement: StatementSync; reader: boolean } {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#db.prepare(sql);
+    const prepared = { statement, reader: statement.columns().length > 0 };
+    if (this.#statements.size >= STATEMENTS) {
+      const [oldest] = this.#statements.keys();
+      if (oldest !== undefined) this.#statements.delete(oldest);
+    }
+    this.#statements.set(sql, prepared);
+    return prepared;
+  }
+}
+
+const inputValue = (value: unknown): SQLInputValue =>
+  typeof value === 'boolean' ? Number(value) : (value as SQLInputValue);
+/** Rows arrive without a prototype, which surprises comparisons and serialisers alike. */
+const plain = (row: Row): Row => ({ ...row });

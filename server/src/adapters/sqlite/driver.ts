@@ -1,0 +1,211 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { CompiledQuery, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import type { DatabaseConnection, Dialect, Driver, QueryCompiler, QueryResult } from 'kysely';
+import { ServiceError } from '../../core/errors.ts';
+import { isBusy, unavailable } from './database.ts';
+import type { Connection } from './database.ts';
+
+/** How long a write goes on trying while another process holds the lock. */
+const LOCK_WAIT_MS = 2_000;
+/** How long a write waits for its turn behind the writes of this process. */
+const TURN_WAIT_MS = 10_000;
+const MAX_WAITING = 10_000;
+
+/** Tries again without blocking the event loop while the file is locked, at most `LOCK_WAIT_MS`. */
+export async function whenFree<R>(file: string, work: () => R): Promise<R> {
+  const deadline = performance.now() + LOCK_WAIT_MS;
+  for (let pause = 2; ; pause = Math.min(pause * 2, 100)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() + pause > deadline) throw unavailable(error, file);
+    }
+    await wait(pause);
+  }
+}
+
+/** One holder at a time, first come first served; both the number of waiters and their patience are bounded. */
+class Turn {
+  #held = false;
+  readonly #waiting: { take: () => void }[] = [];
+  async take(): Promise<void> {
+    if (!this.#held) {
+      this.#held = true;
+      return;
+    }
+    if (this.#waiting.length >= MAX_WAITING) {
+      throw new ServiceError('store_unavailable', 'too many writes are waiting', { retry_after_seconds: 5 });
+    }
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(entry), 1);
+        reject(
+          new ServiceError('store_unavailable', 'the writes before this one did not end', {
+            retry_after_seconds: 5,
+          }),
+        );
+      }, TURN_WAIT_MS);
+      const entry = {
+        take: () => {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      this.#waiting.push(entry);
+    });
+  }
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#held = false;
+    else next.take();
+  }
+}
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #driver: SqliteDriver;
+  /** True while this connection holds the writer's turn for a transaction. */
+  writing = false;
+  constructor(driver: SqliteDriver) {
+    this.#driver = driver;
+  }
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { sql, parameters } = query;
+    const { file, reader, writer, turn } = this.#driver;
+    if (this.writing) return asResult(this.#now(() => writer.run(sql, parameters)));
+    if (isRead(query)) return asResult(await whenFree(file, () => reader.run(sql, parameters)));
+    await turn.take();
+    try {
+      return asResult(await whenFree(file, () => writer.run(sql, parameters)));
+    } finally {
+      turn.give();
+    }
+  }
+  async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
+    const { file, reader, writer } = this.#driver;
+    if (!isRead(query)) throw new Error('only a select can be streamed');
+    try {
+      const rows = (this.writing ? writer : reader).iterate(query.sql, query.parameters);
+      for (const row of rows) yield { rows: [row as R] };
+    } catch (error) {
+      throw unavailable(error, file);
+    }
+  }
+  #now<R>(work: () => R): R {
+    try {
+      return work();
+    } catch (error) {
+      throw unavailable(error, this.#driver.file);
+    }
+  }
+}
+
+const asResult = <R>({ rows, changes, lastInsertRowid }: ReturnType<Connection['run']>): QueryResult<R> =>
+  lastInsertRowid === undefined
+    ? { rows: rows as R[] }
+    : { rows: rows as R[], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+/** Text written by hand counts as a read only where its first word leaves no doubt. */
+const isRead = (query: CompiledQuery): boolean =>
+  query.query.kind === 'SelectQueryNode' ||
+  (query.query.kind === 'RawNode' && /^\s*select\b/i.test(query.sql));
+
+/**
+ * Kysely over two connections of one file: reads never wait for writes and never see half of a transaction, and writes
+ * take turns. Kysely's own SQLite driver has one connection, on which a read waits for every open transaction.
+ */
+export class SqliteDriver implements Driver {
+  readonly file: string;
+  readonly reader: Connection;
+  readonly writer: Connection;
+  readonly turn = new Turn();
+  constructor(file: string, reader: Connection, writer: Connection) {
+    this.file = file;
+    this.reader = reader;
+    this.writer = writer;
+  }
+  async init(): Promise<void> {}
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return new SqliteConnection(this);
+  }
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    const own = connection as SqliteConnection;
+    await this.turn.take();
+    try {
+      await whenFree(this.file, () => this.writer.exec('begin immediate'));
+      own.writing = true;
+    } catch (error) {
+      this.turn.give();
+      throw error;
+    }
+  }
+  async commitTransaction(): Promise<void> {
+    try {
+      this.writer.exec('commit');
+    } catch (error) {
+      throw unavailable(error, this.file);
+    }
+  }
+  async rollbackTransaction(): Promise<void> {
+    // A full disk already ends the transaction on SQLite's side.
+    if (this.writer.inTransaction) this.writer.exec('rollback');
+  }
+  async savepoint(
+    connection: DatabaseConnection,
+    name: string,
+    compile: QueryCompiler['compileQuery'],
+  ): Promise<void> {
+    await this.#savepoint(connection, 'savepoint', name, compile);
+  }
+  async rollbackToSavepoint(
+    connection: DatabaseConnection,
+    name: string,
+    compile: QueryCompiler['compileQuery'],
+  ): Promise<void> {
+    await this.#savepoint(connection, 'rollback to', name, compile);
+  }
+  async releaseSavepoint(
+    connection: DatabaseConnection,
+    name: string,
+    compile: QueryCompiler['compileQuery'],
+  ): Promise<void> {
+    await this.#savepoint(connection, 'release', name, compile);
+  }
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    const own = connection as SqliteConnection;
+    if (!own.writing) return;
+    own.writing = false;
+    try {
+      await this.rollbackTransaction();
+    } finally {
+      this.turn.give();
+    }
+  }
+  async destroy(): Promise<void> {
+    await this.turn.take();
+    this.reader.close();
+    this.writer.close();
+  }
+  async #savepoint(
+    connection: DatabaseConnection,
+    verb: string,
+    name: string,
+    _compile: QueryCompiler['compileQuery'],
+  ): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw(`${verb} "${name.replaceAll('"', '""')}"`));
+  }
+}
+
+class TwoConnectionAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+export const sqliteDialect = (driver: SqliteDriver): Dialect => ({
+  createDriver: () => driver,
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+  createAdapter: () => new TwoConnectionAdapter(),
+  createIntrospector: (db) => new SqliteIntrospector(db),
+});

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { journalRow, journalRows, journalStoreConformance } from '../../../test/conformance/journal-store.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { openSqliteJournal } from './journal.ts';
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'offhook-journal-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+const newFile = (): string => path.join(folder, String(++files), 'journal.db');
+const unavailable = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === 'store_unavailable';
+
+journalStoreConformance('sqlite', () => openSqliteJournal(newFile()));
+
+test('sqlite journal - a restart keeps epoch, head, tail and rows', () => {
+  const file = newFile();
+  const first = openSqliteJournal(file);
+  first.append(journalRows(1, 5));
+  first.trim(6);
+  first.close();
+  const second = openSqliteJournal(file);
+  assert.equal(second.epoch, first.epoch);
+  assert.equal(second.head(), 5);
+  assert.equal(second.tail(), 6);
+  second.append([journalRow(6)]);
+  second.close();
+  const third = openSqliteJournal(file);
+  assert.deepEqual([third.epoch, third.head(), third.tail()], [first.epoch, 6, 6]);
+  third.close();
+});
+
+test('sqlite journal - groups that were committed survive kill -9, under the same epoch', async () => {
+  const file = newFile();
+  const child = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `import { openSqliteJournal } from ${JSON.stringify(import.meta.resolve('./journal.ts'))};
+       const journal = openSqliteJournal(process.argv[1]);
+       process.stdout.write(journal.epoch + '\\n');
+       for (;;) {
+         const head = journal.head();
+         journal.append([1, 2, 3].map((i) => ({ seq: head + i, type: 't', subject: 's', at: 1, json: '{}' })));
+         process.stdout.write(journal.head() + '\\n');
+         await new Promise((r) => setImmediate(r));
+       }`,
+      file,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  let epoch = '';
+  let acknowledged = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (epoch === '') epoch = line;
+    else acknowledged = Number(line);
+    if (acknowledged === 300) child.kill('SIGKILL');
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  const journal = openSqliteJournal(file);
+  assert.equal(journal.epoch, epoch);
+  assert.ok(journal.head() >= acknowledged);
+  assert.equal(journal.head() % 3, 0, 'a group is whole or not there');
+  assert.equal(journal.read(0, 100_000).length, journal.head());
+  journal.close();
+});
+
+test('sqlite journal - a lock or a full disk refuses the group; the same group goes in afterwards', () => {
+  const file = newFile();
+  const journal = openSqliteJournal(file);
+  journal.append(journalRows(1, 3));
+  const other = new DatabaseSync(file);
+  other.exec('begin immediate');
+  const before = performance.now();
+  assert.throws(() => journal.append(journalRows(4, 6)), unavailable);
+  assert.ok(performance.now() - before < 100, 'it does not wait inside the event loop');
+  assert.equal(journal.read(0, 10).length, 3, 'reads go on');
+  other.exec('rollback');
+  other.close();
+  journal.append(journalRows(4, 6));
+  assert.equal(journal.head(), 6);
+  journal.close();
+});
+
+test('sqlite journal - the machine went down without a clean close: a new epoch, since the tail may be lost', () => {
+  const file = newFile();
+  const first = openSqliteJournal(file);
+  first.append(journalRows(1, 3));
+  first.close();
+  const other = new DatabaseSync(file);
+  other.exec("insert into meta (key, value) values ('open_on', 'another-boot')");
+  other.close();
+  const second = openSqliteJournal(file);
+  assert.notEqual(second.epoch, first.epoch);
+  assert.equal(second.head(), 3);
+  second.close();
+});
+
+test('sqlite journal - a restored copy takes a new epoch', () => {
+  const file = newFile();
+  const first = openSqliteJournal(file);
+  first.append(journalRows(1, 3));
+  first.close();
+  copyFileSync(file, `${file}.backup`);
+  renameSync(`${file}.backup`, file);
+  const second = openSqliteJournal(file);
+  assert.notEqual(second.epoch, first.epoch);
+  second.close();
+});
+
+test('sqlite journal - a damaged file is kept aside untouched and a new log begins', () => {
+  const file = newFile();
+  const first = openSqliteJournal(file);
+  first.append(journalRows(1, 3));
+  first.close();
+  const bytes = readFileSync(file);
+  bytes.write('scribbled over');
+  writeFileSync(file, bytes);
+  const second = openSqliteJournal(file);
+  assert.notEqual(second.epoch, first.epoch);
+  assert.equal(second.head(), 0);
+  second.append(journalRows(1, 2));
+  second.close();
+  const aside = readdirSync(path.dirname(file)).filter((f) => f.includes('.damaged-'));
+  assert.equal(aside.length, 1);
+  assert.deepEqual(readFileSync(path.join(path.dirname(file), aside[0] ?? '')), bytes);
+});

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { sql } from 'kysely';
+import { storeConformance } from '../../../test/conformance/store.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { DamagedDatabaseError } from './database.ts';
+import { openSqliteStore } from './store.ts';
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'offhook-sqlite-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+const newFile = (): string => path.join(folder, String(++files), 'offhook.db');
+interface Tables {
+  item: { id: number; name: string };
+}
+const item = {
+  id: '0001',
+  up: async (db: { schema: import('kysely').SchemaModule }) => {
+    await db.schema
+      .createTable('item')
+      .addColumn('id', 'integer', (c) => c.primaryKey())
+      .addColumn('name', 'text')
+      .execute();
+  },
+};
+const unavailable = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === 'store_unavailable';
+
+storeConformance('sqlite', () => openSqliteStore(newFile()));
+
+test('sqlite store - a lock held by another program is waited for, without freezing, and then said', async () => {
+  const file = newFile();
+  const store = await openSqliteStore(file);
+  await store.migrate('test', [item]);
+  const db = store.db<Tables>();
+  const other = new DatabaseSync(file);
+  let longest = 0;
+  let last = performance.now();
+  const pulse = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  try {
+    other.exec('begin immediate');
+    const refused = assert.rejects(db.insertInto('item').values({ id: 1, name: 'a' }).execute(), unavailable);
+    assert.deepEqual(await db.selectFrom('item').selectAll().execute(), [], 'reads go on');
+    await refused;
+    await assert.rejects(
+      store.transaction<Tables, void>(async () => assert.fail('began without the lock')),
+      unavailable,
+    );
+    const waited = db.insertInto('item').values({ id: 2, name: 'b' }).execute();
+    setTimeout(() => other.exec('rollback'), 50);
+    await waited;
+    assert.deepEqual(await db.selectFrom('item').select('name').execute(), [{ name: 'b' }]);
+    assert.ok(longest < 500, `the event loop stood still for ${longest} ms`);
+  } finally {
+    clearInterval(pulse);
+    other.close();
+    await store.close();
+  }
+});
+
+test('sqlite store - a full disk refuses writes, keeps reads and what was there, and takes writes again', async () => {
+  const store = await openSqliteStore(newFile());
+  await store.migrate('test', [item]);
+  const db = store.db<Tables>();
+  await db.insertInto('item').values({ id: 1, name: 'kept' }).execute();
+  const pages = await sql<{ page_count: number }>`pragma page_count`.execute(db);
+  await sql`pragma max_page_count = ${sql.lit(pages.rows[0]?.page_count ?? 0)}`.execute(db);
+  const big = 'x'.repeat(100_000);
+  await assert.rejects(db.insertInto('item').values({ id: 2, name: big }).execute(), unavailable);
+  await assert.rejects(
+    store.transaction<Tables, void>(async (trx) => {
+      await trx.insertInto('item').values({ id: 3, name: 'small' }).execute();
+      await trx.insertInto('item').values({ id: 4, name: big }).execute();
+    }),
+    unavailable,
+  );
+  assert.deepEqual(await db.selectFrom('item').select('name').execute(), [{ name: 'kept' }]);
+  await sql`pragma max_page_count = 1000000`.execute(db);
+  await db.insertInto('item').values({ id: 5, name: big }).execute();
+  assert.equal((await db.selectFrom('item').select('id').execute()).length, 2);
+  await store.close();
+});
+
+test('sqlite store - what was acknowledged survives kill -9', async () => {
+  const file = newFile();
+  const child = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `import { openSqliteStore } from ${JSON.stringify(import.meta.resolve('./store.ts'))};
+       const store = await openSqliteStore(process.argv[1]);
+       await store.migrate('test', [{ id: '0001', up: async (db) => {
+         await db.schema.createTable('item').addColumn('id', 'integer', (c) => c.primaryKey()).addColumn('name', 'text').execute();
+       } }]);
+       for (let id = 1; ; id++) {
+         await store.transaction(async (trx) => { await trx.insertInto('item').values({ id, name: 'n' }).execute(); });
+         process.stdout.write(id + '\\n');
+         await new Promise((r) => setImmediate(r));
+       }`,
+      file,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  let acknowledged = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    acknowledged = Number(line);
+    if (acknowledged === 50) child.kill('SIGKILL');
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  assert.equal(child.signalCode, 'SIGKILL');
+  const store = await openSqliteStore(file);
+  const rows = await store.db<Tables>().selectFrom('item').select('id').orderBy('id').execute();
+  assert.ok(rows.length >= acknowledged, `${acknowledged} acknowledged, ${rows.length} found`);
+  assert.deepEqual(
+    rows.map((r) => r.id),
+    Array.from(rows, (_, i) => i + 1),
+  );
+  await store.close();
+});
+
+test('sqlite store - a damaged file is refused by name and left as it is', async () => {
+  for (const damage of ['header', 'middle'] as const) {
+    const file = newFile();
+    const store = await openSqliteStore(file);
+    await store.migrate('test', [item]);
+    const db = store.db<Tables>();
+    for (let id = 1; id < 200; id++)
+      await db
+        .insertInto('item')
+        .values({ id, name: 'n'.repeat(500) })
+        .execute();
+    await store.close();
+    const bytes = readFileSync(file);
+    if (damage === 'header') bytes.write('not a database at all');
+    else bytes.fill(0xa5, 4096 * 4, 4096 * 6);
+    writeFileSync(file, bytes);
+    await assert.rejects(
+      openSqliteStore(file),
+      (e) => e instanceof DamagedDatabaseError && e.message.includes(file) && e.file === file,
+    );
+    assert.deepEqual(readFileSync(file), bytes, damage);
+  }
+});

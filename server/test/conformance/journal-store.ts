@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { JournalRow, JournalStore } from '../../src/ports/journal-store.ts';
+
+export const journalRow = (seq: number): JournalRow => ({
+  seq,
+  type: 'call.started',
+  subject: `calls/${seq}`,
+  at: 1_700_000_000_000 + seq,
+  json: `{"seq":${seq}}`,
+});
+export const journalRows = (from: number, to: number): JournalRow[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => journalRow(from + i));
+
+/** What every JournalStore must do. `open` gives an empty one. */
+export function journalStoreConformance(adapter: string, open: () => JournalStore): void {
+  const withJournal = (work: (journal: JournalStore) => void) => () => {
+    const journal = open();
+    try {
+      work(journal);
+    } finally {
+      journal.close();
+    }
+  };
+  describe(`journal store (${adapter})`, () => {
+    it(
+      'journal store - an empty log has head 0, tail 1 and an epoch without a colon',
+      withJournal((j) => {
+        assert.equal(j.head(), 0);
+        assert.equal(j.tail(), 1);
+        assert.match(j.epoch, /^[A-Za-z0-9_-]{8,}$/);
+        assert.deepEqual(j.read(0, 10), []);
+      }),
+    );
+    it(
+      'journal store - rows come back in order, after a cursor and up to a limit',
+      withJournal((j) => {
+        j.append(journalRows(1, 3));
+        j.append(journalRows(4, 10));
+        assert.equal(j.head(), 10);
+        assert.equal(j.tail(), 1);
+        assert.deepEqual(plain(j.read(0, 100)), journalRows(1, 10));
+        assert.deepEqual(plain(j.read(4, 3)), journalRows(5, 7));
+        assert.deepEqual(j.read(10, 3), []);
+      }),
+    );
+    it(
+      'journal store - a hole or a repeat is refused and nothing of its group is kept',
+      withJournal((j) => {
+        j.append(journalRows(1, 2));
+        assert.throws(() => j.append([journalRow(3), journalRow(5)]));
+        assert.throws(() => j.append([journalRow(2)]));
+        assert.equal(j.head(), 2);
+        j.append(journalRows(3, 4));
+        assert.deepEqual(plain(j.read(0, 100)), journalRows(1, 4));
+      }),
+    );
+    it(
+      'journal store - trimmed rows are gone, the numbering stays',
+      withJournal((j) => {
+        j.append(journalRows(1, 10));
+        j.trim(6);
+        assert.equal(j.tail(), 6);
+        assert.deepEqual(plain(j.read(0, 2)), journalRows(6, 7));
+        j.trim(3);
+        assert.equal(j.tail(), 6);
+        j.trim(1000);
+        assert.equal(j.tail(), 11);
+        assert.equal(j.head(), 10);
+        j.append(journalRows(11, 12));
+        assert.deepEqual(plain(j.read(0, 10)), journalRows(11, 12));
+      }),
+    );
+  });
+}
+const plain = (rows: JournalRow[]): JournalRow[] => rows.map((row) => ({ ...row }));
