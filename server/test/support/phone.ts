@@ -1,0 +1,337 @@
+/**
+ * A scripted desk phone: a small SIP user agent on loopback UDP that does exactly what a test tells it, and nothing
+ * by itself. It speaks real SIP and real media to the real engine.
+ */
+import { openMedia } from './sip/media.ts';
+import type { Media, MediaCounts } from './sip/media.ts';
+import { displayNameOf, header, methodOf, numberOf, statusOf, tagOf, uriOf } from './sip/message.ts';
+import type { SipMessage } from './sip/message.ts';
+import { openTransport, randomTag } from './sip/transport.ts';
+import type { Dialog, Sent, SipTransport } from './sip/transport.ts';
+import { until } from './until.ts';
+
+export type CallState = 'calling' | 'ringing' | 'up' | 'ended';
+export interface PhoneCall {
+  readonly state: CallState;
+  /** Final SIP status of the call's setup, 0 before it is known. */
+  readonly status: number;
+  /** Who ended it; null while it lives. */
+  readonly endedBy: 'us' | 'them' | null;
+  /** The other side as the engine presents it. */
+  readonly party: { readonly number: string; readonly name: string };
+  readonly media: MediaCounts;
+  ringing(ms?: number): Promise<void>;
+  answered(ms?: number): Promise<void>;
+  ended(ms?: number): Promise<void>;
+  /** Packets with sound came in. */
+  hears(packets?: number, ms?: number): Promise<void>;
+  /** Ends the call in whatever state it is: cancels, rejects or says goodbye. */
+  hangup(): Promise<void>;
+  hold(): Promise<void>;
+  retrieve(): Promise<void>;
+  /** Blind transfer; resolves when the engine has taken it on. */
+  transfer(number: string): Promise<void>;
+  /**
+   * The final status of that transfer: known once the new side answered or could not be reached. After a success the
+   * phone says goodbye, as every phone does.
+   */
+  transferred(ms?: number): Promise<number>;
+  digits(text: string): Promise<void>;
+  play(what: 'tone' | 'silence'): void;
+}
+export interface IncomingCall extends PhoneCall {
+  ring(): void;
+  answer(): Promise<void>;
+  /** 486 busy, 603 declined, 480 unavailable. */
+  reject(status?: number): void;
+}
+export interface Phone extends AsyncDisposable {
+  readonly extension: string;
+  /** Registers again, e.g. after the engine came back. */
+  register(): Promise<void>;
+  unregister(): Promise<void>;
+  invite(number: string): Promise<PhoneCall>;
+  /** The next incoming call nobody has taken yet. */
+  incoming(ms?: number): Promise<IncomingCall>;
+  /** Incoming calls nobody has taken yet. */
+  readonly waiting: number;
+  /** Incoming calls seen so far. */
+  readonly seen: number;
+}
+export interface PhoneOptions {
+  readonly server: { readonly host: string; readonly port: number };
+  readonly extension: string;
+  readonly password: string;
+  /** User name to register with; the extension itself when not given. */
+  readonly username?: string;
+}
+
+interface CallParts {
+  readonly transport: SipTransport;
+  readonly server: string;
+  readonly media: Media;
+  readonly dialog: Dialog;
+  readonly invitation: SipMessage | null;
+}
+type LiveCall = IncomingCall & {
+  readonly dialog: Dialog;
+  request(m: SipMessage): void;
+  start(): void;
+};
+
+const ok = { status: 200, reason: 'OK' } as const;
+
+function newCall({ transport, server, media, dialog, invitation }: CallParts): LiveCall {
+  let state: CallState = 'calling';
+  let status = 0;
+  let endedBy: 'us' | 'them' | null = null;
+  let invite: Sent | undefined;
+  let transferStatus = 0;
+  let cancelled = false;
+  const localTag = tagOf(dialog.local);
+  const shownIn = invitation
+    ? header(invitation, 'p-asserted-identity') || header(invitation, 'from')
+    : dialog.remote;
+  const party = { number: numberOf(shownIn), name: displayNameOf(shownIn).trim() };
+
+  const end = (by: 'us' | 'them'): void => {
+    if (state === 'ended') return;
+    state = 'ended';
+    endedBy = by;
+    media.close();
+  };
+  const seen = (): unknown => ({ state, status, endedBy, ...media.counts });
+  const reach = async (wanted: CallState, ms: number): Promise<void> => {
+    await until(
+      `a call ${wanted} at ${party.number || uriOf(dialog.remote)}`,
+      () => {
+        if (state === 'ended' && wanted !== 'ended') throw new Error(`the call ended with ${status}`);
+        return state === wanted || (wanted === 'ringing' && state === 'up');
+      },
+      { ms, seen },
+    );
+  };
+  const reinvite = async (direction: 'sendrecv' | 'sendonly'): Promise<void> => {
+    const final = await transport.send(dialog, 'INVITE', { body: media.sdp(direction) }).response;
+    if (statusOf(final) !== 200) throw new Error(`re-INVITE was answered with ${final.start}`);
+    transport.ack(dialog, dialog.cseq);
+    media.connect(final.body);
+  };
+
+  const call: LiveCall = {
+    dialog,
+    get state() {
+      return state;
+    },
+    get status() {
+      return status;
+    },
+    get endedBy() {
+      return endedBy;
+    },
+    party,
+    media: media.counts,
+    ringing: (ms = 5000) => reach('ringing', ms),
+    answered: (ms = 5000) => reach('up', ms),
+    ended: (ms = 5000) => reach('ended', ms),
+    async hears(packets = 10, ms = 5000) {
+      const from = media.counts.heard;
+      await until(`${packets} packets with sound`, () => media.counts.heard - from >= packets, { ms, seen });
+    },
+    async hangup() {
+      if (state === 'ended') return;
+      if (invitation && state !== 'up') {
+        call.reject(486);
+        return;
+      }
+      if (state === 'up') {
+        end('us');
+        await transport.send(dialog, 'BYE').response;
+        return;
+      }
+      cancelled = true;
+      invite?.cancel();
+      await reach('ended', 5000);
+      endedBy = 'us';
+    },
+    hold: () => reinvite('sendonly'),
+    retrieve: () => reinvite('sendrecv'),
+    async transfer(number) {
+      transferStatus = 0;
+      const headers = [['refer-to', `<sip:${number}@${server}>`]] as const;
+      const accepted = await transport.send(dialog, 'REFER', { headers }).response;
+      if (statusOf(accepted) !== 202)
+        throw new Error(`REFER to ${number} was answered with ${accepted.start}`);
+    },
+    async transferred(ms = 5000) {
+      await until('the result of a transfer', () => transferStatus >= 200 || state === 'ended', { ms, seen });
+      if (transferStatus < 300) await call.hangup();
+      return transferStatus || 200;
+    },
+    digits: (text) => media.digits(text),
+    play: (what) => media.play(what),
+
+    start() {
+      invite = transport.send(dialog, 'INVITE', {
+        body: media.sdp(),
+        provisional(m) {
+          if (statusOf(m) === 180 && state === 'calling') state = 'ringing';
+          if (m.body) media.connect(m.body);
+        },
+      });
+      void invite.response.then((final) => {
+        status = statusOf(final);
+        dialog.remote = header(final, 'to') || dialog.remote;
+        if (status !== 200) {
+          end('them');
+          return;
+        }
+        dialog.target = uriOf(header(final, 'contact'));
+        transport.ack(dialog, dialog.cseq);
+        media.connect(final.body);
+        state = 'up';
+        // The answer and our CANCEL crossed on the wire.
+        if (cancelled) void call.hangup();
+      });
+    },
+    ring() {
+      transport.reply(invitation!, { status: 180, reason: 'Ringing', tag: localTag });
+      if (state === 'calling') state = 'ringing';
+    },
+    async answer() {
+      if (state === 'ended') throw new Error('the call was gone before it could be answered');
+      transport.reply(invitation!, { ...ok, tag: localTag, body: media.sdp() });
+      media.connect(invitation!.body);
+      await reach('up', 5000);
+    },
+    reject(code = 486) {
+      status = code;
+      transport.reply(invitation!, {
+        status: code,
+        reason: code === 486 ? 'Busy Here' : 'Rejected',
+        tag: localTag,
+      });
+      end('us');
+    },
+    request(m) {
+      switch (methodOf(m)) {
+        case 'ACK':
+          if (state !== 'ended') state = 'up';
+          status ||= 200;
+          return;
+        case 'CANCEL':
+          transport.reply(m, { ...ok, tag: localTag });
+          if (state !== 'calling' && state !== 'ringing') return;
+          status = 487;
+          transport.reply(invitation!, { status: 487, reason: 'Request Terminated', tag: localTag });
+          end('them');
+          return;
+        case 'BYE':
+          transport.reply(m, ok);
+          end('them');
+          return;
+        case 'INVITE':
+          if (m.body) media.connect(m.body);
+          transport.reply(m, { ...ok, body: media.sdp() });
+          return;
+        case 'NOTIFY': {
+          transport.reply(m, ok);
+          transferStatus = Number(/^SIP\/2\.0 (\d{3})/.exec(m.body)?.[1] ?? transferStatus);
+          return;
+        }
+        default:
+          transport.reply(m, ok);
+      }
+    },
+  };
+  return call;
+}
+
+/** Registers a desk phone. Every call it still has is ended and the registration taken back when it is disposed. */
+export async function registerPhone({
+  server,
+  extension,
+  password,
+  username = extension,
+}: PhoneOptions): Promise<Phone> {
+  const at = `${server.host}:${server.port}`;
+  const address = `<sip:${username}@${at}>`;
+  const calls = new Map<string, LiveCall>();
+  const arrived: IncomingCall[] = [];
+  let seen = 0;
+
+  const onInvite = async (m: SipMessage): Promise<void> => {
+    transport.reply(m, { status: 100, reason: 'Trying' });
+    const dialog: Dialog = {
+      callId: header(m, 'call-id'),
+      local: `${header(m, 'to')};tag=${randomTag()}`,
+      remote: header(m, 'from'),
+      target: uriOf(header(m, 'contact')),
+      cseq: 0,
+    };
+    const call = newCall({ transport, server: at, media: await openMedia(), dialog, invitation: m });
+    calls.set(dialog.callId, call);
+    arrived.push(call);
+    seen += 1;
+  };
+  const onRequest = (m: SipMessage): void => {
+    const call = calls.get(header(m, 'call-id'));
+    if (call) call.request(m);
+    else if (methodOf(m) === 'INVITE') void onInvite(m);
+    else if (methodOf(m) === 'BYE' || methodOf(m) === 'CANCEL')
+      transport.reply(m, { status: 481, reason: 'No Call' });
+    else if (methodOf(m) !== 'ACK') transport.reply(m, { ...ok, tag: randomTag() });
+  };
+  const transport = await openTransport({ server, username, password, onRequest });
+  const registration: Dialog = {
+    callId: randomTag(),
+    local: `${address};tag=${randomTag()}`,
+    remote: address,
+    target: `sip:${at}`,
+    cseq: 0,
+  };
+  const setRegistration = async (seconds: number): Promise<void> => {
+    const final = await transport.send(registration, 'REGISTER', { headers: [['expires', String(seconds)]] })
+      .response;
+    if (statusOf(final) !== 200) throw new Error(`REGISTER of ${username} was answered with ${final.start}`);
+  };
+
+  const phone: Phone = {
+    extension,
+    get waiting() {
+      return arrived.length;
+    },
+    get seen() {
+      return seen;
+    },
+    register: () => setRegistration(600),
+    unregister: () => setRegistration(0),
+    async invite(number) {
+      const to = `sip:${encodeURIComponent(number)}@${at}`;
+      const dialog: Dialog = {
+        callId: randomTag(),
+        local: `${address};tag=${randomTag()}`,
+        remote: `<${to}>`,
+        target: to,
+        cseq: 0,
+      };
+      const call = newCall({ transport, server: at, media: await openMedia(), dialog, invitation: null });
+      calls.set(dialog.callId, call);
+      call.start();
+      return call;
+    },
+    incoming: (ms = 5000) => until(`an incoming call at ${extension}`, () => arrived.shift(), { ms }),
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled([...calls.values()].map((call) => call.hangup()));
+      await setRegistration(0).catch(() => {});
+      transport.close();
+    },
+  };
+  try {
+    await phone.register();
+  } catch (error) {
+    transport.close();
+    throw error;
+  }
+  return phone;
+}

@@ -1,0 +1,141 @@
+import dgram from 'node:dgram';
+import { once } from 'node:events';
+
+/** G.711 µ-law of one 16-bit sample. */
+function encodeUlaw(sample: number): number {
+  const sign = sample < 0 ? 0x80 : 0;
+  const magnitude = Math.min(Math.abs(sample), 32_635) + 132;
+  const exponent = Math.max(0, Math.floor(Math.log2(magnitude)) - 7);
+  return ~(sign | (exponent << 4) | ((magnitude >> (exponent + 3)) & 0x0f)) & 0xff;
+}
+function decodeUlaw(byte: number): number {
+  const b = ~byte & 0xff;
+  const magnitude = (((b & 0x0f) << 3) + 132) << ((b >> 4) & 7);
+  return (b & 0x80 ? -1 : 1) * (magnitude - 132);
+}
+const SAMPLES = 160;
+const FRAME_MS = 20;
+const EVENT_PAYLOAD = 101;
+const SILENCE = Buffer.alloc(SAMPLES, 0xff);
+/** One second of 440 Hz, cut into frames. */
+const TONE = Array.from({ length: 50 }, (_, frame) =>
+  Buffer.from(
+    Array.from({ length: SAMPLES }, (_unused, i) =>
+      encodeUlaw(Math.round(8000 * Math.sin((2 * Math.PI * 440 * (frame * SAMPLES + i)) / 8000))),
+    ),
+  ),
+);
+const DIGITS = '0123456789*#';
+
+export interface MediaCounts {
+  readonly sent: number;
+  readonly received: number;
+  /** Packets received whose mean amplitude is that of sound, not of silence or comfort noise. */
+  readonly heard: number;
+}
+
+/** The media of one call: µ-law both ways and RFC 2833 digits on a loopback port of its own. */
+export interface Media {
+  readonly counts: MediaCounts;
+  /** The SDP to offer or answer with. */
+  sdp(direction?: 'sendrecv' | 'sendonly' | 'inactive'): string;
+  /** Takes the other side's SDP and starts to send there. */
+  connect(sdp: string): void;
+  play(what: 'tone' | 'silence'): void;
+  /** Resolves when the last digit has been sent. */
+  digits(text: string): Promise<void>;
+  close(): void;
+}
+
+/** Opens the media socket of one call. */
+export async function openMedia(): Promise<Media> {
+  const socket = dgram.createSocket('udp4');
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const port = socket.address().port;
+  const counts = { sent: 0, received: 0, heard: 0 };
+  const queued: Buffer[] = [];
+  const waiting: (() => void)[] = [];
+  let target: { host: string; port: number } | undefined;
+  let kind: 'tone' | 'silence' = 'silence';
+  let [sequence, timestamp, version, frame] = [0, 0, 1, 0];
+  const ssrc = (Math.random() * 0xffffffff) >>> 0;
+
+  const packet = (payloadType: number, payload: Buffer, marker: boolean, stamp: number): Buffer => {
+    const head = Buffer.alloc(12);
+    head[0] = 0x80;
+    head[1] = payloadType | (marker ? 0x80 : 0);
+    head.writeUInt16BE(sequence++ & 0xffff, 2);
+    head.writeUInt32BE(stamp >>> 0, 4);
+    head.writeUInt32BE(ssrc, 8);
+    return Buffer.concat([head, payload]);
+  };
+  const tick = (): void => {
+    if (!target) return;
+    const event = queued.shift();
+    const sound = kind === 'tone' ? TONE[frame++ % TONE.length]! : SILENCE;
+    const data = event ?? packet(0, sound, counts.sent === 0, timestamp);
+    timestamp += SAMPLES;
+    socket.send(data, target.port, target.host);
+    counts.sent += 1;
+    if (queued.length === 0) for (const done of waiting.splice(0)) done();
+  };
+  const timer = setInterval(tick, FRAME_MS);
+  socket.on('message', (data) => {
+    counts.received += 1;
+    if ((data[1]! & 0x7f) !== 0) return;
+    let sum = 0;
+    for (let i = 12; i < data.length; i += 1) sum += Math.abs(decodeUlaw(data[i]!));
+    if (sum / Math.max(1, data.length - 12) > 200) counts.heard += 1;
+  });
+  socket.on('error', () => {});
+
+  return {
+    counts,
+    sdp(direction = 'sendrecv') {
+      return [
+        'v=0',
+        `o=- ${port} ${version++} IN IP4 127.0.0.1`,
+        's=phone',
+        'c=IN IP4 127.0.0.1',
+        't=0 0',
+        `m=audio ${port} RTP/AVP 0 ${EVENT_PAYLOAD}`,
+        'a=rtpmap:0 PCMU/8000',
+        `a=rtpmap:${EVENT_PAYLOAD} telephone-event/8000`,
+        `a=fmtp:${EVENT_PAYLOAD} 0-16`,
+        'a=ptime:20',
+        `a=${direction}`,
+        '',
+      ].join('\r\n');
+    },
+    connect(sdp) {
+      const host = /^c=IN IP4 (\S+)/m.exec(sdp)?.[1];
+      const remote = Number(/^m=audio (\d+)/m.exec(sdp)?.[1] ?? 0);
+      if (host && remote > 0) target = { host, port: remote };
+    },
+    play(what) {
+      kind = what;
+    },
+    digits(text) {
+      for (const digit of text) {
+        const code = DIGITS.indexOf(digit);
+        if (code < 0) throw new Error(`${digit} is no digit of a phone`);
+        const stamp = timestamp + SAMPLES * queued.length;
+        for (let i = 1; i <= 8; i += 1) {
+          const over = i > 5 ? 0x80 : 0;
+          const length = Math.min(i, 6) * SAMPLES;
+          queued.push(
+            packet(EVENT_PAYLOAD, Buffer.from([code, over | 10, length >> 8, length & 0xff]), i === 1, stamp),
+          );
+        }
+        for (let i = 0; i < 5; i += 1) queued.push(packet(0, SILENCE, false, stamp + SAMPLES * (8 + i)));
+      }
+      return new Promise((done) => waiting.push(done));
+    },
+    close() {
+      clearInterval(timer);
+      for (const done of waiting.splice(0)) done();
+      socket.close();
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import dgram from 'node:dgram';
+import { once } from 'node:events';
+import { digestAnswer } from './digest.ts';
+import {
+  branchOf,
+  formatMessage,
+  header,
+  headersNamed,
+  methodOf,
+  parseMessage,
+  statusOf,
+} from './message.ts';
+import type { SipMessage } from './message.ts';
+
+type Headers = readonly (readonly [string, string])[];
+/** What stays the same over the requests of one dialog; `remote` and `target` are filled in as they become known. */
+export interface Dialog {
+  readonly callId: string;
+  readonly local: string;
+  remote: string;
+  /** Request URI. */
+  target: string;
+  cseq: number;
+}
+export interface Sent {
+  readonly response: Promise<SipMessage>;
+  cancel(): void;
+}
+export interface SendOptions {
+  readonly headers?: Headers;
+  readonly body?: string;
+  readonly provisional?: (m: SipMessage) => void;
+}
+export interface Reply {
+  readonly status: number;
+  readonly reason: string;
+  /** Added to the To header of a request that has none yet. */
+  readonly tag?: string;
+  readonly headers?: Headers;
+  readonly body?: string;
+}
+/** SIP over one UDP port on loopback: transactions, repeats and digest; calls live in phone.ts. */
+export interface SipTransport {
+  readonly contact: string;
+  send(dialog: Dialog, method: string, options?: SendOptions): Sent;
+  /** The acknowledgement of a 2xx, sent again whenever that 2xx is repeated. */
+  ack(dialog: Dialog, cseq: number): void;
+  reply(request: SipMessage, reply: Reply): void;
+  close(): void;
+}
+interface Pending {
+  readonly cseq: number;
+  resolve(m: SipMessage): void;
+  provisional(m: SipMessage): void;
+  ackFailure(m: SipMessage): void;
+  answered: boolean;
+}
+
+export const randomTag = (): string => randomBytes(8).toString('hex');
+const GIVE_UP_MS = 8000;
+
+export async function openTransport(options: {
+  server: { host: string; port: number };
+  username: string;
+  password: string;
+  onRequest(m: SipMessage): void;
+}): Promise<SipTransport> {
+  const { server, username, password } = options;
+  const socket = dgram.createSocket('udp4');
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const here = `127.0.0.1:${socket.address().port}`;
+  const contact = `sip:${username}@${here}`;
+  const pending = new Map<string, Pending>();
+  const replies = new Map<string, Buffer>();
+  const acks = new Map<string, Buffer>();
+  let open = true;
+  const write = (data: Buffer): void => {
+    if (open) socket.send(data, server.port, server.host);
+  };
+  const build = (d: Dialog, method: string, cseq: number, branch: string, extra: SendOptions = {}): Buffer =>
+    formatMessage({
+      start: `${method} ${d.target} SIP/2.0`,
+      headers: [
+        ['via', `SIP/2.0/UDP ${here};rport;branch=${branch}`],
+        ['max-forwards', '70'],
+        ['from', d.local],
+        ['to', d.remote],
+        ['call-id', d.callId],
+        ['cseq', `${cseq} ${method}`],
+        ['contact', `<${contact}>`],
+        ['allow', 'INVITE, ACK, CANCEL, BYE, REFER, NOTIFY, OPTIONS, INFO'],
+        ['user-agent', 'offhook-test-phone'],
+        ...(extra.headers ?? []),
+        ...(extra.body ? ([['content-type', 'application/sdp']] as const) : []),
+      ],
+      body: extra.body ?? '',
+    });
+
+  const attempt = (d: Dialog, method: string, extra: SendOptions): Sent => {
+    const cseq = ++d.cseq;
+    const branch = `z9hG4bK${randomTag()}`;
+    const data = build(d, method, cseq, branch, extra);
+    const { promise, resolve } = Promise.withResolvers<SipMessage>();
+    const entry: Pending = {
+      cseq,
+      resolve,
+      answered: false,
+      provisional: (m) => extra.provisional?.(m),
+      ackFailure: (m) => {
+        if (method !== 'INVITE' || statusOf(m) < 300) return;
+        write(build({ ...d, remote: header(m, 'to') }, 'ACK', cseq, branch));
+      },
+    };
+    pending.set(branch, entry);
+    const started = Date.now();
+    const repeat = (ms: number): void => {
+      const timer = setTimeout(() => {
+        if (entry.answered || !open) return;
+        if (Date.now() - started > GIVE_UP_MS) {
+          pending.delete(branch);
+          resolve({ start: 'SIP/2.0 408 No answer from the engine', headers: [], body: '' });
+          return;
+        }
+        write(data);
+        repeat(Math.min(ms * 2, 2000));
+      }, ms);
+      timer.unref();
+    };
+    write(data);
+    repeat(500);
+    return { response: promise, cancel: () => write(build(d, 'CANCEL', cseq, branch)) };
+  };
+
+  const onMessage = (data: Buffer): void => {
+    const m = parseMessage(data);
+    if (!m) return;
+    if (statusOf(m) === 0) {
+      const key = `${branchOf(m)} ${methodOf(m)}`;
+      const before = replies.get(key);
+      if (before) write(before);
+      else options.onRequest(m);
+      return;
+    }
+    const entry = pending.get(branchOf(m));
+    if (!entry || methodOf(m) === 'CANCEL') {
+      const ack = acks.get(`${header(m, 'call-id')} ${header(m, 'cseq')}`);
+      if (ack) write(ack);
+      return;
+    }
+    entry.answered = true;
+    if (statusOf(m) < 200) {
+      entry.provisional(m);
+      return;
+    }
+    pending.delete(branchOf(m));
+    entry.ackFailure(m);
+    entry.resolve(m);
+  };
+  socket.on('message', onMessage);
+  socket.on('error', () => {});
+
+  return {
+    contact,
+    send(dialog, method, extra = {}) {
+      let current = attempt(dialog, method, extra);
+      const answer = async (): Promise<SipMessage> => {
+        const first = await current.response;
+        const status = statusOf(first);
+        if (status !== 401 && status !== 407) return first;
+        const challenge = header(first, status === 401 ? 'www-authenticate' : 'proxy-authenticate');
+        const credentials = digestAnswer(challenge, { method, uri: dialog.target, username, password });
+        const name = status === 401 ? 'authorization' : 'proxy-authorization';
+        current = attempt(dialog, method, {
+          ...extra,
+          headers: [...(extra.headers ?? []), [name, credentials]],
+        });
+        return current.response;
+      };
+      return { response: answer(), cancel: () => current.cancel() };
+    },
+    ack(dialog, cseq) {
+      const data = build(dialog, 'ACK', cseq, `z9hG4bK${randomTag()}`);
+      acks.set(`${dialog.callId} ${cseq} INVITE`, data);
+      write(data);
+    },
+    reply(request, { status, reason, tag, headers = [], body = '' }) {
+      const to = header(request, 'to');
+      const data = formatMessage({
+        start: `SIP/2.0 ${status} ${reason}`,
+        headers: [
+          ...headersNamed(request, 'via').map((v) => ['via', v] as const),
+          ['from', header(request, 'from')],
+          ['to', tag && !to.includes(';tag=') ? `${to};tag=${tag}` : to],
+          ['call-id', header(request, 'call-id')],
+          ['cseq', header(request, 'cseq')],
+          ['contact', `<${contact}>`],
+          ['allow', 'INVITE, ACK, CANCEL, BYE, REFER, NOTIFY, OPTIONS, INFO'],
+          ...headers,
+          ...(body ? ([['content-type', 'application/sdp']] as const) : []),
+        ],
+        body,
+      });
+      replies.set(`${branchOf(request)} ${methodOf(request)}`, data);
+      write(data);
+    },
+    close() {
+      open = false;
+      socket.close();
+    },
+  };
+}
