@@ -1,0 +1,218 @@
+/** Headless Chromium with WebRTC phones in it: SIP.js on a page that knows nothing but the login reply. */
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import type { z } from 'zod';
+import type { Sip } from '@offhook/contract/session.ts';
+import { findChromium } from './chromium.ts';
+import { until } from './until.ts';
+
+type SipReply = z.infer<typeof Sip>;
+export interface WebPhoneState {
+  readonly registered: boolean;
+  readonly socketClosed: boolean;
+  readonly status: number;
+  readonly transferStatus: number;
+  readonly call: 'none' | 'calling' | 'ringing' | 'up' | 'ended';
+  readonly waiting: number;
+}
+export interface AudioStats {
+  readonly sent: number;
+  readonly received: number;
+  readonly energyIn: number;
+  readonly energyOut: number;
+  readonly codec: string;
+}
+/** One browser page that is one phone with at most one call at a time. */
+export interface WebPhone {
+  readonly page: Page;
+  state(): Promise<WebPhoneState>;
+  call(number: string): Promise<void>;
+  ringing(ms?: number): Promise<void>;
+  answered(ms?: number): Promise<void>;
+  ended(ms?: number): Promise<void>;
+  /** Takes the next incoming call; who calls. */
+  incoming(ms?: number): Promise<{ number: string; name: string }>;
+  answer(): Promise<void>;
+  reject(status?: number): Promise<void>;
+  hangup(): Promise<void>;
+  hold(): Promise<void>;
+  retrieve(): Promise<void>;
+  transfer(number: string): Promise<void>;
+  digits(text: string): Promise<void>;
+  stats(): Promise<AudioStats>;
+  /** Audio with energy comes in, and ours goes out. */
+  talks(ms?: number): Promise<AudioStats>;
+  unregister(): Promise<void>;
+  /** Registers again after the socket was lost. */
+  register(): Promise<void>;
+  close(): Promise<void>;
+}
+export interface Browser extends AsyncDisposable {
+  /** A new page registered with the `sip` part of a login reply; as its browser user unless told otherwise. */
+  phone(sip: SipReply, as?: 'webrtc_username' | 'sip_username'): Promise<WebPhone>;
+  newPage(): Promise<Page>;
+}
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--use-fake-device-for-media-stream',
+  '--use-fake-ui-for-media-stream',
+  '--allow-loopback-in-peer-connection',
+  '--disable-features=WebRtcHideLocalIpsWithMdns',
+  '--autoplay-policy=no-user-gesture-required',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-sync',
+  '--no-first-run',
+];
+const FILES: Readonly<Record<string, { file: string; type: string }>> = {
+  '/page.html': { file: fileURLToPath(new URL('softphone/page.html', import.meta.url)), type: 'text/html' },
+  '/page.js': { file: fileURLToPath(new URL('softphone/page.js', import.meta.url)), type: 'text/javascript' },
+};
+const SIP_LIBRARY = path.dirname(fileURLToPath(import.meta.resolve('sip.js')));
+
+/** Serves the softphone page and SIP.js as it is installed, on a free loopback port. */
+async function servePage(): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://page');
+    const known = FILES[pathname];
+    const file =
+      known?.file ?? (pathname.startsWith('/sip/') ? path.join(SIP_LIBRARY, pathname.slice(5)) : '');
+    readFile(file).then(
+      (data) => response.writeHead(200, { 'content-type': known?.type ?? 'text/javascript' }).end(data),
+      () => response.writeHead(404).end(),
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+type PhonePage = Readonly<Record<string, (...args: unknown[]) => unknown>>;
+
+async function newPhone(page: Page, url: string, sip: SipReply, username: string): Promise<WebPhone> {
+  const trouble: string[] = [];
+  page.on('console', (m) => {
+    if (m.type() === 'error' || m.type() === 'warning') trouble.push(m.text());
+    if (trouble.length > 50) trouble.shift();
+  });
+  page.on('pageerror', (error) => trouble.push(error.message));
+  await page.goto(`${url}/page.html`);
+  await page.waitForFunction('window.ready === true');
+  const run = <T>(method: string, ...args: unknown[]): Promise<T> =>
+    page.evaluate(
+      ([name, values]) => (globalThis as unknown as { phone: PhonePage }).phone[name]!(...values) as T,
+      [method, args] as const,
+    );
+  const state = (): Promise<WebPhoneState> => run('state');
+  let last: unknown;
+  const seen = (): unknown => ({ ...(last as object), trouble: trouble.slice(-5) });
+  const reach = async (words: readonly string[], ms: number): Promise<void> => {
+    await until(
+      `a call ${words[0]} at ${username}`,
+      async () => {
+        const now = await state();
+        last = now;
+        return words.includes(now.call);
+      },
+      { ms, seen },
+    );
+  };
+  const phone: WebPhone = {
+    page,
+    state,
+    call: (number) => run('call', number),
+    ringing: (ms = 5000) => reach(['ringing', 'up'], ms),
+    answered: (ms = 5000) => reach(['up'], ms),
+    ended: (ms = 5000) => reach(['ended'], ms),
+    incoming: (ms = 5000) =>
+      until(
+        `an incoming call at ${username}`,
+        async () => {
+          last = await state();
+          return run<{ number: string; name: string } | null>('take');
+        },
+        { ms, seen },
+      ),
+    async answer() {
+      await run('answer');
+      await reach(['up'], 5000);
+    },
+    reject: (status = 486) => run('reject', status),
+    async hangup() {
+      await run('hangup');
+      await reach(['ended', 'none'], 5000);
+    },
+    hold: () => run('hold', true),
+    retrieve: () => run('hold', false),
+    transfer: (number) => run('transfer', number),
+    digits: (text) => run('digits', text),
+    stats: () => run('stats'),
+    async talks(ms = 8000) {
+      const before = await run<AudioStats>('stats');
+      return until(
+        `audio both ways at ${username}`,
+        async () => {
+          const now = await run<AudioStats>('stats');
+          last = now;
+          const flows = now.received - before.received > 50 && now.sent - before.sent > 50;
+          return flows && now.energyIn > before.energyIn ? now : null;
+        },
+        { ms, seen },
+      );
+    },
+    unregister: () => run('unregister'),
+    async register() {
+      await run('register', sip, username);
+      await until(
+        `${username} registered over ${sip.ws_url}`,
+        async () => {
+          const now = await state();
+          last = now;
+          return now.registered;
+        },
+        { seen },
+      );
+    },
+    close: () => page.close(),
+  };
+  await phone.register();
+  return phone;
+}
+
+/** Starts Chromium and the page server; both end when it is disposed. */
+export async function startBrowser(): Promise<Browser> {
+  const found = await findChromium();
+  const server = await servePage();
+  try {
+    const browser = await chromium.launch({ executablePath: found.path, args: [...FLAGS, ...found.flags] });
+    const context = await browser.newContext({ permissions: ['microphone'] });
+    return {
+      newPage: () => context.newPage(),
+      phone: async (sip, as = 'webrtc_username') =>
+        newPhone(await context.newPage(), server.url, sip, sip[as]),
+      async [Symbol.asyncDispose]() {
+        await browser.close();
+        await server.close();
+      },
+    };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
