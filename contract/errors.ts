@@ -26,6 +26,7 @@ export const ERRORS = {
   not_found: { status: 404, retry: 'never', title: 'Nothing is here' },
   no_such_queue: { status: 404, retry: 'after_change', title: 'This queue does not exist' },
   method_not_allowed: { status: 405, retry: 'after_change', title: 'This path does not take this method' },
+  request_timeout: { status: 408, retry: 'later', title: 'The request did not arrive in time' },
   idempotency_conflict: { status: 409, retry: 'after_change', title: 'This key was used with another body' },
   not_in_queue: { status: 409, retry: 'after_change', title: 'The agent is not a member of the queue' },
   static_member: { status: 409, retry: 'never', title: 'A static member cannot leave its queue' },
@@ -33,6 +34,7 @@ export const ERRORS = {
   unsupported_media_type: { status: 415, retry: 'after_change', title: 'This kind of body is not read here' },
   upgrade_required: { status: 426, retry: 'after_change', title: 'This path speaks WebSocket' },
   too_many_attempts: { status: 429, retry: 'later', title: 'Too many failed attempts' },
+  too_many_requests: { status: 429, retry: 'later', title: 'Too many requests' },
   header_too_large: { status: 431, retry: 'after_change', title: 'The request headers are too large' },
   internal: { status: 500, retry: 'later', title: 'The service failed' },
   engine_refused: { status: 502, retry: 'after_change', title: 'The engine refused' },
@@ -47,17 +49,19 @@ export type ErrorCode = keyof typeof ERRORS;
  * The body of every error: RFC 9457 problem+json, with `success` and `error` for real clients.
  * `type` is `/docs/errors#<code>`.
  */
-export const Problem = z.object({
-  type: z.string(),
-  title: z.string(),
-  status: z.int(),
-  detail: z.string(),
-  code: z.string(),
-  success: z.literal(false),
-  error: z.string(),
-  request_id: z.string().optional(),
-  otp_required: z.literal(true).optional(),
-  /** Per-queue outcome where an action was half done and could not be undone. */
-  queues: z.array(z.object({ queue: z.string(), ok: z.boolean(), detail: z.string() })).optional(),
-});
+export const Problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    success: z.literal(false),
+    error: z.string(),
+    request_id: z.string().optional(),
+    otp_required: z.literal(true).optional(),
+    /** Per-queue outcome where an action was half done and could not be undone. */
+    queues: z.array(z.object({ queue: z.string(), ok: z.boolean(), detail: z.string() })).optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457 problem; `code` is a row of /docs/errors.' });
 export type Problem = z.infer<typeof Problem>;

@@ -1,13 +1,27 @@
 import { z } from 'zod';
 
 const text = (max: number) => z.string().max(max);
+const bytes = (s: string): number => new TextEncoder().encode(s).length;
+/** What can be a password at all: a NUL or more than 1024 bytes of UTF-8 is a mistake, not a wrong guess. */
+const Password = z
+  .string()
+  .min(1)
+  .refine((s) => bytes(s) <= 1024, 'longer than 1024 bytes')
+  .refine((s) => !s.includes('\0'), 'holds a NUL');
+/** A password to set: 8 to 1024 bytes of UTF-8, no control characters. */
+export const NewPassword = z
+  .string()
+  .refine((s) => bytes(s) >= 8, 'shorter than 8 bytes')
+  .refine((s) => bytes(s) <= 1024, 'longer than 1024 bytes')
+  .refine((s) => !/\p{Cc}/u.test(s), 'holds a control character')
+  .meta({ minLength: 8, maxLength: 1024 });
 /** A form sends strings; JSON sends strings. Nothing is coerced from other types. */
 export const LoginRequest = z
   .object({
-    username: text(128).optional(),
-    extension: text(128).optional(),
-    password: text(1024).min(1),
-    otp: text(16).optional(),
+    username: text(128).optional().describe('The extension, or the user name.'),
+    extension: text(128).optional().describe('Another name for `username`.'),
+    password: Password,
+    otp: text(16).optional().describe('Six digits of the second factor, where it is on.'),
     device_name: text(128).optional(),
     platform: text(64).optional(),
   })
@@ -16,43 +30,51 @@ export const LoginRequest = z
     message: 'username is missing or empty',
   });
 
-export const Sip = z.object({
-  extension: z.string(),
-  sip_username: z.string(),
-  native_sip_username: z.string(),
-  webrtc_username: z.string(),
-  sip_password: z.string(),
-  domain: z.string(),
-  sip_port: z.int(),
-  ws_url: z.string(),
-  turn: z.object({ username: z.string(), credential: z.string(), urls: z.array(z.string()) }).nullable(),
-});
-export const PushConfig = z.object({
-  enabled: z.boolean(),
-  provider: z.string(),
-  fcm_project_id: z.string(),
-  fcm_app_id: z.string(),
-  fcm_api_key: z.string(),
-  fcm_sender_id: z.string(),
-});
-export const SessionUser = z.object({
-  id: z.int(),
-  username: z.string(),
-  full_name: z.string().nullable(),
-  email: z.string().nullable(),
-  extension: z.string(),
-  role: z.enum(['user', 'cc_agent', 'cc_manager', 'admin']),
-  level: z.enum(['user', 'agent', 'supervisor', 'admin']),
-});
+export const Sip = z
+  .object({
+    extension: z.string(),
+    sip_username: z.string(),
+    native_sip_username: z.string(),
+    webrtc_username: z.string(),
+    sip_password: z.string(),
+    domain: z.string(),
+    sip_port: z.int(),
+    ws_url: z.string(),
+    turn: z.object({ username: z.string(), credential: z.string(), urls: z.array(z.string()) }).nullable(),
+  })
+  .meta({ id: 'Sip' });
+export const PushConfig = z
+  .object({
+    enabled: z.boolean(),
+    provider: z.string(),
+    fcm_project_id: z.string(),
+    fcm_app_id: z.string(),
+    fcm_api_key: z.string(),
+    fcm_sender_id: z.string(),
+  })
+  .meta({ id: 'PushConfig' });
+export const SessionUser = z
+  .object({
+    id: z.int(),
+    username: z.string(),
+    full_name: z.string().nullable(),
+    email: z.string().nullable(),
+    extension: z.string(),
+    role: z.enum(['user', 'cc_agent', 'cc_manager', 'admin']),
+    level: z.enum(['user', 'agent', 'supervisor', 'admin']),
+  })
+  .meta({ id: 'SessionUser' });
 /** 200 of login and refresh (wire.md section 2). */
-export const LoginReply = z.object({
-  success: z.literal(true),
-  token: z.string(),
-  expires_at: z.string(),
-  user: SessionUser,
-  sip: Sip,
-  push_config: PushConfig,
-});
+export const LoginReply = z
+  .object({
+    success: z.literal(true),
+    token: z.string(),
+    expires_at: z.string(),
+    user: SessionUser,
+    sip: Sip,
+    push_config: PushConfig,
+  })
+  .meta({ id: 'LoginReply' });
 export const Ping = z.object({
   success: z.literal(true),
   service: z.string(),
@@ -62,14 +84,25 @@ export const Ping = z.object({
   brand_sub: z.string(),
   server_time: z.int(),
 });
-export const WhoAmI = z.object({ success: z.literal(true), user: SessionUser, expires_at: z.string() });
-export const DeviceSession = z.object({
-  id: z.int(),
-  device_name: z.string().nullable(),
-  platform: z.string().nullable(),
-  created_at: z.string(),
-  last_used_at: z.string(),
-  expires_at: z.string(),
-  current: z.boolean(),
+/** Body of `POST /api/v1/session/password`. */
+export const PasswordChange = z.strictObject({
+  current_password: Password,
+  new_password: NewPassword,
 });
+/** A success that has nothing to add. */
+export const Done = z.object({ success: z.literal(true) });
+/** For POSTs that take no fields: an empty body or an empty object. */
+export const NoFields = z.strictObject({}).nullable();
+export const WhoAmI = z.object({ success: z.literal(true), user: SessionUser, expires_at: z.string() });
+export const DeviceSession = z
+  .object({
+    id: z.int(),
+    device_name: z.string().nullable(),
+    platform: z.string().nullable(),
+    created_at: z.string(),
+    last_used_at: z.string(),
+    expires_at: z.string(),
+    current: z.boolean(),
+  })
+  .meta({ id: 'DeviceSession' });
 export const DeviceSessions = z.object({ success: z.literal(true), sessions: z.array(DeviceSession) });

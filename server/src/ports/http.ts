@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyBaseLogger, RawServerDefault } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { Level, PersonLevel } from '@offhook/contract/ids.ts';
@@ -15,18 +16,48 @@ export interface Caller {
   /** True when it came as a cookie. */
   readonly cookie: boolean;
 }
+/** What the request presented, not yet looked up. */
+export interface Credential {
+  readonly token: string;
+  readonly cookie: boolean;
+}
+/** A connection that asked to speak another protocol; the handler takes it with `reply.hijack()`. */
+export interface UpgradeRequest {
+  readonly socket: Duplex;
+  /** First bytes that came with the request. */
+  readonly head: Buffer;
+  /** Detaches the HTTP response: from now on the handler owns the socket and its errors. */
+  take(): Duplex;
+}
+/** The name of the session cookie. */
+export const SESSION_COOKIE = 'offhook_session';
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Required on every route; the host refuses to register one without it. */
     level?: Level;
+    /** On a public route: `request.caller` is set where a good session is presented, and null otherwise. */
+    identify?: boolean;
     /** Codes this route can answer beside those its level and body imply; they become its documented replies. */
     errors?: readonly ErrorCode[];
     /** `form`: takes form encoding beside JSON and ignores unknown fields. */
     body?: 'json' | 'form';
+    /** This path takes WebSocket upgrades (GET only); on every other path an upgrade is 404. */
+    upgrade?: boolean;
   }
   interface FastifyRequest {
     /** Null only on public routes. */
     caller: Caller | null;
+    /** Set when the client asked for a WebSocket. */
+    upgrade: UpgradeRequest | null;
+    /** The bearer token or session cookie; null when there is none, or more than one. */
+    credential(): Credential | null;
+    /** The origin this service has for the client, e.g. `https://pbx.example.com`: the public one, else the request's own. */
+    ownOrigin(): string;
+    /** True when the request's `Origin` is the service's own. */
+    sameOrigin(): boolean;
+    /** Throws `ServiceError('not_authenticated')`; for handlers of a level above public. */
+    person(): Caller;
   }
 }
 /** What a feature's routes.ts is given. */

@@ -1,0 +1,103 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../core/errors.ts';
+import type { App } from '../ports/http.ts';
+import { checkJson } from './json-check.ts';
+
+/** Bytes a body may have. */
+export const BODY_LIMIT = 64 * 1024;
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+const FORM_TYPE =
+  /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+/** Bytes of a refused body that are still read and thrown away, so that its sender sees the answer and not a reset. */
+const DRAIN_LIMIT = 4 * 1024 * 1024;
+
+/** True when the request says that a body follows. */
+export function hasBody(request: FastifyRequest): boolean {
+  const headers = request.raw.headers;
+  return (
+    headers['transfer-encoding'] !== undefined ||
+    (headers['content-length'] !== undefined && headers['content-length'] !== '0')
+  );
+}
+/** Refuses a body by what its headers say, before a byte of it is read. */
+export function checkBodyHeaders(request: FastifyRequest): void {
+  if (!hasBody(request)) return;
+  const { headers } = request.raw;
+  const type = headers['content-type'];
+  const form = request.routeOptions.config.body === 'form';
+  if (type === undefined || !(JSON_TYPE.test(type) || (form && FORM_TYPE.test(type)))) {
+    throw new ServiceError(
+      'unsupported_media_type',
+      `Content-Type must be application/json${form ? ' or application/x-www-form-urlencoded' : ''} in UTF-8`,
+    );
+  }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new ServiceError('unsupported_media_type', 'a compressed body is not read here');
+  }
+  if (Number(headers['content-length'] ?? 0) > BODY_LIMIT) throw tooLarge();
+}
+export const tooLarge = (): ServiceError =>
+  new ServiceError('body_too_large', `the body is larger than ${BODY_LIMIT} bytes`);
+
+/** JSON and form encoding; nothing else is ever parsed. */
+export function addBodyParsers(app: App): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    const text = utf8(bytes);
+    checkJson(text);
+    parseJson(request, text, done);
+  });
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    (_request, bytes: Buffer, done) => {
+      done(null, parseForm(utf8(bytes)));
+    },
+  );
+}
+function utf8(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new ServiceError('invalid_request', 'body: not valid UTF-8');
+  return bytes.toString('utf8');
+}
+/** Strings only; the same name twice, or an escape that is no UTF-8, is refused. */
+export function parseForm(text: string): Record<string, string> {
+  const fields = new Map<string, string>();
+  for (const part of text.split('&')) {
+    if (part === '') continue;
+    const at = part.indexOf('=');
+    const name = formText(at < 0 ? part : part.slice(0, at));
+    if (fields.has(name)) {
+      throw new ServiceError('invalid_request', `body: the field "${name.slice(0, 64)}" stands there twice`);
+    }
+    fields.set(name, at < 0 ? '' : formText(part.slice(at + 1)));
+  }
+  if (fields.has('__proto__'))
+    throw new ServiceError('invalid_request', 'body: the field __proto__ is refused');
+  return Object.fromEntries(fields);
+}
+function formText(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new ServiceError('invalid_request', 'body: broken percent-encoding');
+  }
+}
+
+/**
+ * Lets the rest of a refused body run into nothing, up to a bound, so that its sender reads the answer instead of a reset
+ * connection; a sender that goes on beyond it is cut off.
+ */
+export function drainBody(request: FastifyRequest, reply: FastifyReply): void {
+  const { raw } = request;
+  if (raw.complete || raw.destroyed || !hasBody(request) || request.upgrade !== null) return;
+  reply.removeHeader('connection');
+  let drained = 0;
+  raw.on('data', (chunk: Buffer) => {
+    drained += chunk.length;
+    if (drained > DRAIN_LIMIT) raw.socket.destroy();
+  });
+  raw.on('error', () => {});
+}

@@ -1,0 +1,147 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { Health, Readiness } from '@offhook/contract/health.ts';
+import type { Readiness as ReadinessBody } from '@offhook/contract/health.ts';
+import { ServiceError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { App } from '../ports/http.ts';
+import type { Metrics } from './metrics.ts';
+import { rawAnswer } from './problem.ts';
+
+/** One thing that must hold for the service to be of use; `detail` is for administrators. */
+export interface Check {
+  readonly name: string;
+  run(): Promise<{ readonly ok: boolean; readonly detail: string }>;
+}
+export interface HealthOptions {
+  readonly metrics: Metrics;
+  readonly engineUp: () => boolean;
+  readonly checks: readonly Check[];
+}
+const CHECK_MS = 2_000;
+
+/** Runs every check side by side; one that fails or does not answer in 2 s is failing. */
+export async function readiness(checks: readonly Check[]): Promise<Required<ReadinessBody>> {
+  const results = await Promise.all(
+    checks.map(async ({ name, run }) => {
+      const timer = Promise.withResolvers<{ ok: boolean; detail: string }>();
+      const timeout = setTimeout(() => timer.resolve({ ok: false, detail: 'no answer in 2 s' }), CHECK_MS);
+      const result = await Promise.race([run(), timer.promise]).catch((error: unknown) => ({
+        ok: false,
+        detail: messageOf(error),
+      }));
+      clearTimeout(timeout);
+      return { name, ...result };
+    }),
+  );
+  return {
+    status: results.every((r) => r.ok) ? 'ready' : 'not_ready',
+    checks: Object.fromEntries(results.map((r) => [r.name, r.ok ? 'ok' : 'failing'])),
+    details: Object.fromEntries(results.map((r) => [r.name, r.detail])),
+  };
+}
+
+/** `/healthz`, `/readyz`, `/metrics`. */
+export function healthRoutes(app: App, { metrics, engineUp, checks }: HealthOptions): void {
+  app.get(
+    '/healthz',
+    {
+      config: { level: 'public' },
+      schema: { tags: ['health'], summary: 'The process answers', response: { 200: Health } },
+    },
+    (_request, reply) => {
+      reply.header('cache-control', 'no-store');
+      return { status: 'ok' as const, engine: engineUp() ? ('up' as const) : ('down' as const) };
+    },
+  );
+  app.get(
+    '/readyz',
+    {
+      config: { level: 'public', identify: true },
+      schema: {
+        tags: ['health'],
+        summary: 'The service can do its work; details for Admin',
+        response: { 200: Readiness, 503: Readiness },
+      },
+    },
+    async (request, reply) => {
+      const { details, ...short } = await readiness(checks);
+      reply.header('cache-control', 'no-store').code(short.status === 'ready' ? 200 : 503);
+      return request.caller?.level === 'admin' ? { ...short, details } : short;
+    },
+  );
+  app.get(
+    '/metrics',
+    { config: { level: 'admin' }, schema: { tags: ['health'], summary: 'Prometheus text format' } },
+    async (_request, reply) => {
+      reply.header('cache-control', 'no-store').type(metrics.registry.contentType);
+      return metrics.registry.metrics();
+    },
+  );
+}
+
+/** The loopback listener: the same figures with details and without sign-in. Resolves when it listens. */
+export async function listenMetrics(
+  address: { readonly host: string; readonly port: number },
+  { metrics, engineUp, checks }: HealthOptions,
+  log: Log,
+): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const answer = async (
+    path: string,
+  ): Promise<{ status: number; type: string; body: string } | undefined> => {
+    switch (path) {
+      case '/metrics':
+        return { status: 200, type: metrics.registry.contentType, body: await metrics.registry.metrics() };
+      case '/healthz':
+        return json(200, { status: 'ok', engine: engineUp() ? 'up' : 'down' });
+      case '/readyz': {
+        const body = await readiness(checks);
+        return json(body.status === 'ready' ? 200 : 503, body);
+      }
+      default:
+        return undefined;
+    }
+  };
+  const server: Server = createServer((request, response) => {
+    request.resume();
+    const path = (request.url ?? '').split('?', 1)[0]!;
+    // A page whose name was bound to this address must not read it.
+    const local = /^(?:127\.[0-9.]+|localhost|\[::1\])(?::\d+)?$/.test(request.headers.host ?? '');
+    answer(local ? path : '').then(
+      (found) => {
+        if (found === undefined) {
+          request.socket.end(rawAnswer(new ServiceError('not_found', 'nothing is at this path')));
+        } else if (request.method !== 'GET') {
+          const error = new ServiceError('method_not_allowed', 'this path takes GET');
+          request.socket.end(rawAnswer(error, { allow: 'GET' }));
+        } else {
+          response.writeHead(found.status, { 'content-type': found.type, 'cache-control': 'no-store' });
+          response.end(found.body);
+        }
+      },
+      (error: unknown) => {
+        log.error({ error: messageOf(error) }, 'the metrics could not be read');
+        request.socket.end(rawAnswer(new ServiceError('internal', 'the service failed')));
+      },
+    );
+  });
+  server.requestTimeout = 5_000;
+  server.maxConnections = 64;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address.port, address.host, resolve);
+  });
+  const bound = server.address();
+  return {
+    port: bound !== null && typeof bound === 'object' ? bound.port : address.port,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+const json = (status: number, body: object): { status: number; type: string; body: string } => ({
+  status,
+  type: 'application/json; charset=utf-8',
+  body: JSON.stringify(body),
+});

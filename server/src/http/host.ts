@@ -1,0 +1,325 @@
+import { randomBytes } from 'node:crypto';
+import Fastify from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
+import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { App, Authenticator } from '../ports/http.ts';
+import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody } from './body.ts';
+import { addIdempotency } from './idempotency.ts';
+import type { IdempotencyStore } from './idempotency.ts';
+import { createMetrics } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
+import { addOpenApi, openapiDocument } from './openapi.ts';
+import type { OpenApiDocument } from './openapi.ts';
+import { count, isHost, readCredential, requestOrigin, secretInQuery } from './origin.ts';
+import { answerOf, asServiceError } from './problem.ts';
+import { allowOf, createRouteTable, pathOf } from './route-table.ts';
+import type { RouteTable } from './route-table.ts';
+import { checkRoute } from './route-rules.ts';
+import { attachSockets, upgradeOf, wantsWebSocket } from './sockets.ts';
+
+/** The settings the host needs; the service's whole configuration fits. */
+export interface HostSettings {
+  readonly corsOrigins: readonly string[];
+  /** `https://host[:port]`, or empty: then the request's own address is taken. */
+  readonly publicUrl: string;
+  readonly trustProxy: readonly string[];
+}
+export interface HostLimits {
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** How often overdue connections are looked for. */
+  readonly checkIntervalMs: number;
+  readonly keepAliveMs: number;
+  readonly maxConnections: number;
+}
+export const HOST_LIMITS: HostLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  checkIntervalMs: 2_000,
+  keepAliveMs: 65_000,
+  maxConnections: 20_000,
+};
+export interface HostOptions {
+  readonly config: HostSettings;
+  readonly authenticator: Authenticator;
+  readonly log: Log;
+  readonly version: string;
+  readonly metrics?: Metrics;
+  /** Where the results of repeated requests are kept; without it the header `Idempotency-Key` is refused. */
+  readonly idempotency?: IdempotencyStore;
+  readonly limits?: Partial<HostLimits>;
+}
+export interface Host {
+  readonly app: App;
+  readonly table: RouteTable;
+  readonly metrics: Metrics;
+  /** Starts listening; resolves with the address that was taken. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<{ host: string; port: number }>;
+  /** From now on every API request is refused with 503 and its connection closed; what runs may finish. */
+  drain(): void;
+  /** The app must be ready. */
+  openapi(): OpenApiDocument;
+  close(): Promise<void>;
+}
+
+/** Where `node:http` sends what no route can be: a path the table refuses to hold. */
+const NOWHERE = '/*';
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** The HTTP server without routes: features add theirs to `app` before it listens. */
+export async function createHost(options: HostOptions): Promise<Host> {
+  const { config, authenticator } = options;
+  const log = options.log.child({ part: 'http' });
+  const limits = { ...HOST_LIMITS, ...options.limits };
+  const metrics = options.metrics ?? createMetrics();
+  const table = createRouteTable();
+  const cors = new Set(config.corsOrigins);
+  const security = securityHeaders(config.publicUrl.startsWith('https:'));
+  const boot = randomBytes(4).toString('hex');
+  let requests = 0;
+  let draining = false;
+
+  const app: App = Fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    bodyLimit: BODY_LIMIT,
+    trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
+    keepAliveTimeout: limits.keepAliveMs,
+    requestTimeout: limits.requestTimeoutMs,
+    return503OnClosing: false,
+    requestIdHeader: false,
+    genReqId: () => `${boot}-${(requests += 1).toString(36)}`,
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: limits.checkIntervalMs,
+      maxHeaderSize: 16_384,
+      requireHostHeader: false,
+      shouldUpgradeCallback: wantsWebSocket,
+    },
+    rewriteUrl: (request) => (table.find(pathOf(request.url ?? '')) === undefined ? NOWHERE : request.url!),
+    frameworkErrors: (_error, request, reply) =>
+      send(new ServiceError('not_found', 'nothing is at this path'), request, reply),
+    // The listeners of sockets.ts answer instead.
+    clientErrorHandler: () => {},
+  }).withTypeProvider<ZodTypeProvider>();
+  Object.assign(app.server, { maxConnections: limits.maxConnections, dropMaxConnection: true });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  addBodyParsers(app);
+  attachSockets(app.server, table, (request, response) => app.routing(request, response), BODY_LIMIT);
+
+  app.decorateRequest('caller', null);
+  app.decorateRequest('upgrade', null);
+  app.decorateRequest('credential', function (this: FastifyRequest) {
+    return readCredential(this);
+  });
+  app.decorateRequest('ownOrigin', function (this: FastifyRequest) {
+    return config.publicUrl === '' ? requestOrigin(this) : config.publicUrl;
+  });
+  app.decorateRequest('sameOrigin', function (this: FastifyRequest) {
+    const { origin } = this.raw.headers;
+    return (
+      origin !== undefined && origin !== '' && (origin === config.publicUrl || origin === requestOrigin(this))
+    );
+  });
+  app.decorateRequest('person', function (this: FastifyRequest) {
+    if (this.caller === null) throw new ServiceError('not_authenticated', 'sign in first');
+    return this.caller;
+  });
+
+  app.addHook('onRoute', (route) => {
+    for (const method of [route.method].flat()) {
+      checkRoute(method, route);
+      table.add(method, route.url, route.config!);
+    }
+  });
+
+  /** Everything that is decided before a byte of the body is read; throws what the request is refused with. */
+  function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
+    const { raw } = request;
+    const path = pathOf(request.originalUrl);
+    reply.headers(security);
+    checkFraming(request);
+    if (path.startsWith('/api/')) reply.header('cache-control', 'no-store');
+    if (draining && (path.startsWith('/api/') || upgradeOf(raw) !== null)) {
+      reply.header('connection', 'close');
+      throw new ServiceError('overloaded', 'the service is stopping');
+    }
+    if (cors.size > 0) reply.header('vary', 'Origin');
+    const { origin } = raw.headers;
+    const listed = origin !== undefined && cors.has(origin);
+    if (listed) {
+      reply.header('access-control-allow-origin', origin);
+      reply.header('access-control-expose-headers', 'ETag, Retry-After');
+    }
+    if (request.is404) {
+      const entry = table.find(path);
+      if (entry === undefined) throw new ServiceError('not_found', 'nothing is at this path');
+      if (raw.method === 'OPTIONS' && listed) return undefined;
+      reply.header('allow', allowOf(entry));
+      throw new ServiceError('method_not_allowed', `this path takes ${allowOf(entry)}`);
+    }
+    const route = request.routeOptions.config;
+    request.upgrade = upgradeOf(raw);
+    if (request.upgrade !== null) {
+      if (route.upgrade !== true) throw new ServiceError('not_found', 'no WebSocket is at this path');
+      if (origin !== undefined && !listed && !request.sameOrigin()) {
+        throw new ServiceError('foreign_origin', 'this origin may not connect here');
+      }
+    }
+    const secret = secretInQuery(request.originalUrl);
+    if (secret !== undefined) {
+      throw new ServiceError('token_in_url', `"${secret}" belongs in a header, never in the address`);
+    }
+    if (route.level === 'public' && route.identify !== true) {
+      checkBodyHeaders(request);
+      return undefined;
+    }
+    return identify(request).then(() => checkBodyHeaders(request));
+  }
+  async function identify(request: FastifyRequest): Promise<void> {
+    const { level = 'admin' } = request.routeOptions.config;
+    const credential = request.credential();
+    const caller = credential === null ? null : await authenticator.authenticate(credential.token);
+    if (caller === null || credential === null) {
+      if (level === 'public') return;
+      throw new ServiceError('not_authenticated', 'sign in first');
+    }
+    const safe = SAFE.has(request.method) && request.upgrade === null;
+    if (credential.cookie && !safe && !request.sameOrigin()) {
+      throw new ServiceError('foreign_origin', 'a cookie session works from its own origin only');
+    }
+    if (!includesLevel(caller.level, level)) {
+      throw new ServiceError('forbidden', `this needs the level ${level}; yours is ${caller.level}`);
+    }
+    request.caller = caller.cookie === credential.cookie ? caller : { ...caller, cookie: credential.cookie };
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    const started = performance.now();
+    reply.raw.once('close', () => {
+      const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
+      const seconds = (performance.now() - started) / 1000;
+      metrics.observe(route, request.is404 ? 'other' : request.method, reply.statusCode, seconds);
+      log.debug(
+        {
+          request_id: request.id,
+          method: request.method,
+          path: pathOf(request.originalUrl).slice(0, 200),
+          status: reply.statusCode,
+          ms: Math.round(seconds * 1000),
+          ip: request.ip,
+          extension: request.caller?.extension,
+        },
+        'request',
+      );
+    });
+    try {
+      const waiting = admit(request, reply);
+      if (waiting === undefined) done();
+      else waiting.then(() => done(), done);
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  // Reached only by a preflight that was let through.
+  app.setNotFoundHandler((_request, reply) => {
+    reply
+      .code(204)
+      .headers({
+        'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+        'access-control-allow-headers':
+          'Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID',
+        'access-control-max-age': '600',
+      })
+      .send();
+  });
+
+  function send(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const error = asServiceError(thrown);
+    const answer = answerOf(error, request.id);
+    if (answer.status >= 500) {
+      const cause = error.extras.cause ?? error;
+      const fields = {
+        request_id: request.id,
+        code: error.code,
+        path: pathOf(request.originalUrl).slice(0, 200),
+      };
+      if (error.code === 'internal') log.error({ ...fields, error: describe(cause) }, 'a request failed');
+      else log.warn({ ...fields, detail: error.message.slice(0, 300) }, 'a request was refused');
+    }
+    drainBody(request, reply);
+    reply.code(answer.status).headers(answer.headers).send(answer.body);
+  }
+  app.setErrorHandler((error, request, reply) => send(error, request, reply));
+
+  addIdempotency(app, options.idempotency);
+  await addOpenApi(app, options.version);
+  let document: Buffer | undefined;
+  app.get(
+    '/api/v1/openapi.json',
+    { config: { level: 'public' }, schema: { hide: true } },
+    (_request, reply) => {
+      document ??= Buffer.from(JSON.stringify(openapiDocument(app, table)));
+      return reply.type('application/json; charset=utf-8').send(document);
+    },
+  );
+
+  return {
+    app,
+    table,
+    metrics,
+    async listen({ host, port }) {
+      // Fastify opens a second server for `localhost`, which would not have our socket listeners.
+      await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port });
+      const address = app.server.address();
+      if (address === null || typeof address === 'string') throw new Error('the server has no address');
+      return { host: address.address, port: address.port };
+    },
+    drain() {
+      draining = true;
+    },
+    openapi: () => openapiDocument(app, table),
+    async close() {
+      draining = true;
+      await app.close();
+    },
+  };
+}
+
+/** What two programs could read as two different requests is not read at all. */
+function checkFraming({ raw }: FastifyRequest): void {
+  const { headers, rawHeaders } = raw;
+  if (raw.httpVersionMajor !== 1) throw new ServiceError('invalid_request', 'this server speaks HTTP/1.1');
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
+    throw new ServiceError('invalid_request', 'this transfer encoding is not read here');
+  }
+  const { host } = headers;
+  if (raw.method === 'CONNECT') return;
+  if (host === undefined ? raw.httpVersionMinor > 0 : !isHost(host) || count(rawHeaders, 'host') > 1) {
+    throw new ServiceError('invalid_request', 'there must be one valid Host header');
+  }
+}
+function describe(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  return { name: error.name, message: error.message, stack: error.stack };
+}
+
+/** Constants rather than helmet, whose plugin builds its fifteen functions and the policy anew for every request. */
+function securityHeaders(tls: boolean): Record<string, string> {
+  return {
+    'content-security-policy':
+      "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'x-permitted-cross-domain-policies': 'none',
+    ...(tls ? { 'strict-transport-security': 'max-age=31536000; includeSubDomains' } : {}),
+  };
+}

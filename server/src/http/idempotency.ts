@@ -1,0 +1,257 @@
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../core/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { App } from '../ports/http.ts';
+import type { Migration, Store } from '../ports/store.ts';
+
+const KEEP_MS = 24 * 3600 * 1000;
+const MAX_PER_PERSON = 1_000;
+const MAX_BODY = 256 * 1024;
+const PURGE_EVERY_MS = 60_000;
+/** Answers that say nothing was decided: the same key may try again. */
+const UNDECIDED = new Set([408, 429, 500, 503, 504]);
+
+export interface StoredReply {
+  readonly status: number;
+  readonly content_type: string;
+  readonly body: Buffer;
+}
+export interface IdempotencyRow {
+  readonly fingerprint: string;
+  /** Null while the first attempt has not ended. */
+  readonly reply: StoredReply | null;
+}
+/** Where keys are kept for 24 hours with their results. */
+export interface IdempotencyStore {
+  find(id: string, key: string): Promise<IdempotencyRow | undefined>;
+  begin(id: string, person: number, fingerprint: string): Promise<void>;
+  finish(id: string, key: string, reply: StoredReply): Promise<void>;
+  forget(id: string): Promise<void>;
+}
+
+interface Tables {
+  http_idempotency: {
+    id: string;
+    person_id: number;
+    fingerprint: string;
+    created_at: number;
+    status: number | null;
+    content_type: string | null;
+    body: Uint8Array | null;
+  };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-idempotency',
+    async up(db) {
+      await db.schema
+        .createTable('http_idempotency')
+        .addColumn('id', 'text', (c) => c.primaryKey())
+        .addColumn('person_id', 'integer', (c) => c.notNull())
+        .addColumn('fingerprint', 'text', (c) => c.notNull())
+        .addColumn('created_at', 'integer', (c) => c.notNull())
+        .addColumn('status', 'integer')
+        .addColumn('content_type', 'text')
+        .addColumn('body', sql`blob`)
+        .execute();
+      await db.schema
+        .createIndex('http_idempotency_person')
+        .on('http_idempotency')
+        .columns(['person_id', 'created_at'])
+        .execute();
+      await db.schema
+        .createIndex('http_idempotency_age')
+        .on('http_idempotency')
+        .column('created_at')
+        .execute();
+    },
+  },
+];
+
+/**
+ * Kept in the relational store. A reply can hold a secret, so it is sealed under the client's own key, of which only a
+ * hash is kept: the file alone gives nothing away.
+ */
+export async function createIdempotencyStore(store: Store, clock: Clock): Promise<IdempotencyStore> {
+  await store.migrate('http', migrations);
+  const db = store.db<Tables>();
+  let purged = 0;
+  return {
+    async find(id, key) {
+      const row = await db
+        .selectFrom('http_idempotency')
+        .selectAll()
+        .where('id', '=', id)
+        .where('created_at', '>', clock.now() - KEEP_MS)
+        .executeTakeFirst();
+      if (row === undefined) return undefined;
+      const { fingerprint, status, content_type, body } = row;
+      if (status === null || body === null) return { fingerprint, reply: null };
+      return {
+        fingerprint,
+        reply: { status, content_type: content_type ?? '', body: unseal(key, id, Buffer.from(body)) },
+      };
+    },
+    async begin(id, person, fingerprint) {
+      const now = clock.now();
+      if (now - purged > PURGE_EVERY_MS) {
+        purged = now;
+        await db
+          .deleteFrom('http_idempotency')
+          .where('created_at', '<=', now - KEEP_MS)
+          .execute();
+      }
+      const kept = db
+        .selectFrom('http_idempotency')
+        .select('id')
+        .where('person_id', '=', person)
+        .orderBy('created_at', 'desc')
+        .limit(MAX_PER_PERSON - 1);
+      await db
+        .deleteFrom('http_idempotency')
+        .where('person_id', '=', person)
+        .where('id', 'not in', kept)
+        .execute();
+      await db.deleteFrom('http_idempotency').where('id', '=', id).execute();
+      await db
+        .insertInto('http_idempotency')
+        .values({
+          id,
+          person_id: person,
+          fingerprint,
+          created_at: now,
+          status: null,
+          content_type: null,
+          body: null,
+        })
+        .execute();
+    },
+    async finish(id, key, reply) {
+      await db
+        .updateTable('http_idempotency')
+        .set({ status: reply.status, content_type: reply.content_type, body: seal(key, id, reply.body) })
+        .where('id', '=', id)
+        .execute();
+    },
+    async forget(id) {
+      await db.deleteFrom('http_idempotency').where('id', '=', id).execute();
+    },
+  };
+}
+const sealingKey = (key: string, id: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', key, id, 'offhook idempotency', 32));
+function seal(key: string, id: string, body: Buffer): Buffer {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', sealingKey(key, id), nonce);
+  return Buffer.concat([nonce, cipher.update(body), cipher.final(), cipher.getAuthTag()]);
+}
+function unseal(key: string, id: string, sealed: Buffer): Buffer {
+  const cipher = createDecipheriv('aes-256-gcm', sealingKey(key, id), sealed.subarray(0, 12));
+  cipher.setAuthTag(sealed.subarray(-16));
+  return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]);
+}
+
+interface Attempt {
+  readonly id: string;
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly ended: Promise<StoredReply | null>;
+  end(reply: StoredReply | null): void;
+}
+
+/**
+ * `Idempotency-Key` on every POST below /api/v1: the first attempt runs, others with the same key get its result, another
+ * body is 409. Keys belong to the person, so nobody meets another's results.
+ */
+export function addIdempotency(app: App, store: IdempotencyStore | undefined): void {
+  const running = new Map<string, Attempt>();
+  const attempts = new WeakMap<FastifyRequest, Attempt>();
+
+  app.addHook('preHandler', async (request, reply) => {
+    const key = request.headers['idempotency-key'];
+    if (key === undefined || request.method !== 'POST' || request.caller === null) return;
+    if (!request.routeOptions.url?.startsWith('/api/v1/')) return;
+    if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) {
+      throw new ServiceError(
+        'invalid_request',
+        'Idempotency-Key: 1 to 255 printable characters without spaces',
+      );
+    }
+    if (store === undefined)
+      throw new ServiceError('store_unavailable', 'repeated requests are not kept now');
+    const person = request.caller.person_id;
+    const id = hash('sha256', JSON.stringify([person, request.url, key]), 'base64url');
+    const fingerprint = hash('sha256', JSON.stringify(request.body ?? null), 'base64url');
+    for (;;) {
+      const other = running.get(id);
+      if (other === undefined) break;
+      sameBody(other.fingerprint, fingerprint);
+      // oxlint-disable-next-line no-await-in-loop -- the outcome decides whether this attempt runs at all
+      const result = await other.ended;
+      if (result !== null) return replay(reply, result);
+    }
+    const attempt = newAttempt(id, key, fingerprint);
+    running.set(id, attempt);
+    try {
+      const row = await store.find(id, key);
+      if (row !== undefined) {
+        sameBody(row.fingerprint, fingerprint);
+        if (row.reply !== null) {
+          running.delete(id);
+          attempt.end(row.reply);
+          return replay(reply, row.reply);
+        }
+        throw new ServiceError(
+          'idempotency_conflict',
+          'the first attempt with this key was cut off and its outcome is not known; look first, then use a new key',
+        );
+      }
+      await store.begin(id, person, fingerprint);
+    } catch (error) {
+      running.delete(id);
+      attempt.end(null);
+      throw error;
+    }
+    attempts.set(request, attempt);
+  });
+
+  app.addHook('onSend', async (request, reply, payload) => {
+    const attempt = attempts.get(request);
+    if (attempt === undefined || store === undefined) return payload;
+    attempts.delete(request);
+    const body =
+      Buffer.isBuffer(payload) || typeof payload === 'string' ? Buffer.from(payload as string) : null;
+    const status = reply.statusCode;
+    const stored: StoredReply | null =
+      UNDECIDED.has(status) || body === null || body.length > MAX_BODY
+        ? null
+        : { status, content_type: String(reply.getHeader('content-type') ?? ''), body };
+    try {
+      if (stored !== null) await store.finish(attempt.id, attempt.key, stored);
+      else if (UNDECIDED.has(status)) await store.forget(attempt.id);
+    } catch {
+      // The effect stands and its answer goes out; a repeat is then told that the outcome is not known.
+    } finally {
+      running.delete(attempt.id);
+      attempt.end(stored);
+    }
+    return payload;
+  });
+}
+function sameBody(first: string, second: string): void {
+  if (first === second) return;
+  throw new ServiceError('idempotency_conflict', 'this Idempotency-Key was used with another body');
+}
+function newAttempt(id: string, key: string, fingerprint: string): Attempt {
+  const { promise, resolve } = Promise.withResolvers<StoredReply | null>();
+  return { id, key, fingerprint, ended: promise, end: resolve };
+}
+function replay(reply: FastifyReply, stored: StoredReply): FastifyReply {
+  return reply
+    .code(stored.status)
+    .header('content-type', stored.content_type)
+    .header('idempotency-replayed', 'true')
+    .send(stored.body);
+}

@@ -1,0 +1,114 @@
+import swagger from '@fastify/swagger';
+import { jsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod';
+import { ERRORS } from '@offhook/contract/errors.ts';
+import type { ErrorCode } from '@offhook/contract/errors.ts';
+import type { FastifyContextConfig } from 'fastify';
+import type { App } from '../ports/http.ts';
+import type { RouteTable } from './route-table.ts';
+
+interface Operation {
+  tags?: string[];
+  summary?: string;
+  description?: string;
+  security?: object[];
+  requestBody?: { content?: Record<string, object> };
+  responses?: Record<string, { description: string; content?: object; headers?: object }>;
+}
+/** The document this module completes; only the parts it touches are typed. */
+export interface OpenApiDocument {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas?: Record<string, object>; securitySchemes?: Record<string, object> };
+}
+
+/** Must be awaited before the first route. */
+export async function addOpenApi(app: App, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Offhook',
+        version,
+        description:
+          'Telephony integration beside Asterisk. Every error is an RFC 9457 problem whose `code` is a row of /docs/errors.',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: [{ url: '/' }],
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer' },
+          cookie: { type: 'apiKey', in: 'cookie', name: 'offhook_session' },
+        },
+      },
+    },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  });
+}
+
+/** Codes every route of this configuration can answer, its own ones included. */
+export function errorsOf(method: string, path: string, config: FastifyContextConfig): ErrorCode[] {
+  const level = config.level ?? 'public';
+  const codes = new Set<ErrorCode>(config.errors ?? []);
+  if (level !== 'public') codes.add('not_authenticated');
+  if (level !== 'public' && level !== 'user') codes.add('forbidden');
+  if (level !== 'public' && method !== 'GET') codes.add('foreign_origin');
+  if (method !== 'GET') {
+    for (const code of ['invalid_request', 'body_too_large', 'unsupported_media_type'] as const)
+      codes.add(code);
+  }
+  if (method === 'POST' && path.startsWith('/api/v1/')) codes.add('idempotency_conflict');
+  codes.add('internal');
+  return [...codes].toSorted((a, b) => ERRORS[a].status - ERRORS[b].status || (a < b ? -1 : 1));
+}
+
+/**
+ * OpenAPI 3.1 of every registered route, from the same schemas that check the requests, with the errors of each.
+ * Deterministic: the same routes give the same bytes. The app must be ready.
+ */
+export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
+  const document = structuredClone(app.swagger()) as unknown as OpenApiDocument;
+  for (const entry of table.entries()) {
+    const path = entry.path.replaceAll(/:([a-z_]+)/g, '{$1}');
+    for (const [method, config] of entry.methods) {
+      const operation = document.paths[path]?.[method.toLowerCase()];
+      if (operation === undefined) continue;
+      if (config.level !== undefined && config.level !== 'public') {
+        operation.security = [{ bearer: [] }, { cookie: [] }];
+        operation.description = [operation.description, `Level: ${config.level}.`].filter(Boolean).join(' ');
+      }
+      const json = operation.requestBody?.content?.['application/json'];
+      if (json !== undefined && config.body === 'form') {
+        operation.requestBody!.content!['application/x-www-form-urlencoded'] = json;
+      }
+      addErrors(operation, errorsOf(method, entry.path, config));
+    }
+  }
+  document.paths = Object.fromEntries(
+    Object.entries(document.paths).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+  document.components.schemas = Object.fromEntries(
+    Object.entries(document.components.schemas ?? {})
+      .filter(([name]) => JSON.stringify(document).includes(`"#/components/schemas/${name}"`))
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+  return document;
+}
+function addErrors(operation: Operation, codes: readonly ErrorCode[]): void {
+  operation.responses ??= {};
+  if (operation.responses['200']?.description === 'Default Response') {
+    operation.responses['200'].description = 'Success';
+  }
+  for (const status of new Set(codes.map((code) => ERRORS[code].status))) {
+    const rows = codes.filter((code) => ERRORS[code].status === status);
+    const existing = operation.responses[String(status)];
+    operation.responses[String(status)] = {
+      ...existing,
+      description: rows.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(' '),
+      content: {
+        ...existing?.content,
+        'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+      },
+    };
+  }
+}

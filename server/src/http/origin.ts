@@ -1,0 +1,75 @@
+import type { FastifyRequest } from 'fastify';
+import { SESSION_COOKIE } from '../ports/http.ts';
+import type { Credential } from '../ports/http.ts';
+
+const TOKEN = /^[A-Za-z0-9._~+/-]{1,512}=*$/;
+const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+
+/** True for `host[:port]` that can stand in an address we hand out. */
+export const isHost = (host: string): boolean => HOST.test(host);
+
+/** Reads the bearer token or the session cookie. More than one of a kind is none: nobody is to choose between them. */
+export function readCredential(request: FastifyRequest): Credential | null {
+  const { headers, rawHeaders } = request.raw;
+  if (headers.authorization !== undefined) {
+    if (count(rawHeaders, 'authorization') > 1) return null;
+    const bearer = /^bearer +([^ ]+)$/i.exec(headers.authorization)?.[1];
+    return bearer !== undefined && TOKEN.test(bearer) ? { token: bearer, cookie: false } : null;
+  }
+  if (headers.cookie === undefined) return null;
+  const values = headers.cookie
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${SESSION_COOKIE}=`))
+    .map((pair) => pair.slice(SESSION_COOKIE.length + 1));
+  const [value] = values;
+  return values.length === 1 && value !== undefined && TOKEN.test(value)
+    ? { token: value, cookie: true }
+    : null;
+}
+/** How often a header stands in the request, whatever node kept of it. */
+export function count(rawHeaders: readonly string[], name: string): number {
+  let n = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const header = rawHeaders[i]!;
+    if (header.length === name.length && header.toLowerCase() === name) n += 1;
+  }
+  return n;
+}
+
+/** The origin of the request's own address, as a trusted proxy or the Host header names it. */
+export function requestOrigin(request: FastifyRequest): string {
+  const protocol = request.protocol === 'https' ? 'https' : 'http';
+  const host = request.host.toLowerCase();
+  return isHost(host) ? withoutDefaultPort(`${protocol}://${host}`) : '';
+}
+const withoutDefaultPort = (origin: string): string =>
+  origin.replace(/^(http:\/\/.*):80$/, '$1').replace(/^(https:\/\/.*):443$/, '$1');
+
+const URL_SECRETS = new Set([
+  'token',
+  'access_token',
+  'auth_token',
+  'session_token',
+  'refresh_token',
+  'id_token',
+  'bearer',
+  'authorization',
+  'api_key',
+  'apikey',
+  'jwt',
+  'password',
+  SESSION_COOKIE,
+]);
+/** The name of a query parameter that carries a secret, where there is one. */
+export function secretInQuery(url: string): string | undefined {
+  const at = url.indexOf('?');
+  if (at < 0) return undefined;
+  return [...new URLSearchParams(url.slice(at + 1)).keys()].find((name) => {
+    const plain = name
+      .toLowerCase()
+      .replaceAll('-', '_')
+      .replaceAll(/\[.*\]$/g, '');
+    return URL_SECRETS.has(plain);
+  });
+}

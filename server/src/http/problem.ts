@@ -1,0 +1,115 @@
+import { STATUS_CODES } from 'node:http';
+import { ERRORS } from '@offhook/contract/errors.ts';
+import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
+import { ServiceError } from '../core/errors.ts';
+
+const MAX_DETAIL = 600;
+/** Seconds a client is asked to wait where the thrower named none. */
+const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
+  store_unavailable: 5,
+  engine_unavailable: 5,
+  overloaded: 5,
+};
+
+/** What is answered to an error: never a stack, never a cause. */
+export interface Answer {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Any thrown value as the `ServiceError` it is answered with; what is not ours is `internal`. */
+export function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const e = error as {
+    code?: unknown;
+    statusCode?: unknown;
+    validation?: unknown;
+    validationContext?: unknown;
+  };
+  if (Array.isArray(e?.validation)) {
+    return new ServiceError('invalid_request', validationDetail(e.validation, String(e.validationContext)));
+  }
+  switch (e?.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new ServiceError('body_too_large', 'the body is larger than 65536 bytes');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new ServiceError('unsupported_media_type', 'Content-Type must be application/json in UTF-8');
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+      return new ServiceError('invalid_request', 'body: not valid JSON');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'ECONNRESET':
+      return new ServiceError('invalid_request', 'the body ended early');
+    default:
+      return new ServiceError(
+        'internal',
+        'the service failed; the log has the reason under this request_id',
+        {
+          cause: error,
+        },
+      );
+  }
+}
+
+interface ValidationIssue {
+  readonly instancePath?: string;
+  readonly message?: string;
+  readonly params?: { readonly keys?: readonly string[] };
+}
+function validationDetail(issues: readonly ValidationIssue[], where: string): string {
+  const place = where === 'querystring' ? 'query' : where;
+  return issues
+    .slice(0, 5)
+    .flatMap(({ instancePath = '/', message = 'not valid', params }) => {
+      const path = instancePath.split('/').filter(Boolean);
+      const unknown = params?.keys;
+      return unknown === undefined
+        ? [`${path.join('.') || place}: ${message}`]
+        : unknown.slice(0, 5).map((key) => `${[...path, key.slice(0, 64)].join('.')}: unknown field`);
+    })
+    .join('; ');
+}
+
+/** The problem document of an error. */
+export function answerOf(error: ServiceError, requestId: string | undefined): Answer {
+  const row = ERRORS[error.code];
+  const detail = error.message.length > MAX_DETAIL ? `${error.message.slice(0, MAX_DETAIL)}…` : error.message;
+  const problem: Problem = {
+    type: `/docs/errors#${error.code}`,
+    title: row.title,
+    status: row.status,
+    detail,
+    code: error.code,
+    success: false,
+    error: detail,
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...error.extras.body,
+  };
+  const wait = error.extras.retry_after_seconds ?? RETRY_AFTER[error.code];
+  return {
+    code: error.code,
+    status: row.status,
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(error.code === 'not_authenticated' ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(wait === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(wait))) }),
+    },
+    body: Buffer.from(JSON.stringify(problem)),
+  };
+}
+
+/** The same as bytes, for a socket that has no HTTP response object; the connection is closed after it. */
+export function rawAnswer(error: ServiceError, headers: Readonly<Record<string, string>> = {}): Buffer {
+  const answer = answerOf(error, undefined);
+  const lines = Object.entries({
+    ...headers,
+    ...answer.headers,
+    'content-length': String(answer.body.length),
+    connection: 'close',
+    date: new Date().toUTCString(),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n`;
+  return Buffer.concat([Buffer.from(head, 'latin1'), answer.body]);
+}

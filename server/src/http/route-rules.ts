@@ -1,0 +1,50 @@
+import type { RouteOptions } from 'fastify';
+import { LEVELS } from '@offhook/contract/ids.ts';
+
+interface ZodDef {
+  readonly type?: string;
+  readonly innerType?: unknown;
+  readonly catchall?: unknown;
+  readonly options?: readonly unknown[];
+  readonly in?: unknown;
+}
+const defOf = (schema: unknown): ZodDef =>
+  (schema as { _zod?: { def?: ZodDef } } | undefined)?._zod?.def ?? {};
+
+/** True when every object this schema takes names its unknown fields. */
+function isStrict(schema: unknown): boolean {
+  const def = defOf(schema);
+  switch (def.type) {
+    case 'object':
+      return defOf(def.catchall).type === 'never';
+    case 'union':
+      return def.options?.every(isStrict) ?? false;
+    case 'pipe':
+      return isStrict(def.in);
+    case 'optional':
+    case 'nullable':
+    case 'default':
+      return isStrict(def.innerType);
+    default:
+      return false;
+  }
+}
+
+/** Refuses a route that would break a rule of every path; thrown while the service starts, never at a request. */
+export function checkRoute(method: string, route: RouteOptions & { readonly url: string }): void {
+  const name = `${method} ${route.url}`;
+  const { config, schema } = route;
+  if (config?.level === undefined || !LEVELS.includes(config.level)) {
+    throw new Error(`${name}: config.level is missing; one of ${LEVELS.join(', ')}`);
+  }
+  if (config.upgrade === true && method !== 'GET') throw new Error(`${name}: an upgrade is a GET`);
+  if (method === 'GET') {
+    if (schema?.body !== undefined) throw new Error(`${name}: a GET has no body`);
+    return;
+  }
+  const v1 = route.url.startsWith('/api/v1/');
+  if (v1 && config.body === 'form') throw new Error(`${name}: forms are for the .php and login paths`);
+  if (v1 && method !== 'DELETE' && !isStrict(schema?.body)) {
+    throw new Error(`${name}: schema.body must be a strict object; NoFields where there are none`);
+  }
+}

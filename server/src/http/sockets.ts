@@ -1,0 +1,124 @@
+import { ServerResponse } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ServiceError } from '../core/errors.ts';
+import type { ErrorCode } from '@offhook/contract/errors.ts';
+import type { UpgradeRequest } from '../ports/http.ts';
+import { rawAnswer } from './problem.ts';
+import { allowOf, pathOf } from './route-table.ts';
+import type { RouteTable } from './route-table.ts';
+
+const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>();
+/** The upgrade behind a request, where the client asked for one. */
+export const upgradeOf = (request: IncomingMessage): UpgradeRequest | null => upgrades.get(request) ?? null;
+
+/** True for requests that `node:http` shall hand over with their socket; every other `Upgrade` is ignored, as HTTP allows. */
+export const wantsWebSocket = (request: IncomingMessage): boolean =>
+  request.method === 'GET' && request.headers.upgrade?.trim().toLowerCase() === 'websocket';
+
+const PARSE_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
+  HPE_HEADER_OVERFLOW: ['header_too_large', 'the request headers are larger than 16384 bytes'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['body_too_large', 'the chunk extensions are too large'],
+};
+
+/**
+ * Everything of a server that does not reach the router by itself: upgrades, CONNECT, expectations, and requests that are
+ * not HTTP. All of it is answered as a problem document, and by the same route table.
+ */
+export function attachSockets(
+  server: Server,
+  table: RouteTable,
+  routing: (request: IncomingMessage, response: ServerResponse) => void,
+  bodyLimit: number,
+): void {
+  /** The newest request of a connection. */
+  const current = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
+  server.prependListener('request', (request, response) => {
+    current.set(request.socket, { request, response });
+  });
+
+  server.on(
+    'clientError',
+    (error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number }, socket) => {
+      if (error.code === 'ECONNRESET' || !socket.writable) {
+        socket.destroy();
+        return;
+      }
+      const bytes = refusal(error, table);
+      const finish = (): void => {
+        if (socket.writable) socket.end(bytes);
+        // The other side may never close: nothing it still sends is wanted.
+        setTimeout(() => socket.destroy(), 1_000).unref();
+      };
+      const open = current.get(socket);
+      if (open === undefined) finish();
+      else if (!open.request.complete) {
+        // It broke inside a body: an answer that has begun cannot be taken back.
+        if (open.response.headersSent) socket.destroy();
+        else finish();
+      } else if (open.response.closed) finish();
+      else open.response.once('close', finish);
+    },
+  );
+
+  const intoRouter = (request: IncomingMessage, socket: Duplex): ServerResponse => {
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    socket.on('error', () => socket.destroy());
+    response.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0]);
+    response.once('finish', () => {
+      if (!taken.has(socket)) socket.end();
+    });
+    return response;
+  };
+  const taken = new WeakSet<Duplex>();
+  server.on('upgrade', (request, socket, head) => {
+    const response = intoRouter(request, socket);
+    upgrades.set(request, {
+      socket,
+      head,
+      take() {
+        taken.add(socket);
+        response.detachSocket(socket as Parameters<ServerResponse['detachSocket']>[0]);
+        return socket;
+      },
+    });
+    routing(request, response);
+  });
+  server.on('connect', (request, socket) => routing(request, intoRouter(request, socket)));
+
+  server.on('checkContinue', (request, response) => {
+    // A body that will be refused is not invited.
+    if (!(Number(request.headers['content-length'] ?? 0) > bodyLimit)) response.writeContinue();
+    server.emit('request', request, response);
+  });
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}
+
+/** A request line that only its method or the bytes of its target make unreadable is still answered by the route table. */
+function refusal(
+  error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number },
+  table: RouteTable,
+): Buffer {
+  if (error.code === 'HPE_INVALID_METHOD' || error.code === 'HPE_INVALID_URL') {
+    const packet = error.rawPacket?.toString('latin1') ?? '';
+    const start = packet.lastIndexOf('\n', error.bytesParsed ?? 0) + 1;
+    const line = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64} (\S{1,8192}) HTTP\/1\.[01]\r?\n/.exec(
+      packet.slice(start),
+    );
+    if (line !== null) {
+      const entry = table.find(pathOf(line[1]!));
+      return entry === undefined
+        ? rawAnswer(new ServiceError('not_found', 'nothing is at this path'))
+        : rawAnswer(new ServiceError('method_not_allowed', `this path takes ${allowOf(entry)}`), {
+            allow: allowOf(entry),
+          });
+    }
+  }
+  const [code, detail] = PARSE_ERRORS[error.code ?? ''] ?? [
+    'invalid_request',
+    'this is not an HTTP/1.1 request',
+  ];
+  return rawAnswer(new ServiceError(code, detail));
+}

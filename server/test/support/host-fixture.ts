@@ -1,0 +1,55 @@
+import net from 'node:net';
+import { silent } from '../../src/core/log.ts';
+import { createHost } from '../../src/http/host.ts';
+import type { Host, HostOptions } from '../../src/http/host.ts';
+import type { Authenticator, Caller } from '../../src/ports/http.ts';
+import type { PersonLevel } from '@offhook/contract/ids.ts';
+
+/** Tokens `token-user`, `token-agent`, `token-supervisor` and `token-admin` sign in a person of that level. */
+export const fixtureAuthenticator: Authenticator = {
+  authenticate: (token) => {
+    const level = /^token-(user|agent|supervisor|admin)$/.exec(token)?.[1] as PersonLevel | undefined;
+    if (level === undefined) return Promise.resolve(null);
+    const id = { user: 5, agent: 3, supervisor: 2, admin: 1 }[level];
+    const caller: Caller = {
+      session_id: id,
+      person_id: id,
+      extension: `100${id}`,
+      username: level,
+      level,
+      expires_at: 4_000_000_000_000,
+      cookie: false,
+    };
+    return Promise.resolve(caller);
+  },
+};
+/** A host without routes, with the authenticator above. */
+export const hostFixture = (options: Partial<HostOptions> = {}): Promise<Host> =>
+  createHost({
+    config: { corsOrigins: ['https://crm.example.com'], publicUrl: '', trustProxy: [] },
+    authenticator: fixtureAuthenticator,
+    log: silent,
+    version: '0.0.0-test',
+    ...options,
+  });
+
+/** What came back on a raw connection: everything received until the server closed it, or until `ms` passed. */
+export async function rawExchange(
+  port: number,
+  bytes: string | Buffer | readonly (string | Buffer)[],
+  ms = 5_000,
+): Promise<{ readonly text: string; readonly closed: boolean }> {
+  const socket = net.connect(port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  const closed = new Promise<boolean>((resolve) => {
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(true));
+    setTimeout(() => resolve(false), ms).unref();
+  });
+  const parts = typeof bytes === 'string' || Buffer.isBuffer(bytes) ? [bytes] : bytes;
+  for (const part of parts) socket.write(part);
+  const didClose = await closed;
+  socket.destroy();
+  return { text: Buffer.concat(chunks).toString('latin1'), closed: didClose };
+}
