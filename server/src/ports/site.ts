@@ -9,6 +9,8 @@ export interface SiteExtension {
   readonly sip_password: string;
   readonly voicemail_pin: string;
   readonly voicemail: boolean;
+  /** People of one group (a slug) can pick up each other's ringing calls; null for none. */
+  readonly pickup_group: string | null;
 }
 export interface SiteQueue {
   readonly name: string;
@@ -40,8 +42,10 @@ export interface SiteParking {
 /**
  * One feature code, defined by one file in features/feature-codes/codes/; the dialplan, the docs table and the console
  * list are generated from it. `dialplan` returns the steps for the matched pattern, one application call each; a step may
- * carry a label. Everything it needs from the site (queues of each extension, reasons) is in the engine's own
- * database or in the given site, so that it works while the service is down.
+ * carry a label, in lower case. A step may use what the renderer leaves for it, so that it works while the service is down:
+ * - variable `OFFHOOK_EXTENSION`: the extension of the endpoint that dials, empty for anything else; never caller ID;
+ * - context `agent-queues`: `Gosub(agent-queues,<extension>,1)` leaves the names of the extension's queues, joined by `&`, in
+ *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before.
  */
 export interface FeatureCode {
   readonly id: string;

@@ -31,6 +31,8 @@ export interface Instance {
 export interface InstanceSettings {
   readonly sip: { readonly host: string; readonly port: number };
   readonly rtp: { readonly from: number; readonly to: number };
+  /** Host the web listens on: browsers get their media where they can reach us. The SIP host decides where it is missing. */
+  readonly web_host?: string;
   readonly zone: string;
 }
 export const etcDir = (i: Instance): string => path.join(i.folder, 'etc');

@@ -1,0 +1,212 @@
+/** The dialplan: what happens when a number is dialled, and what each extension's devices are. */
+import type { EndpointKind } from '../../../ports/directory.ts';
+import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
+import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
+import type { ConfText } from './text.ts';
+
+/** How the endpoint of each kind is named after its extension; the order is the order of a hint's devices. */
+const SUFFIX: Record<EndpointKind, ConfText> = { sip: conf``, webrtc: conf`-web`, mobile: conf`-mobile` };
+const KINDS = Object.keys(SUFFIX) as EndpointKind[];
+const nothing = conf``;
+const EXTEN = conf`$\{EXTEN}`;
+
+/** The steps of one number or pattern, numbered by the engine; a step is `app(data)` or `(label)app(data)`. */
+const exten = (number: ConfText, steps: readonly ConfText[]): ConfText =>
+  joined(
+    steps.map((step, i) => {
+      const text = step.startsWith('(') ? step : conf`,${step}`;
+      return i === 0
+        ? conf`exten => ${number},1${text as ConfText}
+`
+        : conf` same => n${text as ConfText}
+`;
+    }),
+    '',
+  );
+const context = (name: ConfText, parts: readonly ConfText[]): ConfText => conf`
+[${name}]
+${joined(parts, '')}`;
+const at = (mark: ConfText, step: ConfText): ConfText => conf`(${mark}),${step}`;
+
+const kindsOf = (e: SiteExtension): readonly EndpointKind[] =>
+  KINDS.filter((kind) => e.endpoints.some((p) => p.kind === kind));
+/** One pattern for each length and first digit, so that the number of lines does not grow with the extensions. */
+function patternsOf(extensions: readonly SiteExtension[]): readonly ConfText[] {
+  const found = new Set(
+    extensions.map((e) => `_${e.extension.slice(0, 1)}${'X'.repeat(e.extension.length - 1)}`),
+  );
+  return [...found].sort().map((p) => pattern(p, 'a pattern of extensions'));
+}
+/** Extensions with fewer devices than all kinds have exact lines, which win over the pattern. */
+const exceptions = (extensions: readonly SiteExtension[]): readonly SiteExtension[] =>
+  extensions.filter((e) => kindsOf(e).length < KINDS.length);
+
+const device = (who: ConfText, kind: EndpointKind): ConfText => conf`PJSIP/${who}${SUFFIX[kind]}`;
+const hint = (number: ConfText, who: ConfText, kinds: readonly EndpointKind[]): ConfText => {
+  const devices = joined(
+    kinds.map((kind) => device(who, kind)),
+    '&',
+  );
+  return conf`exten => ${number},hint,${devices}
+`;
+};
+/**
+ * Leaves in GOSUB_RETVAL every registered address of the devices; an empty place between two & is nothing to Dial.
+ * A phone chooses its own address, and a comma or an & in it would be an argument of Dial or another destination: an
+ * endpoint with an address of other characters is dialled by its name, which rings one of its addresses.
+ */
+function addresses(number: ConfText, who: ConfText, kinds: readonly EndpointKind[]): ConfText {
+  const name = (i: number): ConfText => conf`D${whole(i, 'device', 0, 9)}`;
+  const steps = kinds.flatMap((kind, i) => {
+    const d = device(who, kind);
+    const harmless = conf`^(${d}/sips?:[]A-Za-z0-9@:\\;=._~%+*!/?[-]+(&|$))*$`;
+    return [
+      conf`Set(LOCAL(${name(i)})=$\{PJSIP_DIAL_CONTACTS(${who}${SUFFIX[kind]})})`,
+      conf`ExecIf($\{REGEX("${harmless}" $\{${name(i)}})}?NoOp():Set(LOCAL(${name(i)})=${d}))`,
+    ];
+  });
+  const found = joined(
+    kinds.map((_, i) => conf`$\{${name(i)}}`),
+    '&',
+  );
+  return exten(number, [...steps, conf`Return(${found})`]);
+}
+
+/** Rings everything an extension has; ARG1 is the extension again when it has a mailbox. */
+const CALL = context(conf`call`, [
+  exten(conf`_X.`, [
+    conf`Gosub(devices,$\{EXTEN},1)`,
+    conf`Dial($\{GOSUB_RETVAL},30)`,
+    conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`,
+    conf`GotoIf($["$\{ARG1}" = ""]?nobody)`,
+    conf`VoiceMail($\{ARG1}@default,$\{IF($\{OFFHOOK_BUSY}?b:u)})`,
+    conf`Hangup()`,
+    at(conf`nobody`, conf`GotoIf($["$\{CHANNEL(state)}" = "Up"]?told)`),
+    conf`GotoIf($\{OFFHOOK_BUSY}?busy)`,
+    conf`Hangup($\{IF($["$\{DIALSTATUS}" = "NOANSWER"]?19:20)})`,
+    at(conf`busy`, conf`Hangup(17)`),
+    // A caller who was transferred here is already connected: it hears what a phone would otherwise show.
+    at(conf`told`, conf`GotoIf($\{OFFHOOK_BUSY}?tone)`),
+    conf`Playback(vm-nobodyavail)`,
+    conf`Hangup()`,
+    at(conf`tone`, conf`Busy(10)`),
+  ]),
+]);
+const QUEUE_AGENT: readonly ConfText[] = [
+  conf`Gosub(devices,$\{EXTEN},1)`,
+  conf`Dial($\{GOSUB_RETVAL})`,
+  conf`Hangup($\{HANGUPCAUSE})`,
+];
+
+function person(e: SiteExtension): ConfText {
+  const number = dialled(e.extension, 'an extension');
+  return exten(number, [conf`Gosub(call,${number},1(${e.voicemail ? number : nothing}))`]);
+}
+function queue(q: SiteQueue): ConfText {
+  const name = slug(q.name, 'a queue name');
+  const wait =
+    q.max_wait_seconds === 0 ? nothing : whole(q.max_wait_seconds, `queue ${name}: longest wait`, 1, 86_400);
+  return exten(dialled(q.number, `queue ${name}: number`), [
+    conf`Answer()`,
+    conf`Queue(${name},C,,,${wait})`,
+    conf`Playback(vm-nobodyavail)`,
+    conf`Hangup()`,
+  ]);
+}
+const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
+  echo: [
+    conf`Answer()`,
+    conf`Playback(demo-echotest)`,
+    conf`Echo()`,
+    conf`Playback(demo-echodone)`,
+    conf`Hangup()`,
+  ],
+  music_on_hold: [conf`Answer()`, conf`MusicOnHold()`],
+  voicemail: [
+    conf`GotoIf($["$\{OFFHOOK_EXTENSION}" = ""]?refused)`,
+    conf`VoiceMailMain($\{OFFHOOK_EXTENSION}@default)`,
+    conf`Hangup()`,
+    at(conf`refused`, conf`Hangup(21)`),
+  ],
+};
+const service = (s: SiteService): ConfText => exten(pattern(s.number, 'a service number'), SERVICE[s.kind]);
+
+function featureCode(code: FeatureCode, site: Site): ConfText {
+  const what = `feature code ${code.id}`;
+  const steps = code.dialplan(site).map((step) => {
+    const data = step.data === undefined ? nothing : applicationData(step.data, `${what}: ${step.app}`);
+    const text = conf`${application(step.app, what)}(${data})`;
+    return step.label === undefined ? text : at(label(step.label, `${what}: label`), text);
+  });
+  return joined(
+    code.patterns.map((p) => exten(pattern(p, `${what}: pattern`), steps)),
+    '',
+  );
+}
+
+/** What a feature code needs to know of an agent: all its queues, and each one by its number. */
+function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
+  const all = new Map<ConfText, ConfText[]>();
+  const single: ConfText[] = [];
+  for (const q of queues) {
+    const name = slug(q.name, 'a queue name');
+    const number = dialled(q.number, `queue ${name}: number`);
+    for (const agent of q.agents) {
+      const extension = dialled(agent, `queue ${name}: agent`);
+      const names = all.get(extension);
+      if (names === undefined) all.set(extension, [name]);
+      else names.push(name);
+      single.push(exten(conf`${extension}*${number}`, [conf`Return(${name})`]));
+    }
+  }
+  const lines = [...all].map(([extension, names]) => exten(extension, [conf`Return(${joined(names, '&')})`]));
+  return [...lines, ...single];
+}
+
+export function extensionsConf(site: Site): ConfText {
+  const patterns = patternsOf(site.extensions);
+  const few = exceptions(site.extensions).map((e) => ({
+    number: dialled(e.extension, 'an extension'),
+    kinds: kindsOf(e),
+  }));
+  return conf`
+[general]
+static = yes
+writeprotect = yes
+clearglobalvars = yes
+
+[internal]
+include => people
+include => queues
+include => services
+include => feature-codes
+include => parkedcalls
+${joined(
+  [
+    context(conf`people`, site.extensions.map(person)),
+    context(conf`queues`, site.queues.map(queue)),
+    context(conf`services`, site.services.map(service)),
+    context(
+      conf`feature-codes`,
+      site.feature_codes.map((code) => featureCode(code, site)),
+    ),
+    context(conf`agent-queues`, agentQueues(site.queues)),
+    CALL,
+    context(
+      conf`queue-agent`,
+      patterns.map((p) => exten(p, QUEUE_AGENT)),
+    ),
+    context(conf`devices`, [
+      ...patterns.map((p) => addresses(p, EXTEN, KINDS)),
+      ...few.map((e) => addresses(e.number, e.number, e.kinds)),
+    ]),
+    context(conf`hints`, [
+      ...patterns.map((p) => hint(p, EXTEN, KINDS)),
+      ...few.map((e) => hint(e.number, e.number, e.kinds)),
+    ]),
+  ],
+  '',
+)}
+#tryinclude custom/extensions.conf
+`;
+}

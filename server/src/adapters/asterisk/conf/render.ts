@@ -1,0 +1,103 @@
+import { ServiceError } from '../../../core/errors.ts';
+import type { Site } from '../../../ports/site.ts';
+import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
+import { extensionsConf } from './dialplan-file.ts';
+import * as engine from './engine-files.ts';
+import { httpConf, managerConf } from './manager-files.ts';
+import { modulesConf } from './modules-file.ts';
+import { pjsipConf, rtpConf } from './pjsip-files.ts';
+import { featuresConf, musicConf, parkingConf, queuesConf, voicemailConf } from './service-files.ts';
+import { conf } from './text.ts';
+import type { ConfText } from './text.ts';
+
+const refuse = (detail: string): never => {
+  throw new ServiceError('invalid_request', detail);
+};
+
+/** What no single file shows: a number or name that means two things, and a name that means nothing. */
+function checkSite(site: Site): void {
+  const numbers = new Map<string, string>();
+  const take = (number: string, what: string): void => {
+    const other = numbers.get(number);
+    if (other !== undefined) refuse(`${JSON.stringify(number)} is both ${other} and ${what}`);
+    numbers.set(number, what);
+  };
+  const names = new Set<string>();
+  const known = new Set(site.extensions.map((e) => e.extension));
+  for (const e of site.extensions) {
+    take(e.extension, 'an extension');
+    for (const endpoint of e.endpoints) {
+      const suffix = { sip: '', webrtc: '-web', mobile: '-mobile' }[endpoint.kind];
+      if (endpoint.name !== e.extension + suffix) {
+        refuse(
+          `extension ${e.extension}: its ${endpoint.kind} endpoint must be named ${e.extension}${suffix}`,
+        );
+      }
+      if (names.has(endpoint.name))
+        refuse(`extension ${e.extension}: two endpoints are named ${endpoint.name}`);
+      names.add(endpoint.name);
+    }
+  }
+  const queues = new Set<string>();
+  for (const q of site.queues) {
+    take(q.number, `queue ${q.name}`);
+    if (queues.has(q.name)) refuse(`two queues are named ${q.name}`);
+    queues.add(q.name);
+    for (const e of [...q.agents, ...q.static_members]) {
+      if (!known.has(e)) refuse(`queue ${q.name}: ${JSON.stringify(e)} is not an extension`);
+    }
+    if (new Set(q.agents).size < q.agents.length) refuse(`queue ${q.name}: an agent stands in it twice`);
+    for (const e of q.static_members) {
+      if (!q.agents.includes(e)) refuse(`queue ${q.name}: static member ${e} is not among its agents`);
+    }
+  }
+  for (const s of site.services) take(s.number, s.title);
+  if (site.parking !== null) {
+    const { number, first_slot, last_slot } = site.parking;
+    take(number, 'parking');
+    if (last_slot < first_slot || last_slot - first_slot > 999)
+      refuse('parking: from 1 to 1000 slots, first to last');
+    for (let slot = first_slot; slot <= last_slot; slot++) take(String(slot), 'a parking slot');
+  }
+}
+
+/**
+ * Every configuration file of one site's engine, by file name. The same input gives the same bytes. A value that a file
+ * cannot carry, a number used twice or a name that leads nowhere is `invalid_request`, and nothing is rendered.
+ */
+export function renderSite(
+  site: Site,
+  instance: Instance,
+  program: AsteriskProgram,
+  settings: InstanceSettings,
+): ReadonlyMap<string, string> {
+  checkSite(site);
+  const files: Record<string, ConfText> = {
+    ...engine.bareFiles,
+    'asterisk.conf': engine.asteriskConf(instance, program),
+    'modules.conf': modulesConf,
+    'logger.conf': engine.loggerConf,
+    'cel.conf': engine.celConf,
+    'cel_custom.conf': engine.celCustomConf,
+    'cdr.conf': engine.cdrConf,
+    'indications.conf': engine.indicationsConf,
+    'manager.conf': managerConf(instance),
+    'http.conf': httpConf(instance),
+    'rtp.conf': rtpConf(settings),
+    'pjsip.conf': pjsipConf(site.extensions, settings),
+    'queues.conf': queuesConf(site.queues),
+    'voicemail.conf': voicemailConf(site.extensions, settings),
+    'musiconhold.conf': musicConf,
+    'features.conf': featuresConf,
+    'res_parking.conf': parkingConf(site.parking),
+    'extensions.conf': extensionsConf(site),
+  };
+  const head = conf`; Rendered by Offhook from its database. What is written here by hand is lost; use custom/ for that.
+
+`;
+  return new Map(
+    Object.entries(files)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, text]) => [name, head + text]),
+  );
+}

@@ -1,0 +1,129 @@
+/** Queues, voicemail, parking, music: the services behind the numbers. */
+import type { SiteExtension, SiteParking, SiteQueue } from '../../../ports/site.ts';
+import type { InstanceSettings } from '../instance.ts';
+import { conf, dialled, joined, pin, slug, timeZone, whole, word } from './text.ts';
+import type { ConfText } from './text.ts';
+
+const STRATEGIES = ['ringall', 'leastrecent', 'fewestcalls', 'random', 'rrmemory', 'linear'] as const;
+
+function queue(q: SiteQueue): ConfText {
+  const name = slug(q.name, 'a queue name');
+  const what = `queue ${name}`;
+  const members = q.static_members.map((e) => {
+    const extension = dialled(e, `${what}: static member`);
+    return conf`member => Local/${extension}@queue-agent,0,${extension},hint:${extension}@hints
+`;
+  });
+  return conf`
+[${name}](waiting-room)
+strategy = ${word(q.strategy, `${what}: strategy`, STRATEGIES)}
+timeout = ${whole(q.ring_seconds, `${what}: ring seconds`, 1, 600)}
+wrapuptime = ${whole(q.wrap_up_seconds, `${what}: wrap-up seconds`, 0, 3600)}
+${joined(members, '')}
+`;
+}
+
+export const queuesConf = (queues: readonly SiteQueue[]): ConfText => conf`
+[general]
+persistentmembers = yes
+shared_lastcall = yes
+autofill = yes
+log_membername_as_agent = yes
+
+[waiting-room](!)
+musicclass = default
+ringinuse = no
+timeoutrestart = yes
+timeoutpriority = conf
+retry = 1
+setinterfacevar = yes
+setqueuevar = yes
+joinempty = yes
+leavewhenempty = no
+announce-frequency = 0
+announce-position = no
+announce-holdtime = no
+reportholdtime = no
+servicelevel = 20
+
+${joined(
+  queues.map((q) => queue(q)),
+  '',
+)}#tryinclude custom/queues.conf
+`;
+
+/**
+ * Mailboxes carry a number and a PIN only. A PIN that its owner changes by phone is kept in the spool folder, so that
+ * Asterisk does not write into a rendered file. Telling people by e-mail is not the engine's work.
+ */
+export const voicemailConf = (
+  extensions: readonly SiteExtension[],
+  settings: InstanceSettings,
+): ConfText => conf`
+[general]
+format = wav
+passwordlocation = spooldir
+maxmsg = 100
+maxsecs = 300
+minsecs = 2
+maxlogins = 3
+attach = no
+sendvoicemail = no
+review = yes
+minpassword = 4
+tz = site
+
+[zonemessages]
+site = ${timeZone(settings.zone, 'the zone')}|'vm-received' Q 'digits/at' R
+
+[default]
+${joined(
+  extensions
+    .filter((e) => e.voicemail)
+    .map((e) => {
+      const extension = dialled(e.extension, 'an extension');
+      return conf`${extension} => ${pin(e.voicemail_pin, `extension ${extension}: voicemail PIN`)},${extension}
+`;
+    }),
+  '',
+)}#tryinclude custom/voicemail.conf
+`;
+
+export function parkingConf(parking: SiteParking | null): ConfText {
+  if (parking === null)
+    return conf`
+[general]
+`;
+  const slot = (n: number, what: string): ConfText => dialled(whole(n, what, 10, 9_999_999_999), what);
+  return conf`
+[general]
+
+[default]
+context = parkedcalls
+parkext = ${dialled(parking.number, 'the parking number')}
+parkpos = ${slot(parking.first_slot, 'the first parking slot')}-${slot(parking.last_slot, 'the last parking slot')}
+parkingtime = ${whole(parking.timeout_seconds, 'parking seconds', 10, 86_400)}
+comebacktoorigin = yes
+comebackdialtime = 30
+findslot = first
+`;
+}
+
+export const musicConf = conf`
+[default]
+mode = files
+directory = moh
+sort = random
+
+#tryinclude custom/musiconhold.conf
+`;
+
+/** Group pickup is a feature code like the others, so the number built into the channel driver leads nowhere. */
+export const featuresConf = conf`
+[general]
+pickupexten = off
+
+[featuremap]
+
+[applicationmap]
+`;

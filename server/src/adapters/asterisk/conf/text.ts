@@ -1,0 +1,92 @@
+/**
+ * The one place where a value becomes text of a configuration file. Everything a file cannot carry is refused with
+ * `invalid_request`, never stripped or escaped: an escape that one reader of Asterisk honours is kept literally by another.
+ */
+import { ServiceError } from '../../../core/errors.ts';
+
+declare const checked: unique symbol;
+/** Text known to be harmless in a configuration file; only this file makes it. */
+export type ConfText = string & { readonly [checked]: true };
+
+const refuse = (what: string, must: string): never => {
+  throw new ServiceError('invalid_request', `${what} ${must}`);
+};
+/** Bytes of one line that Asterisk reads at most are 8,192; a line here is one key and one value. */
+const MAX_BYTES = 1000;
+
+/** A rule for one kind of value: what it is made of, and what people are told when it is not. */
+const rule =
+  (pattern: RegExp, must: string, bytes = MAX_BYTES) =>
+  (value: string, what: string): ConfText => {
+    // Types end at the edge of the process: a row of the database can hold anything.
+    if (typeof value !== 'string' || !pattern.test(value) || Buffer.byteLength(value) > bytes) {
+      return refuse(what, must);
+    }
+    return value as ConfText;
+  };
+
+/** What people dial: an extension, queue, service or parking number. */
+export const dialled = rule(/^[1-9][0-9]{1,9}$/, 'must be 2 to 10 digits, the first not 0');
+/** Name of an endpoint, user or object. */
+export const objectName = rule(
+  /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/,
+  'must be 1 to 64 of A-Z a-z 0-9 _ -',
+);
+/** Queue name, pause reason, pickup group: kept by the engine's own store without any escaping, so nothing but these. */
+export const slug = rule(/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/, 'must be 1 to 64 of a-z 0-9 _ -');
+/** A person's or service's name as phones show it, with letters of any script; spaces only inside and singly. */
+export const displayName = rule(
+  /^(?=.{1,64}$)[\p{L}\p{N}.'’()&/+_-][\p{L}\p{M}\p{N}.'’()&/+_-]*(?: [\p{L}\p{M}\p{N}.'’()&/+_-]+)*$/u,
+  "must be 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -",
+);
+/** SIP and AMI secrets. The value is never part of the refusal. */
+export const secret = rule(/^[A-Za-z0-9_-]{22,128}$/, 'must be 22 to 128 of A-Z a-z 0-9 _ -');
+export const pin = rule(/^[0-9]{4,12}$/, 'must be 4 to 12 digits');
+/** An absolute path. */
+export const filePath = rule(
+  /^\/(?:[^\p{C}\p{Zl}\p{Zp};"\\$`|<>]*[^\p{C}\p{Z};"\\$`|<>])?$/u,
+  'must be an absolute path without control characters, ; " \\ $ ` | < > or a blank at its end',
+);
+export const host = rule(
+  /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/,
+  'must be a host name or address',
+);
+export const timeZone = rule(
+  /^[A-Za-z0-9_+-]+(?:\/[A-Za-z0-9_+-]+){0,2}$/,
+  'must be a zone such as Europe/Istanbul',
+  64,
+);
+/** Step of a feature code or service: written in this source, so a refusal is a defect of ours. */
+export const application = rule(/^[A-Z][A-Za-z0-9]{1,31}$/, 'must be the name of an application');
+export const label = rule(/^[a-z][a-z0-9_-]{0,31}$/, 'must be 1 to 32 of a-z 0-9 _ -');
+export const applicationData = rule(
+  /^(?![\s(])(?:[^\p{C}\p{Zl}\p{Zp};\\\n]*[^\p{C}\p{Z};\\\n])?$/u,
+  'must be one line without ; or \\',
+);
+/** A dialplan pattern: an exact number or code, or `_` and a pattern of it. */
+export const pattern = rule(
+  /^(?:[0-9*#]{1,20}|_[0-9*#XZN.]{1,30})$/,
+  'must be a number, a code or a pattern',
+);
+
+/** A whole number in its range. */
+export function whole(value: number, what: string, min: number, max: number): ConfText {
+  if (!Number.isInteger(value) || value < min || value > max)
+    refuse(what, `must be a whole number from ${min} to ${max}`);
+  return String(value) as ConfText;
+}
+/** One word of a list. */
+export function word<T extends string>(value: T, what: string, words: readonly T[]): ConfText {
+  if (!words.includes(value)) refuse(what, `must be one of ${words.join(', ')}`);
+  return value as string as ConfText;
+}
+
+/** Configuration text: the fixed parts stand in this source, every value in it is checked text. */
+export const conf = (fixed: TemplateStringsArray, ...values: readonly ConfText[]): ConfText =>
+  String.raw(
+    { raw: fixed.map((part, i) => (i === 0 ? part.replace(/^\n/, '') : part)) },
+    ...values,
+  ) as ConfText;
+/** Checked text joined; joining cannot make it unsafe because no separator here is more than layout. */
+export const joined = (parts: readonly ConfText[], separator: '\n' | '' | '&' | ',' | '-'): ConfText =>
+  parts.join(separator) as ConfText;
