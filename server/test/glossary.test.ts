@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { readSources, REPOSITORY } from './support/sources.ts';
+import type { Source } from './support/sources.ts';
+
+interface Entry {
+  readonly word: string;
+  readonly not: readonly string[];
+}
+/** The rows of docs/glossary.md. */
+async function readGlossary(): Promise<Entry[]> {
+  const text = await readFile(path.join(REPOSITORY, 'docs/glossary.md'), 'utf8');
+  return [...text.matchAll(/^\| \*\*(.+?)\*\* \| .+ \| (.+) \|$/gm)].map((m) => ({
+    word: m[1]!,
+    not: m[2]!.split(',').map((s) => s.trim().toLowerCase()),
+  }));
+}
+
+/** A line as plain words: camelCase, snake_case, kebab-case and capitals all read the same. */
+const plainWords = (line: string): string =>
+  line
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replaceAll(/[_-]/g, ' ')
+    .toLowerCase();
+function glossaryViolations(entries: readonly Entry[], files: readonly Source[]): string[] {
+  const banned = entries.flatMap(({ word, not }) =>
+    not.map((words) => ({ word, words, pattern: new RegExp(`\\b${words}s?\\b`) })),
+  );
+  return files.flatMap(({ path: file, text }) =>
+    text.split('\n').flatMap((line, i) => {
+      const words = plainWords(line);
+      return banned
+        .filter((b) => b.pattern.test(words))
+        .map((b) => `${file}:${i + 1} says "${b.words}"; the word here is "${b.word}"`);
+    }),
+  );
+}
+
+test('glossary - every word has a row with the words it replaces', async () => {
+  const entries = await readGlossary();
+  const rows = (await readFile(path.join(REPOSITORY, 'docs/glossary.md'), 'utf8'))
+    .split('\n')
+    .filter((line) => line.startsWith('| **'));
+  assert.equal(entries.length, rows.length, 'a row of docs/glossary.md does not have its three columns');
+  const words = entries.map((e) => e.word);
+  assert.deepEqual(words, [...new Set(words)], 'a word stands there twice');
+  for (const needed of [
+    'extension',
+    'endpoint',
+    'channel',
+    'leg',
+    'call',
+    'queue',
+    'agent',
+    'offer',
+    'presence',
+  ]) {
+    assert.ok(words.includes(needed), `${needed} is missing from docs/glossary.md`);
+  }
+  const replaced = entries.flatMap((e) => e.not);
+  assert.deepEqual(
+    replaced.filter((word) => words.includes(word)),
+    [],
+    'a word is both used and replaced',
+  );
+});
+
+test('glossary - code, contract and client use its words and no others', async () => {
+  const files = (await readSources(['contract', 'client', 'console/src', 'server/src'], /\.tsx?$/)).filter(
+    (f) => !f.path.startsWith('server/src/adapters/asterisk/'),
+  );
+  assert.ok(files.length > 20, `only ${files.length} files were found: the test looks in the wrong place`);
+  assert.deepEqual(glossaryViolations(await readGlossary(), files), []);
+});
+
+test('glossary - a banned word is seen however it is written', () => {
+  const entry = { word: 'agent', not: ['operator', 'call taker'] };
+  const says = (text: string): number => glossaryViolations([entry], [{ path: 'a.ts', text }]).length;
+  for (const text of [
+    'an operator',
+    'const nextOperator = 1',
+    'OPERATORS',
+    'operator_id',
+    'operatorId',
+    'call_taker',
+  ]) {
+    assert.equal(says(text), 1, text);
+  }
+  for (const text of ['callTaker', 'CallTakers', 'a call-taker.']) assert.equal(says(text), 1, text);
+  for (const text of ['cooperator', 'operatorship', 'a call, taker']) assert.equal(says(text), 0, text);
+});
