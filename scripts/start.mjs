@@ -1,0 +1,220 @@
+// Runs every npm script: brings the dependencies up to date, then the command on the Node the lockfile brings.
+// It has to run on an old Node (18) with nothing installed, so it is plain JavaScript and stands alone.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const MODULES = path.join(ROOT, 'node_modules');
+const INSTALLED = path.join(MODULES, '.package-lock.json');
+const NODE_FLOOR = [24, 12];
+const OWN_NODE = path.join(MODULES, '.bin', 'node');
+const NODE_PACKAGE = `node_modules/node-${process.platform}-${process.arch}`;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
+
+class Failure extends Error {}
+const say = (line) => process.stderr.write(`offhook: ${line}\n`);
+
+const readJson = (file) => {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
+};
+const newEnough = (version) => {
+  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
+  return major > NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor >= NODE_FLOOR[1]);
+};
+const machineNodeIsEnough = () => newEnough(process.version);
+
+/** Why the installed packages are not what the lockfile says, or null when they are. */
+function staleness() {
+  const wanted = readJson(path.join(ROOT, 'package-lock.json'))?.packages;
+  if (!wanted) throw new Failure('package-lock.json cannot be read; is this a whole clone?');
+  const have = readJson(INSTALLED)?.packages;
+  if (!have) return fs.existsSync(MODULES) ? 'an installation was not finished' : 'first start';
+  for (const [name, entry] of Object.entries(wanted)) {
+    if (name === '') continue;
+    const found = have[name];
+    if (!found) {
+      // npm leaves out what is for another platform; the Node for this one must be there where it is needed.
+      if (name === NODE_PACKAGE ? machineNodeIsEnough() : entry.optional || entry.devOptional) continue;
+      return `${name.replace('node_modules/', '')} is missing`;
+    }
+    if (found.version !== entry.version || found.integrity !== entry.integrity) return `${name} has changed`;
+    if (!entry.link && !fs.existsSync(path.join(ROOT, name))) return `${name} is missing`;
+  }
+  return null;
+}
+
+/** Runs a program to its end; resolves with its exit code. Signals to this process reach it too. */
+function runChild(program, args, env = process.env) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: ROOT, env, stdio: 'inherit' });
+    const told = new Map();
+    const handlers = SIGNALS.map((signal) => {
+      const pass = () => {
+        // A terminal and npm both send Ctrl-C; within a second that is one wish, not two.
+        if (Date.now() - (told.get(signal) ?? 0) < 1_000) return;
+        told.set(signal, Date.now());
+        child.kill(signal);
+      };
+      process.on(signal, pass);
+      return () => process.removeListener(signal, pass);
+    });
+    const settle = () => handlers.forEach((remove) => remove());
+    child.once('error', (error) => {
+      settle();
+      reject(error);
+    });
+    child.once('exit', (code, signal) => {
+      settle();
+      resolve(signal === null ? code : 128 + (os.constants.signals[signal] ?? 0));
+    });
+  });
+}
+
+const alive = (pid) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+};
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Two commands in a fresh clone must not install into the same folder at once. */
+async function locked(work) {
+  const hash = createHash('sha256').update(ROOT).digest('hex').slice(0, 16);
+  const user = typeof process.getuid === 'function' ? process.getuid() : '';
+  const file = path.join(os.tmpdir(), `offhook-install-${user}-${hash}.lock`);
+  for (let waited = 0; ; waited++) {
+    try {
+      fs.writeFileSync(file, String(process.pid), { flag: 'wx' });
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw new Failure(`${file} cannot be written: ${error.message}`);
+    }
+    let owner = 0;
+    try {
+      owner = Number(fs.readFileSync(file, 'utf8'));
+    } catch {
+      continue;
+    }
+    // An empty file is one whose owner is just writing it.
+    if (owner > 0 && !alive(owner)) fs.rmSync(file, { force: true });
+    else if (waited === 0) say('another command is installing the dependencies; waiting for it');
+    await pause(200);
+  }
+  try {
+    return await work();
+  } finally {
+    fs.rmSync(file, { force: true });
+  }
+}
+
+/** npm as it called us, else the one on the PATH. */
+function npmCommand() {
+  const script = process.env.npm_execpath;
+  if (script && /\.c?js$/.test(script) && fs.existsSync(script)) {
+    const node = process.env.npm_node_execpath;
+    // The Node inside node_modules is about to be replaced, so npm does not run on it where there is another.
+    const usable = node && fs.existsSync(node) && !node.startsWith(MODULES + path.sep);
+    return [usable ? node : process.execPath, script];
+  }
+  return [process.platform === 'win32' ? 'npm.cmd' : 'npm'];
+}
+
+async function install() {
+  if (staleness() === null) return;
+  await locked(async () => {
+    const why = staleness();
+    if (why === null) return;
+    say(`installing dependencies (${why}); this takes a moment …`);
+    const began = Date.now();
+    const [program, ...leading] = npmCommand();
+    // npm reads NODE_ENV=production as "leave out what tests need"; every script here is to work.
+    const args = [...leading, 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'];
+    let code;
+    try {
+      code = await runChild(program, args);
+    } catch (error) {
+      throw new Failure(`npm cannot be run (${error.message}); install npm 10 or later`);
+    }
+    const left = code === 0 ? staleness() : `npm ci ended with exit code ${code}`;
+    if (left !== null) {
+      // Without this file the next run knows that it has to install.
+      fs.rmSync(INSTALLED, { force: true });
+      if (code >= 128) process.exit(code);
+      throw new Failure(
+        `the dependencies could not be installed: ${left}. The next run tries again; npm's own words are above.`,
+      );
+    }
+    say(`dependencies are installed (${((Date.now() - began) / 1000).toFixed(1)} s)`);
+  });
+}
+
+/** The Node to run on: the lockfile's, else the machine's own where it is new enough. */
+function chooseNode() {
+  if (fs.existsSync(OWN_NODE)) return OWN_NODE;
+  if (machineNodeIsEnough()) return process.execPath;
+  throw new Failure(
+    `Node ${NODE_FLOOR.join('.')} or later is needed; this is ${process.version}, and the package that brings one ` +
+      `(${path.basename(NODE_PACKAGE)}) is not installed. Install Node 24 from https://nodejs.org and start again.`,
+  );
+}
+
+const TESTS = ['server/**/*.test.ts', 'contract/**/*.test.ts', 'client/**/*.test.ts'];
+const tests = (globs) => (args) => {
+  // Most tests wait for a real engine, so a few at a time pay even on two cores; more would only disturb each other.
+  const together = Math.max(2, Math.min(4, os.cpus().length));
+  const named = args.some((arg) => !arg.startsWith('-'));
+  return [['--test', `--test-concurrency=${together}`, ...args, ...(named ? [] : globs)]];
+};
+const one =
+  (...words) =>
+  (args) => [[...words, ...args]];
+/** Each command as one or more argument lists for Node; all of a command's are run, the worst exit code counts. */
+const COMMANDS = {
+  start: one('server/src/main.ts'),
+  dev: one('--watch', 'server/src/main.ts'),
+  engine: one('server/src/engine-cli.ts'),
+  'get-engine': one('server/src/adapters/asterisk/provision/get-engine.ts'),
+  replay: one('server/src/replay.ts'),
+  bench: one('bench/run.ts'),
+  test: tests(TESTS),
+  scenarios: tests(['server/test/scenarios/**/*.test.ts']),
+  check: () => [
+    [path.join(MODULES, '.bin', 'tsc')],
+    [path.join(MODULES, '.bin', 'oxlint')],
+    [path.join(MODULES, '.bin', 'oxfmt'), '--check', '.'],
+  ],
+};
+
+async function main([name, ...args]) {
+  const command = Object.prototype.hasOwnProperty.call(COMMANDS, name) ? COMMANDS[name] : null;
+  if (command === null) throw new Failure(`expected one of: ${Object.keys(COMMANDS).join(', ')}`);
+  await install();
+  const node = chooseNode();
+  const env = { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}` };
+  let worst = 0;
+  for (const list of command(args)) {
+    const code = await runChild(node, list, env);
+    if (code >= 128) return code;
+    worst = Math.max(worst, code);
+  }
+  return worst;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof Failure)) throw error;
+  say(error.message);
+  process.exitCode = 1;
+}

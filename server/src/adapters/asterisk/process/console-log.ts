@@ -1,0 +1,52 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { logDir } from '../instance.ts';
+import type { Instance } from '../instance.ts';
+
+const LIMIT = 8 * 1024 * 1024;
+const TAIL_BYTES = 16 * 1024;
+const TAIL_LINES = 12;
+
+/** Where the engine's standard output and error go: to a file, since they must outlive this service. */
+export const consoleFile = (instance: Instance): string => path.join(logDir(instance), 'console.log');
+
+/** Keeps the console file within twice its limit; the engine appends, so cutting it under a living one is safe. */
+export function trimConsole(instance: Instance): void {
+  const file = consoleFile(instance);
+  try {
+    if (fs.statSync(file).size <= LIMIT) return;
+    fs.copyFileSync(file, `${file}.1`);
+    fs.truncateSync(file, 0);
+  } catch {
+    // A log that cannot be trimmed now is trimmed the next time.
+  }
+}
+
+/** Opens the console file for the engine; `from` is where this life's lines begin. */
+export function openConsole(instance: Instance): { readonly fd: number; readonly from: number } {
+  fs.mkdirSync(logDir(instance), { recursive: true, mode: 0o700 });
+  trimConsole(instance);
+  const fd = fs.openSync(consoleFile(instance), 'a', 0o600);
+  return { fd, from: fs.fstatSync(fd).size };
+}
+
+/** The last lines of the console since `from`, the errors among them where there are any. */
+export function consoleTail(instance: Instance, from: number): string[] {
+  try {
+    const fd = fs.openSync(consoleFile(instance), 'r');
+    try {
+      const { size } = fs.fstatSync(fd);
+      // Smaller than it was: it was trimmed meanwhile.
+      const start = Math.max(size < from ? 0 : from, size - TAIL_BYTES);
+      const buffer = Buffer.alloc(TAIL_BYTES);
+      const text = buffer.toString('utf8', 0, fs.readSync(fd, buffer, 0, TAIL_BYTES, start));
+      const lines = text.split('\n').filter((line) => line.trim() !== '');
+      const errors = lines.filter((line) => /\bERROR\b/.test(line));
+      return (errors.length > 0 ? errors : lines).slice(-TAIL_LINES);
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,41 @@
+import { ServiceError } from '../../../core/errors.ts';
+import { asteriskConf } from '../instance.ts';
+import type { AsteriskProgram, Instance } from '../instance.ts';
+import { run } from '../provision/run.ts';
+
+export interface EngineCommandOptions {
+  readonly timeout_ms?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * What the instance's own command line answers to `cliText`, which is one argument of the program and never a shell's.
+ * Errors (ServiceError): `engine_unavailable` where no engine answers at the control socket, `engine_timeout`.
+ */
+export async function engineCommand(
+  program: Pick<AsteriskProgram, 'command'>,
+  instance: Instance,
+  cliText: string,
+  options: EngineCommandOptions = {},
+): Promise<{ stdout: string }> {
+  const { timeout_ms = 10_000, signal } = options;
+  // eslint-disable-next-line no-control-regex -- these are what must not reach the console
+  if (/[\0\r\n]/.test(cliText)) {
+    throw new ServiceError('invalid_request', 'A console command is one line of text');
+  }
+  const command = [...program.command, '-C', asteriskConf(instance), '-rx', cliText];
+  const outcome = await run(command, { timeout_ms, ...(signal ? { signal } : {}) }).catch(
+    (error: unknown) => {
+      if (signal?.aborted) throw error;
+      throw new ServiceError('engine_unavailable', 'The engine’s program cannot be run', { cause: error });
+    },
+  );
+  if (outcome.timed_out) {
+    throw new ServiceError('engine_timeout', `The engine did not answer within ${timeout_ms / 1000} s`);
+  }
+  if (outcome.code !== 0) {
+    const said = `${outcome.stdout}\n${outcome.stderr}`.trim().split('\n').at(-1) ?? '';
+    throw new ServiceError('engine_unavailable', `No engine answers at its control socket: ${said}`);
+  }
+  return { stdout: outcome.stdout };
+}

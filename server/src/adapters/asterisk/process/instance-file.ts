@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import type { Instance } from '../instance.ts';
+import { findLiving } from './living.ts';
+import { chooseRunDir, makeRunDir } from './run-dir.ts';
+
+interface Ports {
+  readonly ami_port?: number;
+  readonly http_port?: number;
+}
+export interface CreateInstanceOptions {
+  /** Ports to take instead of free ones, even when somebody else has them. */
+  readonly ports?: Ports;
+  /** The node's name in ids, `ast1` by default. */
+  readonly node?: string;
+}
+
+const LOOPBACK = '127.0.0.1';
+const fileOf = (folder: string): string => path.join(folder, 'instance.json');
+/** One data folder has one name, whatever links lead to it: the engine's identity is its configuration's path. */
+function folderOf(dataFolder: string): string {
+  const folder = path.join(path.resolve(dataFolder), 'engine');
+  try {
+    return fs.realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}
+
+function listen(port: number): Promise<net.Server> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer();
+    server.once('error', reject);
+    server.listen({ host: LOOPBACK, port, exclusive: true }, () => resolve(server));
+  });
+}
+const shut = (server: net.Server): Promise<void> => new Promise((done) => server.close(() => done()));
+
+/** Free TCP ports on the loopback address, all different. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, () => listen(0)));
+  const ports = servers.map((server) => (server.address() as net.AddressInfo).port);
+  await Promise.all(servers.map(shut));
+  return ports;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  try {
+    await shut(await listen(port));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The file is replaced as a whole, so that a crash leaves the old one or the new one. */
+function write(instance: Instance): void {
+  const file = fileOf(instance.folder);
+  const temporary = `${file}.new`;
+  const handle = fs.openSync(temporary, 'w', 0o600);
+  try {
+    fs.writeSync(handle, `${JSON.stringify(instance, null, 2)}\n`);
+    fs.fsyncSync(handle);
+  } finally {
+    fs.closeSync(handle);
+  }
+  fs.renameSync(temporary, file);
+}
+
+const isPort = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) > 0 && Number(value) <= 65535;
+const isUser = (value: unknown): boolean => {
+  const user = value as Partial<Instance['ami_events']> | null | undefined;
+  return typeof user?.user === 'string' && typeof user.secret === 'string';
+};
+function isInstance(value: unknown): value is Instance {
+  const i = value as Partial<Instance> | null;
+  return (
+    typeof i?.folder === 'string' &&
+    typeof i.run_dir === 'string' &&
+    typeof i.node === 'string' &&
+    isPort(i.ami_port) &&
+    isPort(i.http_port) &&
+    isUser(i.ami_events) &&
+    isUser(i.ami_actions)
+  );
+}
+
+function readKept(folder: string): Instance | null {
+  const file = fileOf(folder);
+  let text: string;
+  try {
+    text = fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  let kept: unknown = null;
+  try {
+    kept = JSON.parse(text);
+  } catch {
+    // Told below, with what to do about it.
+  }
+  if (!isInstance(kept)) throw new Error(`${file} is damaged; move it away and start again`);
+  return kept;
+}
+
+/** A data folder that was moved or copied takes its paths along; the old place's socket is not its own. */
+const following = (kept: Instance, folder: string): Instance =>
+  kept.folder === folder ? kept : { ...kept, folder, run_dir: chooseRunDir(path.dirname(folder)) };
+
+/** The instance kept in `<data>/engine/instance.json`, or null where there is none. Throws where it cannot be read. */
+export function loadInstance(dataFolder: string): Instance | null {
+  const folder = folderOf(dataFolder);
+  const kept = readKept(folder);
+  return kept === null ? null : following(kept, folder);
+}
+
+async function withFreePorts(instance: Instance, wanted: Ports): Promise<Instance> {
+  const [ami, http] = await Promise.all([isFree(instance.ami_port), isFree(instance.http_port)]);
+  if ((ami && http) || findLiving(instance) !== null) return instance;
+  const [first = 0, second = 0] = await freePorts(2);
+  return {
+    ...instance,
+    ami_port: wanted.ami_port ?? (ami ? instance.ami_port : first),
+    http_port: wanted.http_port ?? (http ? instance.http_port : second),
+  };
+}
+
+async function newInstance(folder: string, options: CreateInstanceOptions): Promise<Instance> {
+  const [ami = 0, http = 0] = await freePorts(2);
+  const secret = (): string => randomBytes(24).toString('base64url');
+  return {
+    folder,
+    run_dir: chooseRunDir(path.dirname(folder)),
+    node: options.node ?? 'ast1',
+    ami_port: options.ports?.ami_port ?? ami,
+    http_port: options.ports?.http_port ?? http,
+    ami_events: { user: 'offhook-events', secret: secret() },
+    ami_actions: { user: 'offhook-actions', secret: secret() },
+  };
+}
+
+/**
+ * The engine instance of a data folder: made once (free loopback ports, random secrets, mode 0600) and loaded from
+ * then on. Where its engine does not live and somebody else meanwhile has one of its ports, new ones are chosen.
+ * Its folders exist afterwards. Throws where they cannot be made.
+ */
+export async function createInstance(
+  dataFolder: string,
+  options: CreateInstanceOptions = {},
+): Promise<Instance> {
+  fs.mkdirSync(path.join(dataFolder, 'engine'), { recursive: true, mode: 0o700 });
+  const folder = folderOf(dataFolder);
+  const kept = readKept(folder);
+  const instance =
+    kept === null
+      ? await newInstance(folder, options)
+      : await withFreePorts(following(kept, folder), options.ports ?? {});
+  if (instance !== kept) write(instance);
+  for (const name of ['etc', 'log', 'lib', 'spool']) {
+    fs.mkdirSync(path.join(folder, name), { recursive: true, mode: 0o700 });
+  }
+  makeRunDir(instance.run_dir);
+  return instance;
+}

@@ -1,0 +1,165 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { messageOf } from '../../../core/errors.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { AsteriskProgram } from '../instance.ts';
+import { ProvisionError } from './error.ts';
+import { obtainPackages } from './packages.ts';
+import type { ObtainPackagesOptions } from './packages.ts';
+import { run } from './run.ts';
+
+const OLDEST = 20;
+const PACKAGES = ['asterisk', 'asterisk-core-sounds-en-gsm', 'asterisk-moh-opsound-gsm'];
+const VOICE = 'en_US_f_Allison';
+const DATA_FOLDERS = ['/usr/share/asterisk', '/var/lib/asterisk', '/usr/local/share/asterisk'];
+/** What the folder of sounds and documents in the unpacked tree is called. */
+const DATA = 'offhook-data';
+
+export interface ObtainAsteriskOptions extends Omit<ObtainPackagesOptions, 'packages' | 'release'> {
+  /** `OFFHOOK_ASTERISK`; empty or absent means: one on the PATH, else Debian's packages. */
+  readonly explicit?: string;
+  /** The PATH to look on. */
+  readonly path?: string;
+}
+
+/** The version an Asterisk says it is, or why it cannot be used. */
+async function versionOf(command: readonly string[], signal?: AbortSignal): Promise<string> {
+  const options = { timeout_ms: 10_000, limit: 4096, ...(signal ? { signal } : {}) };
+  const { code, stdout, stderr, timed_out } = await run([...command, '-V'], options);
+  const m = /^Asterisk (?:certified[/-])?(\d+(?:\.\d+)*)/.exec(stdout);
+  if (code === 0 && m) return m[1]!;
+  const said = (stdout + stderr).trim().split('\n')[0] ?? '';
+  throw new Error(
+    timed_out ? 'it did not answer to -V' : `it answered to -V: ${said || `exit code ${code}`}`,
+  );
+}
+
+async function exists(file: string): Promise<boolean> {
+  return await fs.access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function dataFolder(): Promise<string> {
+  for (const folder of DATA_FOLDERS) if (await exists(path.join(folder, 'sounds'))) return folder;
+  for (const folder of DATA_FOLDERS) if (await exists(folder)) return folder;
+  return DATA_FOLDERS[0]!;
+}
+
+async function onPath(search: string): Promise<string | null> {
+  for (const folder of search.split(path.delimiter).filter((f) => path.isAbsolute(f))) {
+    const file = path.join(folder, 'asterisk');
+    const runs = await fs.access(file, fs.constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (runs) return file;
+  }
+  return null;
+}
+
+async function ownProgram(file: string, version: string): Promise<AsteriskProgram> {
+  return { command: [file], version, modules_dir: null, data_dir: await dataFolder(), origin: file };
+}
+
+/** Links, so that prompts are found as `sounds/en` while the unpacked tree stays as Debian made it. */
+async function linkData(root: string): Promise<string> {
+  const folder = path.join(root, DATA);
+  if (await exists(path.join(folder, 'sounds', 'en'))) return folder;
+  const share = path.join('..', 'usr', 'share', 'asterisk');
+  await fs.mkdir(path.join(folder, 'sounds'), { recursive: true });
+  const link = async (target: string, name: string): Promise<void> => {
+    await fs.symlink(target, path.join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  };
+  for (const name of await fs.readdir(path.join(root, 'usr', 'share', 'asterisk'))) {
+    if (name !== 'sounds') await link(path.join(share, name), name);
+  }
+  await link(path.join('..', share, 'sounds', VOICE), path.join('sounds', 'en'));
+  return folder;
+}
+
+async function fromPackages(options: ObtainAsteriskOptions): Promise<AsteriskProgram> {
+  const tree = await obtainPackages({ ...options, packages: PACKAGES, release: 'forky' });
+  const command = tree.command('usr/sbin/asterisk');
+  try {
+    return {
+      command,
+      version: await versionOf(command, options.signal),
+      modules_dir: path.join(tree.root, 'usr', 'lib', tree.triplet, 'asterisk', 'modules'),
+      data_dir: await linkData(tree.root),
+      origin: 'packages',
+    };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    throw new ProvisionError(
+      'failed',
+      `the Asterisk unpacked in ${tree.root} does not run (${messageOf(error)}); remove that folder and start again`,
+      error,
+    );
+  }
+}
+
+const WAYS_OUT =
+  'Ways out: set OFFHOOK_ASTERISK to an Asterisk 20 or later, put one on the PATH, or run the container file (compose.yaml)';
+
+/**
+ * The Asterisk to run: the one named, else one on the PATH (version 20 or later), else Debian's packages without
+ * root. Errors: ProvisionError with one sentence for people; the signal's reason when aborted.
+ */
+export async function obtainAsterisk(options: ObtainAsteriskOptions): Promise<AsteriskProgram> {
+  const { explicit = '', signal, progress } = options;
+  if (explicit !== '') {
+    const wanted = `OFFHOOK_ASTERISK=${explicit}: expected the path of an Asterisk program, version ${OLDEST} or later`;
+    const version = await versionOf([path.resolve(explicit)], signal).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw new ProvisionError('invalid_program', `${wanted}; ${messageOf(error)}`, error);
+    });
+    if (Number.parseInt(version, 10) < OLDEST) {
+      throw new ProvisionError('invalid_program', `${wanted}; this one is ${version}`);
+    }
+    return await ownProgram(path.resolve(explicit), version);
+  }
+  const found = await onPath(options.path ?? process.env['PATH'] ?? '');
+  if (found !== null) {
+    const version = await versionOf([found], signal).catch(() => '0');
+    signal?.throwIfAborted();
+    if (Number.parseInt(version, 10) >= OLDEST) return await ownProgram(found, version);
+    progress?.(`${found} is not an Asterisk ${OLDEST} or later; Debian's packages are used instead`);
+  }
+  try {
+    return await fromPackages(options);
+  } catch (error) {
+    if (error instanceof ProvisionError && error.reason === 'unsupported') {
+      throw new ProvisionError(
+        'unsupported',
+        `There is no Asterisk here and ${error.message}. ${WAYS_OUT}`,
+        error,
+      );
+    }
+    throw error;
+  }
+}
+
+/**
+ * As `obtainAsterisk`, but goes on trying (5 s up to 60 s apart) while waiting can help: a network that comes back.
+ * `onFailure` is told each time. Errors: ProvisionError where waiting cannot help; the signal's reason when aborted.
+ */
+export async function obtainAsteriskEventually(
+  options: ObtainAsteriskOptions & {
+    readonly clock: Clock;
+    readonly onFailure: (error: ProvisionError, next_try_ms: number) => void;
+  },
+): Promise<AsteriskProgram> {
+  for (let pause = 5_000; ; pause = Math.min(60_000, pause * 2)) {
+    try {
+      return await obtainAsterisk(options);
+    } catch (error) {
+      if (!(error instanceof ProvisionError) || !error.retryable) throw error;
+      options.onFailure(error, pause);
+      await options.clock.sleep(pause, options.signal);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Why an engine (or any other package) could not be had:
+ * `unsupported` this machine cannot get it by itself · `unreachable` the mirror did not answer ·
+ * `untrusted` what came does not carry the signature or the hash it must · `missing` the mirror has no such package ·
+ * `disk` no room or no right to write · `invalid_program` the Asterisk that was named is not usable · `failed` anything else.
+ */
+export type ProvisionReason =
+  | 'unsupported'
+  | 'unreachable'
+  | 'untrusted'
+  | 'missing'
+  | 'disk'
+  | 'invalid_program'
+  | 'failed';
+
+/** One clear sentence for people in `message`; nothing half made is left behind when it is thrown. */
+export class ProvisionError extends Error {
+  readonly reason: ProvisionReason;
+  constructor(reason: ProvisionReason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ProvisionError';
+    this.reason = reason;
+  }
+  /** Whether trying again later, with nothing changed on this machine, can help. */
+  get retryable(): boolean {
+    return this.reason !== 'unsupported' && this.reason !== 'invalid_program';
+  }
+}

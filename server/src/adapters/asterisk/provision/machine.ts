@@ -1,0 +1,136 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { ProvisionError } from './error.ts';
+import { run } from './run.ts';
+
+/** What getting Debian packages needs to know of this machine. */
+export interface Machine {
+  /** `ID` of os-release, e.g. `debian`; `like` holds `ID_LIKE`. */
+  readonly id: string;
+  readonly like: readonly string[];
+  /** Debian's name of the processor, e.g. `amd64`. */
+  readonly arch: string;
+  /** The folder of its libraries, e.g. `x86_64-linux-gnu`. */
+  readonly triplet: string;
+  /** Debian's archive keys that the machine itself trusts, best first. */
+  readonly keyrings: readonly string[];
+  /** The machine's own sources of Debian, in their order; empty on another distribution. */
+  readonly mirrors: readonly string[];
+  /** The machine's own `Acquire` settings that say how to reach a mirror (proxy, address family, time limits). */
+  readonly acquire: readonly string[];
+}
+
+const ARCHES: Readonly<Record<string, { arch: string; triplet: string }>> = {
+  x64: { arch: 'amd64', triplet: 'x86_64-linux-gnu' },
+  arm64: { arch: 'arm64', triplet: 'aarch64-linux-gnu' },
+};
+const KEYRINGS = ['debian-archive-keyring.pgp', 'debian-archive-keyring.gpg'];
+/** Only how to reach a mirror is taken over: what weakens apt's checks of signatures is not in this list. */
+const TAKEN =
+  /^Acquire::(?:https?(?:$|::)|ForceIPv[46]$|Retries$|Check-Date$|Check-Valid-Until$|Max-FutureTime$|Send-URI-Encoded$)/i;
+
+const textOf = (file: string): Promise<string> => fs.readFile(file, 'utf8').catch(() => '');
+
+/** `key=value` lines of an os-release file. */
+export function parseOsRelease(text: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const m = /^([A-Z_]+)=(?:"([^"]*)"|'([^']*)'|(.*))$/.exec(line.trim());
+    if (m) fields.set(m[1]!, m[2] ?? m[3] ?? m[4] ?? '');
+  }
+  return fields;
+}
+
+const usable = (uri: string, suites: readonly string[], components: readonly string[]): boolean =>
+  /^https?:\/\/[^\s"]+$/.test(uri) &&
+  !/security/.test(uri) &&
+  components.includes('main') &&
+  // A suite with a slash at its end is a flat repository, never Debian's own.
+  suites.some((suite) => /^(?:[a-z]+)$/.test(suite));
+
+/** Debian's addresses in a one-line `sources.list`. */
+export function mirrorsOfList(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const m = /^\s*deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s+([^#]+)/.exec(line);
+    return m && usable(m[1]!, [m[2]!], m[3]!.trim().split(/\s+/)) ? [m[1]!.replace(/\/+$/, '')] : [];
+  });
+}
+
+/** Debian's addresses in a deb822 `*.sources` file. */
+export function mirrorsOfSources(text: string): string[] {
+  return text.split(/\n\s*\n/).flatMap((stanza) => {
+    const fields = new Map<string, string[]>();
+    let key = '';
+    for (const line of stanza.split('\n').filter((l) => !l.startsWith('#'))) {
+      const m = /^([A-Za-z-]+):\s*(.*)$/.exec(line);
+      if (m) key = m[1]!.toLowerCase();
+      const words = (m ? m[2]! : line).trim().split(/\s+/).filter(Boolean);
+      fields.set(key, [...(fields.get(key) ?? []), ...words]);
+    }
+    const of = (name: string): string[] => fields.get(name) ?? [];
+    if (of('enabled')[0] === 'no' || !of('types').includes('deb')) return [];
+    return of('uris')
+      .filter((uri) => usable(uri, of('suites'), of('components')))
+      .map((uri) => uri.replace(/\/+$/, ''));
+  });
+}
+
+async function readMirrors(etcApt: string): Promise<string[]> {
+  const parts = path.join(etcApt, 'sources.list.d');
+  const names = (await fs.readdir(parts).catch(() => [])).toSorted((a, b) => (a < b ? -1 : 1));
+  const found = mirrorsOfList(await textOf(path.join(etcApt, 'sources.list')));
+  for (const name of names) {
+    const text = await textOf(path.join(parts, name));
+    if (name.endsWith('.list')) found.push(...mirrorsOfList(text));
+    if (name.endsWith('.sources')) found.push(...mirrorsOfSources(text));
+  }
+  return [...new Set(found)].filter((uri) => /debian/i.test(uri));
+}
+
+/** The lines of `apt-config dump` that say how a mirror is reached. */
+export function acquireLines(dump: string): string[] {
+  return dump.split('\n').filter((line) => {
+    const m = /^(\S+) "([^"\\]*)";$/.exec(line);
+    return m !== null && m[2] !== '' && TAKEN.test(m[1]!);
+  });
+}
+
+/**
+ * Looks at this machine. Errors: ProvisionError `unsupported` where Debian's packages cannot be had or would not run.
+ */
+export async function readMachine(signal?: AbortSignal): Promise<Machine> {
+  const machine = ARCHES[process.arch];
+  const os = parseOsRelease((await textOf('/etc/os-release')) || (await textOf('/usr/lib/os-release')));
+  const id = os.get('ID') ?? process.platform;
+  const like = (os.get('ID_LIKE') ?? '').split(/\s+/).filter(Boolean);
+  const family = [id, ...like];
+  const name = os.get('PRETTY_NAME') ?? process.platform;
+  if (process.platform !== 'linux' || !(family.includes('debian') || family.includes('ubuntu'))) {
+    throw new ProvisionError('unsupported', `this machine (${name}) is neither Debian nor Ubuntu`);
+  }
+  if (machine === undefined) {
+    throw new ProvisionError('unsupported', `there is no engine package for a ${process.arch} processor`);
+  }
+  const options = { timeout_ms: 10_000, ...(signal ? { signal } : {}) };
+  const dump = await run(['apt-config', 'dump'], options).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new ProvisionError('unsupported', 'apt-get is not on the PATH of this machine', error);
+  });
+  const rings = KEYRINGS.map((ring) => path.join('/usr/share/keyrings', ring));
+  const present = await Promise.all(
+    rings.map((ring) =>
+      fs.access(ring, fs.constants.R_OK).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return {
+    id,
+    like,
+    ...machine,
+    keyrings: rings.filter((_, i) => present[i]),
+    mirrors: id === 'debian' ? await readMirrors('/etc/apt') : [],
+    acquire: acquireLines(dump.stdout),
+  };
+}

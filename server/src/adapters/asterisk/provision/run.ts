@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal;
+  /** Milliseconds after which the child is killed; the outcome then has `timed_out`. */
+  readonly timeout_ms?: number;
+  /** Called for each line the child writes to its file descriptor 3. */
+  readonly onStatusLine?: (line: string) => void;
+  /** Text kept of each stream; the end is kept when there is more. */
+  readonly limit?: number;
+}
+export interface RunOutcome {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly timed_out: boolean;
+}
+
+function collect(stream: Readable, limit: number): () => string {
+  let text = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    text += chunk;
+    if (text.length > limit) text = text.slice(-limit);
+  });
+  return () => text;
+}
+
+function eachLine(stream: Readable, onLine: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = (lines.pop() ?? '').slice(-4096);
+    lines.forEach(onLine);
+  });
+}
+
+/**
+ * Runs `command` (an argument vector, never a shell) to its end and resolves with what it wrote.
+ * Rejects when it cannot be started, or with the signal's reason when aborted; the child is gone by then.
+ */
+export function run(command: readonly string[], options: RunOptions = {}): Promise<RunOutcome> {
+  const [program = '', ...args] = command;
+  const { signal, limit = 4 * 1024 * 1024 } = options;
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const child = spawn(program, args, {
+      cwd: options.cwd,
+      env: options.env ?? process.env,
+      stdio: ['ignore', 'pipe', 'pipe', options.onStatusLine ? 'pipe' : 'ignore'],
+    });
+    const stdout = collect(child.stdout as Readable, limit);
+    const stderr = collect(child.stderr as Readable, limit);
+    if (options.onStatusLine) eachLine(child.stdio[3] as Readable, options.onStatusLine);
+    let timedOut = false;
+    const timer =
+      options.timeout_ms === undefined
+        ? undefined
+        : setTimeout(() => {
+            timedOut = true;
+            child.kill('SIGKILL');
+          }, options.timeout_ms);
+    // Its own clean-up (apt's locks, partial files) is worth a moment; what ignores SIGTERM is not waited for.
+    let hard: NodeJS.Timeout | undefined;
+    const abort = (): void => {
+      child.kill('SIGTERM');
+      hard = setTimeout(() => child.kill('SIGKILL'), 2_000);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    const settled = (): void => {
+      clearTimeout(timer);
+      clearTimeout(hard);
+      signal?.removeEventListener('abort', abort);
+    };
+    child.once('error', (error) => {
+      settled();
+      reject(error);
+    });
+    child.once('close', (code) => {
+      settled();
+      if (signal?.aborted) reject(signal.reason as Error);
+      else resolve({ code, stdout: stdout(), stderr: stderr(), timed_out: timedOut });
+    });
+  });
+}
