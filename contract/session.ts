@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** The name of the session cookie. */
+export const SESSION_COOKIE = 'offhook_session';
+
 const text = (max: number) => z.string().max(max);
 const bytes = (s: string): number => new TextEncoder().encode(s).length;
 /** What can be a password at all: a NUL or more than 1024 bytes of UTF-8 is a mistake, not a wrong guess. */

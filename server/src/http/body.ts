@@ -48,7 +48,7 @@ export function addBodyParsers(app: App): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
     const text = utf8(bytes);
     checkJson(text);
-    parseJson(request, text, done);
+    void parseJson(request, text, done);
   });
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',

@@ -23,15 +23,15 @@ const CHECK_MS = 2_000;
 /** Runs every check side by side; one that fails or does not answer in 2 s is failing. */
 export async function readiness(checks: readonly Check[]): Promise<Required<ReadinessBody>> {
   const results = await Promise.all(
-    checks.map(async ({ name, run }) => {
+    checks.map(async (check) => {
       const timer = Promise.withResolvers<{ ok: boolean; detail: string }>();
       const timeout = setTimeout(() => timer.resolve({ ok: false, detail: 'no answer in 2 s' }), CHECK_MS);
-      const result = await Promise.race([run(), timer.promise]).catch((error: unknown) => ({
+      const result = await Promise.race([check.run(), timer.promise]).catch((error: unknown) => ({
         ok: false,
         detail: messageOf(error),
       }));
       clearTimeout(timeout);
-      return { name, ...result };
+      return { name: check.name, ...result };
     }),
   );
   return {

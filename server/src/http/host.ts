@@ -139,7 +139,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
 
   /** Everything that is decided before a byte of the body is read; throws what the request is refused with. */
-  function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { raw } = request;
     const path = pathOf(request.originalUrl);
     reply.headers(security);
@@ -159,7 +159,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (request.is404) {
       const entry = table.find(path);
       if (entry === undefined) throw new ServiceError('not_found', 'nothing is at this path');
-      if (raw.method === 'OPTIONS' && listed) return undefined;
+      if (raw.method === 'OPTIONS' && listed) return;
       reply.header('allow', allowOf(entry));
       throw new ServiceError('method_not_allowed', `this path takes ${allowOf(entry)}`);
     }
@@ -175,11 +175,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (secret !== undefined) {
       throw new ServiceError('token_in_url', `"${secret}" belongs in a header, never in the address`);
     }
-    if (route.level === 'public' && route.identify !== true) {
-      checkBodyHeaders(request);
-      return undefined;
-    }
-    return identify(request).then(() => checkBodyHeaders(request));
+    if (route.level !== 'public' || route.identify === true) await identify(request);
+    checkBodyHeaders(request);
   }
   async function identify(request: FastifyRequest): Promise<void> {
     const { level = 'admin' } = request.routeOptions.config;
@@ -198,7 +195,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     }
     request.caller = caller.cookie === credential.cookie ? caller : { ...caller, cookie: credential.cookie };
   }
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     const started = performance.now();
     reply.raw.once('close', () => {
       const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
@@ -217,13 +214,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         'request',
       );
     });
-    try {
-      const waiting = admit(request, reply);
-      if (waiting === undefined) done();
-      else waiting.then(() => done(), done);
-    } catch (error) {
-      done(error as Error);
-    }
+    await admit(request, reply);
   });
   // Reached only by a preflight that was let through.
   app.setNotFoundHandler((_request, reply) => {

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { SESSION_COOKIE } from '../ports/http.ts';
+import { SESSION_COOKIE } from '@offhook/contract/session.ts';
 import type { Credential } from '../ports/http.ts';
 
 const TOKEN = /^[A-Za-z0-9._~+/-]{1,512}=*$/;

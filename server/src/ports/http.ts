@@ -29,9 +29,6 @@ export interface UpgradeRequest {
   /** Detaches the HTTP response: from now on the handler owns the socket and its errors. */
   take(): Duplex;
 }
-/** The name of the session cookie. */
-export const SESSION_COOKIE = 'offhook_session';
-
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Required on every route; the host refuses to register one without it. */

@@ -1,0 +1,225 @@
+import { hash } from 'node:crypto';
+import net from 'node:net';
+import { pipeline } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { App } from '../ports/http.ts';
+import type { Metrics } from './metrics.ts';
+import { FrameError, closeFrame, frameGuard } from './ws-frames.ts';
+
+export interface SipRelayOptions {
+  /** The engine's own HTTP port on loopback, asked at every connection; null while there is none. */
+  readonly port: () => number | null;
+  readonly log: Log;
+  readonly metrics?: Metrics;
+  readonly limits?: Partial<SipRelayLimits>;
+}
+export interface SipRelayLimits {
+  readonly maxRelays: number;
+  /** Upgrades one address may make at once, and how many a second come back: an office behind one address reconnects whole. */
+  readonly burst: number;
+  readonly perSecond: number;
+  /** A SIP message over WebSocket is one frame; Asterisk itself takes 64 KiB. */
+  readonly maxFrame: number;
+  readonly answerMs: number;
+}
+const LIMITS: SipRelayLimits = {
+  maxRelays: 10_000,
+  burst: 1_000,
+  perSecond: 100,
+  maxFrame: 64 * 1024,
+  answerMs: 5_000,
+};
+const MAX_ADDRESSES = 10_000;
+const MAX_HEAD = 8 * 1024;
+const KEEP_ALIVE_MS = 30_000;
+
+/**
+ * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine byte for byte once both sides agreed. Phones
+ * prove themselves to the engine with SIP digest; here only who floods and what is too large is refused. Nothing of the
+ * client's request (cookies, addresses, extensions) is passed on.
+ */
+export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
+  const limits = { ...LIMITS, ...options.limits };
+  const { log } = options;
+  const open = new Set<{ client: Duplex; engine: net.Socket }>();
+  const allowed = rateLimit(limits.burst, limits.perSecond);
+  let closing = false;
+  let connecting = 0;
+  options.metrics?.gauge('offhook_sip_relays', 'Open SIP over WebSocket connections.', () => open.size);
+
+  async function relay(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { upgrade } = request;
+    if (upgrade === null) {
+      reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
+      throw new ServiceError('upgrade_required', 'this path speaks SIP over WebSocket: ask for an upgrade');
+    }
+    const { headers } = request.raw;
+    const key = headers['sec-websocket-key'];
+    if (
+      headers['sec-websocket-version'] !== '13' ||
+      key === undefined ||
+      !/^[A-Za-z0-9+/]{22}==$/.test(key)
+    ) {
+      reply.header('sec-websocket-version', '13');
+      throw new ServiceError('invalid_request', 'this is not a WebSocket handshake of version 13');
+    }
+    const protocols = headers['sec-websocket-protocol']?.split(',').map((p) => p.trim().toLowerCase()) ?? [];
+    if (!protocols.includes('sip')) {
+      throw new ServiceError('invalid_request', 'Sec-WebSocket-Protocol must name "sip"');
+    }
+    if (closing || open.size + connecting >= limits.maxRelays || !allowed(request.ip)) {
+      throw new ServiceError('overloaded', 'too many connections; try again later');
+    }
+    connecting += 1;
+    const engine = await connectEngine(options.port(), limits.answerMs).finally(() => (connecting -= 1));
+    if (upgrade.socket.destroyed || closing) {
+      engine.socket.destroy();
+      throw new ServiceError('overloaded', 'the connection was closed meanwhile');
+    }
+    reply.hijack();
+    const client = upgrade.take();
+    const pair = { client, engine: engine.socket };
+    open.add(pair);
+    if (client instanceof net.Socket) {
+      client.setTimeout(0);
+      client.setNoDelay(true);
+      client.setKeepAlive(true, KEEP_ALIVE_MS);
+    }
+    client.write(
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+        `Sec-WebSocket-Accept: ${acceptOf(key)}\r\nSec-WebSocket-Protocol: sip\r\n\r\n`,
+    );
+    client.write(engine.rest);
+    const guard = frameGuard(limits.maxFrame);
+    guard.write(upgrade.head);
+    const end = (code: number, reason: string): void => {
+      if (!open.delete(pair)) return;
+      endClient(client, code, reason);
+      engine.socket.destroy();
+    };
+    guard.on('error', (error) => {
+      const code = error instanceof FrameError ? error.code : 1011;
+      log.info({ ip: request.ip, code, reason: error.message }, 'a SIP WebSocket broke a rule');
+      end(code, error.message);
+    });
+    client.on('data', (chunk: Buffer) => {
+      if (!guard.destroyed && !guard.write(chunk)) client.pause();
+    });
+    guard.on('drain', () => client.resume());
+    client.on('end', () => end(1000, ''));
+    client.on('close', () => end(1000, ''));
+    // The guard's own failure is answered above, before the pipeline takes the engine's side down.
+    pipeline(guard, engine.socket, () => setImmediate(end, 1011, 'the engine closed the connection'));
+    engine.socket.on('data', (chunk: Buffer) => {
+      if (client.writable && !client.write(chunk)) engine.socket.pause();
+    });
+    client.on('drain', () => engine.socket.resume());
+    engine.socket.on('end', () => end(1011, 'the engine closed the connection'));
+    return reply;
+  }
+
+  app.get(
+    '/ws',
+    {
+      config: {
+        level: 'public',
+        upgrade: true,
+        errors: ['upgrade_required', 'invalid_request', 'foreign_origin', 'engine_unavailable', 'overloaded'],
+      },
+      schema: {
+        tags: ['sip'],
+        summary: 'SIP over WebSocket (RFC 7118), relayed to the engine',
+        description: 'Sub-protocol `sip`. Phones sign in with SIP digest.',
+      },
+    },
+    relay,
+  );
+  app.addHook('preClose', (done) => {
+    closing = true;
+    for (const { client, engine } of open) {
+      endClient(client, 1012, 'the service is restarting');
+      engine.destroy();
+    }
+    done();
+  });
+}
+
+/** Ends politely; who does not answer is cut off after a second. */
+function endClient(client: Duplex, code: number, reason: string): void {
+  client.resume();
+  if (client.writable) client.end(closeFrame(code, reason));
+  setTimeout(() => client.destroy(), 1_000).unref();
+}
+const acceptOf = (key: string): string =>
+  hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');
+
+/** Opens the engine's side; `rest` is what it already sent after its handshake. Throws `engine_unavailable`. */
+async function connectEngine(
+  port: number | null,
+  answerMs: number,
+): Promise<{ readonly socket: net.Socket; readonly rest: Buffer }> {
+  if (port === null) throw new ServiceError('engine_unavailable', 'the engine is not running');
+  const key = Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('base64');
+  const socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
+  try {
+    const head = await new Promise<{ text: string; rest: Buffer }>((resolve, reject) => {
+      let received = Buffer.alloc(0);
+      const timer = setTimeout(() => reject(new Error('no answer in time')), answerMs);
+      const finish = (): void => {
+        clearTimeout(timer);
+        socket.off('data', onData);
+      };
+      const onData = (chunk: Buffer): void => {
+        received = Buffer.concat([received, chunk]);
+        const end = received.indexOf('\r\n\r\n');
+        if (end >= 0) {
+          finish();
+          socket.pause();
+          resolve({ text: received.subarray(0, end).toString('latin1'), rest: received.subarray(end + 4) });
+        } else if (received.length > MAX_HEAD) reject(new Error('its answer is not HTTP'));
+      };
+      socket.on('data', onData);
+      socket.once('error', (error) => (finish(), reject(error)));
+      socket.once('close', () => (finish(), reject(new Error('it closed the connection'))));
+      socket.write(
+        `GET /ws HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+          `Sec-WebSocket-Key: ${key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: sip\r\n\r\n`,
+      );
+    });
+    const accept = /^sec-websocket-accept:[ \t]*(\S+)/im.exec(head.text)?.[1];
+    if (!head.text.startsWith('HTTP/1.1 101 ') || accept !== acceptOf(key)) {
+      throw new Error(`it answered ${JSON.stringify(head.text.slice(0, 60))}`);
+    }
+    return { socket, rest: head.rest };
+  } catch (error) {
+    socket.destroy();
+    throw new ServiceError(
+      'engine_unavailable',
+      `the engine takes no SIP connection now: ${messageOf(error)}`,
+    );
+  }
+}
+
+/** A token bucket for each address; the memory of at most 10,000 of them is kept. */
+function rateLimit(burst: number, perSecond: number): (address: string) => boolean {
+  const buckets = new Map<string, { tokens: number; at: number }>();
+  return (address) => {
+    const now = performance.now();
+    const bucket = buckets.get(address) ?? { tokens: burst, at: now };
+    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
+    bucket.at = now;
+    buckets.delete(address);
+    if (buckets.size >= MAX_ADDRESSES) {
+      const [oldest] = buckets.keys();
+      if (oldest !== undefined) buckets.delete(oldest);
+    }
+    buckets.set(address, bucket);
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
+  };
+}
