@@ -12,20 +12,15 @@ const isLoopback = (address: string): boolean => /^(127\.|localhost$|::1$)/.test
 const mediaOnLoopback = (settings: InstanceSettings): boolean =>
   isLoopback(settings.web_host ?? settings.sip.host);
 
+/** No ICE filter: Asterisk never offers a loopback address itself, so permitting only those would leave it without any. */
 export function rtpConf(settings: InstanceSettings): ConfText {
-  const acl = mediaOnLoopback(settings)
-    ? conf`ice_deny = 0.0.0.0/0
-ice_deny = ::/0
-ice_permit = 127.0.0.0/8
-`
-    : nothing;
   return conf`
 [general]
 rtpstart = ${whole(settings.rtp.from, 'the first media port', 1024, 65535)}
 rtpend = ${whole(settings.rtp.to, 'the last media port', 1024, 65535)}
 strictrtp = yes
 icesupport = yes
-${acl}`;
+`;
 }
 
 const transports = (settings: InstanceSettings): ConfText => {
