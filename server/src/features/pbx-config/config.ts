@@ -1,0 +1,87 @@
+import type { Endpoint, PauseReason, Person } from '../../ports/directory.ts';
+import type { SiteParking, SiteQueue, SiteService } from '../../ports/site.ts';
+import type { Store } from '../../ports/store.ts';
+import type { PersonRow, Tables } from './tables.ts';
+
+/** A person with what the engine needs to know besides. */
+export interface ConfiguredPerson {
+  readonly person: Person;
+  readonly sip_password: string;
+  readonly voicemail: boolean;
+  readonly voicemail_pin: string;
+}
+/** The whole configuration of the exchange as it is stored. */
+export interface PbxConfig {
+  /** In order of extension. */
+  readonly people: readonly ConfiguredPerson[];
+  /** In order of number. Agents and static members are extensions of active people, in order. */
+  readonly queues: readonly SiteQueue[];
+  readonly pause_reasons: readonly PauseReason[];
+  readonly services: readonly SiteService[];
+  readonly parking: SiteParking | null;
+}
+
+/** Numbers of different length sort as numbers do, and as strings of digits they may be longer than any number. */
+const byNumber = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+const ENDPOINT_ORDER: readonly string[] = ['sip', 'webrtc', 'mobile'];
+
+function groupBy<K, V>(rows: readonly V[], key: (row: V) => K): Map<K, V[]> {
+  const groups = new Map<K, V[]>();
+  for (const row of rows) {
+    const group = groups.get(key(row));
+    if (group === undefined) groups.set(key(row), [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+const configured = (row: PersonRow, endpoints: readonly Endpoint[]): ConfiguredPerson => {
+  const { sip_password, voicemail, voicemail_pin, active, ...fields } = row;
+  const person = Object.freeze({ ...fields, active: Boolean(active), endpoints });
+  return { person, sip_password, voicemail: Boolean(voicemail), voicemail_pin };
+};
+
+/** Reads everything; `store_unavailable` when the database does not answer. */
+export async function readPbxConfig(store: Store): Promise<PbxConfig> {
+  const db = store.db<Tables>();
+  const endpoints = groupBy(await db.selectFrom('endpoints').selectAll().execute(), (e) => e.person_id);
+  const people = (await db.selectFrom('people').selectAll().execute())
+    .map((row) => {
+      const own = (endpoints.get(row.id) ?? []).map(({ name, kind }) => ({ name, kind }));
+      own.sort((a, b) => ENDPOINT_ORDER.indexOf(a.kind) - ENDPOINT_ORDER.indexOf(b.kind));
+      return configured(row, own);
+    })
+    .sort((a, b) => byNumber(a.person.extension, b.person.extension));
+  const byId = new Map(people.map(({ person }) => [person.id, person]));
+  const agents = groupBy(await db.selectFrom('queue_agents').selectAll().execute(), (a) => a.queue_id);
+  const queues = (await db.selectFrom('queues').selectAll().execute())
+    .map(({ id, ...queue }) => {
+      const members = (agents.get(id) ?? []).filter((a) => byId.get(a.person_id)?.active === true);
+      const extensions = (rows: typeof members): readonly string[] =>
+        rows.map((a) => byId.get(a.person_id)!.extension).sort(byNumber);
+      return {
+        ...queue,
+        agents: extensions(members),
+        static_members: extensions(members.filter((a) => Boolean(a.static))),
+      };
+    })
+    .sort((a, b) => byNumber(a.number, b.number));
+  const reasons = await db
+    .selectFrom('pause_reasons')
+    .select(['id', 'name'])
+    .orderBy('position')
+    .orderBy('id')
+    .execute();
+  const services = await db.selectFrom('services').selectAll().execute();
+  const parking = await db
+    .selectFrom('pbx_settings')
+    .select('value')
+    .where('key', '=', 'parking')
+    .executeTakeFirst();
+  return {
+    people,
+    queues,
+    pause_reasons: reasons,
+    services: services.sort((a, b) => byNumber(a.number, b.number)),
+    parking: parking === undefined ? null : (JSON.parse(parking.value) as SiteParking | null),
+  };
+}
