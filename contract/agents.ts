@@ -34,6 +34,7 @@ export const Agent = z.object({
   queues: z.array(AgentQueue),
 });
 export type Agent = z.infer<typeof Agent>;
+export type AgentQueue = z.infer<typeof AgentQueue>;
 
 /** The actions of agent.php; the service answers `unknown_action` for any other word. */
 export const AGENT_ACTIONS = [
@@ -47,8 +48,27 @@ export const AGENT_ACTIONS = [
   'get_queues',
 ] as const;
 export type AgentAction = (typeof AGENT_ACTIONS)[number];
+/**
+ * Body of agent.php, JSON or form. `queue` is a name or a number; `reason` an id or a name of the catalogue.
+ * A missing or null parameter is not given; an empty `reason` is not given either.
+ */
+export const AgentRequest = z.object({
+  action: z.string().max(64),
+  queue: z.string().max(64).nullish(),
+  reason: z.string().max(128).nullish(),
+  /** 1 or 0, as a number or as a form's text. */
+  login: z.union([z.literal(1), z.literal(0), z.literal('1'), z.literal('0')]).nullish(),
+});
+export type AgentRequest = z.infer<typeof AgentRequest>;
+/**
+ * OFFLINE: in no queue, or not paused and no device can be reached. BUSY: talking, on hold or in another call.
+ * RINGING: a device rings. PAUSED: paused in at least one queue. READY: a queue can offer it a call.
+ */
 export const StatusKey = z.enum(['READY', 'BUSY', 'RINGING', 'PAUSED', 'OFFLINE']);
-/** 200 of agent.php (wire.md section 5). */
+/**
+ * 200 of agent.php (wire.md section 5). `reasons` are the ids of the catalogue in order: the words `pause_reason` shows, `reason`
+ * takes and the engine keeps; `pause_reasons` adds their names for people. `is_paused` is true when paused in any queue.
+ */
 export const AgentReply = z.object({
   success: z.literal(true),
   message: z.string(),
@@ -58,6 +78,8 @@ export const AgentReply = z.object({
   pause_reason: z.string(),
   pause_start: z.string().nullable(),
   reasons: z.array(z.string()),
+  pause_reasons: z.array(z.object({ id: z.string(), name: z.string() })),
   status_key: StatusKey,
   agent: Agent,
 });
+export type AgentReply = z.infer<typeof AgentReply>;

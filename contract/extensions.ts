@@ -1,5 +1,13 @@
 import { z } from 'zod';
 
+/** A whole number as a query writes it: digits only, so that `1e9`, `2.0`, `-1` and `0x10` are refused. */
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^(0|[1-9]\d{0,6})$/)
+    .transform(Number)
+    .pipe(z.int().min(min).max(max));
+
 /** What the devices of an extension can be reached by (domain.md section 4). */
 export const Reachability = z.enum(['online', 'push_only', 'offline', 'unknown']);
 /** What the line does. */
@@ -36,6 +44,13 @@ export const Contact = z.object({
   department: z.string().nullable(),
 });
 export type Contact = z.infer<typeof Contact>;
+/** Query of contacts.php: `q` is part of a name or number, `limit` is at most 10,000; without it the whole list. */
+export const ContactsQuery = z.object({
+  q: z.string().max(64).optional(),
+  limit: wholeNumber(1, 10_000).optional(),
+  offset: wholeNumber(0, 1_000_000).optional(),
+});
+export type ContactsQuery = z.infer<typeof ContactsQuery>;
 /** 200 of contacts.php (wire.md section 3). `total` counts every match, whatever `limit` is. */
 export const Contacts = z.object({
   success: z.literal(true),
@@ -44,3 +59,4 @@ export const Contacts = z.object({
   stale: z.boolean(),
   contacts: z.array(Contact),
 });
+export type Contacts = z.infer<typeof Contacts>;

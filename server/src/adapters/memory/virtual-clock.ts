@@ -1,0 +1,58 @@
+import type { Clock } from '../../ports/clock.ts';
+
+/** A clock that only moves when told, for tests: a wait of minutes takes no time and ends in the right order. */
+export interface VirtualClock extends Clock {
+  /** Moves on by `ms`, waking every sleeper on its time; what a sleeper does next runs before the next one wakes. */
+  advance(ms: number): Promise<void>;
+  /** How many sleep now. */
+  readonly sleepers: number;
+}
+interface Sleeper {
+  readonly at: number;
+  wake(): void;
+}
+/** Lets every callback run that is ready now, whatever chain of promises it waits behind. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export function createVirtualClock(start = Date.UTC(2026, 10, 21, 9)): VirtualClock {
+  let now = start;
+  const sleeping = new Set<Sleeper>();
+  return {
+    now: () => now,
+    get sleepers() {
+      return sleeping.size;
+    },
+    sleep(ms, signal) {
+      if (signal?.aborted) return Promise.reject(signal.reason as Error);
+      return new Promise<void>((resolve, reject) => {
+        const onAbort = (): void => {
+          sleeping.delete(sleeper);
+          reject(signal?.reason as Error);
+        };
+        const sleeper: Sleeper = {
+          at: now + Math.max(0, ms),
+          wake() {
+            sleeping.delete(sleeper);
+            signal?.removeEventListener('abort', onAbort);
+            resolve();
+          },
+        };
+        sleeping.add(sleeper);
+        signal?.addEventListener('abort', onAbort, { once: true });
+      });
+    },
+    async advance(ms) {
+      const end = now + ms;
+      await settle();
+      for (;;) {
+        const next = [...sleeping].filter((s) => s.at <= end).sort((a, b) => a.at - b.at)[0];
+        if (next === undefined) break;
+        now = Math.max(now, next.at);
+        next.wake();
+        await settle();
+      }
+      now = end;
+      await settle();
+    },
+  };
+}

@@ -1,0 +1,240 @@
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Engine, QueueMember } from '../../ports/engine.ts';
+import type { LiveView } from '../../ports/live.ts';
+import { ABSENT, LOGIN_REASON, membershipOf, pausedWith, rowsOf, sameMembership } from './membership.ts';
+import type { Membership } from './membership.ts';
+
+/** One step of one agent in one queue: from what the engine shows to what is wanted. */
+export type Change = {
+  readonly extension: string;
+  readonly queue: string;
+  readonly interface: string;
+  readonly penalty: number;
+} & (
+  | { readonly kind: 'add'; readonly to: Membership }
+  | { readonly kind: 'remove'; readonly from: Membership }
+  | { readonly kind: 'pause'; readonly from: Membership; readonly to: Membership }
+);
+/** What became of one queue of a failed action; `ok` is true where the queue is now as it was asked to be. */
+export interface QueueOutcome {
+  readonly queue: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+export interface EngineDeps {
+  readonly engine: Engine;
+  readonly live: LiveView;
+  readonly clock: Clock;
+}
+/** How long the engine may take to confirm, and then to confirm that a failed action was taken back. */
+export const CONFIRM_MS = 5_000;
+export const UNDO_MS = 1_000;
+
+const wanted = (change: Change): Membership => (change.kind === 'remove' ? ABSENT : change.to);
+const original = (change: Change): Membership => (change.kind === 'add' ? ABSENT : change.from);
+const rowFor = (live: LiveView, change: Change): QueueMember | undefined =>
+  rowsOf(live, change.extension).find(
+    (row) => row.queue === change.queue && row.interface === change.interface,
+  );
+const shows = (live: LiveView, change: Change, state: Membership): boolean =>
+  sameMembership(membershipOf(rowFor(live, change)), state);
+
+/** The change that makes a member of this row what is wanted; null when it already is. */
+export function changeTo(
+  engine: Engine,
+  extension: string,
+  queue: string,
+  row: QueueMember | undefined,
+  to: Membership,
+  penalty = 0,
+): Change | null {
+  const from = membershipOf(row);
+  if (sameMembership(from, to)) return null;
+  if (row === undefined) {
+    return { extension, queue, interface: engine.memberOf(extension).interface, penalty, kind: 'add', to };
+  }
+  const base = { extension, queue, interface: row.interface, penalty: row.penalty };
+  return to.member ? { ...base, kind: 'pause', from, to } : { ...base, kind: 'remove', from };
+}
+
+const inverse = (change: Change): Change => {
+  const { extension, queue, penalty } = change;
+  const base = { extension, queue, interface: change.interface, penalty };
+  if (change.kind === 'add') return { ...base, kind: 'remove', from: change.to };
+  if (change.kind === 'remove') return { ...base, kind: 'add', to: change.from };
+  return { ...base, kind: 'pause', from: change.to, to: change.from };
+};
+const describe = (change: Change): string => {
+  const to = wanted(change);
+  if (!to.member) return `${change.extension} out of ${change.queue}`;
+  return `${change.extension} ${to.paused ? `paused (${to.reason})` : 'ready'} in ${change.queue}`;
+};
+
+/**
+ * `refused`: the engine said no. `unsent`: nothing left this process. `sent`: it holds, or may still come to hold,
+ * whatever the answer was.
+ */
+interface Outcome {
+  readonly state: 'sent' | 'refused' | 'unsent';
+  readonly error: ServiceError | null;
+}
+const asServiceError = (error: unknown): ServiceError =>
+  error instanceof ServiceError
+    ? error
+    : new ServiceError('internal', `The engine adapter failed: ${messageOf(error)}`, { cause: error });
+const RANK = ['engine_refused', 'invalid_request', 'internal', 'engine_unavailable', 'engine_timeout'];
+const worst = (errors: readonly ServiceError[]): ServiceError | undefined =>
+  errors.toSorted((a, b) => RANK.indexOf(a.code) - RANK.indexOf(b.code))[0];
+
+/** Sends the first step of a change: a new member that shall be ready is added paused, so that it cannot ring yet. */
+function sendFirst({ engine }: EngineDeps, change: Change, signal: AbortSignal): Promise<void> {
+  const options = { signal };
+  if (change.kind === 'remove') return engine.removeMember(change.queue, change.interface, options);
+  const { paused, reason } = change.to;
+  if (change.kind === 'pause') {
+    return engine.pauseMember(change.queue, change.interface, paused, reason, options);
+  }
+  return engine.addMember(
+    {
+      queue: change.queue,
+      interface: change.interface,
+      name: change.extension,
+      state_interface: engine.memberOf(change.extension).state_interface,
+      penalty: change.penalty,
+      paused: true,
+      reason: paused ? reason : LOGIN_REASON,
+    },
+    options,
+  );
+}
+
+/** Runs `work` with a signal that aborts after `ms`; rejects `engine_timeout` then, even if `work` ignores the signal. */
+async function within(
+  clock: Clock,
+  ms: number,
+  waitingFor: () => string,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const late = new AbortController();
+  const done = new AbortController();
+  const timeout = clock.sleep(ms, done.signal).then(() => {
+    const text = `The engine did not confirm within ${ms / 1000} s: ${waitingFor()}`;
+    const error = new ServiceError('engine_timeout', text);
+    late.abort(error);
+    throw error;
+  });
+  try {
+    await Promise.race([work(late.signal), timeout]);
+  } finally {
+    done.abort();
+  }
+}
+
+/** A run that failed: what was sent stands in `outcomes`, so that it can be taken back or reported. */
+export class ChangeFailure extends Error {
+  readonly error: ServiceError;
+  readonly outcomes: ReadonlyMap<Change, Outcome>;
+  constructor(error: ServiceError, outcomes: ReadonlyMap<Change, Outcome>) {
+    super(error.message, { cause: error });
+    this.name = 'ChangeFailure';
+    this.error = error;
+    this.outcomes = outcomes;
+  }
+}
+
+/**
+ * Sends every change at once and resolves when the live model shows all of them. Rejects with `ChangeFailure`,
+ * leaving what was done as it is.
+ */
+export async function applyChanges(deps: EngineDeps, changes: readonly Change[], ms: number): Promise<void> {
+  const { engine, live, clock } = deps;
+  const until = clock.now() + ms;
+  const outcomes = new Map<Change, Outcome>();
+  for (const change of changes) outcomes.set(change, { state: 'unsent', error: null });
+  const missing = (): string => {
+    const open = changes.filter((c) => !shows(live, c, wanted(c)));
+    return open.length === 0 ? 'its answer' : open.map(describe).join(', ');
+  };
+  const sendAll = async (these: readonly Change[], send: (c: Change) => Promise<void>): Promise<void> => {
+    const errors: ServiceError[] = [];
+    await Promise.all(
+      these.map(async (change) => {
+        const already = outcomes.get(change)?.state === 'sent';
+        outcomes.set(change, { state: 'sent', error: null });
+        try {
+          await send(change);
+        } catch (thrown) {
+          const error = asServiceError(thrown);
+          errors.push(error);
+          const nothing =
+            error.code === 'engine_refused'
+              ? 'refused'
+              : error.code === 'invalid_request'
+                ? 'unsent'
+                : 'sent';
+          outcomes.set(change, { state: already ? 'sent' : nothing, error });
+        }
+      }),
+    );
+    const error = worst(errors);
+    if (error) throw error;
+  };
+  const seen = (holds: (change: Change) => boolean, signal: AbortSignal): Promise<void> =>
+    live.until(() => changes.every(holds), {
+      ms: Math.max(1, until - clock.now()),
+      waitingFor: missing(),
+      signal,
+    });
+  const isRelease = (c: Change): boolean => c.kind === 'add' && !c.to.paused;
+  const held = (c: Change): boolean => isRelease(c) && shows(live, c, pausedWith(LOGIN_REASON));
+  try {
+    await within(clock, ms, missing, async (signal) => {
+      await sendAll(changes, (c) => sendFirst(deps, c, signal));
+      await seen((c) => (isRelease(c) ? rowFor(live, c) !== undefined : shows(live, c, wanted(c))), signal);
+      if (!changes.some(isRelease)) return;
+      // Whoever paused a new member meanwhile has the newer intent: only our own hold is let go.
+      await sendAll(changes.filter(held), (c) =>
+        engine.pauseMember(c.queue, c.interface, false, '', { signal }),
+      );
+      await seen((c) => !held(c), signal);
+      const gone = changes.find((c) => isRelease(c) && rowFor(live, c) === undefined);
+      if (gone) {
+        throw new ServiceError(
+          'engine_refused',
+          `${gone.extension} was taken out of ${gone.queue} meanwhile`,
+        );
+      }
+    });
+  } catch (error) {
+    throw new ChangeFailure(asServiceError(error), outcomes);
+  }
+}
+
+/**
+ * Takes back what a failed run sent. Resolves null when everything is as it was before, else with the outcome of each
+ * queue. What is sent here stands in line behind the commands it takes back, so it holds even where nothing answers.
+ */
+export async function undoChanges(deps: EngineDeps, failure: ChangeFailure): Promise<QueueOutcome[] | null> {
+  const { live } = deps;
+  const takeBack = async ([change, outcome]: [Change, Outcome]): Promise<string | null> => {
+    if (outcome.state !== 'sent') return null;
+    if (!live.live) return 'outcome unknown: the engine is not connected';
+    try {
+      await applyChanges(deps, [inverse(change)], UNDO_MS);
+      return null;
+    } catch (error) {
+      const refused = error instanceof ChangeFailure && error.error.code === 'engine_refused';
+      if (refused && shows(live, change, original(change))) return null;
+      return `outcome unknown, and it could not be taken back: ${messageOf(error)}`;
+    }
+  };
+  const entries = [...failure.outcomes];
+  const problems = await Promise.all(entries.map(takeBack));
+  if (problems.every((p) => p === null)) return null;
+  return entries.map(([change, { state, error }], i) => ({
+    queue: change.queue,
+    ok: shows(live, change, wanted(change)),
+    detail: problems[i] ?? (state === 'sent' ? 'taken back' : (error?.message ?? 'nothing was sent')),
+  }));
+}

@@ -1,0 +1,29 @@
+import type { LiveView } from '../../ports/live.ts';
+import type { QueueMember } from '../../ports/engine.ts';
+
+/** Whether an agent is in a queue, and paused there. `reason` is empty unless paused; `paused` is false when not a member. */
+export interface Membership {
+  readonly member: boolean;
+  readonly paused: boolean;
+  readonly reason: string;
+}
+export const ABSENT: Membership = { member: false, paused: false, reason: '' };
+export const READY: Membership = { member: true, paused: false, reason: '' };
+export const pausedWith = (reason: string): Membership => ({ member: true, paused: true, reason });
+
+/**
+ * The reason of a member that is being put into a queue and must not ring yet. Between the two steps of a login the
+ * engine shows it, so a state with this reason is on its way to somewhere else.
+ */
+export const LOGIN_REASON = 'login';
+
+export const sameMembership = (a: Membership, b: Membership): boolean =>
+  a.member === b.member && a.paused === b.paused && a.reason === b.reason;
+export const membershipOf = (row: QueueMember | undefined): Membership =>
+  row === undefined ? ABSENT : row.paused ? pausedWith(row.paused_reason) : READY;
+
+/** Every row of the engine for this agent; one queue has more than one only when somebody added it by hand. */
+export const rowsOf = (live: LiveView, extension: string): readonly QueueMember[] =>
+  live.agent(extension)?.members ?? [];
+export const rowIn = (live: LiveView, extension: string, queue: string): QueueMember | undefined =>
+  rowsOf(live, extension).find((row) => row.queue === queue);

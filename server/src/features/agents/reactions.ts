@@ -1,0 +1,28 @@
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { ABSENT, READY, pausedWith } from './membership.ts';
+import type { Membership } from './membership.ts';
+import type { Reconciler } from './reconcile.ts';
+
+/**
+ * What this feature makes of a committed event; the composition root hands over every one, in order. It never throws and
+ * never waits: what follows from an event runs by itself.
+ */
+export function createReactions(reconciler: Reconciler): (event: DomainEvent) => void {
+  const note = (event: DomainEvent, agent: { extension: string; queue: string }, state: Membership): void =>
+    reconciler.onAgentEvent({ ...agent, state, observed: event.observed, at: event.at });
+  return (event) => {
+    switch (event.type) {
+      case 'engine.resynced':
+        return reconciler.onResynced(event.data.boot_id, event.at);
+      case 'agent.logged_in':
+      case 'agent.ready':
+        return note(event, event.data, READY);
+      case 'agent.logged_out':
+        return note(event, event.data, ABSENT);
+      case 'agent.not_ready':
+        return note(event, event.data, pausedWith(event.data.reason));
+      default:
+        return undefined;
+    }
+  };
+}

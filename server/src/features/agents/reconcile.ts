@@ -1,0 +1,319 @@
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Directory } from '../../ports/directory.ts';
+import type { QueueMember } from '../../ports/engine.ts';
+import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
+import type { Change, EngineDeps } from './changes.ts';
+import { intended } from './intents.ts';
+import type { Intents, Wish } from './intents.ts';
+import type { Lanes } from './lanes.ts';
+import { LOGIN_REASON, READY, membershipOf, rowIn, sameMembership } from './membership.ts';
+import type { Membership } from './membership.ts';
+import type { Intent } from './store.ts';
+
+/** After this long the engine has put a membership on its own disk, which it does once a second. */
+const SETTLE_MS = 3_000;
+const BACKOFF_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000];
+/** How many agents are restored at the same time, so that a restart of a large site does not flood the engine. */
+const PARALLEL = 16;
+
+export interface Reconciler {
+  /** True while the engine shown is a new life whose restart was not worked through yet. */
+  restoring(): boolean;
+  /** Queues of this agent that still wait to be restored. */
+  waiting(extension: string): string[];
+  /** While an action of ours runs, its own traces in the event feed are not taken for somebody's new intent. */
+  begin(extension: string): void;
+  end(extension: string): void;
+  onResynced(boot: string, at: number): void;
+  onAgentEvent(event: AgentFact): void;
+  /** Puts the given members in once in the life of the site; resolves when that is written down. */
+  seed(members: readonly { extension: string; queue: string }[]): Promise<void>;
+  /** Keeps what the engine now shows as the new intent, on disk. */
+  keepShown(extension: string, wanted: ReadonlyMap<string, Membership>): Promise<void>;
+  idle(): Promise<void>;
+  close(): void;
+}
+/** A change of one agent in one queue, as the event feed tells it. */
+export interface AgentFact {
+  readonly extension: string;
+  readonly queue: string;
+  readonly state: Membership;
+  readonly observed: 'live' | 'resync';
+  readonly at: number;
+}
+export interface ReconcileDeps extends EngineDeps {
+  readonly directory: Directory;
+  readonly intents: Intents;
+  readonly lanes: Lanes;
+  readonly log: Log;
+}
+
+/**
+ * Decides who is right when intent and engine differ (the rules stand in README.md), and brings the engine to the
+ * intent where ours is.
+ */
+export function createReconciler(deps: ReconcileDeps): Reconciler {
+  const { engine, live, clock, directory, intents, lanes, log } = deps;
+  const stopped = new AbortController();
+  /** The life of the engine all facts so far belong to; null until the first resync of this process. */
+  let boot: string | null = null;
+  /** What the engine showed when it was decided that ours wins, by agent and queue. */
+  const pending = new Map<string, Map<string, Membership>>();
+  const busy = new Map<string, Set<string>>();
+  const workers = new Map<string, Promise<void>>();
+
+  const ourBoot = (): boolean => {
+    const shown = engine.status().boot_id;
+    return boot !== null && (shown === null || shown === boot);
+  };
+  const wish = (extension: string, queue: string, state: Membership, since: number): Wish => ({
+    extension,
+    queue,
+    state,
+    since,
+    row: rowIn(live, extension, queue),
+  });
+  const adoptShown = (extension: string, queue: string, since: number): void => {
+    if (live.queue(queue) === undefined) return;
+    const row = rowIn(live, extension, queue);
+    if (row === undefined && intents.get(extension, queue) === undefined) return;
+    intents.adopt(wish(extension, queue, membershipOf(row), since));
+    settleSoon();
+  };
+
+  const expect = (extension: string, queue: string, shown: Membership): void => {
+    const queues = pending.get(extension) ?? new Map<string, Membership>();
+    queues.set(queue, shown);
+    pending.set(extension, queues);
+  };
+  const drop = (extension: string, queue: string): void => {
+    const queues = pending.get(extension);
+    queues?.delete(queue);
+    if (queues?.size === 0) pending.delete(extension);
+  };
+
+  let settling = false;
+  const settleLoop = async (): Promise<void> => {
+    for (;;) {
+      await clock.sleep(SETTLE_MS, stopped.signal);
+      if (!live.live || !ourBoot()) break;
+      const open = [...intents.all()].filter((i) => !i.settled && !pending.get(i.extension)?.has(i.queue));
+      if (open.length === 0) break;
+      for (const intent of open) {
+        if (intent.noted_at <= clock.now() - SETTLE_MS) intents.settle(intent, true);
+      }
+    }
+  };
+  const settleSoon = (): void => {
+    if (settling) return;
+    settling = true;
+    void settleLoop()
+      .catch(() => {})
+      .finally(() => {
+        settling = false;
+      });
+  };
+
+  const saveBoot = async (): Promise<void> => {
+    for (let n = 0; boot !== null && pending.size === 0 && intents.fact('boot') !== boot; n += 1) {
+      try {
+        await intents.keep([], { boot });
+      } catch (error) {
+        log.warn({ error: messageOf(error) }, 'the engine boot could not be written down');
+        await clock.sleep(BACKOFF_MS[Math.min(n, BACKOFF_MS.length - 1)]!, stopped.signal);
+      }
+    }
+  };
+  let savingBoot: Promise<void> | null = null;
+  const saveBootSoon = (): void => {
+    savingBoot ??= saveBoot()
+      .catch(() => {})
+      .finally(() => {
+        savingBoot = null;
+      });
+  };
+
+  /** The step that still brings this queue to its intent; null, and no longer waited for, where there is none. */
+  const stepFor = (extension: string, queue: string): Change | null => {
+    const intent = intents.get(extension, queue);
+    const row = rowIn(live, extension, queue);
+    const cannotAdd =
+      row === undefined && (!intent?.dynamic || directory.byExtension(extension)?.active !== true);
+    const cannotRemove = row !== undefined && !intent?.member && row.membership !== 'dynamic';
+    const change =
+      intent === undefined || live.queue(queue) === undefined || cannotRemove || (intent.member && cannotAdd)
+        ? null
+        : changeTo(engine, extension, queue, row, intended(intent)!, intent.penalty);
+    if (change === null) drop(extension, queue);
+    return change;
+  };
+  const restore = async (extension: string): Promise<void> => {
+    const queues = [...(pending.get(extension)?.keys() ?? [])];
+    const changes = queues.flatMap((queue) => stepFor(extension, queue) ?? []);
+    if (changes.length === 0) return;
+    log.info(
+      { extension, changes: changes.map((c) => ({ queue: c.queue, kind: c.kind })) },
+      'agent is brought back to what was asked for',
+    );
+    await applyChanges(deps, changes, CONFIRM_MS);
+    for (const { queue } of changes) {
+      const intent = intents.get(extension, queue);
+      if (!intent || !sameMembership(intended(intent)!, membershipOf(rowIn(live, extension, queue))))
+        continue;
+      drop(extension, queue);
+      intents.settle(intent, false);
+    }
+    settleSoon();
+  };
+  let free = PARALLEL;
+  const turns: (() => void)[] = [];
+  const inTurn = async (work: () => Promise<void>): Promise<void> => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => turns.push(resolve));
+    try {
+      await work();
+    } finally {
+      const nextTurn = turns.shift();
+      if (nextTurn) nextTurn();
+      else free += 1;
+    }
+  };
+  const work = async (extension: string): Promise<void> => {
+    for (let failures = 0; pending.has(extension) && live.live && !stopped.signal.aborted;) {
+      try {
+        await inTurn(() => lanes.run(extension, () => restore(extension), { internal: true }));
+        failures = 0;
+      } catch (error) {
+        const ms = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length - 1)]!;
+        failures += 1;
+        log.warn({ extension, failures, error: messageOf(error) }, 'agent could not be brought back yet');
+        await clock.sleep(ms, stopped.signal).catch(() => {});
+      }
+    }
+  };
+  const kick = (): void => {
+    for (const extension of pending.keys()) {
+      if (workers.has(extension)) continue;
+      const worker = work(extension).finally(() => {
+        workers.delete(extension);
+        if (live.live && !stopped.signal.aborted) kick();
+      });
+      workers.set(extension, worker);
+    }
+    if (pending.size === 0) saveBootSoon();
+  };
+
+  /** True where the intent wins over what the engine shows. `restart`: it died under us; `cold`: while we were away. */
+  const oursWins = (intent: Intent, row: QueueMember | undefined, mode: 'restart' | 'cold'): boolean => {
+    if (!intent.member && row && row.membership !== 'dynamic') return false;
+    if (mode === 'restart' || !intent.settled) return true;
+    if (row === undefined) return false;
+    const interrupted = row.paused && row.paused_reason === LOGIN_REASON && intent.member && !intent.paused;
+    return row.membership !== 'dynamic' || interrupted;
+  };
+  const compare = (mode: 'same' | 'restart' | 'cold', at: number): void => {
+    const pairs = new Map<string, { extension: string; queue: string; row: QueueMember | undefined }>();
+    for (const { extension, queue } of intents.all()) {
+      pairs.set(`${extension}/${queue}`, { extension, queue, row: rowIn(live, extension, queue) });
+    }
+    for (const queue of live.queues()) {
+      for (const row of queue.members) {
+        if (row.extension === null) continue;
+        const key = `${row.extension}/${queue.name}`;
+        if (!pairs.has(key)) pairs.set(key, { extension: row.extension, queue: queue.name, row });
+      }
+    }
+    for (const { extension, queue, row } of pairs.values()) {
+      const intent = intents.get(extension, queue);
+      if (live.queue(queue) === undefined) continue;
+      const shown = membershipOf(row);
+      if (pending.get(extension)?.has(queue)) {
+        expect(extension, queue, shown);
+        continue;
+      }
+      if (intent && sameMembership(intended(intent)!, shown)) continue;
+      if (mode === 'same' || !intent || !oursWins(intent, row, mode)) {
+        adoptShown(extension, queue, row?.paused ? (row.paused_at ?? at) : at);
+        continue;
+      }
+      log.info({ extension, queue, intent: intended(intent), engine: shown, mode }, 'agent differs');
+      expect(extension, queue, shown);
+      intents.settle(intent, false);
+    }
+  };
+
+  return {
+    restoring: () => live.live && boot !== null && !ourBoot(),
+    waiting: (extension) => [...(pending.get(extension)?.keys() ?? [])],
+    begin(extension) {
+      busy.set(extension, new Set());
+    },
+    end(extension) {
+      const touched = busy.get(extension) ?? [];
+      busy.delete(extension);
+      if (!live.live || !ourBoot()) return;
+      for (const queue of touched) {
+        if (!pending.get(extension)?.has(queue)) adoptShown(extension, queue, live.as_of);
+      }
+    },
+    onResynced(newBoot, at) {
+      const shown = engine.status().boot_id;
+      // The engine is in yet another life already: its own resync follows, and decides.
+      if (shown !== null && shown !== newBoot) return;
+      const known = boot ?? intents.fact('boot') ?? null;
+      const mode = known === newBoot ? 'same' : boot === null ? 'cold' : 'restart';
+      boot = newBoot;
+      compare(mode, at);
+      settleSoon();
+      kick();
+    },
+    onAgentEvent({ extension, queue, state, observed, at }) {
+      const touched = busy.get(extension);
+      if (touched) {
+        touched.add(queue);
+        return;
+      }
+      if (boot === null) return;
+      const ours = ourBoot();
+      if (!ours && observed === 'resync') return;
+      const shown = ours ? membershipOf(rowIn(live, extension, queue)) : state;
+      const base = pending.get(extension)?.get(queue);
+      if (base) {
+        const intent = intended(intents.get(extension, queue)) ?? READY;
+        const reasons = intent.paused ? [LOGIN_REASON, intent.reason] : [LOGIN_REASON];
+        const onTheWay = shown.paused && reasons.includes(shown.reason);
+        if (onTheWay || sameMembership(shown, base) || sameMembership(shown, intent)) return;
+        drop(extension, queue);
+      }
+      if (ours) adoptShown(extension, queue, at);
+      else intents.adopt(wish(extension, queue, state, at));
+    },
+    async seed(members) {
+      if (intents.fact('seeded') !== undefined) return;
+      const fresh = members.filter((m) => intents.get(m.extension, m.queue) === undefined);
+      const since = clock.now();
+      await intents.keep(
+        fresh.map((m) => wish(m.extension, m.queue, READY, since)),
+        { seeded: '1', boot: '' },
+      );
+      for (const m of fresh) expect(m.extension, m.queue, membershipOf(rowIn(live, m.extension, m.queue)));
+      if (boot !== null && live.live) kick();
+    },
+    async keepShown(extension, wanted) {
+      const since = live.as_of;
+      const known = live.live && ourBoot();
+      const wishes = [...wanted].map(([queue, state]) => {
+        const shown = membershipOf(rowIn(live, extension, queue));
+        return wish(extension, queue, known && !pending.get(extension)?.has(queue) ? shown : state, since);
+      });
+      await intents.keep(wishes);
+      settleSoon();
+    },
+    async idle() {
+      while (workers.size > 0) await Promise.all(workers.values());
+      await savingBoot;
+    },
+    close: () => stopped.abort(),
+  };
+}

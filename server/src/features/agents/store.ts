@@ -1,0 +1,141 @@
+import type { Transaction } from 'kysely';
+import type { Migration, Store } from '../../ports/store.ts';
+
+/** What an agent last asked for in one queue, or did by other means; the engine is made to follow it after a restart. */
+export interface Intent {
+  readonly extension: string;
+  readonly queue: string;
+  readonly member: boolean;
+  readonly paused: boolean;
+  readonly reason: string;
+  /** False for a member by configuration: it is never added by us. */
+  readonly dynamic: boolean;
+  readonly penalty: number;
+  /** Milliseconds since 1970 when this state began. */
+  readonly since: number;
+  /** Milliseconds since 1970, of the service's own clock, when it was written down. */
+  readonly noted_at: number;
+  /** Grows with every change of this row. */
+  readonly version: number;
+  /** True once the engine had the time to put it on its own disk. */
+  readonly settled: boolean;
+}
+interface Row {
+  extension: string;
+  queue: string;
+  member: number;
+  paused: number;
+  reason: string;
+  dynamic: number;
+  penalty: number;
+  since: number;
+  noted_at: number;
+  version: number;
+  settled: number;
+}
+interface Tables {
+  agent_intents: Row;
+  /** `boot`: the life of the engine that all intents were brought into. `seeded`: the first members were put in. */
+  agent_facts: { key: string; value: string };
+}
+export type Fact = 'boot' | 'seeded';
+
+export const migrations: readonly Migration[] = [
+  {
+    id: '0001-intents',
+    async up(db) {
+      await db.schema
+        .createTable('agent_intents')
+        .addColumn('extension', 'text', (c) => c.notNull())
+        .addColumn('queue', 'text', (c) => c.notNull())
+        .addColumn('member', 'integer', (c) => c.notNull())
+        .addColumn('paused', 'integer', (c) => c.notNull())
+        .addColumn('reason', 'text', (c) => c.notNull())
+        .addColumn('dynamic', 'integer', (c) => c.notNull())
+        .addColumn('penalty', 'integer', (c) => c.notNull())
+        .addColumn('since', 'bigint', (c) => c.notNull())
+        .addColumn('noted_at', 'bigint', (c) => c.notNull())
+        .addColumn('version', 'integer', (c) => c.notNull())
+        .addColumn('settled', 'integer', (c) => c.notNull())
+        .addPrimaryKeyConstraint('agent_intents_key', ['extension', 'queue'])
+        .execute();
+      await db.schema
+        .createTable('agent_facts')
+        .addColumn('key', 'text', (c) => c.primaryKey())
+        .addColumn('value', 'text', (c) => c.notNull())
+        .execute();
+    },
+  },
+];
+
+const toRow = (i: Intent): Row => ({
+  ...i,
+  member: Number(i.member),
+  paused: Number(i.paused),
+  dynamic: Number(i.dynamic),
+  settled: Number(i.settled),
+});
+const fromRow = (r: Row): Intent => ({
+  ...r,
+  member: Boolean(r.member),
+  paused: Boolean(r.paused),
+  dynamic: Boolean(r.dynamic),
+  settled: Boolean(r.settled),
+  since: Number(r.since),
+  noted_at: Number(r.noted_at),
+});
+/** Bounded, so that a statement stays below the number of parameters a database takes. */
+const ROWS_PER_STATEMENT = 500;
+
+async function upsert(trx: Transaction<Tables>, intents: readonly Intent[]): Promise<void> {
+  for (let i = 0; i < intents.length; i += ROWS_PER_STATEMENT) {
+    await trx
+      .insertInto('agent_intents')
+      .values(intents.slice(i, i + ROWS_PER_STATEMENT).map(toRow))
+      .onConflict((conflict) =>
+        conflict.columns(['extension', 'queue']).doUpdateSet((eb) => ({
+          member: eb.ref('excluded.member'),
+          paused: eb.ref('excluded.paused'),
+          reason: eb.ref('excluded.reason'),
+          dynamic: eb.ref('excluded.dynamic'),
+          penalty: eb.ref('excluded.penalty'),
+          since: eb.ref('excluded.since'),
+          noted_at: eb.ref('excluded.noted_at'),
+          version: eb.ref('excluded.version'),
+          settled: eb.ref('excluded.settled'),
+        })),
+      )
+      .execute();
+  }
+}
+
+export interface IntentStore {
+  load(): Promise<{ intents: Intent[]; facts: Map<Fact, string> }>;
+  /** All or nothing. Throws `store_unavailable` when the database does not take it. */
+  save(intents: readonly Intent[], facts?: Partial<Record<Fact, string>>): Promise<void>;
+}
+export function createIntentStore(store: Store): IntentStore {
+  return {
+    async load() {
+      const db = store.db<Tables>();
+      const rows = await db.selectFrom('agent_intents').selectAll().execute();
+      const facts = await db.selectFrom('agent_facts').selectAll().execute();
+      return {
+        intents: rows.map(fromRow),
+        facts: new Map(facts.map((f) => [f.key as Fact, f.value])),
+      };
+    },
+    async save(intents, facts = {}) {
+      await store.transaction<Tables, void>(async (trx) => {
+        await upsert(trx, intents);
+        for (const [key, value] of Object.entries(facts)) {
+          await trx
+            .insertInto('agent_facts')
+            .values({ key, value })
+            .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
+            .execute();
+        }
+      });
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import type { AgentReply, AgentRequest } from '@offhook/contract/agents.ts';
+import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
+import type { VirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
+import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
+import { ServiceError } from '../../src/core/errors.ts';
+import { silent } from '../../src/core/log.ts';
+import { createAgents } from '../../src/features/agents/feature.ts';
+import type { Agents, AgentsDeps } from '../../src/features/agents/feature.ts';
+import type { Audit, AuditEntry } from '../../src/ports/audit.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { directoryFixture } from './directory-fixture.ts';
+import type { DirectoryFixture } from './directory-fixture.ts';
+import { createFakePbx } from './fake-engine.ts';
+import type { FakePbx } from './fake-engine.ts';
+
+export interface AgentsRig {
+  readonly clock: VirtualClock;
+  readonly pbx: FakePbx;
+  readonly directory: DirectoryFixture;
+  readonly store: Store;
+  readonly trail: AuditEntry[];
+  agents: Agents;
+  /** While set, every write to the store or the trail is refused. */
+  refuse: { store: boolean; audit: boolean };
+  readonly act: (request: AgentRequest, extension?: string) => Promise<AgentReply>;
+  /** The error an action ends with; a success fails the test. */
+  readonly fails: (request: AgentRequest, extension?: string) => Promise<ServiceError>;
+  /** The service dies and starts again on the same store; the engine lives on. `between` runs while it is away. */
+  readonly restartService: (between?: () => void) => Promise<void>;
+}
+
+/** The agents feature on a fake engine, a virtual clock and a real database; the engine is up unless `up` is false. */
+export async function agentsRig(
+  t: TestContext,
+  { up = true, ...more }: { up?: boolean } & Partial<AgentsDeps> = {},
+): Promise<AgentsRig> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-agents-'));
+  const clock = createVirtualClock();
+  const pbx = createFakePbx(clock);
+  const directory = directoryFixture();
+  const refuse = { store: false, audit: false };
+  const real = await openSqliteStore(path.join(folder, 'offhook.db'));
+  const no = (): ServiceError => new ServiceError('store_unavailable', 'the disk is full');
+  const store: Store = {
+    ...real,
+    transaction: (work) => (refuse.store ? Promise.reject(no()) : real.transaction(work)),
+  };
+  const trail: AuditEntry[] = [];
+  const audit: Audit = {
+    record(entry) {
+      if (refuse.audit) return Promise.reject(no());
+      trail.push(entry);
+      return Promise.resolve();
+    },
+  };
+  const deps: AgentsDeps = {
+    engine: pbx.engine,
+    live: pbx.live,
+    directory,
+    audit,
+    store,
+    clock,
+    log: silent,
+    ...more,
+  };
+  const start = async (): Promise<Agents> => {
+    const agents = await createAgents(deps);
+    pbx.onEvent((event) => agents.onDomainEvent(event));
+    return agents;
+  };
+  const actor = (extension: string) => ({ extension, username: `user${extension}`, ip: '127.0.0.1' });
+  const rig: AgentsRig = {
+    clock,
+    pbx,
+    directory,
+    store,
+    trail,
+    refuse,
+    agents: await start(),
+    act: (request, extension = '1003') => rig.agents.act(actor(extension), request),
+    async fails(request, extension) {
+      const reply = await rig.act(request, extension).catch((error: unknown) => error);
+      if (reply instanceof ServiceError) return reply;
+      throw new Error(`expected an error, got ${JSON.stringify(reply)}`);
+    },
+    async restartService(between = () => {}) {
+      await rig.agents.close();
+      pbx.onEvent(() => {});
+      pbx.linkDown();
+      between();
+      rig.agents = await start();
+    },
+  };
+  t.after(async () => {
+    await rig.agents.close();
+    await real.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  if (up) pbx.linkUp();
+  await clock.advance(0);
+  return rig;
+}
