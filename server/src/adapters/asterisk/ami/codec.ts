@@ -1,0 +1,45 @@
+import { ServiceError } from '../../../core/errors.ts';
+
+/** The manager takes no line of 1,024 bytes, its line end included, and no message of more than 128 headers. */
+export const MAX_LINE_BYTES = 1023;
+export const MAX_HEADERS = 128;
+
+const KEY = /^[A-Za-z][A-Za-z0-9-]{0,63}$/;
+const ACTION_ID = /^[A-Za-z0-9-]{1,64}$/;
+// C0, DEL, C1 (U+0085 among them) and the two separators that some readers take for a line end.
+// eslint-disable-next-line no-control-regex
+const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/** Headers of one action; a list repeats its header, undefined leaves it out. */
+export type ActionFields = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const refuse = (detail: string): never => {
+  throw new ServiceError('invalid_request', detail);
+};
+
+/**
+ * One action as the bytes of the wire, and the only place where they are made: a value that the wire cannot carry
+ * safely is refused here (`invalid_request`), never cleaned, so nothing half written can reach the engine.
+ */
+export const encodeAction = (name: string, fields: ActionFields, actionId: string): Buffer => {
+  let text = '';
+  let headers = 0;
+  const line = (key: string, value: string): void => {
+    if (!KEY.test(key)) refuse('a header name is not valid');
+    if (typeof value !== 'string') refuse(`${key} is not a text`);
+    if (FORBIDDEN.test(value)) refuse(`${key} holds a control character`);
+    if (!value.isWellFormed()) refuse(`${key} is not valid Unicode`);
+    if (Buffer.byteLength(value) + key.length + 4 > MAX_LINE_BYTES) refuse(`${key} is too long`);
+    if (++headers > MAX_HEADERS) refuse(`more than ${MAX_HEADERS} values`);
+    text += `${key}: ${value}\r\n`;
+  };
+  if (!ACTION_ID.test(actionId)) refuse('the action id is not valid');
+  line('Action', name);
+  line('ActionID', actionId);
+  for (const [key, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    if (typeof value === 'string') line(key, value);
+    else for (const one of value) line(key, one);
+  }
+  return Buffer.from(`${text}\r\n`, 'utf8');
+};

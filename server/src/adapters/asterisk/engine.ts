@@ -1,0 +1,434 @@
+import type { NodeId } from '@offhook/contract/ids.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Engine, EngineEvent, EngineStatus, LinkState } from '../../ports/engine.ts';
+import { memberActions } from './actions/members.ts';
+import { AmiClosed, connectAmi } from './ami/connection.ts';
+import type { AmiConnection, CloseReason } from './ami/connection.ts';
+import { refusedDelay, retryDelay } from './backoff.ts';
+import { EventBuffer } from './event-buffer.ts';
+import { FactReader } from './fact-reader.ts';
+import { memberOf } from './events/names.ts';
+import { readSnapshot, stillNews, Tombstones, withoutDead } from './snapshot.ts';
+import { Mirror } from './mirror.ts';
+
+export interface ManagerAccount {
+  readonly user: string;
+  readonly secret: string;
+}
+export interface ManagerTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly events: ManagerAccount;
+  readonly actions: ManagerAccount;
+}
+export interface AsteriskEngineOptions {
+  readonly node: NodeId;
+  /** Where the engine can be reached now; null while there is none. Asked before every attempt. */
+  readonly connect: () => Promise<ManagerTarget | null>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** 0 to 1, for the spread of retries. */
+  readonly random?: () => number;
+  /** How often the state is read afresh although nothing seems wrong; 120 s. */
+  readonly resync_ms?: number;
+  /** How many events may wait for the consumer; 200,000. */
+  readonly buffer?: number;
+}
+/** The engine with what only support and tests look at. */
+export interface AsteriskEngine extends Engine {
+  /** The last frames that could not be read, newest last. */
+  malformed(): readonly string[];
+  diagnostics(): { readonly dropped: number; readonly strays: number; readonly resyncs: number };
+}
+
+/*
+ *  down ──> connecting ──> booting ──> syncing ──> up ──┐
+ *   ^           │ refused (30 s at least)       ^       │ actions connection lost: commands answer engine_unavailable,
+ *   │           v                               └───────┤ facts go on, a resync follows the new connection
+ *   └───────────┴───────────────────────────────────────┘ events connection lost: engine.link down, everything anew
+ */
+
+/** The classes of events the model needs; the dialplan's are left out, being the ones a caller can forge most easily. */
+const EVENT_CLASSES = 'system,call,agent';
+const RESYNC_MS = 120_000;
+const BUFFER = 200_000;
+/** A reload of several modules makes several events; they are answered by one fresh snapshot. */
+const RELOAD_SETTLE_MS = 250;
+/** A frame without a head may be the rest of a forged one, so the state is read again, but not for each. */
+const SUSPICION_EVERY_MS = 30_000;
+const RETRY_RESYNC_MS = 5_000;
+/** A link that held for so long starts the next series of attempts afresh. */
+const STEADY_MS = 10_000;
+
+interface Link {
+  readonly target: ManagerTarget;
+  readonly events: AmiConnection;
+  actions: AmiConnection | null;
+  readonly over: AbortController;
+}
+
+export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEngine => {
+  const { node, clock } = options;
+  const log = options.log.child({ part: 'engine', node });
+  const random = options.random ?? Math.random;
+  const resyncEvery = options.resync_ms ?? RESYNC_MS;
+  const stop = new AbortController();
+  const mirror = new Mirror();
+  const tombstones = new Tombstones();
+
+  let link: Link | null = null;
+  let state: LinkState = 'down';
+  let reason = 'not started';
+  let since = clock.now();
+  let announced = false;
+  let version: string | null = null;
+  let bootId: string | null = null;
+  let reconnects = 0;
+  let drift = 0;
+  let resyncs = 0;
+  let strays = 0;
+  let lastSuspicion = Number.NEGATIVE_INFINITY;
+  let running: Promise<void> | null = null;
+  let consumed = false;
+
+  /** Events while no snapshot covers them; null while they go straight through. */
+  let held: EngineEvent[] | null = [];
+  let heldOverflow = false;
+  /** Events since the reading of a snapshot began, in a time when facts go straight through. */
+  let window: EngineEvent[] | null = null;
+  /** True when somebody wants a fresh snapshot and nobody has begun to read it. */
+  let wanted = false;
+  let wake = (): void => {};
+  const want = (): void => {
+    wanted = true;
+    wake();
+  };
+
+  const buffer = new EventBuffer(options.buffer ?? BUFFER, () => {
+    log.warn({ dropped: buffer.dropped }, 'the consumer is too slow: events were dropped, a resync follows');
+    held = [];
+    window = null;
+    want();
+  });
+
+  const move = (to: LinkState, why: string): void => {
+    if (state === to && reason === why) return;
+    state = to;
+    reason = why;
+    since = clock.now();
+    log.info({ link: to, reason: why }, 'engine link');
+  };
+
+  const publish = (event: EngineEvent): void => {
+    mirror.apply(event);
+    buffer.push(event);
+  };
+  const emit = (event: EngineEvent): void => {
+    if (event.type === 'channel.hungup') tombstones.add(event.id, clock.now());
+    if (held !== null) {
+      if (held.length < (options.buffer ?? BUFFER)) held.push(event);
+      else heldOverflow = true;
+      return;
+    }
+    // An event that was under way while the snapshot was read may tell of a birth that the snapshot already holds.
+    if (event.type === 'channel.created' && mirror.channel(event.channel.id) !== undefined) return;
+    window?.push(event);
+    publish(event);
+  };
+
+  const facts = new FactReader({
+    node,
+    known: mirror,
+    now: () => clock.now(),
+    emit,
+    system(event) {
+      if (event.type === 'reload') {
+        clock.sleep(RELOAD_SETTLE_MS, stop.signal).then(want, () => {});
+      } else if (event.type === 'shutdown') {
+        const why = event.restart ? 'the engine is restarting' : 'the engine is shutting down';
+        lose(why);
+      }
+    },
+    suspicious() {
+      if (clock.now() - lastSuspicion < SUSPICION_EVERY_MS) return;
+      lastSuspicion = clock.now();
+      want();
+    },
+  });
+
+  /** Says at once that the link is gone, and lets both connections go. */
+  const lose = (why: string): void => {
+    const lost = link;
+    if (lost === null) return;
+    link = null;
+    strays += lost.events.strays() + (lost.actions?.strays() ?? 0);
+    held = [];
+    window = null;
+    lost.over.abort();
+    lost.events.close();
+    lost.actions?.close();
+    move('down', why);
+    if (announced) {
+      announced = false;
+      publish({ at: clock.now(), type: 'engine.link', node, up: false, reason: why, boot_id: bootId ?? '' });
+    }
+  };
+
+  const openActions = async (on: Pick<Link, 'target'>, signal: AbortSignal): Promise<AmiConnection> =>
+    connectAmi({
+      host: on.target.host,
+      port: on.target.port,
+      ...on.target.actions,
+      events: 'off',
+      awaitBoot: false,
+      clock,
+      log,
+      signal,
+    });
+  /** Facts go on without the actions connection, but no command can be given. */
+  const watchActions = (on: Link, actions: AmiConnection): void => {
+    void actions.closed.then((closed) => {
+      if (link !== on || on.actions !== actions) return;
+      strays += actions.strays();
+      on.actions = null;
+      move('down', `actions connection: ${closed.detail}`);
+      wake();
+    });
+  };
+
+  /**
+   * Reads a fresh snapshot. Before the first one, and after events were dropped, facts are held back until it is
+   * complete; else they go on, and the snapshot is brought up to date with them, so that only true drift shows.
+   */
+  const sync = async (on: Link, why: 'connect' | 'resync'): Promise<void> => {
+    const actions = on.actions;
+    if (actions === null) return;
+    wanted = false;
+    const begun = clock.now();
+    if (held === null) window = [];
+    if (heldOverflow) {
+      // Whatever was held so far is older than the lists that are read now.
+      heldOverflow = false;
+      held = [];
+    }
+    const reading = await readSnapshot(node, actions, () => clock.now(), on.over.signal);
+    // What the events connection still had to say of the time before comes ahead of its answer.
+    await on.events.action('Ping', {}, { signal: on.over.signal });
+    if (link !== on) return;
+    if (heldOverflow) throw new Error('more happened than can be held back while the snapshot was read');
+    const restarted = bootId === null ? null : bootId !== reading.snapshot.boot_id;
+    if (restarted === true) tombstones.clear();
+    bootId = reading.snapshot.boot_id;
+    version = reading.version;
+    resyncs++;
+    const at = clock.now();
+    const waiting = held;
+    if (waiting !== null) {
+      const snapshot = withoutDead({ ...reading.snapshot, restarted }, (id) =>
+        tombstones.diedBefore(id, begun),
+      );
+      if (why === 'connect') {
+        announced = true;
+        publish({ at, type: 'engine.link', node, up: true, reason: '', boot_id: bootId });
+      }
+      publish({ at, type: 'engine.snapshot', why, snapshot });
+      held = null;
+      for (const event of stillNews(waiting, snapshot, reading.began_at)) emit(event);
+      return;
+    }
+    const fresh = new Mirror();
+    const alive = withoutDead({ ...reading.snapshot, restarted }, (id) => tombstones.diedBefore(id, at + 1));
+    fresh.load(alive);
+    for (const event of window ?? []) if (event.at >= reading.began_at) fresh.apply(event);
+    window = null;
+    const found = mirror.drift(fresh);
+    drift += found;
+    if (found > 0) log.warn({ differences: found }, 'the state had drifted from the engine');
+    publish({ at, type: 'engine.snapshot', why, snapshot: { ...alive, ...fresh.parts() } });
+  };
+
+  /** Sleeps until the time is over, somebody wakes the loop, or the link is gone. */
+  const nap = async (ms: number, gone: AbortSignal): Promise<void> => {
+    const woken = new AbortController();
+    wake = () => woken.abort();
+    await clock.sleep(ms, AbortSignal.any([woken.signal, gone])).catch(() => {});
+    wake = () => {};
+  };
+
+  /** Keeps a link alive until it is lost; resolves then. */
+  const tend = async (on: Link): Promise<void> => {
+    const gone = on.over.signal;
+    let attempt = 0;
+    let wait = resyncEvery;
+    while (link === on) {
+      if (on.actions === null) {
+        try {
+          const actions = await openActions(on, gone);
+          on.actions = actions;
+          watchActions(on, actions);
+          attempt = 0;
+          wanted = true;
+        } catch (error) {
+          const refused = error instanceof AmiClosed && error.reason.kind === 'refused';
+          if (link === on) move(refused ? 'refused' : 'down', `actions connection: ${messageOf(error)}`);
+          await clock
+            .sleep(refused ? refusedDelay(random) : retryDelay(attempt++, random), gone)
+            .catch(() => {});
+        }
+        continue;
+      }
+      if (!wanted) await nap(Math.round(wait * (0.9 + random() / 5)), gone);
+      if (link !== on) return;
+      if (on.actions === null) continue;
+      try {
+        if (state !== 'up') move('syncing', 'reading the state');
+        await sync(on, 'resync');
+        wait = resyncEvery;
+        if (link === on && on.actions !== null) move('up', '');
+      } catch (error) {
+        window = null;
+        wait = RETRY_RESYNC_MS;
+        if (link === on) log.warn({ error: messageOf(error) }, 'the state could not be read');
+      }
+    }
+  };
+
+  /** One life of a link, from the first byte to the last. */
+  const live = async (target: ManagerTarget): Promise<void> => {
+    held = [];
+    heldOverflow = false;
+    const over = new AbortController();
+    const signal = AbortSignal.any([over.signal, stop.signal]);
+    const events = await connectAmi({
+      host: target.host,
+      port: target.port,
+      ...target.events,
+      events: EVENT_CLASSES,
+      awaitBoot: true,
+      clock,
+      log,
+      signal,
+      wants: facts.wants,
+      event: facts.event,
+      ignored: facts.ignored,
+      dropped: facts.dropped,
+      state: (now) => {
+        if (now === 'booting') move('booting', 'the engine is starting');
+      },
+    });
+    let actions: AmiConnection;
+    try {
+      actions = await openActions({ target }, signal);
+    } catch (error) {
+      events.close();
+      throw error;
+    }
+    const on: Link = { target, events, actions, over };
+    link = on;
+    void events.closed.then((closed) => {
+      if (link === on) lose(closed.detail);
+    });
+    watchActions(on, actions);
+    move('syncing', 'reading the state');
+    try {
+      await sync(on, 'connect');
+    } catch (error) {
+      const failed = link === on;
+      if (failed) lose(messageOf(error));
+      if (failed) throw error;
+      return;
+    }
+    if (link === on) move('up', '');
+    await tend(on);
+  };
+
+  const run = async (): Promise<void> => {
+    let attempt = 0;
+    while (!stop.signal.aborted) {
+      let wait: number;
+      const begun = clock.now();
+      try {
+        const target = await options.connect();
+        if (stop.signal.aborted) break;
+        if (target === null) {
+          move('down', 'there is no engine yet');
+        } else {
+          if (state !== 'refused') move('connecting', reason);
+          await live(target);
+        }
+        if (clock.now() - begun > STEADY_MS) attempt = 0;
+        wait = retryDelay(attempt++, random);
+      } catch (error) {
+        const closed: CloseReason | null = error instanceof AmiClosed ? error.reason : null;
+        if (stop.signal.aborted) break;
+        if (closed?.kind === 'refused') {
+          wait = refusedDelay(random);
+          move('refused', closed.detail);
+          log.error({ reason: closed.detail }, 'the engine refused our login');
+        } else {
+          wait = retryDelay(attempt++, random);
+          move('down', messageOf(error));
+        }
+      }
+      reconnects++;
+      await clock.sleep(wait, stop.signal).catch(() => {});
+    }
+    lose('the service is stopping');
+    move('down', 'closed');
+  };
+
+  const requireActions = (): AmiConnection => {
+    const actions = link?.actions ?? null;
+    if (actions === null || state !== 'up')
+      throw new ServiceError('engine_unavailable', `the engine is not connected: ${reason || state}`);
+    return actions;
+  };
+
+  return {
+    node,
+    status: (): EngineStatus => ({
+      node,
+      link: state,
+      reason,
+      since,
+      version,
+      boot_id: bootId,
+      counters: {
+        ...facts.counters(),
+        drift,
+        reconnects,
+        pending_actions: (link?.actions?.pending() ?? 0) + (link?.events.pending() ?? 0),
+      },
+    }),
+    async *events(signal) {
+      if (consumed) throw new Error('the events of an engine have one consumer');
+      consumed = true;
+      running ??= run();
+      const ended = AbortSignal.any([signal, stop.signal]);
+      try {
+        while (!ended.aborted) {
+          const batch = await buffer.take(ended);
+          if (batch.length > 0) yield batch;
+        }
+      } finally {
+        consumed = false;
+      }
+    },
+    resync: want,
+    ...memberActions(requireActions),
+    memberOf,
+    async close() {
+      stop.abort();
+      lose('the service is stopping');
+      await running;
+    },
+    malformed: () => facts.malformed(),
+    diagnostics: () => ({
+      dropped: buffer.dropped,
+      strays: strays + (link === null ? 0 : link.events.strays() + (link.actions?.strays() ?? 0)),
+      resyncs,
+    }),
+  };
+};

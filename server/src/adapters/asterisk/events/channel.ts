@@ -1,0 +1,92 @@
+import { callId, channelId } from '@offhook/contract/ids.ts';
+import { header } from '../ami/frame.ts';
+import type { EventDecoder } from './decoding.ts';
+import { callerOf, connectedOf, followCall, need, subject } from './decoding.ts';
+import { H } from './headers.ts';
+import { channelState, describeChannel } from './names.ts';
+
+/*
+ * chan = Channel ChannelState ChannelStateDesc CallerIDNum CallerIDName ConnectedLineNum ConnectedLineName Language
+ *        AccountCode Context Exten Priority Uniqueid Linkedid
+ *
+ * Newchannel        chan
+ * Newstate          chan
+ * NewCallerid       chan CID-CallingPres
+ * NewConnectedLine  chan
+ * Hangup            chan Cause Cause-txt [TechCause]
+ * Rename            Channel Newname Uniqueid
+ *
+ * "<unknown>" stands for a party that is not known; names are escaped by the engine, numbers are not.
+ */
+const cause = header('Cause');
+const causeText = header('Cause-txt');
+const newName = header('Newname');
+
+const newChannel: EventDecoder = (frame, at, d) => {
+  const name = need(frame, H.channel);
+  const state = channelState(frame.int(H.channelState, -1));
+  const caller = callerOf(frame);
+  const connected = connectedOf(frame);
+  const dialled = frame.get(H.exten) ?? '';
+  const id = subject(frame, d);
+  d.emit({
+    at,
+    type: 'channel.created',
+    channel: {
+      id,
+      call: callId(d.node, need(frame, H.linkedid)),
+      name,
+      ...describeChannel(name),
+      state,
+      caller,
+      connected,
+      dialled: dialled === 's' ? '' : dialled,
+      created_at: at,
+    },
+  });
+};
+
+const newState: EventDecoder = (frame, at, d) => {
+  const state = channelState(frame.int(H.channelState, -1));
+  const caller = callerOf(frame);
+  const connected = connectedOf(frame);
+  const id = subject(frame, d);
+  followCall(frame, at, d, id);
+  d.emit({ at, type: 'channel.state', id, state, caller, connected });
+};
+
+const newParty: EventDecoder = (frame, at, d) => {
+  const caller = callerOf(frame);
+  const connected = connectedOf(frame);
+  const id = subject(frame, d);
+  followCall(frame, at, d, id);
+  d.emit({ at, type: 'channel.party', id, caller, connected });
+};
+
+const hangup: EventDecoder = (frame, at, d) => {
+  const id = subject(frame, d);
+  d.emit({
+    at,
+    type: 'channel.hungup',
+    id,
+    cause: frame.int(cause, 0),
+    cause_text: frame.get(causeText) ?? '',
+  });
+};
+
+const rename: EventDecoder = (frame, at, d) => {
+  const name = need(frame, newName);
+  const id = channelId(d.node, need(frame, H.uniqueid));
+  const channel = d.known.channel(id);
+  if (channel === undefined) return;
+  d.emit({ at, type: 'channel.renamed', id, channel: { ...channel, name, ...describeChannel(name) } });
+};
+
+export const channelEvents = {
+  Newchannel: newChannel,
+  Newstate: newState,
+  NewCallerid: newParty,
+  NewConnectedLine: newParty,
+  Hangup: hangup,
+  Rename: rename,
+} satisfies Record<string, EventDecoder>;

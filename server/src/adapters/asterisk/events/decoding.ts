@@ -1,0 +1,57 @@
+import type { BridgeId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
+import { callId, channelId } from '@offhook/contract/ids.ts';
+import type { EngineChannel, EngineEvent, Party } from '../../../ports/engine.ts';
+import type { Frame, Header } from '../ami/frame.ts';
+import { H } from './headers.ts';
+import { party } from './names.ts';
+
+/** What a decoder may know of the past: the facts emitted before. */
+export interface Known {
+  channel(id: ChannelId): EngineChannel | undefined;
+  channelsIn(bridge: BridgeId): Iterable<ChannelId>;
+}
+export interface Decoding {
+  readonly node: NodeId;
+  readonly known: Known;
+  emit(event: EngineEvent): void;
+}
+/** Turns one frame into facts; `at` is the frame's own time in ms. Throws `Malformed` where a needed header is missing. */
+export type EventDecoder = (frame: Frame, at: number, d: Decoding) => void;
+
+/** A known event that cannot be read; the message says what is wrong with it. */
+export class Malformed extends Error {
+  override readonly name = 'Malformed';
+}
+
+export const need = (frame: Frame, h: Header): string => {
+  const value = frame.get(h);
+  if (value === undefined || value === '') throw new Malformed(`${h.slice(2, -1)} is missing`);
+  return value;
+};
+
+/**
+ * The channel an event is about. Two ids in one event mean that a value carried a line end and brought headers of its
+ * own, so nothing in the event can be believed.
+ */
+export const subject = (frame: Frame, d: Decoding): ChannelId => {
+  const id = need(frame, H.uniqueid);
+  if (frame.repeats(H.uniqueid)) throw new Malformed('Uniqueid came twice');
+  return channelId(d.node, id);
+};
+
+export const callerOf = (frame: Frame): Party => party(frame.get(H.callerNumber), frame.get(H.callerName));
+export const connectedOf = (frame: Frame): Party =>
+  party(frame.get(H.connectedNumber), frame.get(H.connectedName));
+
+/**
+ * Tells when a channel came to belong to another call. No event is made for it: channels get the oldest call's id when
+ * they meet in a bridge, and it shows in whatever event comes next.
+ */
+export const followCall = (frame: Frame, at: number, d: Decoding, id: ChannelId): void => {
+  const linked = frame.get(H.linkedid);
+  if (linked === undefined || linked === '') return;
+  const known = d.known.channel(id);
+  if (known === undefined) return;
+  if (known.call.length === d.node.length + 1 + linked.length && known.call.endsWith(linked)) return;
+  d.emit({ at, type: 'channel.linked', id, call: callId(d.node, linked) });
+};

@@ -1,0 +1,31 @@
+import { bridgeEvents } from './bridge.ts';
+import { channelEvents } from './channel.ts';
+import { contactEvents } from './contact.ts';
+import type { EventDecoder } from './decoding.ts';
+import { deviceStateEvents } from './device-state.ts';
+import { dialEvents } from './dial.ts';
+import { holdEvents } from './hold.ts';
+import { offerEvents } from './offer.ts';
+import { parkingEvents } from './parking.ts';
+import { pickupEvents } from './pickup.ts';
+import { queueCallerEvents } from './queue-caller.ts';
+import { queueMemberEvents } from './queue-member.ts';
+import { transferEvents } from './transfer.ts';
+
+/** Every event that becomes a fact, by its name on the wire. */
+export const EVENT_DECODERS: ReadonlyMap<string, EventDecoder> = new Map<string, EventDecoder>(
+  Object.entries({
+    ...channelEvents,
+    ...bridgeEvents,
+    ...dialEvents,
+    ...holdEvents,
+    ...transferEvents,
+    ...pickupEvents,
+    ...parkingEvents,
+    ...queueCallerEvents,
+    ...queueMemberEvents,
+    ...offerEvents,
+    ...deviceStateEvents,
+    ...contactEvents,
+  }),
+);

@@ -1,0 +1,72 @@
+import type { ChannelState, DeviceState, EngineChannel, Party } from '../../../ports/engine.ts';
+import { DEVICE_STATES } from '../../../ports/engine.ts';
+
+/** Technology prefix of every SIP endpoint. */
+export const PJSIP = 'PJSIP/';
+const LOCAL = 'Local/';
+/** Context whose extensions ring all devices of an agent; a queue member points there. */
+export const AGENT_CONTEXT = 'queue-agent';
+const HINT_CONTEXT = 'hints';
+
+/** How an extension is written as a queue member, and whose state it follows. */
+export const memberOf = (extension: string): { interface: string; state_interface: string } => ({
+  interface: `${LOCAL}${extension}@${AGENT_CONTEXT}`,
+  state_interface: `hint:${extension}@${HINT_CONTEXT}`,
+});
+
+const MEMBER = new RegExp(
+  `^(?:Local/([0-9]{1,20})@${AGENT_CONTEXT}(?:/n)?|PJSIP/([0-9]{1,20})(?:-[a-z]+)?)$`,
+);
+/** The extension behind a queue member's interface; null when it is no extension of ours. */
+export const extensionOfMember = (iface: string): string | null => {
+  const found = MEMBER.exec(iface);
+  return found ? (found[1] ?? found[2] ?? null) : null;
+};
+
+/** What a channel's name tells: `PJSIP/1001-web-0000001a`, `Local/1001@queue-agent-00000003;1`, or a helper. */
+export const describeChannel = (name: string): Pick<EngineChannel, 'kind' | 'endpoint' | 'pair'> => {
+  if (name.startsWith(PJSIP)) {
+    // A channel that is about to die in a masquerade carries a mark behind its number and is nobody's device any more.
+    const dash = name.lastIndexOf('-');
+    if (dash > PJSIP.length && !name.endsWith('>'))
+      return { kind: 'endpoint', endpoint: name.slice(PJSIP.length, dash), pair: null };
+  } else if (name.startsWith(LOCAL)) {
+    const end = name.length - 2;
+    if (name.endsWith(';1') || name.endsWith(';2'))
+      return { kind: 'local', endpoint: null, pair: name.slice(0, end) };
+  }
+  return { kind: 'other', endpoint: null, pair: null };
+};
+
+/** Channel states by their number: Ring (4) is a caller who hears ringing, Ringing (5) a device that rings. */
+const CHANNEL_STATES: readonly ChannelState[] = [
+  'down',
+  'down',
+  'dialing',
+  'dialing',
+  'dialing',
+  'ringing',
+  'up',
+];
+export const channelState = (n: number): ChannelState => CHANNEL_STATES[n] ?? 'other';
+
+/** Device states by app_queue's numbers 0 to 8. */
+export const deviceStateOf = (n: number): DeviceState => DEVICE_STATES[n] ?? 'UNKNOWN';
+const STATES: ReadonlySet<string> = new Set(DEVICE_STATES);
+export const isDeviceState = (word: string): word is DeviceState => STATES.has(word);
+
+const UNKNOWN = '<unknown>';
+const text = (value: string | undefined): string => (value === undefined || value === UNKNOWN ? '' : value);
+const nobody: Party = Object.freeze({ number: '', name: '' });
+/** A party as the wire has it, with the engine's word for "not known" taken away. */
+export const party = (number: string | undefined, name: string | undefined): Party => {
+  const [n, m] = [text(number), text(name)];
+  return n === '' && m === '' ? nobody : { number: n, name: m };
+};
+
+const UNIQUE = /(?:^|-)(\d{9,11})\.\d+$/;
+/** When a channel was born, in ms, from the seconds in its id; null for an id that was given from outside. */
+export const bornAt = (uniqueid: string): number | null => {
+  const found = UNIQUE.exec(uniqueid);
+  return found ? Number(found[1]) * 1000 : null;
+};

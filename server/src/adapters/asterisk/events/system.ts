@@ -1,0 +1,36 @@
+import type { Frame } from '../ami/frame.ts';
+import { header } from '../ami/frame.ts';
+
+/*
+ * FullyBooted  Status Uptime LastReload
+ * Shutdown     Shutdown Restart
+ * Reload       Module Status
+ *
+ * Shutdown: Cleanly Uncleanly; Restart: True False. Reload's Status: 0 success, 1 queued, 2 no such module, 3 error,
+ * 4 in progress, 5 uninitialised, 6 not supported.
+ */
+const restart = header('Restart');
+const module = header('Module');
+const status = header('Status');
+
+/** What the engine says of itself; it concerns the connection and is no fact of the model. */
+export type SystemEvent =
+  | { readonly type: 'booted' }
+  | { readonly type: 'shutdown'; readonly restart: boolean }
+  | { readonly type: 'reload'; readonly module: string; readonly status: number };
+
+export const SYSTEM_EVENTS: ReadonlySet<string> = new Set(['FullyBooted', 'Shutdown', 'Reload']);
+
+/** Null for any other event. */
+export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
+  switch (name) {
+    case 'FullyBooted':
+      return { type: 'booted' };
+    case 'Shutdown':
+      return { type: 'shutdown', restart: frame.get(restart) === 'True' };
+    case 'Reload':
+      return { type: 'reload', module: frame.get(module) ?? '', status: frame.int(status, 0) };
+    default:
+      return null;
+  }
+};

@@ -1,0 +1,216 @@
+import type { BridgeId, ChannelId } from '@offhook/contract/ids.ts';
+import type {
+  DeviceState,
+  EndpointContact,
+  EngineChannel,
+  EngineEvent,
+  EngineSnapshot,
+  QueueCaller,
+  QueueMember,
+} from '../../ports/engine.ts';
+import type { Known } from './events/decoding.ts';
+
+interface MirroredQueue {
+  readonly strategy: string;
+  readonly members: Map<string, QueueMember>;
+  readonly callers: Map<ChannelId, QueueCaller>;
+}
+type Bridged = EngineSnapshot['bridged'][number];
+
+const NONE: ReadonlySet<ChannelId> = new Set();
+/** A contact's key: an endpoint has several, and two endpoints may share an address. */
+const contactKey = (c: EndpointContact): string => `${c.endpoint} ${c.address}`;
+
+/**
+ * The state that follows from the facts emitted so far. It serves three ends: a decoder sees what a channel was before,
+ * a snapshot is brought up to date with what happened while it was read, and drift is what a fresh one shows beside it.
+ */
+export class Mirror implements Known {
+  readonly #channels = new Map<ChannelId, EngineChannel>();
+  readonly #bridged = new Map<ChannelId, Bridged>();
+  readonly #bridges = new Map<BridgeId, Set<ChannelId>>();
+  readonly #queues = new Map<string, MirroredQueue>();
+  readonly #devices = new Map<string, DeviceState>();
+  readonly #contacts = new Map<string, EndpointContact>();
+
+  channel(id: ChannelId): EngineChannel | undefined {
+    return this.#channels.get(id);
+  }
+  channelsIn(bridge: BridgeId): ReadonlySet<ChannelId> {
+    return this.#bridges.get(bridge) ?? NONE;
+  }
+  caller(queue: string, channel: ChannelId): QueueCaller | undefined {
+    return this.#queues.get(queue)?.callers.get(channel);
+  }
+
+  #patch(id: ChannelId, change: Partial<EngineChannel>): void {
+    const known = this.#channels.get(id);
+    if (known !== undefined) this.#channels.set(id, { ...known, ...change });
+  }
+  #leave(id: ChannelId): void {
+    const was = this.#bridged.get(id);
+    if (was === undefined) return;
+    this.#bridged.delete(id);
+    const others = this.#bridges.get(was.bridge);
+    others?.delete(id);
+    if (others?.size === 0) this.#bridges.delete(was.bridge);
+  }
+  #enter(row: Bridged): void {
+    this.#leave(row.channel);
+    this.#bridged.set(row.channel, row);
+    const others = this.#bridges.get(row.bridge);
+    if (others === undefined) this.#bridges.set(row.bridge, new Set([row.channel]));
+    else others.add(row.channel);
+  }
+
+  /** Follows one fact. A fact about something unknown changes nothing. */
+  apply(e: EngineEvent): void {
+    switch (e.type) {
+      case 'channel.created':
+        this.#channels.set(e.channel.id, e.channel);
+        return;
+      case 'channel.state':
+        this.#patch(e.id, { state: e.state, caller: e.caller, connected: e.connected });
+        return;
+      case 'channel.party':
+        this.#patch(e.id, { caller: e.caller, connected: e.connected });
+        return;
+      case 'channel.linked':
+        this.#patch(e.id, { call: e.call });
+        return;
+      case 'channel.renamed':
+        if (this.#channels.has(e.id)) this.#channels.set(e.id, e.channel);
+        return;
+      case 'channel.hungup':
+        this.#channels.delete(e.id);
+        this.#leave(e.id);
+        return;
+      case 'bridge.entered':
+        if (this.#channels.has(e.id)) this.#enter({ bridge: e.bridge, channel: e.id, holding: e.holding });
+        return;
+      case 'bridge.left':
+        if (this.#bridged.get(e.id)?.bridge === e.bridge) this.#leave(e.id);
+        return;
+      case 'queue.caller_joined':
+        this.#queues.get(e.caller.queue)?.callers.set(e.caller.channel, e.caller);
+        return;
+      case 'queue.caller_left':
+      case 'queue.caller_abandoned':
+        this.#queues.get(e.queue)?.callers.delete(e.channel);
+        return;
+      case 'queue.member':
+        this.#queues.get(e.member.queue)?.members.set(e.member.interface, e.member);
+        return;
+      case 'queue.member_removed':
+        this.#queues.get(e.queue)?.members.delete(e.interface);
+        return;
+      case 'device.state':
+        this.#devices.set(e.endpoint, e.state);
+        return;
+      case 'endpoint.contact':
+        if (e.removed) this.#contacts.delete(contactKey(e.contact));
+        else this.#contacts.set(contactKey(e.contact), e.contact);
+        return;
+      case 'engine.snapshot':
+        this.load(e.snapshot);
+        return;
+      case 'engine.link':
+      case 'channel.held':
+      case 'dial.begun':
+      case 'dial.ended':
+      case 'transfer.blind':
+      case 'transfer.attended':
+      case 'channel.picked_up':
+      case 'channel.parked':
+      case 'channel.unparked':
+      case 'offer.created':
+      case 'offer.accepted':
+      case 'offer.timeout':
+      case 'agent.released':
+        return;
+    }
+  }
+
+  clear(): void {
+    for (const map of [
+      this.#channels,
+      this.#bridged,
+      this.#bridges,
+      this.#queues,
+      this.#devices,
+      this.#contacts,
+    ])
+      map.clear();
+  }
+
+  load(s: EngineSnapshot): void {
+    this.clear();
+    for (const c of s.channels) this.#channels.set(c.id, c);
+    for (const b of s.bridged) this.#enter(b);
+    for (const q of s.queues)
+      this.#queues.set(q.name, {
+        strategy: q.strategy,
+        members: new Map(q.members.map((m) => [m.interface, m])),
+        callers: new Map(q.callers.map((c) => [c.channel, c])),
+      });
+    for (const d of s.devices) this.#devices.set(d.endpoint, d.state);
+    for (const c of s.contacts) this.#contacts.set(contactKey(c), c);
+  }
+
+  /** The mirrored state in the form of a snapshot. */
+  parts(): Pick<EngineSnapshot, 'channels' | 'bridged' | 'queues' | 'devices' | 'contacts'> {
+    return {
+      channels: [...this.#channels.values()],
+      bridged: [...this.#bridged.values()],
+      queues: Array.from(this.#queues, ([name, q]) => ({
+        name,
+        strategy: q.strategy,
+        members: [...q.members.values()],
+        callers: [...q.callers.values()],
+      })),
+      devices: Array.from(this.#devices, ([endpoint, state]) => ({ endpoint, state })),
+      contacts: [...this.#contacts.values()],
+    };
+  }
+
+  /** How many facts of `fresh` this mirror does not hold, and the other way round. */
+  drift(fresh: Mirror): number {
+    let n = 0;
+    n += differences(this.#channels, fresh.#channels, sameChannel);
+    n += differences(this.#bridged, fresh.#bridged, (a, b) => a.bridge === b.bridge);
+    n += differences(this.#devices, fresh.#devices, (a, b) => a === b);
+    n += differences(this.#contacts, fresh.#contacts, (a, b) => a.reachable === b.reachable);
+    n += differences(this.#queues, fresh.#queues, (a, b) => a.strategy === b.strategy);
+    for (const [name, queue] of fresh.#queues) {
+      const had = this.#queues.get(name);
+      if (had === undefined) continue;
+      n += differences(had.members, queue.members, sameMember);
+      n += differences(had.callers, queue.callers, () => true);
+    }
+    return n;
+  }
+}
+
+// Names, times and places in the queue are left out: the wire has them in several precisions.
+const sameChannel = (a: EngineChannel, b: EngineChannel): boolean =>
+  a.state === b.state && a.call === b.call && a.name === b.name;
+const sameMember = (a: QueueMember, b: QueueMember): boolean =>
+  a.paused === b.paused &&
+  a.paused_reason === b.paused_reason &&
+  a.state === b.state &&
+  a.in_call === b.in_call &&
+  a.penalty === b.penalty;
+
+const differences = <K, V>(
+  a: ReadonlyMap<K, V>,
+  b: ReadonlyMap<K, V>,
+  same: (a: V, b: V) => boolean,
+): number => {
+  let n = 0;
+  for (const [key, value] of b) {
+    const had = a.get(key);
+    if (had === undefined || !same(had, value)) n++;
+  }
+  for (const key of a.keys()) if (!b.has(key)) n++;
+  return n;
+};

@@ -1,0 +1,262 @@
+import type { BridgeId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
+import { bridgeId, callId, channelId } from '@offhook/contract/ids.ts';
+import type {
+  EndpointContact,
+  EngineChannel,
+  EngineEvent,
+  EngineSnapshot,
+  QueueCaller,
+  QueueMember,
+} from '../../ports/engine.ts';
+import type { AmiConnection } from './ami/connection.ts';
+import { ListVoid } from './ami/connection.ts';
+import { header } from './ami/frame.ts';
+import type { Frame } from './ami/frame.ts';
+import { contactRow } from './events/contact.ts';
+import { callerOf, connectedOf, need } from './events/decoding.ts';
+import { deviceRow } from './events/device-state.ts';
+import { H } from './events/headers.ts';
+import { bornAt, channelState, describeChannel } from './events/names.ts';
+import { memberRow } from './events/queue-member.ts';
+
+/*
+ * Ping               Response: Success, Ping: Pong, Timestamp
+ * CoreStatus         CoreStartupDate CoreStartupTime CoreReloadDate CoreReloadTime CoreCurrentCalls ...
+ * CoreSettings       AMIversion AsteriskVersion ...
+ * CoreShowChannels   CoreShowChannel: chan Application ApplicationData Duration BridgeId
+ * BridgeList         BridgeListItem: bridge
+ * QueueStatus        QueueParams: Queue Max Strategy Calls ...; QueueMember: see events/queue-member.ts;
+ *                    QueueEntry: Queue Position Channel Uniqueid CallerIDNum CallerIDName ... Wait Priority
+ * DeviceStateList    DeviceStateChange: Device State
+ * PJSIPShowContacts  ContactList: see events/contact.ts
+ */
+const startDate = header('CoreStartupDate');
+const startTime = header('CoreStartupTime');
+const version = header('AsteriskVersion');
+const bridgeOf = header('BridgeId');
+const duration = header('Duration');
+const strategy = header('Strategy');
+const wait = header('Wait');
+
+export interface Reading {
+  /** `restarted` is left to whoever knows the snapshot before. */
+  readonly snapshot: EngineSnapshot;
+  /** The engine's own time just before the first list: what happened earlier is in the lists for certain. */
+  readonly began_at: number;
+  readonly version: string | null;
+}
+
+const DURATION = /^(\d{1,5}):(\d{2}):(\d{2})$/;
+const durationMs = (text: string | undefined): number => {
+  const m = DURATION.exec(text ?? '');
+  return m ? ((Number(m[1]) * 60 + Number(m[2])) * 60 + Number(m[3])) * 1000 : 0;
+};
+
+const channelRow = (node: NodeId, frame: Frame, now: number): EngineChannel => {
+  const name = need(frame, H.channel);
+  const state = channelState(frame.int(H.channelState, -1));
+  const caller = callerOf(frame);
+  const connected = connectedOf(frame);
+  const dialled = frame.get(H.exten) ?? '';
+  const id = need(frame, H.uniqueid);
+  return {
+    id: channelId(node, id),
+    call: callId(node, need(frame, H.linkedid)),
+    name,
+    ...describeChannel(name),
+    state,
+    caller,
+    connected,
+    dialled: dialled === 's' ? '' : dialled,
+    created_at: bornAt(id) ?? now - durationMs(frame.get(duration)),
+  };
+};
+
+/** Oldest first, as they were born: two of one second by the counter in their ids. */
+const byBirth = (a: EngineChannel, b: EngineChannel): number =>
+  a.created_at - b.created_at ||
+  Number(a.id.slice(a.id.lastIndexOf('.') + 1)) - Number(b.id.slice(b.id.lastIndexOf('.') + 1)) ||
+  0;
+
+/**
+ * Reads the whole state over the actions connection, list after list. Throws when any list cannot be trusted as a
+ * whole (`ListVoid`), or when the connection ends: a part of a state is no state.
+ */
+export const readSnapshot = async (
+  node: NodeId,
+  ami: Pick<AmiConnection, 'action' | 'list'>,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<Reading> => {
+  const ping = await ami.action('Ping', {}, { signal });
+  const began_at = ping.frame.millis(H.timestamp) ?? now();
+  const core = await ami.action('CoreStatus', {}, { signal });
+  const [date, time] = [core.frame.get(startDate), core.frame.get(startTime)];
+  if (!core.ok || date === undefined || time === undefined)
+    throw new ListVoid(`CoreStatus: ${core.message || 'no start time came'}`);
+  const settings = await ami.action('CoreSettings', {}, { signal });
+
+  const channels: EngineChannel[] = [];
+  const inBridge: { bridge: BridgeId; channel: ChannelId }[] = [];
+  await ami.list(
+    'CoreShowChannels',
+    {},
+    (event, frame) => {
+      if (event !== 'CoreShowChannel') return;
+      const channel = channelRow(node, frame, began_at);
+      channels.push(channel);
+      const bridge = frame.get(bridgeOf);
+      if (bridge !== undefined && bridge !== '')
+        inBridge.push({ bridge: bridgeId(node, bridge), channel: channel.id });
+    },
+    { signal },
+  );
+  const holding = new Set<BridgeId>();
+  if (inBridge.length > 0)
+    await ami.list(
+      'BridgeList',
+      {},
+      (event, frame) => {
+        if (event !== 'BridgeListItem') return;
+        if (frame.get(H.bridgeTechnology) === 'holding_bridge')
+          holding.add(bridgeId(node, need(frame, H.bridge)));
+      },
+      { signal },
+    );
+
+  const queues = new Map<string, { strategy: string; members: QueueMember[]; callers: QueueCaller[] }>();
+  const queueOf = (name: string): { strategy: string; members: QueueMember[]; callers: QueueCaller[] } => {
+    let queue = queues.get(name);
+    if (queue === undefined) queues.set(name, (queue = { strategy: '', members: [], callers: [] }));
+    return queue;
+  };
+  await ami.list(
+    'QueueStatus',
+    {},
+    (event, frame) => {
+      const name = need(frame, H.queue);
+      if (event === 'QueueParams') queueOf(name).strategy = frame.get(strategy) ?? '';
+      else if (event === 'QueueMember') queueOf(name).members.push(memberRow(frame));
+      else if (event === 'QueueEntry')
+        queueOf(name).callers.push({
+          queue: name,
+          position: frame.int(H.position, 0),
+          channel: channelId(node, need(frame, H.uniqueid)),
+          joined_at: began_at - frame.int(wait, 0) * 1000,
+        });
+    },
+    { signal },
+  );
+
+  const devices: EngineSnapshot['devices'][number][] = [];
+  await ami.list(
+    'DeviceStateList',
+    {},
+    (event, frame) => {
+      const row = event === 'DeviceStateChange' ? deviceRow(frame) : null;
+      if (row !== null) devices.push(row);
+    },
+    { signal },
+  );
+  const contacts: EndpointContact[] = [];
+  await ami.list(
+    'PJSIPShowContacts',
+    {},
+    (event, frame) => {
+      const row = event === 'ContactList' ? contactRow(frame) : null;
+      if (row !== null) contacts.push(row);
+    },
+    { signal },
+  );
+
+  return {
+    began_at,
+    version: settings.ok ? (settings.frame.get(version)?.split('+')[0] ?? null) : null,
+    snapshot: {
+      node,
+      boot_id: `${date}T${time}`,
+      restarted: null,
+      channels: channels.sort(byBirth),
+      bridged: inBridge.map((b) => ({ ...b, holding: holding.has(b.bridge) })),
+      queues: Array.from(queues, ([name, q]) => ({ name, ...q })),
+      devices,
+      contacts,
+    },
+  };
+};
+
+/** How long a dead channel is remembered, so that a row that comes late cannot bring it back. */
+export const TOMBSTONE_MS = 120_000;
+const MAX_TOMBSTONES = 100_000;
+
+/** Channels that ended, for `TOMBSTONE_MS`; times are the service's own clock. */
+export class Tombstones {
+  readonly #died = new Map<ChannelId, number>();
+  add(id: ChannelId, now: number): void {
+    // Insertion order is the order of death, so the oldest are at the front.
+    for (const [old, died] of this.#died) {
+      if (died + TOMBSTONE_MS > now && this.#died.size < MAX_TOMBSTONES) break;
+      this.#died.delete(old);
+    }
+    this.#died.delete(id);
+    this.#died.set(id, now);
+  }
+  /** True when it died before that moment. */
+  diedBefore(id: ChannelId, moment: number): boolean {
+    const died = this.#died.get(id);
+    return died !== undefined && died < moment;
+  }
+  clear(): void {
+    this.#died.clear();
+  }
+  get size(): number {
+    return this.#died.size;
+  }
+}
+
+/** The snapshot without channels that are known to have ended. */
+export const withoutDead = (s: EngineSnapshot, dead: (id: ChannelId) => boolean): EngineSnapshot => ({
+  ...s,
+  channels: s.channels.filter((c) => !dead(c.id)),
+  bridged: s.bridged.filter((b) => !dead(b.channel)),
+  queues: s.queues.map((q) => ({ ...q, callers: q.callers.filter((c) => !dead(c.channel)) })),
+});
+
+/**
+ * Which of the events held back while a snapshot was read are still news after it. What the lists show for certain
+ * (older than `began_at`) and births they already hold are dropped; all the others are played again, and absolute
+ * states converge by the last word. A channel that was born and died meanwhile tells its whole story.
+ */
+export const stillNews = (
+  held: readonly EngineEvent[],
+  snapshot: EngineSnapshot,
+  began_at: number,
+): EngineEvent[] => {
+  const known = new Set(snapshot.channels.map((c) => c.id));
+  const waiting = new Set(snapshot.queues.flatMap((q) => q.callers.map((c) => `${q.name} ${c.channel}`)));
+  const born = new Set<ChannelId>();
+  return held.filter((e) => {
+    switch (e.type) {
+      case 'channel.created':
+        if (known.has(e.channel.id)) return false;
+        born.add(e.channel.id);
+        return true;
+      case 'queue.caller_joined':
+        return !waiting.has(`${e.caller.queue} ${e.caller.channel}`);
+      case 'channel.state':
+      case 'channel.party':
+      case 'channel.linked':
+      case 'channel.renamed':
+      case 'bridge.entered':
+      case 'bridge.left':
+        return e.at >= began_at || born.has(e.id);
+      case 'queue.member':
+      case 'queue.member_removed':
+      case 'device.state':
+      case 'endpoint.contact':
+        return e.at >= began_at;
+      default:
+        return true;
+    }
+  });
+};
