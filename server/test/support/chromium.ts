@@ -1,26 +1,56 @@
-import { access, constants } from 'node:fs/promises';
+import { access, constants, copyFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { obtainPackages } from '../../src/adapters/asterisk/provision/packages.ts';
+import { SETTINGS } from '../../src/config.ts';
 
 export interface Chromium {
   readonly path: string;
+  /** What this one needs on its command line beside what the test asks for. */
   readonly flags: readonly string[];
 }
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+const PROGRAM = 'usr/lib/chromium/chromium-headless-shell';
 
-/** A Chromium to run: `CHROME_PATH`, or one on the PATH. */
+const runs = (file: string): Promise<boolean> =>
+  access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+/** Writes under another name first: several tests may do it at once. */
+async function place(file: string, write: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = `${file}.${process.pid}`;
+  await write(temporary);
+  await rename(temporary, file);
+}
+
+/** Debian's, unpacked into the cache like the engine: no root and no installation. */
+async function obtainChromium(): Promise<Chromium> {
+  const packages = await obtainPackages({
+    cache: process.env[SETTINGS.cache.name] ?? SETTINGS.cache.initial,
+    packages: ['chromium-headless-shell'],
+    progress: (line) => process.stderr.write(`chromium: ${line}\n`),
+  });
+  const folder = path.join(packages.root, path.dirname(PROGRAM));
+  const script = path.join(folder, 'offhook-chromium');
+  if (!(await runs(script))) {
+    const [loader = '', ...rest] = packages.command(PROGRAM);
+    // Chromium looks for its files beside /proc/self/exe, which is the loader: so the loader must lie beside them.
+    const own = path.join(folder, path.basename(loader));
+    await place(own, (file) => copyFile(loader, file));
+    const words = [own, ...rest].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+    await place(script, (file) => writeFile(file, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 }));
+  }
+  return { path: script, flags: ['--no-zygote', `--browser-subprocess-path=${script}`] };
+}
+
+/** A Chromium to run: `CHROME_PATH`, else one on the PATH, else Debian's from the cache (got there the first time). */
 export async function findChromium(): Promise<Chromium> {
-  const folders = (process.env['PATH'] ?? '').split(path.delimiter);
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((f) => path.isAbsolute(f));
+  const given = process.env['CHROME_PATH'];
   const candidates = [
-    process.env['CHROME_PATH'],
+    ...(given ? [given] : []),
     ...NAMES.flatMap((name) => folders.map((folder) => path.join(folder, name))),
   ];
-  for (const file of candidates) {
-    if (!file) continue;
-    const usable = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (usable) return { path: file, flags: [] };
-  }
-  throw new Error('no Chromium: set CHROME_PATH, or put chromium on the PATH');
+  for (const file of candidates) if (await runs(file)) return { path: file, flags: [] };
+  return obtainChromium();
 }
