@@ -1,0 +1,421 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { agentsRig } from '../../../test/support/agents-rig.ts';
+import type { AgentsRig } from '../../../test/support/agents-rig.ts';
+
+const both = ({ pbx }: AgentsRig) => [pbx.shows('support'), pbx.shows('sales')];
+/** The engine dies; `keeps` lists the members its own database still had. */
+function engineRestarts({ pbx }: AgentsRig, keeps: Record<string, string | null> = {}, options = {}): void {
+  pbx.linkDown();
+  pbx.linkUp({
+    restarted: true,
+    ...options,
+    change() {
+      for (const queue of ['support', 'sales']) {
+        for (const extension of ['1003', '1004']) {
+          const row = pbx.row(queue, extension);
+          const kept = keeps[`${queue}/${extension}`];
+          if (row?.membership === 'static')
+            pbx.member(queue, extension, { paused: false, paused_reason: '', paused_at: null });
+          else if (kept === undefined) pbx.leave(queue, extension);
+          else
+            pbx.member(queue, extension, {
+              paused: kept !== null,
+              paused_reason: kept ?? '',
+              paused_at: null,
+            });
+        }
+      }
+    },
+  });
+}
+
+for (const options of [{}, { resyncedFirst: true }]) {
+  test(`agents - memberships and pauses come back after the engine died ${JSON.stringify(options)}`, async (t) => {
+    const rig = await agentsRig(t);
+    const { pbx, act, clock, agents } = rig;
+    await act({ action: 'login' });
+    await act({ action: 'pause', reason: 'lunch' });
+    await act({ action: 'login' }, '1004');
+    const { pause_start } = await act({ action: 'status' });
+    await clock.advance(60_000);
+    const sent = pbx.sent.length;
+    engineRestarts(rig, {}, options);
+    await clock.advance(0);
+    await agents.idle();
+    assert.deepEqual(both(rig), [['1003 lunch', '1004 ready'], ['1003 lunch']]);
+    const later = pbx.sent.slice(sent).map((s) => `${s.verb} ${s.interface.slice(6, 10)} ${s.queue}`);
+    assert.deepEqual(later.toSorted(), [
+      'add 1003 sales',
+      'add 1003 support',
+      'add 1004 support',
+      'pause 1004 support',
+    ]);
+    assert.ok(
+      pbx.sent.slice(sent).every((s) => s.verb !== 'add' || s.paused),
+      'nobody rings before it is ready',
+    );
+    assert.equal((await act({ action: 'status' })).pause_start, pause_start, 'the pause began when it began');
+    const done = pbx.sent.length;
+    pbx.linkDown();
+    pbx.linkUp();
+    await clock.advance(60_000);
+    await agents.idle();
+    assert.equal(pbx.sent.length, done, 'nothing is left to do');
+  });
+}
+
+test('agents - a static member is paused again after a restart, a stale pause of the engine is lifted', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  pbx.member('support', '1003', { membership: 'static' });
+  await clock.advance(0);
+  await act({ action: 'pause', reason: 'meeting' });
+  await act({ action: 'login' }, '1004');
+  engineRestarts(rig, { 'support/1004': 'lunch' });
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 meeting', '1004 ready']);
+});
+
+test('agents - a member the engine wrongly remembers is taken out again', async (t) => {
+  const rig = await agentsRig(t);
+  const { act, clock, agents } = rig;
+  await act({ action: 'login' });
+  await act({ action: 'logout', queue: 'sales' });
+  rig.pbx.linkDown();
+  rig.pbx.linkUp({ restarted: true, change: () => rig.pbx.member('sales', '1003') });
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 ready'], []]);
+});
+
+test('agents - what was dialled on the phone is what comes back', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  await act({ action: 'login' }, '1004');
+  for (const [change, expected] of [
+    [
+      () => pbx.member('support', '1003', { paused: true, paused_reason: 'break' }),
+      [['1003 break', '1004 ready'], ['1003 ready']],
+    ],
+    [
+      () => pbx.member('support', '1003', { paused: false, paused_reason: '' }),
+      [['1003 ready', '1004 ready'], ['1003 ready']],
+    ],
+    [() => pbx.leave('sales', '1003'), [['1003 ready', '1004 ready'], []]],
+    [() => pbx.member('sales', '1003'), [['1003 ready', '1004 ready'], ['1003 ready']]],
+  ] as const) {
+    change();
+    await clock.advance(0);
+    engineRestarts(rig);
+    await clock.advance(0);
+    await agents.idle();
+    assert.deepEqual(both(rig), expected);
+  }
+});
+
+test('agents - what was done while the link was cut counts, where the engine lived on', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  pbx.linkDown();
+  const sent = pbx.sent.length;
+  pbx.linkUp({
+    change() {
+      pbx.leave('sales', '1003');
+      pbx.member('support', '1003', { paused: true, paused_reason: 'break', paused_at: clock.now() });
+    },
+  });
+  await clock.advance(0);
+  await agents.idle();
+  assert.equal(pbx.sent.length, sent);
+  engineRestarts(rig);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 break'], []]);
+});
+
+test('agents - events that arrive late do not bring back what was before', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  pbx.holdEvents(true);
+  await act({ action: 'login' });
+  await act({ action: 'pause', reason: 'lunch' });
+  await act({ action: 'unpause' });
+  await act({ action: 'pause', reason: 'meeting' });
+  pbx.holdEvents(false);
+  await clock.advance(0);
+  engineRestarts(rig);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 meeting'], ['1003 meeting']]);
+});
+
+test('agents - events of the old life that arrive after a restart are still what was asked for', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  await clock.advance(0);
+  pbx.holdEvents(true);
+  pbx.member('support', '1003', { paused: true, paused_reason: 'break' });
+  engineRestarts(rig);
+  assert.equal((await rig.fails({ action: 'pause' })).code, 'engine_unavailable', 'the restart comes first');
+  pbx.holdEvents(false);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 break'], ['1003 ready']]);
+});
+
+test('agents - a queue that vanishes takes nobody’s intent with it', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  pbx.dropQueue('sales');
+  await clock.advance(0);
+  assert.deepEqual((await act({ action: 'status' })).agent.queues.filter((q) => q.member).length, 1);
+  pbx.addQueue('sales');
+  engineRestarts(rig);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+});
+
+test('agents - restoring is tried again, later each time, while the link is up', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login', queue: 'support' });
+  pbx.script(() => ({ refuse: 'not now' }));
+  const sent = pbx.sent.length;
+  engineRestarts(rig);
+  await clock.advance(0);
+  assert.equal(pbx.sent.length - sent, 1);
+  await clock.advance(400);
+  assert.equal(pbx.sent.length - sent, 1);
+  await clock.advance(200);
+  assert.equal(pbx.sent.length - sent, 2);
+  await clock.advance(60_000);
+  const tries = pbx.sent.length - sent;
+  assert.ok(tries >= 6 && tries <= 8, `${tries} tries in a minute`);
+  pbx.linkDown();
+  await clock.advance(60_000);
+  assert.equal(pbx.sent.length - sent, tries, 'none while the link is down');
+  pbx.script(() => 'ok');
+  pbx.linkUp();
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 ready']);
+});
+
+test('agents - a newer choice of the agent ends what was being restored', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  await clock.advance(0);
+  // By the dialplan, between the two steps: the member is there, still held back.
+  pbx.script((s) => (s.verb === 'pause' && !s.paused && s.queue === 'support' ? 'silent' : 'ok'));
+  engineRestarts(rig);
+  await clock.advance(0);
+  assert.deepEqual(pbx.shows('support'), ['1003 login']);
+  pbx.member('support', '1003', { paused: true, paused_reason: 'lunch' });
+  await clock.advance(10_000);
+  pbx.script(() => 'ok');
+  await clock.advance(60_000);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 ready']]);
+
+  // By the API, while it waits for the next try.
+  pbx.script(() => ({ refuse: 'not now' }));
+  engineRestarts(rig);
+  await clock.advance(0);
+  pbx.script(() => 'ok');
+  await act({ action: 'logout' });
+  await clock.advance(60_000);
+  await agents.idle();
+  assert.deepEqual(both(rig), [[], []]);
+});
+
+test('agents - a pause for all queues counts for the one that is still being restored', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  pbx.script((s) => (s.queue === 'sales' ? { refuse: 'not now' } : 'ok'));
+  engineRestarts(rig, { 'support/1003': null });
+  await clock.advance(0);
+  await act({ action: 'pause', reason: 'lunch' });
+  pbx.script(() => 'ok');
+  await clock.advance(60_000);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
+});
+
+test('agents - a change that was taken back is not what comes back after a restart', async (t) => {
+  const rig = await agentsRig(t);
+  const { act, fails, refuse, clock, agents, pbx } = rig;
+  await act({ action: 'login' });
+  refuse.audit = true;
+  await fails({ action: 'pause', reason: 'lunch' });
+  refuse.audit = false;
+  pbx.script((s) => (s.queue === 'sales' ? { refuse: 'no' } : 'ok'));
+  await fails({ action: 'pause', reason: 'meeting' });
+  pbx.script(() => 'ok');
+  await clock.advance(60_000);
+  engineRestarts(rig);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+});
+
+test('agents - after a restart of the service the living engine is right', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock } = rig;
+  await act({ action: 'login' });
+  await act({ action: 'pause', reason: 'lunch' });
+  const sent = pbx.sent.length;
+  await rig.restartService(() => {
+    pbx.member('support', '1003', { paused: true, paused_reason: 'break' });
+    pbx.leave('sales', '1003');
+  });
+  pbx.linkUp();
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.equal(pbx.sent.length, sent);
+  engineRestarts(rig);
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(both(rig), [['1003 break'], []]);
+});
+
+test('agents - after both restarted, the engine is right about dynamic members and we about static ones', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock } = rig;
+  pbx.member('support', '1003', { membership: 'static' });
+  await clock.advance(0);
+  await act({ action: 'login' });
+  await act({ action: 'pause', reason: 'lunch' });
+  await act({ action: 'login' }, '1004');
+  await clock.advance(10_000);
+  await rig.restartService();
+  pbx.linkUp({
+    restarted: true,
+    change() {
+      pbx.member('support', '1003', { paused: false, paused_reason: '' });
+      pbx.member('sales', '1003', { paused: true, paused_reason: 'break' });
+      pbx.leave('support', '1004');
+    },
+  });
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 break']]);
+});
+
+test('agents - what the engine had no time to write down is ours to restore, even after both restarted', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock } = rig;
+  await act({ action: 'login' });
+  await clock.advance(10_000);
+  await act({ action: 'pause', queue: 'support', reason: 'lunch' });
+  await rig.restartService();
+  pbx.linkUp({
+    restarted: true,
+    change() {
+      pbx.member('support', '1003', { paused: false, paused_reason: '' });
+      pbx.leave('sales', '1003');
+    },
+  });
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(both(rig), [['1003 lunch'], []]);
+});
+
+test('agents - the first members are put in once in the life of a site', async (t) => {
+  const rig = await agentsRig(t, { up: false });
+  const { pbx, clock, act } = rig;
+  const seed = [
+    { extension: '1003', queue: 'support' },
+    { extension: '1003', queue: 'sales' },
+    { extension: '1004', queue: 'support' },
+  ];
+  await rig.agents.ensureSeedMembers(seed);
+  assert.equal(pbx.sent.length, 0, 'the engine is not there yet');
+  await rig.restartService();
+  await rig.agents.ensureSeedMembers(seed);
+  pbx.linkUp();
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(both(rig), [['1003 ready', '1004 ready'], ['1003 ready']]);
+  await act({ action: 'logout' });
+  await clock.advance(10_000);
+  await rig.restartService();
+  await rig.agents.ensureSeedMembers(seed);
+  pbx.linkUp();
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(both(rig), [['1004 ready'], []]);
+});
+
+test('agents - seeding after the engine came up works too, also when the service dies in between', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, clock } = rig;
+  pbx.script(() => ({ refuse: 'not now' }));
+  await rig.agents.ensureSeedMembers([{ extension: '1003', queue: 'support' }]);
+  await clock.advance(0);
+  assert.deepEqual(pbx.shows('support'), []);
+  await rig.restartService();
+  pbx.script(() => 'ok');
+  pbx.linkUp();
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 ready']);
+});
+
+test('agents - a restore that the service did not live to finish is finished by the next one', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock } = rig;
+  await act({ action: 'login', queue: 'support' });
+  await clock.advance(10_000);
+  pbx.script((s) => (s.verb === 'pause' ? 'hang' : 'ok'));
+  engineRestarts(rig);
+  await clock.advance(0);
+  assert.deepEqual(pbx.shows('support'), ['1003 login']);
+  const closing = rig.restartService();
+  await clock.advance(10_000);
+  await closing;
+  pbx.script(() => 'ok');
+  pbx.linkUp();
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 ready']);
+});
+
+test('agents - a person who is no longer active is not put back into a queue', async (t) => {
+  const rig = await agentsRig(t);
+  const { act, clock, directory } = rig;
+  await act({ action: 'login' });
+  await act({ action: 'login' }, '1004');
+  directory.change('1003', { active: false });
+  engineRestarts(rig);
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(both(rig), [['1004 ready'], []]);
+});
+
+test('agents - while the disk is full the intents wait for it', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, refuse } = rig;
+  await act({ action: 'login' });
+  refuse.store = true;
+  pbx.member('support', '1003', { paused: true, paused_reason: 'break' });
+  await clock.advance(30_000);
+  refuse.store = false;
+  await clock.advance(30_000);
+  await rig.restartService();
+  pbx.linkUp({
+    restarted: true,
+    change: () => pbx.member('support', '1003', { membership: 'static', paused: false, paused_reason: '' }),
+  });
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 break']);
+});
