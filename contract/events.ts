@@ -13,9 +13,13 @@ const Leg = z.object({
 });
 const QueueCaller = CallRef.extend({ queue: z.string(), leg_id: z.string(), caller: Party });
 const Offer = z.object({
+  /** `<queue>:<caller leg>:<agent channel>` (ids.ts). */
   offer_id: z.string(),
   queue: z.string(),
-  extension: z.string(),
+  /** Null for a queue member that is not one of our extensions. */
+  extension: z.string().nullable(),
+  /** The member's name in the queue. */
+  member: z.string(),
   call_id: z.string(),
 });
 const AgentRef = z.object({ extension: z.string() });
@@ -40,6 +44,8 @@ export const EVENT_DATA = {
     cause: z.int().nullable(),
     cause_text: z.string(),
     reason: z.enum(['hangup', 'engine_lost', 'merged']),
+    /** The call that goes on with the legs of this one, where the reason is `merged`. */
+    merged_into: z.string().nullable(),
   }),
   'queue.caller_joined': QueueCaller.extend({ position: z.int(), joined_at: z.string() }),
   'queue.caller_left': QueueCaller.extend({
@@ -50,6 +56,9 @@ export const EVENT_DATA = {
   'offer.created': Offer,
   'offer.accepted': Offer.extend({ waited_seconds: z.int(), ring_seconds: z.int() }),
   'offer.timeout': Offer.extend({ ring_seconds: z.int() }),
+  /** The agent's device said busy. */
+  'offer.rejected': Offer,
+  /** The caller gave up, or another agent took the call. */
   'offer.canceled': Offer,
   'agent.logged_in': AgentRef.extend({ queue: z.string() }),
   'agent.logged_out': AgentRef.extend({ queue: z.string() }),

@@ -1,7 +1,8 @@
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
-import type { DeviceState, EngineQueue, Party, QueueMember } from './engine.ts';
-import type { EndpointKind } from './directory.ts';
+import type { DeviceState, EngineEvent, EngineQueue, Party, QueueMember } from './engine.ts';
+import type { Endpoint, EndpointKind } from './directory.ts';
 
 /** What is known now of one extension. Frozen, replaced as a whole when anything in it changes. */
 export interface LiveExtension {
@@ -20,6 +21,7 @@ export interface LiveLeg {
   readonly call: CallId;
   readonly extension: string | null;
   readonly endpoint: string | null;
+  /** Who is on this leg. */
   readonly party: Party;
   readonly state: 'initiated' | 'alerting' | 'queued' | 'connected' | 'held' | 'parked';
   readonly since: number;
@@ -41,8 +43,8 @@ export interface LiveAgent {
   readonly since: number;
 }
 
-/** Read view of the live model; every read is from memory and O(1) or O(result). */
-export interface LiveView {
+/** What the live model shows; every read is from memory and O(1) or O(result). */
+export interface ModelView {
   /** False from the moment the link is down until the snapshot after it. */
   readonly live: boolean;
   /** Milliseconds since 1970 of the newest fact. */
@@ -52,16 +54,51 @@ export interface LiveView {
   extension(extension: string): LiveExtension | undefined;
   /** Extensions changed since `version` (exclusive); null when that is too long ago: take all. */
   changedSince(version: number): readonly string[] | null;
+  /** Undefined for an extension that is no agent: in no queue's list and no member of one. */
   agent(extension: string): LiveAgent | undefined;
   queue(name: string): EngineQueue | undefined;
   queues(): readonly EngineQueue[];
   calls(): readonly LiveCall[];
+}
+
+/** Read view of the live model. */
+export interface LiveView extends ModelView {
   /**
-   * Resolves once `holds` is true, looked at now and after every committed batch.
-   * Rejects `engine_timeout` after `ms`, with `waitingFor` in its detail, and `engine_unavailable` when the link goes down.
+   * Resolves once `holds` is true, looked at now and after every batch of facts.
+   * Rejects `engine_timeout` after `ms`, with `waitingFor` in its detail, and `engine_unavailable` when the link is or
+   * goes down.
    */
   until(
     holds: () => boolean,
     options: { ms: number; waitingFor: string; signal?: AbortSignal },
   ): Promise<void>;
+}
+
+/** What the model must know of the site; told at start and after every change of the directory. */
+export interface SiteEvent {
+  readonly type: 'site.changed';
+  readonly at: number;
+  readonly extensions: readonly {
+    readonly extension: string;
+    readonly name: string;
+    readonly endpoints: readonly Endpoint[];
+  }[];
+  readonly queues: readonly { readonly name: string; readonly agents: readonly string[] }[];
+  /** Numbers that the engine answers by itself: echo test, music, voicemail. */
+  readonly services: readonly string[];
+}
+
+/** The live model as its driver sees it: facts in, domain events out. Deterministic; never throws for a strange fact. */
+export interface LiveModel {
+  readonly view: ModelView;
+  step(event: EngineEvent | SiteEvent): readonly DomainEvent[];
+  /** Tells the model what is now in the journal, in order. */
+  committed(events: readonly DomainEvent[]): void;
+  /** What the journal left open (calls, waiting callers, offers, memberships, presence), to begin again from. */
+  checkpoint(): string;
+  /**
+   * Forgets the engine's state and takes as told what a checkpoint and the events after it say, so that the next snapshot
+   * yields the differences only. `null` begins with nothing told.
+   */
+  restore(checkpoint: string | null, after: Iterable<DomainEvent>): void;
 }

@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { Scene, call, chan, types } from './test-events.ts';
+
+const ofType = <T extends DomainEvent['type']>(events: readonly DomainEvent[], type: T) =>
+  events.filter((e): e is Extract<DomainEvent, { type: T }> => e.type === type);
+
+/** 1001 dials 1002 and talks to it. */
+function talking(scene: Scene): void {
+  scene.created('1', { endpoint: '1001', state: 'dialing', dialled: '1002' });
+  scene.created('2', { endpoint: '1002-web', of: '1' });
+  scene.send({ type: 'dial.begun', from: chan('1'), to: chan('2'), dialled: '1002' });
+  scene.state('2', 'ringing');
+  scene.state('2', 'up');
+  scene.state('1', 'up');
+  scene.enter('b', '2');
+  scene.enter('b', '1');
+}
+
+test('pbx calls - a plain call is started, rings, is answered once and ends once', () => {
+  const scene = new Scene();
+  talking(scene);
+  const [live] = scene.view.calls();
+  assert.equal(live?.answered_at, scene.at);
+  assert.deepEqual(
+    live?.legs.map((l) => [l.extension, l.endpoint, l.state, l.party.name]),
+    [
+      ['1001', '1001', 'connected', 'Person 1001'],
+      ['1002', '1002-web', 'connected', 'Person 1002'],
+    ],
+  );
+  scene.leave('b', '1');
+  scene.hangup('1');
+  scene.leave('b', '2');
+  assert.equal(scene.view.calls()[0]?.legs.length, 1);
+  scene.hangup('2');
+  assert.deepEqual(types(scene.told), ['call.started', 'call.ringing', 'call.answered', 'call.ended']);
+  const [started] = ofType(scene.told, 'call.started');
+  assert.equal(started?.data.dialled, '1002');
+  assert.equal(started?.data.leg.extension, '1001');
+  assert.equal(ofType(scene.told, 'call.answered')[0]?.data.leg.extension, '1002');
+  const [ended] = ofType(scene.told, 'call.ended');
+  assert.deepEqual([ended?.data.reason, ended?.data.cause], ['hangup', 16]);
+  assert.deepEqual(scene.view.calls(), []);
+});
+
+test('pbx calls - the cause of a call is its first leg’s', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '1002' });
+  scene.created('2', { endpoint: '1002', of: '1' });
+  scene.hangup('1', 17);
+  scene.hangup('2', 26);
+  assert.equal(ofType(scene.told, 'call.ended')[0]?.data.cause, 17);
+});
+
+test('pbx calls - an internal pair is no leg, its halves belong to one call, and legs meet across it', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: 'trunk', state: 'up', caller: { number: '0305550', name: 'Ann' } });
+  scene.created('2', { kind: 'local', pair: 'p', of: '1', state: 'down' });
+  scene.created('3', { kind: 'local', pair: 'p', of: '3', state: 'down' });
+  scene.created('4', { endpoint: '1002', of: '3' });
+  assert.deepEqual(types(scene.told), ['call.started'], 'the far half is linked before its leg appears');
+  scene.state('4', 'ringing');
+  assert.equal(scene.view.calls().length, 1);
+  assert.equal(scene.view.calls()[0]?.legs.length, 2);
+  scene.state('4', 'up');
+  scene.enter('inner', '4');
+  scene.enter('inner', '3');
+  assert.equal(ofType(scene.told, 'call.answered').length, 0, 'one leg and a pair is no conversation');
+  scene.enter('outer', '2');
+  scene.enter('outer', '1');
+  assert.equal(ofType(scene.told, 'call.answered')[0]?.data.leg.extension, '1002');
+  assert.equal(scene.view.calls()[0]?.legs[0]?.party.name, 'Ann');
+  // Optimised away: the pair goes, the leg moves over.
+  scene.leave('inner', '4');
+  scene.enter('outer', '4');
+  scene.hangup('2');
+  scene.hangup('3');
+  assert.equal(scene.view.calls()[0]?.legs.length, 2);
+  scene.hangup('1');
+  scene.hangup('4');
+  assert.deepEqual(types(scene.told), ['call.started', 'call.ringing', 'call.answered', 'call.ended']);
+});
+
+test('pbx calls - an internal pair keeps its call open while legs come and go', () => {
+  const scene = new Scene();
+  scene.created('1', { kind: 'local', pair: 'p' });
+  scene.created('2', { kind: 'local', pair: 'p', of: '1' });
+  assert.deepEqual(scene.told, []);
+  scene.created('3', { endpoint: '1001', of: '1' });
+  scene.hangup('3');
+  scene.created('4', { endpoint: '1002', of: '1' });
+  scene.hangup('4');
+  scene.hangup('1');
+  assert.deepEqual(types(scene.told), ['call.started']);
+  scene.hangup('2');
+  assert.deepEqual(types(scene.told), ['call.started', 'call.ended']);
+});
+
+test('pbx calls - a helper is in no call, and one call less with it is no end', () => {
+  const scene = new Scene();
+  scene.created('9', { kind: 'other' });
+  scene.enter('b', '9');
+  scene.hangup('9');
+  assert.deepEqual(scene.told, []);
+});
+
+test('pbx calls - a service that the engine answers itself is an answered call', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '600', state: 'dialing' });
+  scene.state('1', 'up');
+  assert.equal(scene.view.calls()[0]?.legs[0]?.state, 'connected');
+  scene.hangup('1');
+  assert.deepEqual(types(scene.told), ['call.started', 'call.answered', 'call.ended']);
+});
+
+test('pbx calls - a number that plays something first is not answered until two legs meet', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '500', state: 'dialing' });
+  scene.state('1', 'up');
+  assert.deepEqual(types(scene.told), ['call.started']);
+});
+
+test('pbx calls - hold and retrieve, each told once', () => {
+  const scene = new Scene();
+  talking(scene);
+  scene.told.length = 0;
+  scene.send({ type: 'channel.held', id: chan('1'), held: true });
+  scene.send({ type: 'channel.held', id: chan('1'), held: true });
+  assert.equal(scene.view.calls()[0]?.legs[0]?.state, 'held');
+  scene.send({ type: 'channel.held', id: chan('1'), held: false });
+  assert.deepEqual(types(scene.told), ['call.held', 'call.retrieved']);
+});
+
+test('pbx calls - a blind transfer stays one call', () => {
+  const scene = new Scene();
+  talking(scene);
+  const transfer = {
+    type: 'transfer.blind',
+    by: chan('2'),
+    transferee: chan('1'),
+    to: '1003',
+    succeeded: true,
+  } as const;
+  scene.send(transfer);
+  scene.send(transfer, scene.at);
+  scene.hangup('2');
+  scene.created('3', { endpoint: '1003', of: '1' });
+  scene.state('3', 'ringing');
+  scene.state('3', 'up');
+  scene.enter('c', '3');
+  scene.enter('c', '1');
+  scene.hangup('1');
+  scene.hangup('3');
+  assert.deepEqual(types(scene.told), [
+    'call.started',
+    'call.ringing',
+    'call.answered',
+    'call.transferred',
+    'call.ringing',
+    'call.ended',
+  ]);
+  const [moved] = ofType(scene.told, 'call.transferred');
+  assert.deepEqual([moved?.data.kind, moved?.data.by, moved?.data.to], ['blind', '1002', '1003']);
+});
+
+for (const linkedFirst of [true, false]) {
+  test(`pbx calls - an attended transfer leaves one call, the other ends merged (${linkedFirst ? 'linked' : 'told'} first)`, () => {
+    const scene = new Scene();
+    talking(scene);
+    scene.created('5', { endpoint: '1002-web', dialled: '1003' });
+    scene.created('6', { endpoint: '1003', of: '5' });
+    scene.state('6', 'up');
+    scene.enter('c', '6');
+    scene.enter('c', '5');
+    assert.equal(scene.view.calls().length, 2);
+    const linked = () => scene.send({ type: 'channel.linked', id: chan('6'), call: call('1') });
+    if (linkedFirst) linked();
+    scene.send({
+      type: 'transfer.attended',
+      first: chan('2'),
+      second: chan('5'),
+      first_call: call('1'),
+      second_call: call('5'),
+      to: '1003',
+      succeeded: true,
+    });
+    if (!linkedFirst) linked();
+    scene.hangup('2');
+    scene.hangup('5');
+    scene.enter('b', '6');
+    assert.deepEqual(
+      scene.view.calls().map((c) => [c.id, c.legs.map((l) => l.extension)]),
+      [[call('1'), ['1001', '1003']]],
+    );
+    // A channel that still names the old call belongs to the one that goes on.
+    scene.created('7', { endpoint: '1004', of: '5' });
+    scene.hangup('7');
+    scene.hangup('1');
+    scene.hangup('6');
+    const ended = ofType(scene.told, 'call.ended');
+    assert.deepEqual(
+      ended.map((e) => [e.data.call_id, e.data.reason, e.data.merged_into]),
+      [
+        [call('5'), 'merged', call('1')],
+        [call('1'), 'hangup', null],
+      ],
+    );
+    const [moved] = ofType(scene.told, 'call.transferred');
+    assert.deepEqual(
+      [moved?.data.call_id, moved?.data.by, moved?.data.merged_call_id],
+      [call('1'), '1002', call('5')],
+    );
+    assert.equal(ofType(scene.told, 'call.started').length, 2);
+  });
+}
+
+test('pbx calls - a pickup joins the call that rang; the channel gets another device', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '1002' });
+  scene.created('2', { endpoint: '1002', of: '1' });
+  scene.state('2', 'ringing');
+  scene.created('3', { endpoint: '1003', dialled: '*8' });
+  scene.send({ type: 'channel.picked_up', by: chan('3'), target: chan('2') });
+  scene.send({
+    type: 'channel.renamed',
+    id: chan('2'),
+    channel: { ...scene_channel('2'), name: '1003-x', endpoint: '1003', state: 'up' },
+  });
+  scene.hangup('3');
+  scene.enter('b', '2');
+  scene.enter('b', '1');
+  assert.deepEqual(
+    scene.view.calls()[0]?.legs.map((l) => l.extension),
+    ['1001', '1003'],
+  );
+  scene.hangup('1');
+  scene.hangup('2');
+  assert.deepEqual(types(scene.told), [
+    'call.started',
+    'call.ringing',
+    'call.started',
+    'call.ended',
+    'call.transferred',
+    'call.answered',
+    'call.ended',
+  ]);
+  const [moved] = ofType(scene.told, 'call.transferred');
+  assert.deepEqual([moved?.data.by, moved?.data.to], ['1003', '1002']);
+});
+const scene_channel = (id: string) => ({
+  id: chan(id),
+  call: call('1'),
+  name: 'n',
+  kind: 'endpoint' as const,
+  endpoint: null,
+  pair: null,
+  state: 'down' as const,
+  caller: { number: '', name: '' },
+  connected: { number: '', name: '' },
+  dialled: '',
+  created_at: 0,
+});
+
+test('pbx calls - parked and taken back by another', () => {
+  const scene = new Scene();
+  talking(scene);
+  scene.told.length = 0;
+  scene.leave('b', '1');
+  scene.enter('lot', '1', true);
+  scene.send({ type: 'channel.parked', id: chan('1'), slot: '701', lot: 'default' });
+  scene.hangup('2');
+  assert.equal(scene.view.calls()[0]?.legs[0]?.state, 'parked');
+  scene.created('3', { endpoint: '1003', dialled: '701', state: 'up' });
+  scene.send({ type: 'channel.unparked', id: chan('1'), slot: '701', reason: 'retrieved' });
+  scene.leave('lot', '1');
+  scene.enter('c', '3');
+  scene.enter('c', '1');
+  assert.deepEqual(
+    scene.view.calls().map((c) => c.legs.map((l) => [l.extension, l.state])),
+    [
+      [
+        ['1001', 'connected'],
+        ['1003', 'connected'],
+      ],
+    ],
+  );
+  assert.deepEqual(types(scene.told), ['call.parked', 'call.started', 'call.ended']);
+  assert.equal(ofType(scene.told, 'call.parked')[0]?.data.slot, '701');
+});
+
+test('pbx calls - what comes under an id after its hangup is not believed', () => {
+  const scene = new Scene();
+  scene.hangup('1');
+  scene.created('1', { endpoint: '1001' });
+  scene.state('1', 'up');
+  scene.enter('b', '1');
+  assert.deepEqual(scene.told, []);
+  assert.deepEqual(scene.view.calls(), []);
+});
+
+test('pbx calls - a leg that comes after its call ended is a call of its own, with an id never used before', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001' });
+  scene.hangup('1');
+  scene.created('2', { endpoint: '1002', of: '1' });
+  scene.created('3', { endpoint: '1003', of: '1' });
+  assert.equal(scene.view.calls().length, 1);
+  scene.hangup('2');
+  scene.hangup('3');
+  const started = ofType(scene.told, 'call.started').map((e) => e.data.call_id);
+  assert.deepEqual(started, [call('1'), call('2')]);
+  assert.deepEqual(
+    ofType(scene.told, 'call.ended').map((e) => e.data.call_id),
+    started,
+  );
+});

@@ -1,0 +1,291 @@
+import type { EventData } from '@offhook/contract/events.ts';
+import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
+import type { Party } from '../ports/engine.ts';
+import type { LiveCall, LiveLeg } from '../ports/live.ts';
+import { emit } from './state.ts';
+import type { Call, Channel, State, Turn } from './state.ts';
+
+/**
+ * A call is what the engine links together, from the first leg to the last:
+ *
+ *   (nothing) --first leg--> started --two legs meet--> answered --last channel gone--> ended (hangup | engine_lost)
+ *                                \--------------- linked with another ---------------> ended (merged)
+ *
+ * Halves of internal pairs keep a call open and are never legs.
+ */
+export function touchCall(s: State, id: CallId | null): void {
+  if (id === null) return;
+  s.callViews.delete(id);
+  s.callList = null;
+}
+
+/** Who is on a leg: an extension of ours by the directory's name, anyone else as the engine knows them. */
+export function legParty(s: State, ch: Channel): Party {
+  if (ch.extension === null) return ch.caller;
+  return { number: ch.extension, name: s.site.names.get(ch.extension) ?? ch.caller.name };
+}
+export function legRef(s: State, ch: Channel): EventData<'call.ringing'>['leg'] {
+  return { leg_id: ch.id, extension: ch.extension, endpoint: ch.endpoint, ...legParty(s, ch) };
+}
+
+/** A leg of this channel's component other than itself: over bridges that do not hold, and across internal pairs. */
+export function legBeside(s: State, start: Channel): Channel | null {
+  const seen = new Set<ChannelId>([start.id]);
+  const todo: Channel[] = [start];
+  const look = (id: ChannelId): Channel | null => {
+    if (seen.has(id)) return null;
+    seen.add(id);
+    const ch = s.channels.get(id);
+    if (ch === undefined) return null;
+    if (ch.kind === 'endpoint') return ch;
+    if (ch.kind === 'local') todo.push(ch);
+    return null;
+  };
+  for (let ch = todo.pop(); ch !== undefined; ch = todo.pop()) {
+    for (const id of neighbours(s, ch)) {
+      const leg = look(id);
+      if (leg !== null) return leg;
+    }
+  }
+  return null;
+}
+function* neighbours(s: State, ch: Channel): Generator<ChannelId> {
+  if (ch.pair !== null) yield* s.pairs.get(ch.pair) ?? [];
+  if (ch.bridge !== null && !ch.holding) yield* s.bridges.get(ch.bridge) ?? [];
+}
+/** The leg a fact about this channel is about: itself, or the leg behind an internal pair. */
+export const legOf = (s: State, ch: Channel): Channel | null =>
+  ch.kind === 'endpoint' ? ch : legBeside(s, ch);
+
+/** The call a channel that names `raw` belongs to; opened when there is none. */
+export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, created_at: number): Call {
+  const id = s.aliases.get(raw) ?? raw;
+  const known = s.calls.get(id);
+  if (known !== undefined) return known;
+  // An id is never told to start twice: what comes after its end is a call of its own under the channel's id.
+  let own = id;
+  if (s.ended.has(id)) own = channel as string as CallId;
+  if (s.ended.has(own) || (own !== id && s.calls.has(own))) own = `${channel}@${t.at}` as CallId;
+  const call: Call = {
+    id: own,
+    started: false,
+    started_at: created_at,
+    answered_at: null,
+    channels: [],
+    first_leg: null,
+    aliases: own === raw ? [] : [raw],
+    cause: null,
+    transfer: '',
+  };
+  if (own !== raw) s.aliases.set(raw, own);
+  s.calls.set(own, call);
+  return call;
+}
+
+/** Puts a channel, already in `s.channels`, into its call; starts the call with its first leg. */
+export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
+  const isLeg = ch.kind === 'endpoint';
+  const starts = isLeg && !call.started;
+  s.calls.set(call.id, {
+    ...call,
+    channels: call.channels.includes(ch.id) ? call.channels : [...call.channels, ch.id],
+    first_leg: call.first_leg ?? (isLeg ? ch.id : null),
+    started: call.started || isLeg,
+  });
+  touchCall(s, call.id);
+  if (starts) {
+    emit(t, 'call.started', `calls/${call.id}`, {
+      call_id: call.id,
+      leg: legRef(s, ch),
+      dialled: ch.dialled,
+    });
+  }
+}
+
+/** Takes a channel that is gone out of its call; the last one ends it. */
+export function leaveCall(s: State, t: Turn, ch: Channel, code: number | null, text: string): void {
+  const call = ch.call === null ? undefined : s.calls.get(ch.call);
+  if (call === undefined) return;
+  const channels = call.channels.filter((id) => id !== ch.id);
+  const told = ch.kind === 'endpoint' && call.cause?.of !== call.first_leg;
+  const cause = told ? { code, text, of: ch.id } : call.cause;
+  s.calls.set(call.id, { ...call, channels, cause });
+  touchCall(s, call.id);
+  if (channels.length === 0) endCall(s, t, call.id, t.observed === 'resync' ? 'engine_lost' : 'hangup');
+}
+
+export function endCall(s: State, t: Turn, id: CallId, reason: 'hangup' | 'engine_lost'): void {
+  const call = s.calls.get(id);
+  if (call === undefined) return;
+  s.calls.delete(id);
+  touchCall(s, id);
+  s.ended.add(id, t.at);
+  for (const alias of call.aliases) {
+    s.aliases.delete(alias);
+    s.ended.add(alias, t.at);
+  }
+  if (!call.started) return;
+  emit(t, 'call.ended', `calls/${id}`, {
+    call_id: id,
+    cause: call.cause?.code ?? null,
+    cause_text: call.cause?.text ?? '',
+    reason,
+    merged_into: null,
+  });
+}
+
+/** Joins the call `from` into `into`; exactly one goes on, and it is one that was told to start if either was. */
+export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void {
+  let lost = s.calls.get(from);
+  let kept = s.calls.get(into);
+  if (lost === undefined || kept === undefined || lost === kept) return;
+  if (lost.started && !kept.started) [lost, kept] = [kept, lost];
+  const answeredNow = lost.answered_at !== null && kept.answered_at === null;
+  const merged: Call = {
+    ...kept,
+    started_at: Math.min(kept.started_at, lost.started_at),
+    answered_at: kept.answered_at ?? lost.answered_at,
+    channels: [...kept.channels, ...lost.channels],
+    first_leg: kept.first_leg ?? lost.first_leg,
+    aliases: [...kept.aliases, lost.id, ...lost.aliases],
+  };
+  s.calls.delete(lost.id);
+  s.calls.set(kept.id, merged);
+  for (const alias of [lost.id, ...lost.aliases]) s.aliases.set(alias, kept.id);
+  for (const id of lost.channels) {
+    const ch = s.channels.get(id);
+    if (ch !== undefined) s.channels.set(id, { ...ch, call: kept.id });
+  }
+  touchCall(s, lost.id);
+  touchCall(s, kept.id);
+  if (lost.started) {
+    emit(t, 'call.ended', `calls/${lost.id}`, {
+      call_id: lost.id,
+      cause: null,
+      cause_text: '',
+      reason: 'merged',
+      merged_into: kept.id,
+    });
+  }
+  const leg = answeredNow ? lost.channels.map((id) => s.channels.get(id)).find(isLegChannel) : undefined;
+  if (leg !== undefined)
+    emit(t, 'call.answered', `calls/${kept.id}`, { call_id: kept.id, leg: legRef(s, leg) });
+}
+const isLegChannel = (ch: Channel | undefined): ch is Channel => ch?.kind === 'endpoint';
+
+/** Merges the younger into the older: what the engine itself does with channels that meet in a bridge. */
+export function mergeByAge(s: State, t: Turn, a: CallId, b: CallId): void {
+  const [x, y] = [s.calls.get(a), s.calls.get(b)];
+  if (x === undefined || y === undefined || x === y) return;
+  const xFirst = x.started_at !== y.started_at ? x.started_at < y.started_at : x.id < y.id;
+  if (xFirst) mergeCalls(s, t, y.id, x.id);
+  else mergeCalls(s, t, x.id, y.id);
+}
+
+/** The engine now names another call for this channel: its whole call goes over to that one. */
+export function relink(s: State, t: Turn, ch: Channel, raw: CallId): void {
+  if (ch.call === null) return;
+  const target = s.aliases.get(raw) ?? raw;
+  if (target === ch.call) return;
+  if (s.calls.has(target)) {
+    mergeCalls(s, t, ch.call, target);
+    return;
+  }
+  // The other call is over or was never seen: this one goes on, and answers to that name too.
+  const call = s.calls.get(ch.call);
+  if (call === undefined) return;
+  s.aliases.set(raw, call.id);
+  s.ended.delete(raw);
+  s.calls.set(call.id, { ...call, aliases: [...call.aliases, raw] });
+}
+
+/** Two legs meet, or the engine itself answered: the call is answered, once. `leg` is the one that answered. */
+export function answerCall(s: State, t: Turn, leg: Channel): void {
+  const call = leg.call === null ? undefined : s.calls.get(leg.call);
+  if (call === undefined || call.answered_at !== null) return;
+  s.calls.set(call.id, { ...call, answered_at: t.at });
+  touchCall(s, call.id);
+  emit(t, 'call.answered', `calls/${call.id}`, { call_id: call.id, leg: legRef(s, leg) });
+}
+
+/** Looks whether this channel, which just met others, made its call an answered one. */
+export function checkAnswered(s: State, t: Turn, ch: Channel): void {
+  const call = ch.call === null ? undefined : s.calls.get(ch.call);
+  if (call === undefined || call.answered_at !== null) return;
+  const leg = legOf(s, ch);
+  const other = leg === null ? null : legBeside(s, leg);
+  if (leg === null || other === null) return;
+  answerCall(s, t, leg.id === call.first_leg ? other : leg);
+}
+
+export function transferred(
+  s: State,
+  t: Turn,
+  id: CallId,
+  kind: 'blind' | 'attended' | 'pickup',
+  by: Channel | undefined,
+  to: string,
+  merged: CallId | null,
+): void {
+  const call = s.calls.get(id);
+  const key = `${kind} ${t.at} ${by?.id ?? ''} ${to}`;
+  if (call === undefined || !call.started || call.transfer === key) return;
+  s.calls.set(id, { ...call, transfer: key });
+  emit(t, 'call.transferred', `calls/${id}`, {
+    call_id: id,
+    kind,
+    by: by?.extension ?? null,
+    to,
+    merged_call_id: merged,
+  });
+}
+
+/** Two calls become one by hand (attended transfer, pickup). Returns the call that goes on. */
+export function joinByHand(
+  s: State,
+  t: Turn,
+  first: CallId,
+  second: CallId,
+): { id: CallId; merged: CallId | null } {
+  const a = s.aliases.get(first) ?? first;
+  const b = s.aliases.get(second) ?? second;
+  if (s.calls.has(a) && s.calls.has(b)) mergeCalls(s, t, b, a);
+  const id = s.aliases.get(first) ?? first;
+  const merged = first === second ? null : id === first ? second : first;
+  return { id, merged };
+}
+
+export function callView(s: State, call: Call): LiveCall {
+  const known = s.callViews.get(call.id);
+  if (known !== undefined) return known;
+  const legs: LiveLeg[] = [];
+  for (const id of call.channels) {
+    const ch = s.channels.get(id);
+    if (ch === undefined || ch.kind !== 'endpoint') continue;
+    legs.push(
+      Object.freeze({
+        id: ch.id,
+        call: call.id,
+        extension: ch.extension,
+        endpoint: ch.endpoint,
+        party: legParty(s, ch),
+        state: ch.leg,
+        since: ch.leg_since,
+      }),
+    );
+  }
+  const view = Object.freeze({
+    id: call.id,
+    started_at: call.started_at,
+    answered_at: call.answered_at,
+    legs: Object.freeze(legs),
+  });
+  s.callViews.set(call.id, view);
+  return view;
+}
+export function callList(s: State): readonly LiveCall[] {
+  s.callList ??= Object.freeze(
+    [...s.calls.values()].filter((c) => c.started && c.channels.length > 0).map((c) => callView(s, c)),
+  );
+  return s.callList;
+}

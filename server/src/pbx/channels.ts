@@ -1,0 +1,204 @@
+import type { BridgeId, ChannelId } from '@offhook/contract/ids.ts';
+import type { EngineChannel } from '../ports/engine.ts';
+import type { LiveLeg } from '../ports/live.ts';
+import { refreshAgent, releaseChannel } from './agents.ts';
+import {
+  answerCall,
+  callFor,
+  checkAnswered,
+  joinCall,
+  leaveCall,
+  legRef,
+  mergeByAge,
+  relink,
+  touchCall,
+} from './calls.ts';
+import { cancelOffersOf, closeVisitOf } from './queues.ts';
+import { addTo, emit, takeFrom } from './state.ts';
+import type { Channel, State, Turn } from './state.ts';
+
+/**
+ * What a leg does, from what its channel does:
+ *
+ *   initiated --rings--> alerting --up--> connected <--hold--> held
+ *        \--waits in a queue--> queued --/        \--parked--> parked
+ */
+export function legState(ch: Omit<Channel, 'leg' | 'leg_since'>): LiveLeg['state'] {
+  if (ch.holding || ch.slot !== null) return 'parked';
+  if (ch.queued !== null) return 'queued';
+  if (ch.state === 'up') return ch.held ? 'held' : 'connected';
+  return ch.state === 'ringing' ? 'alerting' : 'initiated';
+}
+
+/** Replaces one channel; leg state, call view and agent follow. */
+export function setChannel(s: State, t: Turn, ch: Channel, patch: Partial<Channel>): Channel {
+  const changed = { ...ch, ...patch };
+  const leg = legState(changed);
+  const next: Channel = { ...changed, leg, leg_since: leg === ch.leg ? ch.leg_since : t.at };
+  s.channels.set(ch.id, next);
+  touchCall(s, next.call);
+  if (next.extension !== null && leg !== ch.leg) refreshAgent(s, t, next.extension);
+  return next;
+}
+
+export function createChannel(s: State, t: Turn, described: EngineChannel): void {
+  const known = s.channels.get(described.id);
+  if (known !== undefined) {
+    relink(s, t, known, described.call);
+    return;
+  }
+  if (s.gone.has(described.id)) return;
+  const call = described.kind === 'other' ? null : callFor(s, t, described.call, described.id, t.at);
+  const bare = {
+    ...described,
+    call: call?.id ?? null,
+    extension: extensionOf(s, described),
+    bridge: null,
+    holding: false,
+    held: false,
+    slot: null,
+    queued: null,
+    rang: false,
+  };
+  const ch: Channel = { ...bare, leg: legState(bare), leg_since: t.at };
+  s.channels.set(ch.id, ch);
+  if (call !== null) joinCall(s, t, call, ch);
+  if (ch.pair !== null) pair(s, t, ch, ch.pair);
+  if (ch.extension !== null) addTo(s.legsOf, ch.extension, ch.id);
+  stateReached(s, t, ch);
+}
+
+export const extensionOf = (s: State, ch: Pick<EngineChannel, 'kind' | 'endpoint'>): string | null =>
+  ch.kind === 'endpoint' && ch.endpoint !== null
+    ? (s.site.endpoints.get(ch.endpoint)?.extension ?? null)
+    : null;
+
+/** The two halves of an internal pair belong to one call, whatever the engine linked so far. */
+function pair(s: State, t: Turn, ch: Channel, key: string): void {
+  const others = s.pairs.get(key) ?? [];
+  s.pairs.set(key, [...others, ch.id]);
+  const other = others[0] === undefined ? undefined : s.channels.get(others[0]);
+  if (other !== undefined && other.call !== null && ch.call !== null) mergeByAge(s, t, other.call, ch.call);
+}
+function unpair(s: State, ch: Channel): void {
+  if (ch.pair === null) return;
+  const left = (s.pairs.get(ch.pair) ?? []).filter((id) => id !== ch.id);
+  if (left.length === 0) s.pairs.delete(ch.pair);
+  else s.pairs.set(ch.pair, left);
+}
+
+export function channelState(
+  s: State,
+  t: Turn,
+  id: ChannelId,
+  said: Pick<EngineChannel, 'state' | 'caller' | 'connected'>,
+): void {
+  const ch = s.channels.get(id);
+  if (ch === undefined) return;
+  const next = setChannel(s, t, ch, { state: said.state, caller: said.caller, connected: said.connected });
+  if (said.state !== ch.state) stateReached(s, t, next);
+}
+
+/** The events that a channel's state alone leads to: its leg rings, or the engine answered it by itself. */
+export function stateReached(s: State, t: Turn, ch: Channel): void {
+  if (ch.kind !== 'endpoint' || ch.call === null) return;
+  if (ch.state === 'ringing' && !ch.rang) {
+    const leg = setChannel(s, t, ch, { rang: true });
+    emit(t, 'call.ringing', `calls/${ch.call}`, { call_id: ch.call, leg: legRef(s, leg) });
+  } else if (ch.state === 'up' && ch.queued === null && s.site.services.has(ch.dialled)) {
+    answerCall(s, t, ch);
+  }
+}
+
+export function channelParty(
+  s: State,
+  t: Turn,
+  id: ChannelId,
+  said: Pick<EngineChannel, 'caller' | 'connected'>,
+): void {
+  const ch = s.channels.get(id);
+  if (ch !== undefined) setChannel(s, t, ch, { caller: said.caller, connected: said.connected });
+}
+
+/** A channel took over another's part (pickup, transfer): same id, another device behind it. */
+export function channelRenamed(s: State, t: Turn, id: ChannelId, described: EngineChannel): void {
+  const ch = s.channels.get(id);
+  if (ch === undefined) return;
+  const extension = extensionOf(s, described);
+  if (ch.extension !== extension) {
+    if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, id);
+    if (extension !== null) addTo(s.legsOf, extension, id);
+  }
+  if (ch.pair !== described.pair) unpair(s, ch);
+  const { name, kind, endpoint, pair: key, state, caller, connected } = described;
+  const next = setChannel(s, t, ch, { name, kind, endpoint, extension, pair: key, state, caller, connected });
+  if (ch.kind !== kind) changeKind(s, t, next);
+  const call = next.call === null ? undefined : s.calls.get(next.call);
+  if (call !== undefined && ch.kind !== 'endpoint' && kind === 'endpoint') joinCall(s, t, call, next);
+  if (key !== null && ch.pair !== key) pair(s, t, next, key);
+  if (ch.extension !== null && ch.extension !== extension) refreshAgent(s, t, ch.extension);
+}
+/** A helper that becomes a real channel joins the call that its id names; one that stops being real leaves it. */
+function changeKind(s: State, t: Turn, ch: Channel): void {
+  if (ch.kind === 'other') {
+    leaveCall(s, t, ch, null, '');
+    s.channels.set(ch.id, { ...ch, call: null });
+  } else if (ch.call === null) {
+    const call = callFor(s, t, ch.id as string as NonNullable<Channel['call']>, ch.id, t.at);
+    const joined = { ...ch, call: call.id };
+    s.channels.set(ch.id, joined);
+    joinCall(s, t, call, joined);
+  }
+}
+
+export function channelHeld(s: State, t: Turn, id: ChannelId, held: boolean): void {
+  const ch = s.channels.get(id);
+  if (ch === undefined || ch.held === held) return;
+  const next = setChannel(s, t, ch, { held });
+  if (next.kind !== 'endpoint' || next.call === null) return;
+  emit(t, held ? 'call.held' : 'call.retrieved', `calls/${next.call}`, {
+    call_id: next.call,
+    leg: legRef(s, next),
+  });
+}
+
+/** The channel is gone for good: nothing that comes later under its id is believed. */
+export function channelGone(s: State, t: Turn, id: ChannelId, code: number | null, text: string): void {
+  s.gone.add(id, t.at);
+  const ch = s.channels.get(id);
+  if (ch === undefined) return;
+  closeVisitOf(s, t, ch);
+  cancelOffersOf(s, t, id);
+  unbridge(s, ch);
+  unpair(s, ch);
+  s.channels.delete(id);
+  if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, id);
+  leaveCall(s, t, ch, code, text);
+  releaseChannel(s, t, ch);
+}
+
+export function bridgeEntered(s: State, t: Turn, bridge: BridgeId, id: ChannelId, holding: boolean): void {
+  const ch = s.channels.get(id);
+  if (ch === undefined) return;
+  if (ch.bridge !== bridge) unbridge(s, ch);
+  addTo(s.bridges, bridge, id);
+  const next = setChannel(s, t, ch, { bridge, holding, ...(holding ? {} : { slot: null }) });
+  if (holding || next.call === null) return;
+  for (const other of s.bridges.get(bridge) ?? []) {
+    const call = s.channels.get(other)?.call ?? null;
+    if (call === null || other === id) continue;
+    mergeByAge(s, t, call, next.call);
+    break;
+  }
+  const merged = s.channels.get(id);
+  if (merged !== undefined) checkAnswered(s, t, merged);
+}
+export function bridgeLeft(s: State, t: Turn, bridge: BridgeId, id: ChannelId): void {
+  const ch = s.channels.get(id);
+  if (ch === undefined || ch.bridge !== bridge) return;
+  unbridge(s, ch);
+  setChannel(s, t, ch, { bridge: null, holding: false });
+}
+function unbridge(s: State, ch: Channel): void {
+  if (ch.bridge !== null) takeFrom(s.bridges, ch.bridge, ch.id);
+}

@@ -1,0 +1,159 @@
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+
+/** What the journal has told and not yet closed: small, and enough for the next snapshot to yield differences only. */
+export interface ToldCall {
+  started_at: number;
+  answered_at: number | null;
+  aliases: string[];
+  /** Extensions that were told to talk in it as agents. */
+  talking: string[];
+}
+export interface ToldVisit {
+  queue: string;
+  leg: string;
+  call: string;
+  caller: { number: string; name: string };
+  position: number;
+  joined_at: number;
+}
+export interface ToldOffer {
+  queue: string;
+  call: string;
+  extension: string | null;
+  member: string;
+  created_at: number;
+}
+export interface ToldMember {
+  queue: string;
+  extension: string;
+  paused: boolean;
+  reason: string;
+  since: number;
+}
+export type ToldPresence = EventData<'presence.changed'>;
+export interface OpenFacts {
+  readonly calls: Map<string, ToldCall>;
+  /** By leg. */
+  readonly visits: Map<string, ToldVisit>;
+  readonly offers: Map<string, ToldOffer>;
+  /** By `memberKey`. */
+  readonly members: Map<string, ToldMember>;
+  /** By extension. */
+  readonly presence: Map<string, ToldPresence>;
+}
+export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
+
+export const noFacts = (): OpenFacts => ({
+  calls: new Map(),
+  visits: new Map(),
+  offers: new Map(),
+  members: new Map(),
+  presence: new Map(),
+});
+
+/** Takes one committed event in; O(1). */
+export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
+  const { calls, visits, offers, members, presence } = facts;
+  switch (event.type) {
+    case 'call.started':
+      calls.set(event.data.call_id, { started_at: event.at, answered_at: null, aliases: [], talking: [] });
+      return;
+    case 'call.answered': {
+      const call = calls.get(event.data.call_id);
+      if (call !== undefined) call.answered_at ??= event.at;
+      return;
+    }
+    case 'call.ended': {
+      const { call_id, merged_into } = event.data;
+      const call = calls.get(call_id);
+      const into = merged_into === null ? undefined : calls.get(merged_into);
+      if (call !== undefined && into !== undefined) {
+        into.aliases.push(call_id, ...call.aliases);
+        into.talking.push(...call.talking);
+      }
+      calls.delete(call_id);
+      return;
+    }
+    case 'queue.caller_joined': {
+      const { queue, leg_id, call_id, caller, position, joined_at } = event.data;
+      visits.set(leg_id, {
+        queue,
+        leg: leg_id,
+        call: call_id,
+        caller,
+        position,
+        joined_at: Date.parse(joined_at),
+      });
+      return;
+    }
+    case 'queue.caller_left':
+    case 'queue.caller_abandoned':
+      visits.delete(event.data.leg_id);
+      return;
+    case 'offer.created': {
+      const { offer_id, queue, call_id, extension, member } = event.data;
+      offers.set(offer_id, { queue, call: call_id, extension, member, created_at: event.at });
+      return;
+    }
+    case 'offer.accepted':
+    case 'offer.timeout':
+    case 'offer.rejected':
+    case 'offer.canceled':
+      offers.delete(event.data.offer_id);
+      return;
+    case 'agent.logged_in':
+    case 'agent.ready':
+    case 'agent.not_ready': {
+      const { queue, extension } = event.data;
+      members.set(memberKey(queue, extension), {
+        queue,
+        extension,
+        paused: event.type === 'agent.not_ready',
+        reason: event.type === 'agent.not_ready' ? event.data.reason : '',
+        since: event.at,
+      });
+      return;
+    }
+    case 'agent.logged_out':
+      members.delete(memberKey(event.data.queue, event.data.extension));
+      return;
+    case 'agent.talking': {
+      const { call_id, extension } = event.data;
+      const talking = calls.get(call_id)?.talking;
+      if (talking !== undefined && !talking.includes(extension)) talking.push(extension);
+      return;
+    }
+    case 'presence.changed':
+      presence.set(event.data.extension, event.data);
+      return;
+    default:
+      return;
+  }
+}
+
+/** As text for the journal's checkpoint. `keep` says which extensions still exist. */
+export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolean): string {
+  return JSON.stringify({
+    version: 1,
+    calls: [...facts.calls],
+    visits: [...facts.visits],
+    offers: [...facts.offers],
+    members: [...facts.members],
+    presence: [...facts.presence].filter(([extension]) => keep(extension)),
+  });
+}
+/** From a text of `writeFacts`; one that this version does not read counts as nothing told. */
+export function readFacts(text: string | null): OpenFacts {
+  if (text === null) return noFacts();
+  const read = JSON.parse(text) as { version?: unknown } & {
+    [K in keyof OpenFacts]: [string, never][];
+  };
+  if (read.version !== 1) return noFacts();
+  return {
+    calls: new Map(read.calls),
+    visits: new Map(read.visits),
+    offers: new Map(read.offers),
+    members: new Map(read.members),
+    presence: new Map(read.presence),
+  };
+}

@@ -1,0 +1,250 @@
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
+import type { EngineEvent, EngineEventOf } from '../ports/engine.ts';
+import type { LiveModel, ModelView, SiteEvent } from '../ports/live.ts';
+import { agentReleased, agentView, memberRemoved, memberSeen } from './agents.ts';
+import { callList, joinByHand, relink, transferred } from './calls.ts';
+import {
+  bridgeEntered,
+  bridgeLeft,
+  channelGone,
+  channelHeld,
+  channelParty,
+  channelRenamed,
+  channelState,
+  createChannel,
+} from './channels.ts';
+import { noFacts, readFacts, reduceFacts, writeFacts } from './facts.ts';
+import type { OpenFacts } from './facts.ts';
+import { channelParked, channelUnparked } from './parking.ts';
+import { RING, changedSince, deviceState } from './presence.ts';
+import {
+  addOffer,
+  callerAbandoned,
+  callerJoined,
+  callerLeft,
+  offerAccepted,
+  offerCreated,
+  offerDialEnded,
+  offerTimeout,
+  queueList,
+  queueView,
+} from './queues.ts';
+import { applySite } from './site.ts';
+import { applySnapshot } from './snapshot.ts';
+import { emit, emptyState } from './state.ts';
+import type { State, Turn } from './state.ts';
+
+const NOTHING: readonly DomainEvent[] = Object.freeze([]);
+
+/**
+ * The live model of one engine: deterministic, synchronous, without a clock of its own. The same events give the same
+ * domain events; what an event does not touch costs nothing.
+ */
+export function createModel(): LiveModel {
+  let s = emptyState();
+  let facts = noFacts();
+  const view: ModelView = {
+    get live() {
+      return s.live;
+    },
+    get as_of() {
+      return s.as_of;
+    },
+    get presence_version() {
+      return s.presence_version;
+    },
+    extension: (extension) => s.extensions.get(extension),
+    changedSince: (version) => changedSince(s, version),
+    agent(extension) {
+      const agent = s.agents.get(extension);
+      return agent === undefined ? undefined : agentView(agent);
+    },
+    queue(name) {
+      const queue = s.queues.get(name);
+      return queue === undefined ? undefined : queueView(s, queue);
+    },
+    queues: () => queueList(s),
+    calls: () => callList(s),
+  };
+  return {
+    view,
+    step(event) {
+      const t: Turn = {
+        at: event.at,
+        observed: event.type === 'engine.snapshot' ? 'resync' : 'live',
+        out: [],
+      };
+      const isFact = event.type !== 'site.changed' && event.type !== 'engine.link';
+      if (isFact && event.at > s.as_of) s.as_of = event.at;
+      apply(s, t, event);
+      return t.out.length === 0 ? NOTHING : t.out;
+    },
+    committed(events) {
+      for (const event of events) reduceFacts(facts, event);
+    },
+    checkpoint: () =>
+      writeFacts(facts, (extension) => s.site.names.size === 0 || s.site.names.has(extension)),
+    restore(checkpoint, after) {
+      facts = readFacts(checkpoint);
+      for (const event of after) reduceFacts(facts, event);
+      s = begin(s, facts);
+    },
+  };
+}
+
+/** An empty state that knows the site and what was told. */
+function begin(before: State, facts: OpenFacts): State {
+  const presence_version = before.presence_version + RING + 1;
+  const s: State = { ...emptyState(), presence_version, as_of: before.as_of };
+  for (const [id, told] of facts.calls) {
+    const aliases = told.aliases as CallId[];
+    s.calls.set(id as CallId, {
+      id: id as CallId,
+      started: true,
+      started_at: told.started_at,
+      answered_at: told.answered_at,
+      channels: [],
+      first_leg: null,
+      aliases,
+      cause: null,
+      transfer: '',
+    });
+    for (const alias of aliases) s.aliases.set(alias, id as CallId);
+    for (const extension of told.talking) s.toldTalks.set(extension, id);
+  }
+  for (const [leg, visit] of facts.visits) s.toldVisits.set(leg, visit);
+  for (const [key, member] of facts.members) s.toldMembers.set(key, { ...member });
+  for (const [extension, presence] of facts.presence) s.toldPresence.set(extension, presence);
+  for (const [id, told] of facts.offers) {
+    const [, callerNode, caller, agentNode, agent] = id.split(':');
+    addOffer(s, {
+      id: id as OfferId,
+      queue: told.queue,
+      interface: '',
+      extension: told.extension,
+      member: told.member,
+      caller: `${callerNode}:${caller}` as ChannelId,
+      agent: `${agentNode}:${agent}` as ChannelId,
+      call: told.call,
+      created_at: told.created_at,
+      answered: false,
+    });
+  }
+  return s;
+}
+
+function apply(s: State, t: Turn, event: EngineEvent | SiteEvent): void {
+  switch (event.type) {
+    case 'site.changed':
+      return applySite(s, t, event);
+    case 'engine.link':
+      return linkChanged(s, t, event);
+    case 'engine.snapshot':
+      return snapshotTaken(s, t, event);
+    case 'channel.created':
+      return createChannel(s, t, event.channel);
+    case 'channel.state':
+      return channelState(s, t, event.id, event);
+    case 'channel.party':
+      return channelParty(s, t, event.id, event);
+    case 'channel.linked': {
+      const ch = s.channels.get(event.id);
+      return ch === undefined ? undefined : relink(s, t, ch, event.call);
+    }
+    case 'channel.renamed':
+      return channelRenamed(s, t, event.id, event.channel);
+    case 'channel.held':
+      return channelHeld(s, t, event.id, event.held);
+    case 'channel.hungup':
+      return channelGone(s, t, event.id, event.cause, event.cause_text);
+    case 'dial.begun':
+      return undefined;
+    case 'dial.ended':
+      return offerDialEnded(s, t, event.to, event.status);
+    case 'bridge.entered':
+      return bridgeEntered(s, t, event.bridge, event.id, event.holding);
+    case 'bridge.left':
+      return bridgeLeft(s, t, event.bridge, event.id);
+    case 'transfer.blind':
+      return blindTransfer(s, t, event);
+    case 'transfer.attended':
+      return attendedTransfer(s, t, event);
+    case 'channel.picked_up':
+      return pickedUp(s, t, event);
+    case 'channel.parked':
+      return channelParked(s, t, event.id, event.slot);
+    case 'channel.unparked':
+      return channelUnparked(s, t, event.id);
+    case 'queue.caller_joined':
+      return callerJoined(s, t, event.caller);
+    case 'queue.caller_left':
+      return callerLeft(s, t, event.queue, event.channel);
+    case 'queue.caller_abandoned':
+      return callerAbandoned(s, t, event);
+    case 'queue.member':
+      return memberSeen(s, t, event.member);
+    case 'queue.member_removed':
+      return memberRemoved(s, t, event.queue, event.interface);
+    case 'offer.created':
+      offerCreated(s, t, event);
+      return undefined;
+    case 'offer.accepted':
+      return offerAccepted(s, t, event);
+    case 'offer.timeout':
+      return offerTimeout(s, t, event);
+    case 'agent.released':
+      return agentReleased(s, t, event.queue, event.interface);
+    case 'device.state':
+      return deviceState(s, t, event.endpoint, event.state);
+    // What can be reached is the device's own state, which the engine derives from its contacts.
+    case 'endpoint.contact':
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}
+
+function linkChanged(s: State, t: Turn, event: EngineEventOf<'engine.link'>): void {
+  const link = event.up ? 'up' : 'down';
+  s.live = false;
+  if (s.link === link) return;
+  s.link = link;
+  const { node, boot_id, reason } = event;
+  if (event.up) emit(t, 'engine.link_up', `engine/${node}`, { node, boot_id });
+  else emit(t, 'engine.link_down', `engine/${node}`, { node, reason });
+}
+function snapshotTaken(s: State, t: Turn, event: EngineEventOf<'engine.snapshot'>): void {
+  const { node, boot_id, restarted } = event.snapshot;
+  applySnapshot(s, t, event.snapshot);
+  s.live = true;
+  const differences = t.out.length;
+  // Anti-entropy that finds nothing is no news; a connect always is.
+  if (event.why === 'resync' && differences === 0) return;
+  emit(t, 'engine.resynced', `engine/${node}`, {
+    node,
+    boot_id,
+    restarted: restarted === true,
+    differences,
+  });
+}
+
+function blindTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.blind'>): void {
+  const by = s.channels.get(event.by);
+  const moved = event.transferee === null ? by : (s.channels.get(event.transferee) ?? by);
+  if (!event.succeeded || moved === undefined || moved.call === null) return;
+  transferred(s, t, moved.call, 'blind', by, event.to, null);
+}
+function attendedTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.attended'>): void {
+  if (!event.succeeded) return;
+  const by = s.channels.get(event.first) ?? s.channels.get(event.second);
+  const { id, merged } = joinByHand(s, t, event.first_call, event.second_call);
+  transferred(s, t, id, 'attended', by, event.to, merged);
+}
+function pickedUp(s: State, t: Turn, event: EngineEventOf<'channel.picked_up'>): void {
+  const by = s.channels.get(event.by);
+  const target = s.channels.get(event.target);
+  if (by === undefined || target === undefined || by.call === null || target.call === null) return;
+  const { id, merged } = joinByHand(s, t, target.call, by.call);
+  transferred(s, t, id, 'pickup', by, target.extension ?? target.caller.number, merged);
+}

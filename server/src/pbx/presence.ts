@@ -1,0 +1,162 @@
+import type { Activity, Reachability } from '@offhook/contract/extensions.ts';
+import { rfc3339 } from '../core/clock.ts';
+import type { EndpointKind } from '../ports/directory.ts';
+import type { DeviceState } from '../ports/engine.ts';
+import type { LiveExtension } from '../ports/live.ts';
+import { notReadyReason, refreshAgent } from './agents.ts';
+import type { ToldPresence } from './facts.ts';
+import { emit } from './state.ts';
+import type { State, Turn } from './state.ts';
+
+/** How many changes a reader may lie behind before it must take all. */
+export const RING = 8192;
+
+/** Where several devices of one kind differ, the one that says most is shown. */
+const WEIGHT: Readonly<Record<DeviceState, number>> = {
+  UNKNOWN: 0,
+  INVALID: 1,
+  UNAVAILABLE: 2,
+  NOT_INUSE: 3,
+  BUSY: 4,
+  ONHOLD: 5,
+  INUSE: 6,
+  RINGING: 7,
+  RINGINUSE: 8,
+};
+const REACHABLE = WEIGHT.NOT_INUSE;
+
+/** What the devices say together (domain.md section 4). No device state yet at all is `unknown`. */
+export function reachabilityOf(states: readonly DeviceState[]): Reachability {
+  if (states.some((d) => WEIGHT[d] >= REACHABLE)) return 'online';
+  return states.length > 0 && states.every((d) => d === 'UNKNOWN') ? 'unknown' : 'offline';
+}
+export function activityOf(states: readonly DeviceState[]): Activity {
+  const any = (...words: DeviceState[]): boolean => states.some((d) => words.includes(d));
+  const talking = any('INUSE', 'RINGINUSE');
+  const busy = any('BUSY');
+  const held = any('ONHOLD');
+  if (any('RINGING', 'RINGINUSE')) return talking || busy || held ? 'in_call_and_ringing' : 'ringing';
+  if (talking) return 'in_call';
+  if (held) return 'on_hold';
+  return busy ? 'busy' : 'idle';
+}
+/** One word for lists: in call, ringing, the person's word, the agent's reason, available, offline. */
+export function summaryOf(
+  live: Pick<LiveExtension, 'reachability' | 'activity' | 'personal'>,
+  notReady: string,
+): string {
+  if (live.personal === 'dnd') return 'dnd';
+  if (live.activity === 'ringing') return 'ringing';
+  if (live.activity !== 'idle') return 'in_call';
+  if (live.personal === 'away' || live.personal === 'xa' || live.personal === 'unavailable')
+    return live.personal;
+  if (notReady !== '') return notReady;
+  return live.reachability === 'online' ? 'available' : 'offline';
+}
+
+function bumpPresence(s: State, extension: string): void {
+  s.presence_version += 1;
+  s.presenceRing[s.presence_version % RING] = extension;
+}
+export function changedSince(s: State, version: number): readonly string[] | null {
+  const behind = s.presence_version - version;
+  if (behind < 0 || behind > RING) return null;
+  const changed = new Set<string>();
+  for (let v = version + 1; v <= s.presence_version; v++) changed.add(s.presenceRing[v % RING] ?? '');
+  return [...changed];
+}
+
+/** The extension is no longer in the directory. */
+export function dropExtension(s: State, extension: string): void {
+  if (s.extensions.delete(extension)) bumpPresence(s, extension);
+}
+
+/** Looks again at one extension's devices and its agent's readiness; O(its devices). */
+export function refreshPresence(s: State, t: Turn, extension: string): void {
+  const endpoints = s.site.devices.get(extension);
+  if (endpoints === undefined) return;
+  const devices: Record<EndpointKind, DeviceState> = {
+    sip: 'UNAVAILABLE',
+    webrtc: 'UNAVAILABLE',
+    mobile: 'UNAVAILABLE',
+  };
+  const states: DeviceState[] = [];
+  for (const [i, { kind, name }] of endpoints.entries()) {
+    const state = s.devices.get(name) ?? 'UNKNOWN';
+    const first = endpoints.findIndex((e) => e.kind === kind) === i;
+    if (first || WEIGHT[state] > WEIGHT[devices[kind]]) devices[kind] = state;
+    states.push(state);
+  }
+  const before = s.extensions.get(extension);
+  const reachability = reachabilityOf(states);
+  const activity = activityOf(states);
+  const personal = before?.personal ?? 'not_set';
+  const note = before?.note ?? null;
+  const summary = summaryOf({ reachability, activity, personal }, notReadyReason(s, extension));
+  const same =
+    before !== undefined &&
+    before.reachability === reachability &&
+    before.activity === activity &&
+    before.personal === personal;
+  const sameDevices =
+    before !== undefined &&
+    before.devices.sip === devices.sip &&
+    before.devices.webrtc === devices.webrtc &&
+    before.devices.mobile === devices.mobile;
+  if (same && sameDevices && before.summary === summary) return;
+  const told = same ? undefined : s.toldPresence.get(extension);
+  const asTold =
+    told !== undefined &&
+    told.reachability === reachability &&
+    told.activity === activity &&
+    told.personal === personal;
+  const since = same ? before.since : asTold && !s.synced ? Date.parse(told.since) : t.at;
+  const live: LiveExtension = Object.freeze({
+    extension,
+    devices: Object.freeze(devices),
+    reachability,
+    activity,
+    personal,
+    note,
+    summary,
+    since,
+  });
+  s.extensions.set(extension, live);
+  bumpPresence(s, extension);
+  if (s.synced) tellPresence(s, t, live);
+  refreshAgent(s, t, extension);
+}
+
+/** `presence.changed`, where the journal's newest word on this extension is another one. */
+export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
+  const { extension, reachability, activity, personal, note, summary } = live;
+  const told = s.toldPresence.get(extension);
+  if (
+    told !== undefined &&
+    told.reachability === reachability &&
+    told.activity === activity &&
+    told.personal === personal &&
+    told.note === note &&
+    told.summary === summary
+  ) {
+    return;
+  }
+  const data: ToldPresence = {
+    extension,
+    reachability,
+    activity,
+    personal,
+    note,
+    summary,
+    since: rfc3339(live.since),
+  };
+  s.toldPresence.set(extension, data);
+  emit(t, 'presence.changed', `presence/${extension}`, data);
+}
+
+export function deviceState(s: State, t: Turn, endpoint: string, state: DeviceState): void {
+  if (s.devices.get(endpoint) === state) return;
+  s.devices.set(endpoint, state);
+  const owner = s.site.endpoints.get(endpoint);
+  if (owner !== undefined) refreshPresence(s, t, owner.extension);
+}

@@ -1,0 +1,53 @@
+import type { EndpointKind } from '../ports/directory.ts';
+import type { SiteEvent } from '../ports/live.ts';
+import { agentOf, refreshAgent } from './agents.ts';
+import { touchCall } from './calls.ts';
+import { extensionOf, setChannel } from './channels.ts';
+import { dropExtension, refreshPresence } from './presence.ts';
+import { addTo, takeFrom } from './state.ts';
+import type { SiteIndex, State, Turn } from './state.ts';
+
+function indexOf(event: SiteEvent): SiteIndex {
+  const names = new Map<string, string>();
+  const endpoints = new Map<string, { extension: string; kind: EndpointKind }>();
+  const devices = new Map<string, { kind: EndpointKind; name: string }[]>();
+  for (const person of event.extensions) {
+    names.set(person.extension, person.name);
+    devices.set(
+      person.extension,
+      person.endpoints.map(({ kind, name }) => ({ kind, name })),
+    );
+    for (const { kind, name } of person.endpoints) endpoints.set(name, { extension: person.extension, kind });
+  }
+  return {
+    names,
+    endpoints,
+    devices,
+    agents: new Set(event.queues.flatMap((queue) => queue.agents)),
+    services: new Set(event.services),
+  };
+}
+
+/** Who owns which endpoint changed: presence, legs and agents follow; what the engine said stays. */
+export function applySite(s: State, t: Turn, event: SiteEvent): void {
+  const before = s.site;
+  s.site = indexOf(event);
+  for (const extension of before.devices.keys()) {
+    if (!s.site.devices.has(extension)) dropExtension(s, extension);
+  }
+  for (const ch of [...s.channels.values()]) {
+    const extension = extensionOf(s, ch);
+    if (ch.extension === extension) continue;
+    if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, ch.id);
+    if (extension !== null) addTo(s.legsOf, extension, ch.id);
+    setChannel(s, t, ch, { extension });
+  }
+  // A leg shows its person's name, which is the directory's.
+  for (const call of s.calls.values()) touchCall(s, call.id);
+  for (const extension of s.site.devices.keys()) refreshPresence(s, t, extension);
+  for (const extension of s.site.agents) agentOf(s, t, extension);
+  for (const agent of [...s.agents.values()]) {
+    if (agent.members.size === 0 && !s.site.agents.has(agent.extension)) s.agents.delete(agent.extension);
+    else refreshAgent(s, t, agent.extension);
+  }
+}

@@ -1,0 +1,181 @@
+import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
+import type { EngineChannel, EngineSnapshot } from '../ports/engine.ts';
+import { memberRemoved, memberSeen } from './agents.ts';
+import { endCall, relink } from './calls.ts';
+import {
+  bridgeEntered,
+  bridgeLeft,
+  channelGone,
+  channelRenamed,
+  createChannel,
+  setChannel,
+  stateReached,
+} from './channels.ts';
+import { refreshPresence, tellPresence } from './presence.ts';
+import { callerJoined, closeOffer, closeVisit, queueOf, touchQueue } from './queues.ts';
+import { emit, secondsBetween } from './state.ts';
+import type { Queue, State, Turn } from './state.ts';
+
+/**
+ * The engine's whole state replaces ours; the differences come out as events that say `resync`. Order matters: who is there
+ * and where, before who is not, so that a call that went on while we were away never ends.
+ */
+export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void {
+  const present = new Set(snapshot.channels.map((c) => c.id));
+  for (const channel of snapshot.channels) seeChannel(s, t, channel);
+  const bridged = new Map(snapshot.bridged.map((b) => [b.channel, b]));
+  for (const ch of [...s.channels.values()]) {
+    if (ch.bridge !== null && bridged.get(ch.id)?.bridge !== ch.bridge) bridgeLeft(s, t, ch.bridge, ch.id);
+  }
+  seeQueues(s, t, snapshot, present);
+  for (const ch of [...s.channels.values()]) {
+    if (!present.has(ch.id)) channelGone(s, t, ch.id, null, '');
+  }
+  for (const { bridge, channel, holding } of snapshot.bridged) {
+    const ch = s.channels.get(channel);
+    if (ch !== undefined && (ch.bridge !== bridge || ch.holding !== holding)) {
+      bridgeEntered(s, t, bridge, channel, holding);
+    }
+  }
+  seeDevices(s, t, snapshot);
+  seeHeld(s, t);
+  for (const call of [...s.calls.values()]) {
+    if (call.channels.length === 0) endCall(s, t, call.id, 'engine_lost');
+  }
+  closeTold(s, t);
+  s.synced = true;
+  for (const live of s.extensions.values()) tellPresence(s, t, live);
+}
+
+function seeChannel(s: State, t: Turn, described: EngineChannel): void {
+  s.gone.delete(described.id);
+  const known = s.channels.get(described.id);
+  if (known === undefined) {
+    createChannel(s, t, described);
+    return;
+  }
+  relink(s, t, known, described.call);
+  const ch = s.channels.get(described.id) ?? known;
+  if (ch.name !== described.name || ch.kind !== described.kind) {
+    channelRenamed(s, t, ch.id, described);
+    return;
+  }
+  const { state, caller, connected, dialled } = described;
+  const samePeople =
+    ch.caller.number === caller.number &&
+    ch.caller.name === caller.name &&
+    ch.connected.number === connected.number &&
+    ch.connected.name === connected.name;
+  if (samePeople && ch.state === state && ch.dialled === dialled) return;
+  const next = setChannel(s, t, ch, { state, caller, connected, dialled });
+  if (ch.state !== state) stateReached(s, t, next);
+}
+
+function seeQueues(s: State, t: Turn, snapshot: EngineSnapshot, present: ReadonlySet<ChannelId>): void {
+  const where = new Map<ChannelId, string>();
+  for (const queue of snapshot.queues) for (const c of queue.callers) where.set(c.channel, queue.name);
+  const talking = new Set(snapshot.bridged.filter((b) => !b.holding).map((b) => b.channel));
+  for (const visit of [...s.visits.values()]) {
+    if (where.get(visit.channel) === visit.queue) continue;
+    const reason = !present.has(visit.channel)
+      ? 'engine_lost'
+      : talking.has(visit.channel)
+        ? 'answered'
+        : 'other';
+    closeVisit(s, t, visit, reason);
+  }
+  for (const described of snapshot.queues) {
+    const queue = queueOf(s, described.name);
+    if (queue.strategy !== described.strategy) {
+      queue.strategy = described.strategy;
+      touchQueue(s, queue);
+    }
+    const interfaces = new Set(described.members.map((m) => m.interface));
+    dropMembers(s, t, queue, (iface) => !interfaces.has(iface));
+    for (const member of described.members) memberSeen(s, t, member);
+    for (const caller of described.callers) callerJoined(s, t, caller);
+    orderCallers(s, queue, new Map(described.callers.map((c) => [c.channel, c.position])));
+  }
+  const names = new Set(snapshot.queues.map((q) => q.name));
+  for (const queue of [...s.queues.values()]) {
+    if (names.has(queue.name)) continue;
+    dropMembers(s, t, queue, () => true);
+    s.queues.delete(queue.name);
+    s.queueList = null;
+  }
+  for (const offer of [...s.offers.values()]) {
+    const rings = present.has(offer.agent) && where.get(offer.caller) === offer.queue;
+    if (!rings) closeOffer(s, t, offer, 'canceled');
+  }
+}
+function dropMembers(s: State, t: Turn, queue: Queue, gone: (iface: string) => boolean): void {
+  for (const iface of [...queue.members.keys()]) {
+    if (gone(iface)) memberRemoved(s, t, queue.name, iface);
+  }
+}
+function orderCallers(s: State, queue: Queue, position: ReadonlyMap<ChannelId, number>): void {
+  const place = (channel: ChannelId): number => position.get(channel) ?? Number.MAX_SAFE_INTEGER;
+  const sorted = queue.callers.toSorted((a, b) => place(a.channel) - place(b.channel));
+  if (sorted.every((visit, i) => visit === queue.callers[i])) return;
+  queue.callers.splice(0, queue.callers.length, ...sorted);
+  touchQueue(s, queue);
+}
+
+function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
+  const states = new Map(snapshot.devices.map((d) => [d.endpoint, d.state]));
+  const changed = new Set<string>();
+  const note = (endpoint: string): void => {
+    const owner = s.site.endpoints.get(endpoint);
+    if (owner !== undefined) changed.add(owner.extension);
+  };
+  for (const endpoint of [...s.devices.keys()]) {
+    if (states.has(endpoint)) continue;
+    s.devices.delete(endpoint);
+    note(endpoint);
+  }
+  for (const [endpoint, state] of states) {
+    if (s.devices.get(endpoint) === state) continue;
+    s.devices.set(endpoint, state);
+    note(endpoint);
+  }
+  for (const extension of changed) refreshPresence(s, t, extension);
+}
+
+/** A snapshot does not say which channel is on hold; the device does, where it has only the one. */
+function seeHeld(s: State, t: Turn): void {
+  const legs = new Map<string, number>();
+  for (const ch of s.channels.values()) {
+    if (ch.endpoint !== null) legs.set(ch.endpoint, (legs.get(ch.endpoint) ?? 0) + 1);
+  }
+  for (const ch of [...s.channels.values()]) {
+    if (ch.kind !== 'endpoint' || ch.endpoint === null) continue;
+    const onHold = s.devices.get(ch.endpoint) === 'ONHOLD';
+    const clear = onHold || legs.get(ch.endpoint) === 1;
+    if (clear && ch.held !== onHold) setChannel(s, t, ch, { held: onHold });
+    if (ch.slot !== null && !ch.holding) {
+      const now = s.channels.get(ch.id);
+      if (now !== undefined) setChannel(s, t, now, { slot: null });
+    }
+  }
+}
+
+/** What the journal left open and the engine no longer knows is closed now. */
+function closeTold(s: State, t: Turn): void {
+  for (const visit of s.toldVisits.values()) {
+    const call_id = s.aliases.get(visit.call as CallId) ?? visit.call;
+    emit(t, 'queue.caller_left', `queues/${visit.queue}`, {
+      call_id,
+      queue: visit.queue,
+      leg_id: visit.leg,
+      caller: visit.caller,
+      waited_seconds: secondsBetween(visit.joined_at, t.at),
+      reason: s.channels.has(visit.leg as ChannelId) ? 'other' : 'engine_lost',
+    });
+  }
+  s.toldVisits.clear();
+  for (const { extension, queue } of s.toldMembers.values()) {
+    emit(t, 'agent.logged_out', `agents/${extension}`, { extension, queue });
+  }
+  s.toldMembers.clear();
+  s.toldTalks.clear();
+}

@@ -1,0 +1,209 @@
+import type { DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
+import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
+import type { EndpointKind } from '../ports/directory.ts';
+import type { DeviceState, EngineQueue, EngineChannel, Party, QueueMember } from '../ports/engine.ts';
+import type { LiveAgent, LiveCall, LiveExtension, LiveLeg } from '../ports/live.ts';
+import type { ToldMember, ToldPresence, ToldVisit } from './facts.ts';
+import { Tombstones } from './tombstones.ts';
+
+/** A channel as the engine describes it, with what the events after it said. */
+export interface Channel extends Omit<EngineChannel, 'call'> {
+  /** The call it belongs to after all merges; null for a helper. */
+  readonly call: CallId | null;
+  readonly extension: string | null;
+  readonly bridge: BridgeId | null;
+  /** True while its bridge is one that only holds it (parking, music). */
+  readonly holding: boolean;
+  readonly held: boolean;
+  readonly slot: string | null;
+  /** The queue it waits in. */
+  readonly queued: string | null;
+  readonly rang: boolean;
+  readonly leg: LiveLeg['state'];
+  readonly leg_since: number;
+}
+
+export interface Call {
+  readonly id: CallId;
+  /** True once its first leg appeared and `call.started` left. */
+  readonly started: boolean;
+  readonly started_at: number;
+  readonly answered_at: number | null;
+  /** Legs and halves of internal pairs, oldest first. */
+  readonly channels: readonly ChannelId[];
+  readonly first_leg: ChannelId | null;
+  /** Other ids under which the engine still speaks of this call. */
+  readonly aliases: readonly CallId[];
+  /** Of the first leg where that is gone, else of the newest leg that is. */
+  readonly cause: { readonly code: number | null; readonly text: string; readonly of: ChannelId } | null;
+  /** The newest transfer, so that a frame that comes twice is told once. */
+  readonly transfer: string;
+}
+
+/** A caller who waits. */
+export interface Visit {
+  readonly queue: string;
+  readonly channel: ChannelId;
+  readonly leg: string;
+  readonly caller: Party;
+  readonly joined_at: number;
+}
+export interface Queue {
+  readonly name: string;
+  strategy: string;
+  readonly members: Map<string, QueueMember>;
+  /** In order of position. */
+  readonly callers: Visit[];
+  /** What readers are given, until the queue changes. */
+  view: EngineQueue | null;
+}
+/** One ring of one agent for one caller. */
+export interface Offer {
+  readonly id: OfferId;
+  readonly queue: string;
+  readonly interface: string;
+  readonly extension: string | null;
+  readonly member: string;
+  readonly caller: ChannelId;
+  readonly agent: ChannelId;
+  readonly call: string;
+  readonly created_at: number;
+  readonly answered: boolean;
+}
+/** An agent's part in a queue call, from connect to release. */
+export interface Talk {
+  readonly queue: string;
+  readonly interface: string;
+  readonly caller: ChannelId | null;
+  readonly agent: ChannelId | null;
+  readonly call: CallId | null;
+  /** True once the engine itself counted the member as in this call. */
+  readonly counted: boolean;
+}
+export interface Agent {
+  readonly extension: string;
+  /** By queue and interface. */
+  readonly members: Map<string, QueueMember>;
+  engagement: LiveAgent['engagement'];
+  since: number;
+  readiness: string;
+  readiness_since: number;
+  view: LiveAgent | null;
+}
+
+export interface SiteIndex {
+  readonly names: ReadonlyMap<string, string>;
+  readonly endpoints: ReadonlyMap<string, { readonly extension: string; readonly kind: EndpointKind }>;
+  /** Endpoint names of each kind, by extension. */
+  readonly devices: ReadonlyMap<string, readonly { readonly kind: EndpointKind; readonly name: string }[]>;
+  readonly agents: ReadonlySet<string>;
+  readonly services: ReadonlySet<string>;
+}
+
+/** Everything the model knows. Entities are frozen or readonly and replaced one at a time. */
+export interface State {
+  live: boolean;
+  link: 'unknown' | 'up' | 'down';
+  /** True once a snapshot was taken since the state was last emptied. */
+  synced: boolean;
+  as_of: number;
+  site: SiteIndex;
+  readonly channels: Map<ChannelId, Channel>;
+  readonly pairs: Map<string, readonly ChannelId[]>;
+  readonly bridges: Map<BridgeId, Set<ChannelId>>;
+  readonly legsOf: Map<string, Set<ChannelId>>;
+  readonly gone: Tombstones<ChannelId>;
+  readonly calls: Map<CallId, Call>;
+  readonly callViews: Map<CallId, LiveCall>;
+  callList: readonly LiveCall[] | null;
+  readonly aliases: Map<CallId, CallId>;
+  readonly ended: Tombstones<CallId>;
+  readonly queues: Map<string, Queue>;
+  queueList: readonly EngineQueue[] | null;
+  readonly visits: Map<ChannelId, Visit>;
+  readonly offers: Map<OfferId, Offer>;
+  /** Open offers by the channel of the caller and by that of the agent, and by extension. */
+  readonly offersOf: Map<string, Set<OfferId>>;
+  readonly closedOffers: Tombstones<OfferId>;
+  readonly agents: Map<string, Agent>;
+  readonly talks: Map<string, Talk>;
+  readonly devices: Map<string, DeviceState>;
+  readonly extensions: Map<string, LiveExtension>;
+  presence_version: number;
+  /** Extension of each version, `version % length`. */
+  readonly presenceRing: string[];
+  /** What the journal says of members and presence; compared with, never shown. */
+  readonly toldMembers: Map<string, ToldMember>;
+  readonly toldPresence: Map<string, ToldPresence>;
+  /** By leg. */
+  readonly toldVisits: Map<string, ToldVisit>;
+  /** Calls by the extension that was told to talk in them. */
+  readonly toldTalks: Map<string, string>;
+}
+
+export const NO_SITE: SiteIndex = {
+  names: new Map(),
+  endpoints: new Map(),
+  devices: new Map(),
+  agents: new Set(),
+  services: new Set(),
+};
+
+export const emptyState = (): State => ({
+  live: false,
+  link: 'unknown',
+  synced: false,
+  as_of: 0,
+  site: NO_SITE,
+  channels: new Map(),
+  pairs: new Map(),
+  bridges: new Map(),
+  legsOf: new Map(),
+  gone: new Tombstones(),
+  calls: new Map(),
+  callViews: new Map(),
+  callList: null,
+  aliases: new Map(),
+  ended: new Tombstones(),
+  queues: new Map(),
+  queueList: null,
+  visits: new Map(),
+  offers: new Map(),
+  offersOf: new Map(),
+  closedOffers: new Tombstones(),
+  agents: new Map(),
+  talks: new Map(),
+  devices: new Map(),
+  extensions: new Map(),
+  presence_version: 0,
+  presenceRing: [],
+  toldMembers: new Map(),
+  toldPresence: new Map(),
+  toldVisits: new Map(),
+  toldTalks: new Map(),
+});
+
+/** One step: when the fact happened, how it is known, and the events it leads to. */
+export interface Turn {
+  readonly at: number;
+  readonly observed: 'live' | 'resync';
+  readonly out: DomainEvent[];
+}
+export function emit<T extends EventType>(t: Turn, type: T, subject: string, data: EventData<T>): void {
+  t.out.push({ type, subject, at: t.at, observed: t.observed, data } as DomainEvent);
+}
+
+/** Adds to a set in a map of sets. */
+export function addTo<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
+  const set = map.get(key);
+  if (set === undefined) map.set(key, new Set([value]));
+  else set.add(value);
+}
+/** Takes out of a set in a map of sets, and the set out of the map when it is empty. */
+export function takeFrom<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
+  const set = map.get(key);
+  if (set?.delete(value) && set.size === 0) map.delete(key);
+}
+/** Whole seconds between two moments, never negative. */
+export const secondsBetween = (from: number, to: number): number =>
+  Math.max(0, Math.floor((to - from) / 1000));
