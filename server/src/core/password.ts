@@ -1,0 +1,114 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { promisify } from 'node:util';
+import { ServiceError } from './errors.ts';
+
+/** Argon2id as OWASP advises: 19 MiB, 2 passes, 1 lane. */
+const COST = { memory: 19_456, passes: 2, parallelism: 1 } as const;
+const TAG_BYTES = 32;
+const SALT_BYTES = 16;
+/** A password has 8 to 1024 bytes of UTF-8. */
+export const PASSWORD_BYTES = { min: 8, max: 1024 } as const;
+/** Computations that may wait for a place; the next one is `overloaded`. */
+const MAX_WAITING = 512;
+/** Seconds after which a refused caller may come again: about what the line takes to empty. */
+const RETRY_SECONDS = 5;
+
+const compute = promisify(argon2);
+const PHC =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
+
+/**
+ * Bounds how many key derivations run at once. They share node's thread pool with files and names, and the cores with the
+ * event loop: one thread of the pool always stays free, and no more run than there are cores.
+ */
+export interface KdfLine {
+  run<T>(work: () => Promise<T>): Promise<T>;
+  readonly waiting: number;
+}
+export function createKdfLine(
+  places = Math.max(1, Math.min(threadPoolSize() - 1, availableParallelism())),
+  maxWaiting = MAX_WAITING,
+): KdfLine {
+  const waiting: (() => void)[] = [];
+  let free = places;
+  return {
+    get waiting() {
+      return waiting.length;
+    },
+    async run(work) {
+      if (free > 0) free -= 1;
+      else {
+        if (waiting.length >= maxWaiting) {
+          throw new ServiceError('overloaded', 'too many sign-ins at once; try again in a moment', {
+            retry_after_seconds: RETRY_SECONDS,
+          });
+        }
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      try {
+        return await work();
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) free += 1;
+        else next();
+      }
+    },
+  };
+}
+function threadPoolSize(): number {
+  const size = Number(process.env['UV_THREADPOOL_SIZE']);
+  return Number.isInteger(size) && size > 0 ? size : 4;
+}
+const line = createKdfLine();
+
+/** The same characters however a keyboard composed them. */
+const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFC'), 'utf8');
+
+/** A PHC string (`$argon2id$v=19$…`) with a salt of its own. Throws `overloaded`, or `invalid_request` for a bad length. */
+export async function hashPassword(password: string, through: KdfLine = line): Promise<string> {
+  const message = bytesOf(password);
+  if (message.length < PASSWORD_BYTES.min || message.length > PASSWORD_BYTES.max) {
+    throw new ServiceError('invalid_request', 'a password has 8 to 1024 bytes');
+  }
+  const nonce = randomBytes(SALT_BYTES);
+  const tag = await through.run(() => compute('argon2id', { message, nonce, tagLength: TAG_BYTES, ...COST }));
+  const { memory, passes, parallelism } = COST;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
+}
+
+/**
+ * True when `password` made `phc`. With no hash at all (an unknown person) the same work is done, so that the time tells
+ * nothing. The comparison takes constant time. Throws `overloaded`.
+ */
+export async function verifyPassword(
+  phc: string | null,
+  password: string,
+  through: KdfLine = line,
+): Promise<boolean> {
+  const parts = PHC.exec(phc ?? '');
+  const [, memory, passes, parallelism, salt, expected] = parts ?? [];
+  const message = bytesOf(password).subarray(0, PASSWORD_BYTES.max * 4);
+  const nonce = salt === undefined ? DUMMY_SALT : Buffer.from(salt, 'base64');
+  const wanted = expected === undefined ? DUMMY_TAG : Buffer.from(expected, 'base64');
+  const tag = await through.run(() =>
+    compute('argon2id', {
+      message,
+      nonce,
+      tagLength: wanted.length,
+      memory: Number(memory ?? COST.memory),
+      passes: Number(passes ?? COST.passes),
+      parallelism: Number(parallelism ?? COST.parallelism),
+    }),
+  );
+  return timingSafeEqual(tag, wanted) && parts !== null;
+}
+const DUMMY_SALT = randomBytes(SALT_BYTES);
+const DUMMY_TAG = randomBytes(TAG_BYTES);
+
+/** True when a hash was made with less than today's cost, and is to be made anew at the next sign-in. */
+export function isOutdated(phc: string): boolean {
+  const parts = PHC.exec(phc);
+  return parts === null || Number(parts[1]) < COST.memory || Number(parts[2]) < COST.passes;
+}
+const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');

@@ -1,0 +1,112 @@
+import type { Generated } from 'kysely';
+import { AuditRow } from '@offhook/contract/audit.ts';
+import type { AuditQuery } from '@offhook/contract/audit.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Audit, AuditEntry } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+
+interface Tables {
+  audit: {
+    id: Generated<number>;
+    at: number;
+    action: string;
+    actor: string | null;
+    object: string | null;
+    outcome: AuditEntry['outcome'];
+    ip: string | null;
+    detail: string;
+  };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-audit',
+    async up(db) {
+      await db.schema
+        .createTable('audit')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('at', 'integer', (c) => c.notNull())
+        .addColumn('action', 'text', (c) => c.notNull())
+        .addColumn('actor', 'text')
+        .addColumn('object', 'text')
+        .addColumn('outcome', 'text', (c) => c.notNull())
+        .addColumn('ip', 'text')
+        .addColumn('detail', 'text', (c) => c.notNull())
+        .execute();
+      await db.schema.createIndex('audit_actor').on('audit').columns(['actor', 'id']).execute();
+      await db.schema.createIndex('audit_action').on('audit').columns(['action', 'id']).execute();
+    },
+  },
+];
+/** Lines are kept for 400 days: a year and the time to notice that it is over. */
+const KEEP_MS = 400 * 86_400_000;
+const PURGE_EVERY_MS = 3_600_000;
+const PURGE_AT_ONCE = 5_000;
+
+export interface AuditTrail extends Audit {
+  /** Newest first; one line more than `limit` is never read into memory. */
+  page(query: AuditQuery): Promise<{ entries: AuditRow[]; next_cursor: string | null }>;
+  close(): void;
+}
+
+/** The audit trail: rows are only ever added, and deleted when they are older than 400 days. */
+export async function createAudit(store: Store, clock: Clock, log: Log): Promise<AuditTrail> {
+  await store.migrate('audit', migrations);
+  const db = store.db<Tables>();
+
+  async function purge(): Promise<void> {
+    const old = db
+      .selectFrom('audit')
+      .select('id')
+      .where('at', '<', clock.now() - KEEP_MS)
+      .orderBy('id')
+      .limit(PURGE_AT_ONCE);
+    await db.deleteFrom('audit').where('id', 'in', old).execute();
+  }
+  const timer = setInterval(() => {
+    purge().catch((error: unknown) => {
+      log.warn({ error: messageOf(error) }, 'old lines of the audit trail could not be deleted');
+    });
+  }, PURGE_EVERY_MS);
+  timer.unref();
+
+  return {
+    async record(entry) {
+      await db
+        .insertInto('audit')
+        .values({
+          at: clock.now(),
+          action: entry.action,
+          actor: entry.actor,
+          object: entry.object,
+          outcome: entry.outcome,
+          ip: entry.ip,
+          detail: JSON.stringify(entry.detail ?? {}),
+        })
+        .execute();
+    },
+    async page({ limit = 50, cursor, action, actor, from, to }) {
+      let query = db
+        .selectFrom('audit')
+        .selectAll()
+        .orderBy('id', 'desc')
+        .limit(limit + 1);
+      if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
+      if (action !== undefined) query = query.where('action', '=', action);
+      if (actor !== undefined) query = query.where('actor', '=', actor);
+      if (from !== undefined) query = query.where('at', '>=', Date.parse(from));
+      if (to !== undefined) query = query.where('at', '<', Date.parse(to));
+      const rows = await query.execute();
+      const entries = rows.slice(0, limit).map((row) => ({
+        ...row,
+        at: rfc3339(row.at),
+        detail: AuditRow.shape.detail.parse(JSON.parse(row.detail)),
+      }));
+      const last = entries.at(-1);
+      return { entries, next_cursor: rows.length > limit && last !== undefined ? String(last.id) : null };
+    },
+    close: () => clearInterval(timer),
+  };
+}

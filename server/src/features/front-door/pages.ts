@@ -1,0 +1,129 @@
+import { ERRORS } from '@offhook/contract/errors.ts';
+
+/** Scripts, styles and requests from this service only, nothing inline. */
+export const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** The renderer of the OpenAPI document sets styles on its elements; its scripts are files all the same. */
+export const DOCS_POLICY = PAGE_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'");
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+/** Text as it may stand in HTML, also between quotes. */
+export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => entities[c]!);
+/** HTML whose inserted values are escaped. */
+function html(parts: TemplateStringsArray, ...values: readonly (string | number | Raw)[]): Raw {
+  let text = parts[0]!;
+  values.forEach((value, i) => {
+    text += (typeof value === 'object' ? value.html : escapeHtml(String(value))) + parts[i + 1]!;
+  });
+  return { html: text };
+}
+interface Raw {
+  readonly html: string;
+}
+const page = (title: string, head: Raw, body: Raw): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
+        ${head}
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html> `.html;
+const style: Raw = { html: '<link rel="stylesheet" href="/front-door.css">' };
+
+export interface FrontDoor {
+  readonly title: string;
+  readonly version: string;
+  readonly engineUp: boolean;
+  /** e.g. `http://127.0.0.1:8080`. */
+  readonly origin: string;
+}
+export function frontPage({ title, version, engineUp, origin }: FrontDoor): string {
+  const word = engineUp ? 'up' : 'down';
+  const text = engineUp ? 'The engine is up: calls go through' : 'The engine is down: no calls now';
+  return page(
+    title,
+    { html: `${style.html}\n<script type="module" src="/front-door.js"></script>` },
+    html`<main>
+      <h1><img src="/favicon.svg" alt="" />${title}</h1>
+      <p class="lead">A telephone exchange with a small REST API: Offhook beside a real Asterisk.</p>
+      <p><span class="state" id="engine" role="status" data-engine="${word}">${text}</span></p>
+      <h2>Where to go</h2>
+      <ul>
+        <li><a href="/docs">The API, with try-it</a> (<a href="/api/v1/openapi.json">as OpenAPI 3.1</a>)</li>
+        <li><a href="/docs/errors">Every error code</a></li>
+        <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
+      </ul>
+      <h2>Sign in</h2>
+      <pre>
+curl -s ${origin}/api/auth/login \\
+  -H 'Content-Type: application/json' \\
+  -d '{"username":"1001","password":"…"}'</pre>
+      <p>Then the directory, with the token of that answer:</p>
+      <pre>curl -s ${origin}/api/mobile/contacts.php -H 'Authorization: Bearer …'</pre>
+      <p>
+        Passwords of the demo people are in <code>credentials.json</code> in the data folder of this site.
+      </p>
+      <footer>Offhook ${version}</footer>
+    </main>`,
+  );
+}
+
+export const docsPage = (title: string): string =>
+  page(
+    `${title}: the API`,
+    {
+      html: '<link rel="stylesheet" href="/docs/swagger-ui.css">\n<script defer src="/docs/swagger-ui-bundle.js"></script>\n<script defer src="/docs/docs.js"></script>',
+    },
+    {
+      html: '<div id="docs"></div>\n<noscript>This page needs JavaScript; the document is at /api/v1/openapi.json.</noscript>',
+    },
+  );
+
+export const errorsPage = (title: string): string =>
+  page(
+    `${title}: error codes`,
+    style,
+    html`<main>
+      <h1>Error codes</h1>
+      <p class="lead">
+        Every error is <code>application/problem+json</code>; its <code>code</code> is one of these.
+      </p>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Code</th>
+            <th scope="col">Status</th>
+            <th scope="col">Meaning</th>
+            <th scope="col">Try again</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${{
+            html: Object.entries(ERRORS)
+              .map(
+                ([code, row]) =>
+                  html`<tr id="${code}">
+                    <td><code>${code}</code></td>
+                    <td>${row.status}</td>
+                    <td>${row.title}</td>
+                    <td>${row.retry.replace('_', ' a ')}</td>
+                  </tr>`.html,
+              )
+              .join('\n'),
+          }}
+        </tbody>
+      </table>
+    </main>`,
+  );

@@ -1,0 +1,58 @@
+import type { LoginReply, SessionUser } from '@offhook/contract/session.ts';
+import { ROLE_OF_LEVEL } from '@offhook/contract/ids.ts';
+import type { z } from 'zod';
+import { rfc3339 } from '../../core/clock.ts';
+import type { Directory, EndpointKind, Person } from '../../ports/directory.ts';
+import type { Issued } from './service.ts';
+
+/** The person as every session reply shows them. */
+export const userOf = (person: Person): z.infer<typeof SessionUser> => ({
+  id: person.id,
+  username: person.username,
+  full_name: person.name === '' ? null : person.name,
+  email: person.email,
+  extension: person.extension,
+  role: ROLE_OF_LEVEL[person.level],
+  level: person.level,
+});
+
+/**
+ * The body of login and refresh. `origin` is this service as the client reaches it (`https://pbx.example.com`); phones
+ * register at its host, over WebSocket at its `/ws`.
+ */
+export function loginReply(
+  issued: Issued,
+  directory: Directory,
+  origin: string,
+  sipPort: number,
+): z.infer<typeof LoginReply> {
+  const { person } = issued;
+  const address = new URL(URL.canParse(origin) ? origin : 'http://localhost');
+  const endpoint = (kind: EndpointKind): string =>
+    person.endpoints.find((e) => e.kind === kind)?.name ?? person.extension;
+  return {
+    success: true,
+    token: issued.token,
+    expires_at: rfc3339(issued.expires_at),
+    user: userOf(person),
+    sip: {
+      extension: person.extension,
+      sip_username: endpoint('mobile'),
+      native_sip_username: endpoint('sip'),
+      webrtc_username: endpoint('webrtc'),
+      sip_password: directory.sipPassword(person.extension),
+      domain: address.hostname,
+      sip_port: sipPort,
+      ws_url: `${address.protocol === 'https:' ? 'wss' : 'ws'}://${address.host}/ws`,
+      turn: null,
+    },
+    push_config: {
+      enabled: false,
+      provider: '',
+      fcm_project_id: '',
+      fcm_app_id: '',
+      fcm_api_key: '',
+      fcm_sender_id: '',
+    },
+  };
+}

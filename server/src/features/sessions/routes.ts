@@ -1,0 +1,188 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  DeviceSessions,
+  Done,
+  LoginReply,
+  LoginRequest,
+  NoFields,
+  PasswordChange,
+  SESSION_COOKIE,
+  WhoAmI,
+} from '@offhook/contract/session.ts';
+import { z } from 'zod';
+import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Directory } from '../../ports/directory.ts';
+import type { App } from '../../ports/http.ts';
+import { loginReply, userOf } from './replies.ts';
+import type { Issued, Sessions } from './service.ts';
+
+export interface SessionRoutesOptions {
+  readonly sessions: Sessions;
+  readonly directory: Directory;
+  readonly config: {
+    readonly sessionAbsoluteSeconds: number;
+    readonly sipListen: { readonly port: number };
+  };
+}
+const tags = ['sessions'];
+
+/** Sign-in, refresh, sign-out, devices and passwords (wire.md section 2). */
+export function sessionRoutes(app: App, { sessions, directory, config }: SessionRoutesOptions): void {
+  const setCookie = (request: FastifyRequest, reply: FastifyReply, value: string, seconds: number): void => {
+    const secure = request.ownOrigin().startsWith('https:') ? '; Secure' : '';
+    reply.header(
+      'set-cookie',
+      `${SESSION_COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`,
+    );
+  };
+  /** A page of our own gets the session as a cookie too; others get the token only, so nobody signs a browser in from outside. */
+  const answer = (request: FastifyRequest, reply: FastifyReply, issued: Issued, cookie: boolean) => {
+    if (cookie) setCookie(request, reply, issued.token, config.sessionAbsoluteSeconds);
+    return loginReply(issued, directory, request.ownOrigin(), config.sipListen.port);
+  };
+
+  for (const path of ['/api/auth/login', '/api/mobile/login.php']) {
+    app.post(
+      path,
+      {
+        config: {
+          level: 'public',
+          body: 'form',
+          errors: [
+            'invalid_credentials',
+            'otp_required',
+            'account_disabled',
+            'too_many_attempts',
+            'overloaded',
+            'store_unavailable',
+          ],
+        },
+        schema: {
+          tags,
+          summary: 'Sign in',
+          description:
+            'A browser page of this service gets the session as a cookie as well. The second factor cannot be switched on yet: `otp` is accepted and not needed.',
+          body: LoginRequest,
+          response: { 200: LoginReply },
+        },
+      },
+      async (request, reply) => {
+        const { username, extension, password, device_name, platform } = request.body;
+        const own = request.sameOrigin();
+        const presented = request.credential();
+        const issued = await sessions.login({
+          name: (username || extension || '').trim(),
+          password,
+          device_name,
+          platform,
+          ip: request.ip,
+          replaces: own && presented?.cookie === true ? presented.token : undefined,
+        });
+        return answer(request, reply, issued, own);
+      },
+    );
+  }
+  app.get(
+    '/api/mobile/refresh.php',
+    {
+      config: { level: 'public', errors: ['not_authenticated', 'store_unavailable'] },
+      schema: {
+        tags,
+        summary: 'A new token for an old one',
+        description:
+          'Also for a token whose idle life has run out, never for one that was ended or whose absolute life is over. The old token works until 60 s after the new one was first used, so a lost answer costs nothing.',
+        security: [{ bearer: [] }, { cookie: [] }],
+        response: { 200: LoginReply },
+      },
+    },
+    async (request, reply) => {
+      const credential = request.credential();
+      if (credential === null) throw new ServiceError('not_authenticated', 'sign in first');
+      const issued = await sessions.refresh(credential.token);
+      return answer(request, reply, issued, credential.cookie);
+    },
+  );
+  app.post(
+    '/api/v1/session/logout',
+    {
+      config: { level: 'user', errors: ['store_unavailable'] },
+      schema: { tags, summary: 'End this session', body: NoFields, response: { 200: Done } },
+    },
+    async (request, reply) => {
+      const caller = request.person();
+      await sessions.logout(caller, request.ip);
+      if (caller.cookie) setCookie(request, reply, '', 0);
+      return { success: true as const };
+    },
+  );
+  app.get(
+    '/api/v1/session',
+    { config: { level: 'user' }, schema: { tags, summary: 'Who am I', response: { 200: WhoAmI } } },
+    (request) => {
+      const caller = request.person();
+      const person = directory.byExtension(caller.extension);
+      if (person === undefined) throw new ServiceError('not_authenticated', 'sign in first');
+      return { success: true as const, user: userOf(person), expires_at: rfc3339(caller.expires_at) };
+    },
+  );
+  app.get(
+    '/api/v1/sessions',
+    {
+      config: { level: 'user', errors: ['store_unavailable'] },
+      schema: { tags, summary: 'My devices', response: { 200: DeviceSessions } },
+    },
+    async (request) => {
+      const caller = request.person();
+      const rows = await sessions.devices(caller.person_id);
+      return {
+        success: true as const,
+        sessions: rows.map((row) => ({
+          ...row,
+          created_at: rfc3339(row.created_at),
+          last_used_at: rfc3339(row.last_used_at),
+          expires_at: rfc3339(row.expires_at),
+          current: row.id === caller.session_id,
+        })),
+      };
+    },
+  );
+  app.delete(
+    '/api/v1/sessions/:id',
+    {
+      config: { level: 'user', errors: ['not_found', 'store_unavailable'] },
+      schema: {
+        tags,
+        summary: 'End one of my sessions',
+        params: z.object({ id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a session') }),
+        response: { 200: Done },
+      },
+    },
+    async (request) => {
+      await sessions.end(request.person(), Number(request.params.id), request.ip);
+      return { success: true as const };
+    },
+  );
+  app.post(
+    '/api/v1/session/password',
+    {
+      config: {
+        level: 'user',
+        errors: ['invalid_credentials', 'too_many_attempts', 'overloaded', 'store_unavailable'],
+      },
+      schema: {
+        tags,
+        summary: 'Change my password',
+        description: 'Ends every session of mine, this one included, and answers with a new one.',
+        body: PasswordChange,
+        response: { 200: LoginReply },
+      },
+    },
+    async (request, reply) => {
+      const caller = request.person();
+      const { current_password, new_password } = request.body;
+      const issued = await sessions.changePassword(caller, current_password, new_password, request.ip);
+      return answer(request, reply, issued, caller.cookie);
+    },
+  );
+}

@@ -1,0 +1,410 @@
+import { hash, randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { hashPassword, isOutdated, verifyPassword } from '../../core/password.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Directory, Person } from '../../ports/directory.ts';
+import type { Authenticator, Caller } from '../../ports/http.ts';
+import type { Store } from '../../ports/store.ts';
+import { createCache } from './cache.ts';
+import type { Live } from './cache.ts';
+import { createSessionStore } from './store.ts';
+import { createThrottle } from './throttle.ts';
+
+/** How long a token works on after the one that replaced it was first used: requests may still be on their way. */
+export const GRACE_MS = 60_000;
+const SAVE_EVERY_MS = 5_000;
+const SAVE_AT_ONCE = 500;
+const PURGE_EVERY_MS = 6 * 3_600_000;
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+
+export interface SessionSettings {
+  readonly sessionIdleSeconds: number;
+  readonly sessionAbsoluteSeconds: number;
+}
+export interface SessionsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly directory: Directory;
+  readonly audit: Audit;
+  readonly log: Log;
+  readonly config: SessionSettings;
+}
+export interface LoginInput {
+  readonly name: string;
+  readonly password: string;
+  readonly device_name?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly ip: string;
+  /** The token a browser still holds from before: its session ends. */
+  readonly replaces?: string | undefined;
+}
+/** A token as it leaves the service, the only time it exists in clear. */
+export interface Issued {
+  readonly token: string;
+  readonly session_id: number;
+  readonly person: Person;
+  /** Milliseconds since 1970 when it stops working unless used or refreshed. */
+  readonly expires_at: number;
+}
+export type EndReason = 'logout' | 'ended' | 'password_changed' | 'disabled' | 'replaced' | 'crowded';
+export interface DeviceRow {
+  readonly id: number;
+  readonly device_name: string | null;
+  readonly platform: string | null;
+  readonly created_at: number;
+  readonly last_used_at: number;
+  readonly expires_at: number;
+}
+export interface Sessions extends Authenticator {
+  /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `account_disabled`, `store_unavailable`. */
+  login(input: LoginInput): Promise<Issued>;
+  /** Throws `not_authenticated` for an unknown, ended, replaced or absolutely expired token. */
+  refresh(token: string): Promise<Issued>;
+  logout(caller: Caller, ip: string): Promise<void>;
+  devices(personId: number): Promise<DeviceRow[]>;
+  /** Ends one session of the caller's own; throws `not_found` where there is no such. */
+  end(caller: Caller, sessionId: number, ip: string): Promise<void>;
+  /** Ends every session of the caller and opens a new one. Throws as `login` does. */
+  changePassword(caller: Caller, current: string, next: string, ip: string): Promise<Issued>;
+  /** For the seeder and administrators: sets it and ends the person's sessions. */
+  setPassword(personId: number, password: string): Promise<void>;
+  hasPassword(personId: number): Promise<boolean>;
+  /** Called with each session that ended, so that its sockets are closed; returns the way to stop. */
+  onSessionEnded(listener: (sessionId: number, reason: EndReason) => void): () => void;
+  /** Writes what is only in memory: when sessions were last used. */
+  save(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function createSessions(options: SessionsOptions): Promise<Sessions> {
+  const { clock, directory, audit } = options;
+  const log = options.log.child({ part: 'sessions' });
+  const idleMs = options.config.sessionIdleSeconds * 1000;
+  const absoluteMs = options.config.sessionAbsoluteSeconds * 1000;
+  const store = await createSessionStore(options.store);
+  const throttle = createThrottle(clock);
+  const cache = createCache((tokenHash) => store.token(tokenHash));
+  const listeners = new Set<(sessionId: number, reason: EndReason) => void>();
+  const person = personById(directory);
+
+  const expiry = (lastUsed: number, endsAt: number): number => Math.min(lastUsed + idleMs, endsAt);
+  const hashOf = (token: string): string => hash('sha256', token, 'base64url');
+  const ended = (ids: readonly number[], reason: EndReason): void => {
+    for (const id of ids) {
+      cache.end(id);
+      for (const listener of listeners) {
+        try {
+          listener(id, reason);
+        } catch (error) {
+          log.error({ error: messageOf(error) }, 'a listener for ended sessions failed');
+        }
+      }
+    }
+  };
+  async function open(
+    who: Person,
+    proven: string,
+    device: { device_name?: string | undefined; platform?: string | undefined },
+  ): Promise<Issued> {
+    const token = randomBytes(32).toString('base64url');
+    const at = clock.now();
+    const session = {
+      person_id: who.id,
+      device_name: device.device_name ?? null,
+      platform: device.platform ?? null,
+      at,
+      ends_at: at + absoluteMs,
+      hash: hashOf(token),
+      proven,
+    };
+    const { id, crowded } = await store.add(session);
+    ended(crowded, 'crowded');
+    return { token, session_id: id, person: who, expires_at: expiry(at, session.ends_at) };
+  }
+
+  /** The live session behind a token; its idle life is not looked at. */
+  async function find(token: string): Promise<{ live: Live; who: Person } | null> {
+    if (!TOKEN.test(token)) return null;
+    const live = await cache.get(hashOf(token));
+    if (live === undefined) return null;
+    const now = clock.now();
+    const { session, token: row } = live;
+    if (session.ended_at !== null || now >= session.ends_at) return null;
+    if (row.retired_at !== null && now >= row.retired_at + GRACE_MS) return null;
+    const who = person(session.person_id);
+    return who === undefined || !who.active ? null : { live, who };
+  }
+
+  /** Failed sign-ins must be answered even when the trail cannot be written. */
+  async function recordFailure(entry: Parameters<Audit['record']>[0]): Promise<void> {
+    try {
+      await audit.record(entry);
+    } catch (error) {
+      log.warn({ error: messageOf(error), action: entry.action }, 'the audit trail took no entry');
+    }
+  }
+
+  /** Checks a password under the throttle; the caller decides what a right one means. */
+  async function checkPassword(account: string, who: Person | undefined, password: string, ip: string) {
+    const attempt = await throttle.enter(account, ip);
+    try {
+      const phc = who === undefined ? null : await store.password(who.id);
+      const right = await verifyPassword(phc, password);
+      if (right) attempt.succeeded();
+      else attempt.failed();
+      return { right, phc };
+    } finally {
+      attempt.abandoned();
+    }
+  }
+
+  async function endInactive(): Promise<void> {
+    // A directory that is not filled yet says nothing about anybody.
+    if (directory.people().length === 0) return;
+    const people = await store.peopleWithSessions(clock.now());
+    for (const id of people) {
+      const who = person(id);
+      if (who !== undefined && who.active) continue;
+      // oxlint-disable-next-line no-await-in-loop -- one short transaction each, so that others get their turn
+      ended(await store.end({ person_id: id }, 'disabled', clock.now()), 'disabled');
+    }
+  }
+  const sweep = onceAtATime(endInactive, (error) =>
+    log.warn({ error: messageOf(error) }, 'sessions of inactive people could not be ended'),
+  );
+
+  async function save(): Promise<void> {
+    for (;;) {
+      const changes = cache.takeChanges(SAVE_AT_ONCE);
+      if (changes === undefined) return;
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- in portions, so that requests get their turn between them
+        await store.save(changes);
+      } catch (error) {
+        cache.giveBack(changes);
+        throw error;
+      }
+      // oxlint-disable-next-line no-await-in-loop
+      await setImmediate();
+    }
+  }
+  const quietly = onceAtATime(save, (error) =>
+    log.warn({ error: messageOf(error) }, 'when sessions were last used could not be written'),
+  );
+  const purge = onceAtATime(
+    () => store.purge(clock.now()),
+    (error) => log.warn({ error: messageOf(error) }, 'old sessions could not be deleted'),
+  );
+  const timers = [setInterval(quietly, SAVE_EVERY_MS), setInterval(purge, PURGE_EVERY_MS)];
+  for (const timer of timers) timer.unref();
+  const stopDirectory = directory.onChange(sweep);
+  purge();
+  sweep();
+
+  return {
+    async authenticate(token) {
+      const found = await find(token);
+      if (found === null) return null;
+      const { live, who } = found;
+      const now = clock.now();
+      if (now >= live.session.last_used_at + idleMs) return null;
+      cache.touch(live, now);
+      return {
+        session_id: live.session.id,
+        person_id: who.id,
+        extension: who.extension,
+        username: who.username,
+        level: who.level,
+        expires_at: expiry(now, live.session.ends_at),
+        cookie: false,
+      };
+    },
+
+    async login({ name, password, device_name, platform, ip, replaces }) {
+      const who = directory.byExtension(name) ?? directory.byUsername(name) ?? undefined;
+      const account = who === undefined ? `name:${hashOf(name.toLowerCase())}` : `person:${who.id}`;
+      const { right, phc } = await checkPassword(account, who, password, ip);
+      const failed = (reason: string) =>
+        recordFailure({
+          action: 'session.login_failed',
+          actor: null,
+          // A name nobody has may be a password that went into the wrong field.
+          object: who?.extension ?? null,
+          outcome: 'refused',
+          ip,
+          detail: { reason },
+        });
+      if (!right || who === undefined) {
+        await failed(who === undefined ? 'unknown' : 'password');
+        throw new ServiceError('invalid_credentials', 'unknown person or wrong password');
+      }
+      if (!who.active) {
+        await failed('disabled');
+        throw new ServiceError('account_disabled', 'this account is not active');
+      }
+      let proven = phc ?? '';
+      if (isOutdated(proven)) {
+        proven = await hashPassword(password);
+        await store.setPassword(who.id, proven, clock.now(), false);
+      }
+      const issued = await open(who, proven, { device_name, platform });
+      try {
+        await audit.record({
+          action: 'session.login',
+          actor: who.extension,
+          object: who.extension,
+          outcome: 'ok',
+          ip,
+          detail: {
+            session: issued.session_id,
+            device_name: device_name ?? null,
+            platform: platform ?? null,
+          },
+        });
+      } catch (error) {
+        await store.end({ id: issued.session_id }, 'ended', clock.now()).catch(() => []);
+        throw error;
+      }
+      if (replaces !== undefined) {
+        const old = await find(replaces);
+        if (old !== null) {
+          ended(await store.end({ id: old.live.session.id }, 'replaced', clock.now()), 'replaced');
+        }
+      }
+      return issued;
+    },
+
+    async refresh(token) {
+      const found = await find(token);
+      if (found === null) throw new ServiceError('not_authenticated', 'sign in again');
+      const { live, who } = found;
+      const next = randomBytes(32).toString('base64url');
+      const now = clock.now();
+      const dropped = await store.rotate(live.session.id, live.token.hash, hashOf(next), now);
+      cache.refreshed(live, now, dropped);
+      return {
+        token: next,
+        session_id: live.session.id,
+        person: who,
+        expires_at: expiry(now, live.session.ends_at),
+      };
+    },
+
+    async logout(caller, ip) {
+      ended(await store.end({ id: caller.session_id }, 'logout', clock.now()), 'logout');
+      await audit.record({
+        action: 'session.logout',
+        actor: caller.extension,
+        object: caller.extension,
+        outcome: 'ok',
+        ip,
+        detail: { session: caller.session_id },
+      });
+    },
+
+    async devices(personId) {
+      const rows = await store.live(personId, clock.now());
+      return rows.map((row) => {
+        const last = Math.max(row.last_used_at, cache.lastUsed(row.id) ?? 0);
+        return {
+          id: row.id,
+          device_name: row.device_name,
+          platform: row.platform,
+          created_at: row.created_at,
+          last_used_at: last,
+          expires_at: expiry(last, row.ends_at),
+        };
+      });
+    },
+
+    async end(caller, sessionId, ip) {
+      const own = await store.live(caller.person_id, clock.now());
+      if (!own.some((row) => row.id === sessionId)) {
+        throw new ServiceError('not_found', 'you have no such session');
+      }
+      ended(await store.end({ id: sessionId }, 'ended', clock.now()), 'ended');
+      await audit.record({
+        action: 'session.ended',
+        actor: caller.extension,
+        object: caller.extension,
+        outcome: 'ok',
+        ip,
+        detail: { session: sessionId },
+      });
+    },
+
+    async changePassword(caller, current, next, ip) {
+      const who = person(caller.person_id);
+      if (who === undefined) throw new ServiceError('not_authenticated', 'sign in again');
+      const { right } = await checkPassword(`person:${who.id}`, who, current, ip);
+      const entry = { actor: who.extension, object: who.extension, ip } as const;
+      if (!right) {
+        await recordFailure({
+          ...entry,
+          action: 'session.password_failed',
+          outcome: 'refused',
+          detail: { reason: 'password' },
+        });
+        throw new ServiceError('invalid_credentials', 'the current password is wrong');
+      }
+      const phc = await hashPassword(next);
+      await audit.record({ ...entry, action: 'session.password_changed', outcome: 'ok' });
+      ended(await store.setPassword(who.id, phc, clock.now(), true), 'password_changed');
+      return open(who, phc, {});
+    },
+
+    async setPassword(personId, password) {
+      const phc = await hashPassword(password);
+      ended(await store.setPassword(personId, phc, clock.now(), true), 'password_changed');
+    },
+    hasPassword: async (personId) => (await store.password(personId)) !== null,
+    onSessionEnded(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    save,
+    async close() {
+      stopDirectory();
+      for (const timer of timers) clearInterval(timer);
+      await save();
+    },
+  };
+}
+
+/** People by id, made anew when the directory changed. */
+function personById(directory: Directory): (id: number) => Person | undefined {
+  let version = -1;
+  let byId = new Map<number, Person>();
+  return (id) => {
+    if (version !== directory.version) {
+      version = directory.version;
+      byId = new Map(directory.people().map((p) => [p.id, p]));
+    }
+    return byId.get(id);
+  };
+}
+/** Runs `work` in the background, never twice at once; what asked meanwhile is served by one more run. */
+function onceAtATime(work: () => Promise<void>, failed: (error: unknown) => void): () => void {
+  let running = false;
+  let again = false;
+  const run = (): void => {
+    if (running) {
+      again = true;
+      return;
+    }
+    running = true;
+    work()
+      .catch(failed)
+      .finally(() => {
+        running = false;
+        if (again) {
+          again = false;
+          run();
+        }
+      });
+  };
+  return run;
+}

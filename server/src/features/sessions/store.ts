@@ -1,0 +1,299 @@
+import { sql } from 'kysely';
+import type { Generated, Kysely, Selectable } from 'kysely';
+import { ServiceError } from '../../core/errors.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+import type { Changes } from './cache.ts';
+
+export interface SessionTables {
+  sessions: {
+    id: Generated<number>;
+    person_id: number;
+    device_name: string | null;
+    platform: string | null;
+    created_at: number;
+    last_used_at: number;
+    /** End of the absolute life. */
+    ends_at: number;
+    ended_at: number | null;
+    ended_by: string | null;
+  };
+  session_tokens: {
+    /** SHA-256 of the token, base64url. */
+    hash: string;
+    session_id: number;
+    /** The token this one replaced by a refresh. */
+    parent: string | null;
+    /** 1 once it was used. */
+    confirmed: number;
+    created_at: number;
+    /** When the token that replaced it was first used. */
+    retired_at: number | null;
+  };
+  credentials: { person_id: number; password: string; changed_at: number };
+}
+export type SessionRow = Selectable<SessionTables['sessions']>;
+export type TokenRow = SessionTables['session_tokens'];
+export interface NewSession {
+  readonly person_id: number;
+  readonly device_name: string | null;
+  readonly platform: string | null;
+  readonly at: number;
+  readonly ends_at: number;
+  readonly hash: string;
+  /** The stored password that was proven; a session is not opened when it was changed meanwhile. */
+  readonly proven: string;
+}
+
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-sessions',
+    async up(db) {
+      await db.schema
+        .createTable('sessions')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('person_id', 'integer', (c) => c.notNull())
+        .addColumn('device_name', 'text')
+        .addColumn('platform', 'text')
+        .addColumn('created_at', 'integer', (c) => c.notNull())
+        .addColumn('last_used_at', 'integer', (c) => c.notNull())
+        .addColumn('ends_at', 'integer', (c) => c.notNull())
+        .addColumn('ended_at', 'integer')
+        .addColumn('ended_by', 'text')
+        .execute();
+      await db.schema
+        .createIndex('sessions_person')
+        .on('sessions')
+        .columns(['person_id', 'ended_at'])
+        .execute();
+      await db.schema
+        .createTable('session_tokens')
+        .addColumn('hash', 'text', (c) => c.primaryKey())
+        .addColumn('session_id', 'integer', (c) => c.notNull())
+        .addColumn('parent', 'text')
+        .addColumn('confirmed', 'integer', (c) => c.notNull())
+        .addColumn('created_at', 'integer', (c) => c.notNull())
+        .addColumn('retired_at', 'integer')
+        .execute();
+      await db.schema
+        .createIndex('session_tokens_session')
+        .on('session_tokens')
+        .column('session_id')
+        .execute();
+      await db.schema
+        .createTable('credentials')
+        .addColumn('person_id', 'integer', (c) => c.primaryKey())
+        .addColumn('password', 'text', (c) => c.notNull())
+        .addColumn('changed_at', 'integer', (c) => c.notNull())
+        .execute();
+    },
+  },
+];
+const MAX_TOKENS = 8;
+const MAX_SESSIONS = 100;
+/** How long an ended session stays readable for support. */
+const KEEP_ENDED_MS = 30 * 86_400_000;
+
+export type SessionStore = Awaited<ReturnType<typeof createSessionStore>>;
+
+/** The tables of sessions and passwords. Every method throws `store_unavailable` when the database refuses. */
+export async function createSessionStore(store: Store) {
+  await store.migrate('sessions', migrations);
+  const db = store.db<SessionTables>();
+
+  async function addToken(
+    trx: Kysely<SessionTables>,
+    token: Pick<TokenRow, 'hash' | 'session_id' | 'parent' | 'confirmed' | 'created_at'>,
+  ): Promise<string[]> {
+    await trx
+      .insertInto('session_tokens')
+      .values({ ...token, retired_at: null })
+      .execute();
+    const all = await trx
+      .selectFrom('session_tokens')
+      .select('hash')
+      .where('session_id', '=', token.session_id)
+      .where('hash', 'not in', [token.hash, token.parent ?? ''])
+      .orderBy('created_at', 'desc')
+      .orderBy(sql`rowid`, 'desc')
+      .execute();
+    const dropped = all.slice(MAX_TOKENS - 2).map((row) => row.hash);
+    if (dropped.length > 0) await trx.deleteFrom('session_tokens').where('hash', 'in', dropped).execute();
+    return dropped;
+  }
+
+  return {
+    /** The token with its session, ended or not. */
+    async token(hash: string): Promise<{ token: TokenRow; session: SessionRow } | undefined> {
+      const token = await db
+        .selectFrom('session_tokens')
+        .selectAll()
+        .where('hash', '=', hash)
+        .executeTakeFirst();
+      if (token === undefined) return undefined;
+      const session = await db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('id', '=', token.session_id)
+        .executeTakeFirst();
+      return session === undefined ? undefined : { token, session };
+    },
+    /** Adds a session with its first token; `crowded` are the sessions beyond 100 of this person that it ended. */
+    add(session: NewSession): Promise<{ id: number; crowded: number[] }> {
+      return store.transaction<SessionTables, { id: number; crowded: number[] }>(async (trx) => {
+        const credential = await trx
+          .selectFrom('credentials')
+          .select('password')
+          .where('person_id', '=', session.person_id)
+          .executeTakeFirst();
+        if (credential?.password !== session.proven) {
+          throw new ServiceError('invalid_credentials', 'the password was changed meanwhile');
+        }
+        const { id } = await trx
+          .insertInto('sessions')
+          .values({
+            person_id: session.person_id,
+            device_name: session.device_name,
+            platform: session.platform,
+            created_at: session.at,
+            last_used_at: session.at,
+            ends_at: session.ends_at,
+            ended_at: null,
+            ended_by: null,
+          })
+          .returning('id')
+          .executeTakeFirstOrThrow();
+        await addToken(trx, {
+          hash: session.hash,
+          session_id: id,
+          parent: null,
+          confirmed: 1,
+          created_at: session.at,
+        });
+        const others = await trx
+          .selectFrom('sessions')
+          .select('id')
+          .where('person_id', '=', session.person_id)
+          .where('ended_at', 'is', null)
+          .where('ends_at', '>', session.at)
+          .where('id', '!=', id)
+          .orderBy('last_used_at', 'desc')
+          .execute();
+        const crowded = others.slice(MAX_SESSIONS - 1).map((row) => row.id);
+        if (crowded.length > 0) {
+          await trx
+            .updateTable('sessions')
+            .set({ ended_at: session.at, ended_by: 'crowded' })
+            .where('id', 'in', crowded)
+            .execute();
+        }
+        return { id, crowded };
+      });
+    },
+    /** Adds a token that replaces `parent`; returns the tokens beyond eight that were dropped. */
+    rotate(sessionId: number, parent: string, hash: string, at: number): Promise<string[]> {
+      return store.transaction<SessionTables, string[]>(async (trx) => {
+        const dropped = await addToken(trx, {
+          hash,
+          session_id: sessionId,
+          parent,
+          confirmed: 0,
+          created_at: at,
+        });
+        await trx.updateTable('sessions').set({ last_used_at: at }).where('id', '=', sessionId).execute();
+        return dropped;
+      });
+    },
+    /** What was seen since the last time: sessions used, and tokens first used, whose parents are retired by it. */
+    save({ used, tokens }: Changes): Promise<void> {
+      return store.transaction<SessionTables, void>(async (trx) => {
+        for (const [id, at] of used) {
+          await trx.updateTable('sessions').set({ last_used_at: at }).where('id', '=', id).execute();
+        }
+        for (const { hash, parent, at } of tokens) {
+          await trx.updateTable('session_tokens').set({ confirmed: 1 }).where('hash', '=', hash).execute();
+          if (parent === null) continue;
+          await trx
+            .updateTable('session_tokens')
+            .set({ retired_at: at })
+            .where('hash', '=', parent)
+            .where('retired_at', 'is', null)
+            .execute();
+        }
+      });
+    },
+    live(personId: number, now: number): Promise<SessionRow[]> {
+      return db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('person_id', '=', personId)
+        .where('ended_at', 'is', null)
+        .where('ends_at', '>', now)
+        .orderBy('id')
+        .execute();
+    },
+    /** People with a session that is not ended. */
+    async peopleWithSessions(now: number): Promise<number[]> {
+      const rows = await db
+        .selectFrom('sessions')
+        .select('person_id')
+        .distinct()
+        .where('ended_at', 'is', null)
+        .where('ends_at', '>', now)
+        .execute();
+      return rows.map((row) => row.person_id);
+    },
+    /** Ends sessions by id, or all of one person; returns the ids that were live until now. */
+    end(which: { id: number } | { person_id: number }, why: string, at: number): Promise<number[]> {
+      return store.transaction<SessionTables, number[]>(async (trx) => {
+        let query = trx
+          .updateTable('sessions')
+          .set({ ended_at: at, ended_by: why })
+          .where('ended_at', 'is', null);
+        query =
+          'id' in which ? query.where('id', '=', which.id) : query.where('person_id', '=', which.person_id);
+        return (await query.returning('id').execute()).map((row) => row.id);
+      });
+    },
+    async password(personId: number): Promise<string | null> {
+      const row = await db
+        .selectFrom('credentials')
+        .select('password')
+        .where('person_id', '=', personId)
+        .executeTakeFirst();
+      return row?.password ?? null;
+    },
+    /** Sets a password and, unless it is only the same one hashed anew, ends every session of the person; returns those. */
+    setPassword(personId: number, password: string, at: number, endSessions: boolean): Promise<number[]> {
+      return store.transaction<SessionTables, number[]>(async (trx) => {
+        await trx
+          .insertInto('credentials')
+          .values({ person_id: personId, password, changed_at: at })
+          .onConflict((c) => c.column('person_id').doUpdateSet({ password, changed_at: at }))
+          .execute();
+        if (!endSessions) return [];
+        const ended = await trx
+          .updateTable('sessions')
+          .set({ ended_at: at, ended_by: 'password_changed' })
+          .where('person_id', '=', personId)
+          .where('ended_at', 'is', null)
+          .returning('id')
+          .execute();
+        return ended.map((row) => row.id);
+      });
+    },
+    /** Deletes what ended more than 30 days ago. */
+    async purge(now: number): Promise<void> {
+      const before = now - KEEP_ENDED_MS;
+      await store.transaction<SessionTables, void>(async (trx) => {
+        await trx
+          .deleteFrom('sessions')
+          .where((e) => e.or([e('ends_at', '<', before), e('ended_at', '<', before)]))
+          .execute();
+        await trx
+          .deleteFrom('session_tokens')
+          .where('session_id', 'not in', trx.selectFrom('sessions').select('id'))
+          .execute();
+      });
+    },
+  };
+}
