@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import type { ContactsQuery } from '@offhook/contract/extensions.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import type { Directory, Person } from '../../ports/directory.ts';
+import type { LiveExtension, LiveView } from '../../ports/live.ts';
+import { contactOf } from './contact.ts';
+import { digitsOf, fold } from './fold.ts';
+
+interface Item {
+  readonly person: Person;
+  readonly live: LiveExtension | undefined;
+  readonly json: string;
+  /** Folded name, extension and mobile number, for the search. */
+  readonly name: string;
+  readonly numbers: readonly string[];
+}
+/** Contacts encoded together: one change encodes this many again, and the list is a few copies of memory. */
+const PER_CHUNK = 64;
+
+/** The bodies of contacts.php, kept ready: what did not change since the request before is not made again. */
+export interface ContactsBody {
+  /** Changes with every change of the whole list and of `stale`; quoted, as the header wants it. */
+  etag(): string;
+  /** The whole list, or the part of it that the query asks for. The buffer must not be written to. */
+  body(query?: ContactsQuery): Buffer;
+}
+
+/** Digits of any length in the order of their numbers, anything else after them. */
+const byExtension = (a: Person, b: Person): number =>
+  a.extension.length - b.extension.length || (a.extension < b.extension ? -1 : 1);
+
+/** `startedAt` (milliseconds since 1970) is the time of the list while nothing is known from the engine yet. */
+export function createContactsBody(directory: Directory, live: LiveView, startedAt: number): ContactsBody {
+  /** Versions start again with every process, so a tag of another one must never fit. */
+  const life = randomBytes(6).toString('base64url');
+  let items: Item[] = [];
+  let place = new Map<string, number>();
+  let chunks: (Buffer | null)[] = [];
+  let directoryVersion = -1;
+  let presenceVersion = -1;
+  let stale = true;
+  let asOf = startedAt;
+  let whole: Buffer | null = null;
+
+  const itemOf = (person: Person, was: Item | undefined): Item => {
+    const now = live.extension(person.extension);
+    if (was && was.person === person && was.live === now) return was;
+    const json = JSON.stringify(contactOf(person, now, startedAt));
+    if (was && was.person === person) return { ...was, live: now, json };
+    const mobile = person.mobile === null ? null : digitsOf(person.mobile);
+    const numbers = mobile === null ? [person.extension] : [person.extension, mobile];
+    return { person, live: now, json, name: fold(person.name), numbers };
+  };
+  const replace = (index: number): void => {
+    const was = items[index]!;
+    const item = itemOf(was.person, was);
+    if (item === was) return;
+    items[index] = item;
+    chunks[Math.floor(index / PER_CHUNK)] = null;
+  };
+  const readDirectory = (): void => {
+    const people = directory
+      .people()
+      .filter((person) => person.active && person.extension !== '')
+      .toSorted(byExtension);
+    const before = items;
+    const placeBefore = place;
+    items = people.map((person) => itemOf(person, before[placeBefore.get(person.extension) ?? -1]));
+    place = new Map(items.map((item, index) => [item.person.extension, index]));
+    chunks = Array.from({ length: Math.ceil(items.length / PER_CHUNK) }, () => null);
+  };
+  const refresh = (): void => {
+    const isStale = !live.live;
+    const { version } = directory;
+    const presence = live.presence_version;
+    if (version === directoryVersion && presence === presenceVersion && isStale === stale) return;
+    if (version !== directoryVersion) readDirectory();
+    else if (presence !== presenceVersion) {
+      const changed = live.changedSince(presenceVersion);
+      if (changed === null) for (let i = 0; i < items.length; i += 1) replace(i);
+      else {
+        for (const extension of changed) {
+          const index = place.get(extension);
+          if (index !== undefined) replace(index);
+        }
+      }
+    }
+    directoryVersion = version;
+    presenceVersion = presence;
+    stale = isStale;
+    asOf = live.as_of > 0 ? live.as_of : startedAt;
+    whole = null;
+  };
+
+  const head = (total: number): string =>
+    `{"success":true,"total":${total},"as_of":"${rfc3339(asOf)}","stale":${stale},"contacts":[`;
+  const wholeBody = (): Buffer => {
+    const parts: Buffer[] = [Buffer.from(head(items.length))];
+    chunks.forEach((chunk, n) => {
+      const from = n * PER_CHUNK;
+      const ready =
+        chunk ??
+        Buffer.from(
+          (n === 0 ? '' : ',') +
+            items
+              .slice(from, from + PER_CHUNK)
+              .map((item) => item.json)
+              .join(','),
+        );
+      chunks[n] = ready;
+      parts.push(ready);
+    });
+    parts.push(Buffer.from(']}'));
+    return Buffer.concat(parts);
+  };
+  const matching = (q: string): readonly Item[] => {
+    const name = fold(q);
+    if (name === '') return items;
+    const digits = digitsOf(q);
+    return items.filter(
+      (item) => item.name.includes(name) || (digits !== null && item.numbers.some((n) => n.includes(digits))),
+    );
+  };
+
+  return {
+    etag() {
+      refresh();
+      return `"${life}.${directoryVersion}.${presenceVersion}.${stale ? 's' : 'l'}"`;
+    },
+    body({ q = '', limit, offset = 0 } = {}) {
+      refresh();
+      if (q === '' && limit === undefined && offset === 0) return (whole ??= wholeBody());
+      const found = matching(q);
+      const page = found.slice(offset, limit === undefined ? undefined : offset + limit);
+      return Buffer.from(`${head(found.length)}${page.map((item) => item.json).join(',')}]}`);
+    },
+  };
+}
+
+/** True when the header `If-None-Match` names the tag; a proxy that compresses may have weakened it. */
+export const matchesTag = (header: string | undefined, etag: string): boolean =>
+  header !== undefined &&
+  (header === etag ||
+    header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*'));

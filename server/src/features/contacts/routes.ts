@@ -1,0 +1,31 @@
+import { Contacts, ContactsQuery } from '@offhook/contract/extensions.ts';
+import type { App } from '../../ports/http.ts';
+import { matchesTag } from './body.ts';
+import type { ContactsBody } from './body.ts';
+
+/** GET /api/mobile/contacts.php (wire.md section 3). */
+export function contactRoutes(app: App, contacts: ContactsBody): void {
+  app.get(
+    '/api/mobile/contacts.php',
+    {
+      config: { level: 'user' },
+      schema: {
+        summary: 'The corporate directory with real-time presence',
+        tags: ['contacts'],
+        querystring: ContactsQuery,
+        response: { 200: Contacts },
+      },
+    },
+    (request, reply) => {
+      const etag = contacts.etag();
+      reply.header('etag', etag);
+      if (matchesTag(request.headers['if-none-match'], etag)) {
+        void reply.code(304 as 200).send(null as never);
+        return;
+      }
+      reply.header('content-type', 'application/json; charset=utf-8');
+      // The body is JSON already: a buffer passes the serialiser by.
+      void reply.send(contacts.body(request.query) as never);
+    },
+  );
+}
