@@ -184,7 +184,7 @@ const COMMANDS = {
   start: one('server/src/main.ts'),
   dev: one('--watch', 'server/src/main.ts'),
   engine: one('server/src/engine-cli.ts'),
-  'get-engine': one('server/src/adapters/asterisk/provision/get-engine.ts'),
+  'get-engine': one('server/src/get-engine.ts'),
   replay: one('server/src/replay.ts'),
   bench: one('bench/run.ts'),
   test: tests(TESTS),

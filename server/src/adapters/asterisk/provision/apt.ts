@@ -60,7 +60,7 @@ export async function openWorkspace(
     ['Acquire::Languages', 'none'],
     ['Acquire::PDiffs', 'false'],
     ['Acquire::GzipIndexes', 'false'],
-    ['Acquire::Retries', '3'],
+    ['Acquire::Retries', '2'],
     ['Acquire::http::Timeout', '20'],
     ['Acquire::https::Timeout', '20'],
     // A mirror may be older than the date its index is valid until.
@@ -81,9 +81,9 @@ export async function openWorkspace(
       ['Dir::Etc::trustedparts', at('trusted.d')],
     );
   }
-  const lines = settings.map(([key, value]) => `${key} ${quoted(value)};`);
+  // Ours come last, so that they win.
+  const lines = [...machine.aptLines, ...settings.map(([key, value]) => `${key} ${quoted(value)};`)];
   lines.push(`#clear APT::Architectures;`, `APT::Architectures { ${quoted(machine.arch)}; };`);
-  if (source !== 'own') lines.push(...machine.acquire);
   await fs.writeFile(at('apt.conf'), `${lines.join('\n')}\n`);
   return {
     folder,

@@ -16,8 +16,8 @@ export interface Machine {
   readonly keyrings: readonly string[];
   /** The machine's own sources of Debian, in their order; empty on another distribution. */
   readonly mirrors: readonly string[];
-  /** The machine's own `Acquire` settings that say how to reach a mirror (proxy, address family, time limits). */
-  readonly acquire: readonly string[];
+  /** Lines of the machine’s own apt configuration that say how to reach a mirror (proxy, address family, time limits). */
+  readonly aptLines: readonly string[];
 }
 
 const ARCHES: Readonly<Record<string, { arch: string; triplet: string }>> = {
@@ -96,11 +96,12 @@ export function acquireLines(dump: string): string[] {
 }
 
 /**
- * Looks at this machine. Errors: ProvisionError `unsupported` where Debian's packages cannot be had or would not run.
+ * Looks at this machine (`osRelease` is the text of its os-release where it is known). Errors: ProvisionError `unsupported` where Debian's packages cannot be had or would not run.
  */
-export async function readMachine(signal?: AbortSignal): Promise<Machine> {
+export async function readMachine(signal?: AbortSignal, osRelease?: string): Promise<Machine> {
   const machine = ARCHES[process.arch];
-  const os = parseOsRelease((await textOf('/etc/os-release')) || (await textOf('/usr/lib/os-release')));
+  const text = osRelease ?? ((await textOf('/etc/os-release')) || (await textOf('/usr/lib/os-release')));
+  const os = parseOsRelease(text);
   const id = os.get('ID') ?? process.platform;
   const like = (os.get('ID_LIKE') ?? '').split(/\s+/).filter(Boolean);
   const family = [id, ...like];
@@ -131,6 +132,6 @@ export async function readMachine(signal?: AbortSignal): Promise<Machine> {
     ...machine,
     keyrings: rings.filter((_, i) => present[i]),
     mirrors: id === 'debian' ? await readMirrors('/etc/apt') : [],
-    acquire: acquireLines(dump.stdout),
+    aptLines: acquireLines(dump.stdout),
   };
 }

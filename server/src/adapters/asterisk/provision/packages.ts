@@ -12,7 +12,7 @@ import { run } from './run.ts';
 const DEBIAN = 'http://deb.debian.org/debian';
 const KEYRING_PACKAGE = 'debian-archive-keyring';
 /** Releases whose keyring package is signed with older keys and holds newer ones, oldest first. */
-const KEY_STEPS = ['bookworm', 'trixie'];
+const KEY_STEPS = ['bullseye', 'bookworm', 'trixie'];
 const MARKER = 'offhook.json';
 const UNPACKERS = 2;
 
@@ -26,7 +26,7 @@ export interface ObtainPackagesOptions {
   readonly progress?: (line: string) => void;
   readonly signal?: AbortSignal | undefined;
   /** Facts of the machine, where they are not to be read from it. */
-  readonly machine?: Machine;
+  readonly machine?: Machine | (() => Promise<Machine>);
   /** Mirrors to try in this order instead of the machine's own and Debian's. */
   readonly mirrors?: readonly string[];
 }
@@ -264,7 +264,8 @@ export async function obtainPackages(options: ObtainPackagesOptions): Promise<Un
   const there = await readMarker(root);
   if (there) return unpacked(root, there);
 
-  const machine = options.machine ?? (await readMachine(signal));
+  const given = options.machine ?? (() => readMachine(signal));
+  const machine = typeof given === 'function' ? await given() : given;
   const mirrors = options.mirrors ?? [...new Set([...machine.mirrors, DEBIAN])];
   const folder = path.join(cache, 'apt', `${release}-${machine.arch}`);
   try {
@@ -300,7 +301,8 @@ export async function obtainPackages(options: ObtainPackagesOptions): Promise<Un
       await settle(temporary);
       await fs.rm(root, { recursive: true, force: true });
       await fs.rename(temporary, root);
-      await fs.rm(path.join(folder, 'cache'), { recursive: true, force: true });
+      // The tree is what is kept; the index alone is 60 MB and read anew for the next packages.
+      await fs.rm(folder, { recursive: true, force: true });
       return unpacked(root, marker);
     } catch (error) {
       await fs.rm(temporary, { recursive: true, force: true });

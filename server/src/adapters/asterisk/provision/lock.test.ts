@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { withLock } from './lock.ts';
+
+function lockFile(t: TestContext): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-test-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return path.join(folder, 'deep', 'a.lock');
+}
+
+test('lock - only one holds it, those who wait are told once, and it is gone afterwards', async (t) => {
+  const file = lockFile(t);
+  let inside = 0;
+  let most = 0;
+  let told = 0;
+  const work = (): Promise<void> =>
+    withLock(
+      file,
+      async () => {
+        most = Math.max(most, ++inside);
+        await wait(30);
+        inside -= 1;
+      },
+      { onWait: () => (told += 1) },
+    );
+  await Promise.all([work(), work(), work()]);
+  assert.equal(most, 1);
+  assert.equal(told, 2);
+  assert.ok(!fs.existsSync(file));
+});
+
+test('lock - it is given back when the work fails', async (t) => {
+  const file = lockFile(t);
+  await assert.rejects(
+    withLock(file, () => Promise.reject(new Error('no'))),
+    /no/,
+  );
+  assert.equal(await withLock(file, () => Promise.resolve(1)), 1);
+});
+
+test('lock - one of a dead process, or of a process with the same pid later, is taken over by exactly one', async (t) => {
+  const file = lockFile(t);
+  fs.mkdirSync(path.dirname(file));
+  const host = os.hostname();
+  for (const owner of [
+    { pid: 999_999_999, start: '1', host },
+    { pid: process.pid, start: '1', host },
+  ]) {
+    fs.writeFileSync(file, JSON.stringify(owner));
+    let inside = 0;
+    let most = 0;
+    const work = (): Promise<void> =>
+      withLock(file, async () => {
+        most = Math.max(most, ++inside);
+        await wait(30);
+        inside -= 1;
+      });
+    await Promise.all([work(), work(), work(), work()]);
+    assert.equal(most, 1);
+  }
+});
+
+test('lock - one of another machine is respected until it has not been touched for a minute', async (t) => {
+  const file = lockFile(t);
+  fs.mkdirSync(path.dirname(file));
+  fs.writeFileSync(file, JSON.stringify({ pid: 1, start: '1', host: 'elsewhere' }));
+  const signal = AbortSignal.timeout(500);
+  await assert.rejects(withLock(file, () => Promise.resolve(), { signal }));
+  const old = new Date(Date.now() - 120_000);
+  fs.utimesSync(file, old, old);
+  assert.equal(await withLock(file, () => Promise.resolve('mine')), 'mine');
+});
