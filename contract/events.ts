@@ -63,7 +63,8 @@ export const EVENT_DATA = {
   'agent.logged_in': AgentRef.extend({ queue: z.string() }),
   'agent.logged_out': AgentRef.extend({ queue: z.string() }),
   'agent.ready': AgentRef.extend({ queue: z.string() }),
-  'agent.not_ready': AgentRef.extend({ queue: z.string(), reason: z.string() }),
+  /** `since`: when it began, which for a pause found by a resync is before the event. */
+  'agent.not_ready': AgentRef.extend({ queue: z.string(), reason: z.string(), since: z.string() }),
   'agent.talking': AgentRef.extend({ queue: z.string(), call_id: z.string() }),
   'agent.unreachable': AgentRef,
   'config.applied': z.object({ files: z.array(z.string()) }),

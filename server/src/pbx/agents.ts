@@ -1,3 +1,4 @@
+import { rfc3339 } from '../core/clock.ts';
 import type { QueueMember } from '../ports/engine.ts';
 import type { LiveAgent } from '../ports/live.ts';
 import { memberKey } from './facts.ts';
@@ -137,8 +138,10 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
     const ref = { extension, queue: member.queue };
     const subject = `agents/${extension}`;
     if (before === undefined) emit(t, 'agent.logged_in', subject, ref);
-    if (member.paused) emit(t, 'agent.not_ready', subject, { ...ref, reason: member.paused_reason });
-    else emit(t, 'agent.ready', subject, ref);
+    if (member.paused) {
+      const since = rfc3339(member.paused_at ?? t.at);
+      emit(t, 'agent.not_ready', subject, { ...ref, reason: member.paused_reason, since });
+    } else emit(t, 'agent.ready', subject, ref);
   }
   if (changed || told !== undefined) {
     const since = !changed ? (before?.since ?? t.at) : member.paused ? (member.paused_at ?? t.at) : t.at;

@@ -110,7 +110,7 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
         extension,
         paused: event.type === 'agent.not_ready',
         reason: event.type === 'agent.not_ready' ? event.data.reason : '',
-        since: event.at,
+        since: event.type === 'agent.not_ready' ? Date.parse(event.data.since) : event.at,
       });
       return;
     }

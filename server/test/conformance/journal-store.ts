@@ -71,6 +71,16 @@ export function journalStoreConformance(adapter: string, open: () => JournalStor
         assert.deepEqual(plain(j.read(0, 10)), journalRows(11, 12));
       }),
     );
+    it(
+      'journal store - the newest checkpoint is kept',
+      withJournal((j) => {
+        assert.equal(j.checkpoint(), null);
+        j.append(journalRows(1, 3));
+        j.saveCheckpoint(2, 'two');
+        j.saveCheckpoint(3, 'three "quoted"');
+        assert.deepEqual({ ...j.checkpoint() }, { seq: 3, text: 'three "quoted"' });
+      }),
+    );
   });
 }
 const plain = (rows: JournalRow[]): JournalRow[] => rows.map((row) => ({ ...row }));

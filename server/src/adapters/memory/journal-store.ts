@@ -5,6 +5,7 @@ import type { JournalRow, JournalStore } from '../../ports/journal-store.ts';
 export function openMemoryJournal(): JournalStore {
   let rows: JournalRow[] = [];
   let head = 0;
+  let checkpoint: { seq: number; text: string } | null = null;
   return {
     epoch: randomBytes(9).toString('base64url'),
     head: () => head,
@@ -24,6 +25,10 @@ export function openMemoryJournal(): JournalStore {
     trim(below) {
       rows = rows.filter((row) => row.seq >= below);
     },
+    saveCheckpoint(seq, text) {
+      checkpoint = { seq, text };
+    },
+    checkpoint: () => checkpoint,
     close() {},
   };
 }

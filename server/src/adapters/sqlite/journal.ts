@@ -117,6 +117,20 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
       }
       tail = last + 1;
     },
+    saveCheckpoint(seq, text) {
+      try {
+        put.run('checkpoint', JSON.stringify({ seq, text }));
+      } catch (error) {
+        throw unavailable(error, file);
+      }
+    },
+    checkpoint() {
+      const kept = db.run("select value from meta where key = 'checkpoint'", []).rows[0]?.['value'];
+      if (typeof kept !== 'string') return null;
+      const read = JSON.parse(kept) as { seq: number; text: string };
+      // After a power cut it can be ahead of the rows that are left; what it says was told all the same.
+      return { seq: Math.min(read.seq, head), text: read.text };
+    },
     close() {
       try {
         // Flushed before the mark goes, so that "closed cleanly" is never true of a log whose tail is not on the disk.

@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../core/errors.ts';
+import { silent } from '../core/log.ts';
+import { openMemoryJournal } from '../adapters/memory/journal-store.ts';
+import { createModel } from '../pbx/model.ts';
+import { T0, channel, chan, member, node, site, snapshot } from '../pbx/test-events.ts';
+import type { EngineEvent, EngineSnapshot } from '../ports/engine.ts';
+import type { JournalStore } from '../ports/journal-store.ts';
+import { runEngineLoop } from './engine-loop.ts';
+import type { EngineLoopOptions } from './engine-loop.ts';
+import { eventOf, openJournal } from './journal.ts';
+
+/** An engine that says what the test pushes. */
+function scripted() {
+  const batches: EngineEvent[][] = [];
+  let wake = (): void => {};
+  let at = T0;
+  const engine = {
+    resyncs: 0,
+    truth: (): EngineSnapshot => snapshot(),
+    resync(): void {
+      engine.resyncs += 1;
+      engine.push({ type: 'engine.snapshot', why: 'resync', snapshot: engine.truth() });
+    },
+    push(...bodies: object[]): void {
+      batches.push(bodies.map((body) => ({ ...body, at: (at += 100) }) as EngineEvent));
+      wake();
+    },
+    connect(): void {
+      engine.push(
+        { type: 'engine.link', node, up: true, reason: '', boot_id: 'boot-1' },
+        { type: 'engine.snapshot', why: 'connect', snapshot: engine.truth() },
+      );
+    },
+    async *events(signal: AbortSignal): AsyncGenerator<readonly EngineEvent[]> {
+      signal.addEventListener('abort', () => wake(), { once: true });
+      while (!signal.aborted) {
+        const batch = batches.shift();
+        if (batch !== undefined) yield batch;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+  };
+  return engine;
+}
+/** A store that can be made to refuse. */
+function refusing(inner: JournalStore): JournalStore & { refuse: boolean } {
+  const store = {
+    ...inner,
+    refuse: false,
+    append: (rows: Parameters<JournalStore['append']>[0]) => {
+      if (store.refuse) throw new ServiceError('store_unavailable', 'the disk is full');
+      inner.append(rows);
+    },
+    saveCheckpoint: (seq: number, text: string) => {
+      if (store.refuse) throw new ServiceError('store_unavailable', 'the disk is full');
+      inner.saveCheckpoint(seq, text);
+    },
+  };
+  return store;
+}
+async function eventually(what: string, holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!holds()) {
+    if (performance.now() > deadline) assert.fail(`still missing after 10 s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+function start(options: Partial<EngineLoopOptions> & { store?: JournalStore } = {}) {
+  const engine = scripted();
+  const store = refusing(options.store ?? openMemoryJournal());
+  const journal = openJournal({ store, node });
+  const stop = new AbortController();
+  const model = createModel();
+  const committed: number[] = [];
+  const loop = runEngineLoop({
+    engine,
+    model,
+    journal,
+    signal: stop.signal,
+    log: silent,
+    site: site(),
+    onCommitted: (rows) => committed.push(...rows.map((row) => row.seq)),
+    ...options,
+  });
+  const types = (): string[] => journal.read(0, 1_000_000).map((row) => row.type);
+  const end = async (): Promise<void> => {
+    stop.abort();
+    await loop.closed;
+  };
+  return { engine, store, journal, model, loop, committed, types, end };
+}
+const created = (id: string, endpoint: string) => ({
+  type: 'channel.created',
+  channel: channel(id, { endpoint }),
+});
+const hungup = (id: string) => ({ type: 'channel.hungup', id: chan(id), cause: 16, cause_text: '' });
+
+test('engine loop - facts become committed rows in order, and readers are told of each', async () => {
+  const s = start();
+  s.engine.connect();
+  s.engine.push(created('1', '1001'));
+  s.engine.push(hungup('1'));
+  await eventually('the call’s end', () => s.types().includes('call.ended'));
+  assert.deepEqual(
+    s.types().filter((t) => !t.startsWith('presence')),
+    ['engine.link_up', 'engine.resynced', 'call.started', 'call.ended'],
+  );
+  assert.deepEqual(
+    s.committed,
+    Array.from(s.committed, (_, i) => i + 1),
+  );
+  assert.equal(s.committed.length, s.journal.head);
+  assert.deepEqual(s.loop.lag(), { held: 0, oldest_ms: 0, error: null, dropped: 0, failed: 0 });
+  await s.end();
+});
+
+test('engine loop - while the journal refuses, the model goes on and events are held; none is lost or doubled', async () => {
+  const s = start();
+  s.engine.connect();
+  await eventually('the first snapshot', () => s.model.view.live);
+  s.store.refuse = true;
+  for (let i = 0; i < 700; i++) s.engine.push(created(`${i}`, '1001'), hungup(`${i}`));
+  await eventually('700 calls held', () => s.loop.lag().held === 1400);
+  assert.equal(s.loop.lag().error, 'the disk is full');
+  await eventually('an age', () => s.loop.lag().oldest_ms > 0);
+  s.engine.push(created('9999', '1002'));
+  await eventually('the live view', () => s.model.view.calls().length === 1);
+  s.store.refuse = false;
+  await eventually('all written', () => s.loop.lag().held === 0);
+  const ids = s.journal
+    .read(0, 10_000)
+    .filter((row) => row.type === 'call.started')
+    .map((row) => row.subject);
+  assert.equal(ids.length, 701);
+  assert.equal(new Set(ids).size, 701);
+  assert.equal(s.types().filter((t) => t === 'call.ended').length, 700);
+  assert.deepEqual(
+    s.committed,
+    Array.from(s.committed, (_, i) => i + 1),
+  );
+  assert.equal(s.loop.lag().error, null);
+  assert.equal(s.engine.resyncs, 0);
+  await s.end();
+});
+
+test('engine loop - too many held: the state is taken anew, and the journal still closes what it opened', async () => {
+  const s = start({ maxHeld: 100 });
+  s.engine.connect();
+  s.engine.push(created('a', '1001'), created('b', '1002'));
+  await eventually('two calls', () => s.types().filter((t) => t === 'call.started').length === 2);
+  s.store.refuse = true;
+  s.engine.push(hungup('a'));
+  for (let i = 0; i < 100; i++) s.engine.push(created(`${i}`, '1003'), hungup(`${i}`));
+  await eventually('events given up', () => s.loop.lag().dropped > 100);
+  s.engine.push(created('c', '1004'));
+  await eventually('the view goes on', () => s.model.view.calls().length === 2);
+  s.engine.truth = () =>
+    snapshot({ channels: [channel('b', { endpoint: '1002' }), channel('c', { endpoint: '1004' })] });
+  s.store.refuse = false;
+  await eventually('the state taken anew', () => s.engine.resyncs === 1);
+  await eventually('the difference told', () => s.types().at(-1) === 'engine.resynced');
+  s.engine.push(hungup('b'), hungup('c'));
+  await eventually('no call left', () => s.types().filter((t) => t === 'call.ended').length === 3);
+  const calls = s.journal
+    .read(0, 1000)
+    .map(eventOf)
+    .flatMap((e) =>
+      e.type === 'call.started' || e.type === 'call.ended' ? [`${e.type} ${e.subject} ${e.observed}`] : [],
+    );
+  assert.deepEqual(calls.toSorted(), [
+    'call.ended calls/ast1:a resync',
+    'call.ended calls/ast1:b live',
+    'call.ended calls/ast1:c live',
+    'call.started calls/ast1:a live',
+    'call.started calls/ast1:b live',
+    'call.started calls/ast1:c resync',
+  ]);
+  await s.end();
+});
+
+test('engine loop - a start after a kill tells only what changed meanwhile', async () => {
+  const store = openMemoryJournal();
+  const before = start({ store });
+  const paused = member('support', '1002', { paused: true, paused_reason: 'lunch', paused_at: T0 });
+  before.engine.truth = () =>
+    snapshot({
+      queues: [{ name: 'support', strategy: 'ringall', members: [paused], callers: [] }],
+      devices: [
+        { endpoint: '1001', state: 'INUSE' },
+        { endpoint: '1002', state: 'INUSE' },
+      ],
+    });
+  before.engine.connect();
+  before.engine.push(created('goes-on', '1001'), created('vanishes', '1002'));
+  await eventually('two calls', () => before.types().filter((t) => t === 'call.started').length === 2);
+  const head = store.head();
+  const pausedAt = before.model.view.agent('1002')?.members[0]?.paused_at;
+
+  const after = start({ store });
+  after.engine.truth = () =>
+    snapshot({
+      channels: [channel('goes-on', { endpoint: '1001' })],
+      queues: [
+        {
+          name: 'support',
+          strategy: 'ringall',
+          members: [{ ...paused, paused_at: T0 + 999_999 }],
+          callers: [],
+        },
+      ],
+      devices: [
+        { endpoint: '1001', state: 'INUSE' },
+        { endpoint: '1002', state: 'NOT_INUSE' },
+      ],
+    });
+  after.engine.connect();
+  await eventually('the snapshot', () => after.types().at(-1) === 'engine.resynced');
+  const told = after.journal.read(head, 1000).map(eventOf);
+  assert.deepEqual(
+    told.map((e) => `${e.type} ${e.subject}`),
+    [
+      'engine.link_up engine/ast1',
+      'call.ended calls/ast1:vanishes',
+      'presence.changed presence/1002',
+      'engine.resynced engine/ast1',
+    ],
+  );
+  assert.equal(after.model.view.agent('1002')?.members[0]?.paused_at, pausedAt, 'paused since as before');
+  assert.equal(after.model.view.calls().length, 1);
+  await before.end();
+  await after.end();
+});
+
+test('engine loop - a clean stop saves what is open, and the next start reads nothing twice', async () => {
+  const store = openMemoryJournal();
+  const first = start({ store });
+  first.engine.connect();
+  first.engine.push(created('1', '1001'));
+  await eventually('a call', () => first.types().includes('call.started'));
+  await first.end();
+  assert.equal(store.checkpoint()?.seq, store.head());
+  const second = start({ store });
+  second.engine.truth = () => snapshot({ channels: [channel('1', { endpoint: '1001' })] });
+  second.engine.connect();
+  await eventually('live', () => second.model.view.live);
+  assert.equal(second.types().filter((t) => t === 'call.started').length, 1);
+  await second.end();
+});
+
+test('engine loop - a fact the model stumbles over costs that fact only', async () => {
+  const model = createModel();
+  const step = model.step;
+  model.step = (event) => {
+    if (event.type === 'channel.held') throw new Error('a defect');
+    return step(event);
+  };
+  const s = start({ model });
+  s.engine.truth = () => snapshot({ channels: [channel('1', { endpoint: '1001' })] });
+  s.engine.connect();
+  s.engine.push({ type: 'channel.held', id: chan('1'), held: true });
+  await eventually('the state asked for', () => s.engine.resyncs === 1);
+  s.engine.push(hungup('1'));
+  await eventually('the end', () => s.types().includes('call.ended'));
+  assert.equal(s.loop.lag().failed, 1);
+  await s.end();
+});
+
+test('engine loop - a changed site reaches the model in order', async () => {
+  const s = start();
+  s.engine.connect();
+  await eventually('live', () => s.model.view.live);
+  assert.equal(s.model.view.extension('2001'), undefined);
+  s.loop.site(site(['2001']));
+  assert.equal(s.model.view.extension('2001')?.extension, '2001');
+  assert.equal(s.model.view.extension('1001'), undefined);
+  await s.end();
+});

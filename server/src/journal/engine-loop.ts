@@ -1,0 +1,236 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Engine, EngineEvent } from '../ports/engine.ts';
+import type { JournalRow } from '../ports/journal-store.ts';
+import type { LiveModel, SiteEvent } from '../ports/live.ts';
+import { eventOf } from './journal.ts';
+import type { Journal } from './journal.ts';
+
+/** At most this many rows in one commit, and at most this long in one turn of the event loop. */
+const GROUP_ROWS = 500;
+const TURN_MS = 5;
+/** Events held while the journal takes none; beyond it they are given up and the state is taken anew. */
+const MAX_HELD = 100_000;
+const RETRY_MS = { first: 50, most: 2_000 };
+/** Committed events after which what is open is saved, so that the next start reads no more than this. */
+const CHECKPOINT_EVERY = 5_000;
+/** A model that stumbles over a fact asks for the whole state, at most this often. */
+const RESYNC_EVERY_MS = 10_000;
+
+/** How far the journal is behind the engine, for readiness and metrics. */
+export interface JournalLag {
+  /** Events that happened and are not committed. */
+  readonly held: number;
+  /** Milliseconds that the oldest of them has waited; 0 when none is. */
+  readonly oldest_ms: number;
+  /** Why the journal does not take them; null while it does. */
+  readonly error: string | null;
+  /** Events given up because too many were held; the state was taken anew instead. */
+  readonly dropped: number;
+  /** Facts the model could not take. */
+  readonly failed: number;
+}
+export interface EngineLoop {
+  /** Resolves when the engine's events end or the signal is aborted and what was held is written or given up. */
+  readonly closed: Promise<void>;
+  lag(): JournalLag;
+  /** Tells the model of the site, in order with the engine's facts. The newest one is remembered. */
+  site(event: SiteEvent): void;
+}
+export interface EngineLoopOptions {
+  readonly engine: Pick<Engine, 'events' | 'resync'>;
+  readonly model: LiveModel;
+  readonly journal: Journal;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  /** The site as it is at the start. */
+  readonly site: SiteEvent;
+  /** Events held at most while the journal refuses. */
+  readonly maxHeld?: number;
+  /** Called after every commit with its rows, in order. */
+  readonly onCommitted?: (rows: readonly JournalRow[], events: readonly DomainEvent[]) => void;
+  /** Called after every batch of facts, committed or held: the live view's knock. */
+  readonly onStepped?: () => void;
+}
+
+/**
+ * The one serial loop of an engine: facts → model → journal. While the journal refuses (disk full, lock), facts go on into
+ * the model, their events are held in order and tried again; nothing is lost or doubled up to `MAX_HELD`, and beyond it
+ * the model goes back to what is committed and the engine's whole state yields the differences.
+ */
+export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
+  const { engine, model, journal, signal, log, maxHeld = MAX_HELD } = options;
+  let held: DomainEvent[] = [];
+  let heldSince = 0;
+  let error: string | null = null;
+  let retry = RETRY_MS.first;
+  let retryTimer: NodeJS.Timeout | undefined;
+  let overflowed = false;
+  let dropped = 0;
+  let failed = 0;
+  let lastResync = -Infinity;
+  let sinceCheckpoint = 0;
+  let site = options.site;
+
+  const restore = (): void => {
+    try {
+      const kept = journal.checkpoint();
+      model.restore(kept?.text ?? null, eventsAfter(journal, kept?.seq ?? journal.tail - 1));
+    } catch (cause) {
+      log.error({ err: cause }, 'what the journal left open cannot be read; everything is told anew');
+      model.restore(null, []);
+    }
+    step(site);
+  };
+  const step = (event: EngineEvent | SiteEvent): void => {
+    let events: readonly DomainEvent[];
+    try {
+      events = model.step(event);
+    } catch (cause) {
+      failed += 1;
+      log.error({ err: cause, event: event.type }, 'the model could not take a fact');
+      if (performance.now() - lastResync > RESYNC_EVERY_MS) {
+        lastResync = performance.now();
+        // Half of a step may be missing: back to what was told, unless some of that still waits to be written.
+        if (held.length === 0 && event.type !== 'site.changed') restore();
+        engine.resync();
+      }
+      return;
+    }
+    if (events.length === 0) return;
+    if (overflowed) {
+      dropped += events.length;
+      return;
+    }
+    if (held.length === 0) heldSince = performance.now();
+    for (const made of events) held.push(made);
+    if (error === null || held.length <= maxHeld) return;
+    overflowed = true;
+    dropped += held.length;
+    held = [];
+    log.error({ dropped }, 'the journal took nothing for too long; the state will be taken anew');
+  };
+  /** Writes what is held until all is written, the journal refuses, or this turn is used up. True when all is. */
+  const flush = (): boolean => {
+    const until = performance.now() + TURN_MS;
+    while (held.length > 0) {
+      const group = held.length <= GROUP_ROWS ? held : held.slice(0, GROUP_ROWS);
+      let rows: readonly JournalRow[];
+      try {
+        rows = journal.append(group);
+      } catch (cause) {
+        refused(cause);
+        return false;
+      }
+      accepted();
+      held = group === held ? [] : held.slice(group.length);
+      model.committed(group);
+      sinceCheckpoint += group.length;
+      tell(rows, group);
+      if (held.length > 0) heldSince = performance.now();
+      if (performance.now() > until) break;
+    }
+    if (sinceCheckpoint >= CHECKPOINT_EVERY) saveCheckpoint();
+    return held.length === 0;
+  };
+  const tell = (rows: readonly JournalRow[], events: readonly DomainEvent[]): void => {
+    try {
+      options.onCommitted?.(rows, events);
+    } catch (cause) {
+      log.error({ err: cause }, 'a reader of committed events failed');
+    }
+  };
+  const refused = (cause: unknown): void => {
+    const message = messageOf(cause);
+    if (error !== message) log.error({ err: cause, held: held.length }, 'the journal takes no events');
+    error = message;
+    retryTimer ??= setTimeout(() => {
+      retryTimer = undefined;
+      retry = Math.min(retry * 2, RETRY_MS.most);
+      if (overflowed) recover();
+      flush();
+    }, retry);
+  };
+  const accepted = (): void => {
+    if (error !== null) log.info({ held: held.length }, 'the journal takes events again');
+    error = null;
+    retry = RETRY_MS.first;
+    clearTimeout(retryTimer);
+    retryTimer = undefined;
+  };
+  /** After an overflow: as soon as the journal takes a write, back to what it holds, and from there to what is now. */
+  const recover = (): void => {
+    try {
+      journal.saveCheckpoint(model.checkpoint());
+    } catch (cause) {
+      refused(cause);
+      return;
+    }
+    accepted();
+    overflowed = false;
+    restore();
+    engine.resync();
+  };
+  const saveCheckpoint = (): void => {
+    sinceCheckpoint = 0;
+    try {
+      journal.saveCheckpoint(model.checkpoint());
+    } catch (cause) {
+      log.warn({ err: cause }, 'the checkpoint of the journal was not saved');
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    for await (const batch of engine.events(signal)) {
+      for (const event of batch) {
+        step(event);
+        if (held.length > GROUP_ROWS && error === null) flush();
+      }
+      options.onStepped?.();
+      // More than one turn's worth, with a journal that takes it: others get their turn in between.
+      while (!flush() && error === null) await turn();
+    }
+  };
+  const finish = (): void => {
+    clearTimeout(retryTimer);
+    while (held.length > 0 && !flush()) if (error !== null) break;
+    clearTimeout(retryTimer);
+    if (held.length > 0) {
+      log.error({ held: held.length }, 'stopped with events unwritten; the next start finds the differences');
+    } else saveCheckpoint();
+  };
+  restore();
+  const closed = run()
+    .catch((cause: unknown) => {
+      if (!signal.aborted) throw cause;
+    })
+    .finally(finish);
+  return {
+    closed,
+    lag: () => ({
+      held: held.length,
+      oldest_ms: held.length === 0 ? 0 : Math.round(performance.now() - heldSince),
+      error: overflowed && error === null ? 'recovering' : error,
+      dropped,
+      failed,
+    }),
+    site(event) {
+      site = event;
+      step(event);
+      options.onStepped?.();
+      flush();
+    },
+  };
+}
+
+function* eventsAfter(journal: Journal, seq: number): Generator<DomainEvent> {
+  for (let at = seq; ;) {
+    const rows = journal.read(at, GROUP_ROWS);
+    for (const row of rows) yield eventOf(row);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    at = last.seq;
+  }
+}

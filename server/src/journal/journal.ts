@@ -1,0 +1,138 @@
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { NodeId } from '@offhook/contract/ids.ts';
+import { rfc3339 } from '../core/clock.ts';
+import type { JournalRow, JournalStore } from '../ports/journal-store.ts';
+
+/** Rows kept in memory, so that readers near the head never touch the disk. */
+const RECENT = 4096;
+/** Rows a reader is given at once. */
+const PAGE = 500;
+
+/** The reader asked for what is no longer, or not yet, in this log: it must take a snapshot and go on from `head`. */
+export class JournalGapError extends Error {
+  readonly from: number;
+  readonly to: number;
+  constructor(from: number, to: number) {
+    super(`the journal holds ${from + 1} to ${to} no longer`);
+    this.name = 'JournalGapError';
+    this.from = from;
+    this.to = to;
+  }
+}
+
+/** The durable, ordered log of domain events. An event is seen by nobody before its row is committed. */
+export interface Journal {
+  readonly epoch: string;
+  /** Newest committed seq; 0 while the log is empty. */
+  readonly head: number;
+  /** Oldest seq still kept. */
+  readonly tail: number;
+  /**
+   * Commits all events or none and returns their rows. Throws `ServiceError('store_unavailable')`, with nothing written, when
+   * the disk or a lock refuses.
+   */
+  append(events: readonly DomainEvent[]): readonly JournalRow[];
+  /** Up to `limit` rows with seq > `after`, in order. */
+  read(after: number, limit: number): readonly JournalRow[];
+  /** Resolves once `seq` is committed; rejects with the signal's reason. */
+  waitFor(seq: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Every row after `cursor` in pages of at most 500, first those that are there, then as they are committed: none missing,
+   * none twice, nothing kept for a slow reader. Ends when the signal is aborted. Throws `JournalGapError`.
+   */
+  follow(cursor: number, signal: AbortSignal): AsyncGenerator<readonly JournalRow[], void, void>;
+  /** The newest saved state to begin from, and the seq it holds for. */
+  checkpoint(): { readonly seq: number; readonly text: string } | null;
+  saveCheckpoint(text: string): void;
+  close(): void;
+}
+
+export function openJournal(options: { store: JournalStore; node: NodeId }): Journal {
+  const { store, node } = options;
+  let recent: JournalRow[] = [];
+  const waiting = new Set<() => void>();
+
+  const read = (after: number, limit: number): readonly JournalRow[] => {
+    const first = recent[0]?.seq;
+    if (first === undefined || after + 1 < first) return store.read(after, limit);
+    return recent.slice(after + 1 - first, after + 1 - first + limit);
+  };
+  const committed = async (seq: number, signal?: AbortSignal): Promise<void> => {
+    while (store.head() < seq) {
+      signal?.throwIfAborted();
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const stop = (): void => reject(signal?.reason);
+      waiting.add(resolve);
+      signal?.addEventListener('abort', stop, { once: true });
+      try {
+        await promise;
+      } finally {
+        waiting.delete(resolve);
+        signal?.removeEventListener('abort', stop);
+      }
+    }
+  };
+  return {
+    epoch: store.epoch,
+    get head() {
+      return store.head();
+    },
+    get tail() {
+      return store.tail();
+    },
+    append(events) {
+      if (events.length === 0) return [];
+      const head = store.head();
+      const rows = events.map((event, i) => rowOf(event, head + 1 + i, store.epoch, node));
+      store.append(rows);
+      recent.push(...rows);
+      // Cut only at twice the size, so that the cost of cutting is shared by many appends.
+      if (recent.length > 2 * RECENT) recent = recent.slice(-RECENT);
+      const wake = [...waiting];
+      waiting.clear();
+      for (const resolve of wake) resolve();
+      return rows;
+    },
+    read,
+    waitFor: committed,
+    async *follow(cursor, signal) {
+      let at = cursor;
+      while (!signal.aborted) {
+        if (at > store.head() || at + 1 < store.tail()) throw new JournalGapError(at, store.tail() - 1);
+        const rows = read(at, PAGE);
+        const last = rows.at(-1);
+        if (last !== undefined) {
+          at = last.seq;
+          yield rows;
+          continue;
+        }
+        try {
+          await committed(at + 1, signal);
+        } catch (error) {
+          if (signal.aborted) return;
+          throw error;
+        }
+      }
+    },
+    checkpoint: () => store.checkpoint(),
+    saveCheckpoint: (text) => store.saveCheckpoint(store.head(), text),
+    close: () => store.close(),
+  };
+}
+
+/** The CloudEvents envelope, its data serialised this once for every reader. */
+function rowOf(event: DomainEvent, seq: number, epoch: string, node: NodeId): JournalRow {
+  const { type, subject, at } = event;
+  const caused = event.caused_by === undefined ? '' : `"caused_by":${JSON.stringify(event.caused_by)},`;
+  const json =
+    `{"specversion":"1.0","id":"${epoch}:${seq}","source":"/offhook/${node}","type":"${type}",` +
+    `"subject":${JSON.stringify(subject)},"time":"${rfc3339(at)}","seq":${seq},"observed":"${event.observed}",` +
+    `${caused}"data":${JSON.stringify(event.data)}}`;
+  return { seq, type, subject, at, json };
+}
+/** The event a row was made of. */
+export function eventOf(row: JournalRow): DomainEvent {
+  const { observed, data, caused_by } = JSON.parse(row.json) as DomainEvent;
+  const event = { type: row.type, subject: row.subject, at: row.at, observed, data };
+  return (caused_by === undefined ? event : { ...event, caused_by }) as DomainEvent;
+}
