@@ -58,6 +58,8 @@ const BUFFER = 200_000;
 const RELOAD_SETTLE_MS = 250;
 /** A frame without a head may be the rest of a forged one, so the state is read again, but not for each. */
 const SUSPICION_EVERY_MS = 30_000;
+/** While there is no engine nobody is knocked at, so asking again is cheap and a start is not kept waiting. */
+const NO_ENGINE_MS = 100;
 const RETRY_RESYNC_MS = 5_000;
 /** A link that held for so long starts the next series of attempts afresh. */
 const STEADY_MS = 10_000;
@@ -354,10 +356,12 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
         if (stop.signal.aborted) break;
         if (target === null) {
           move('down', 'there is no engine yet');
-        } else {
-          if (state !== 'refused') move('connecting', reason);
-          await live(target);
+          attempt = 0;
+          await clock.sleep(NO_ENGINE_MS, stop.signal).catch(() => {});
+          continue;
         }
+        if (state !== 'refused') move('connecting', reason);
+        await live(target);
         if (clock.now() - begun > STEADY_MS) attempt = 0;
         wait = retryDelay(attempt++, random);
       } catch (error) {

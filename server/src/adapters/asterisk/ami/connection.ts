@@ -36,8 +36,8 @@ const MESSAGE = header('Message');
 const EVENT_LIST = header('EventList');
 const LIST_ITEMS = header('ListItems');
 const BANNER = /^Asterisk Call Manager\/\d{1,4}(?:\.\d{1,4}){0,3}$/;
-/** An error in the engine's words that means an empty list. */
-const NONE_FOUND = /^No .{1,60} found\.?$/;
+/** An error in the engine's words that means an empty list; some of them end in a line feed of their own. */
+const NONE_FOUND = /^No .{1,60} found\.?\n?$/;
 
 export type CloseKind =
   | 'unreachable'

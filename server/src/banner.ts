@@ -1,0 +1,46 @@
+/** What `npm start` tells the person in front of it. */
+import type { Address, Config } from './config.ts';
+import { credentialsFile, readCredentials } from './credentials.ts';
+
+const ANY = new Set(['0.0.0.0', '::']);
+
+/** The address to open on this machine. */
+export function urlOf({ host, port }: Address): string {
+  const name = ANY.has(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
+
+/** The lines printed once everything works; passwords only where the site's own file still holds them. */
+export async function readyText(config: Config, address: Address, seconds: number): Promise<string> {
+  const url = config.publicUrl === '' ? urlOf(address) : config.publicUrl;
+  const people = await readCredentials(config.data);
+  const first = people.find((p) => p.level === 'agent') ?? people[0];
+  const lines = [
+    '',
+    `  ${config.siteTitle} is ready after ${seconds.toFixed(1)} s`,
+    '',
+    `  Web and API        ${url}      (documents: ${url}/docs)`,
+    `  Phones             SIP ${config.sipListen.host}:${config.sipListen.port}, browsers ${url.replace(/^http/, 'ws')}/ws`,
+    `  Engine's console   npm run engine -- "queue show"`,
+  ];
+  if (people.length > 0) {
+    const width = Math.max(...people.map((p) => p.full_name.length));
+    lines.push(
+      '',
+      `  People, with passwords made for this site (${credentialsFile(config.data)})`,
+      ...people.map(
+        (p) => `    ${p.extension}  ${p.full_name.padEnd(width)}  ${p.level.padEnd(10)}  ${p.password}`,
+      ),
+    );
+  }
+  if (first !== undefined) {
+    const body = JSON.stringify({ username: first.extension, password: first.password });
+    lines.push(
+      '',
+      '  Try',
+      `    curl -s ${url}/api/auth/login -H 'content-type: application/json' -d '${body}'`,
+    );
+  }
+  lines.push('', '  Ctrl-C stops the service and the engine.', '', '');
+  return lines.join('\n');
+}

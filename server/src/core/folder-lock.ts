@@ -1,0 +1,42 @@
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** Start time of a process in clock ticks since boot, so that a recycled pid is told apart; null when it is gone. */
+export function processStart(pid: number): string | null {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The program's name may hold blanks and brackets; the fields start after the last one.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Takes `folder` for this process, or throws with the pid of the one that has it.
+ * A lock whose owner is dead is taken over.
+ */
+export function lockFolder(folder: string): { release(): void } {
+  const file = path.join(folder, 'service.lock');
+  const mine = `${process.pid} ${processStart(process.pid) ?? ''}\n`;
+  for (let attempt = 0; attempt < 5; attempt++) {
+    try {
+      fs.writeFileSync(file, mine, { flag: 'wx', mode: 0o600 });
+      return {
+        release() {
+          if (fs.readFileSync(file, 'utf8') === mine) fs.rmSync(file, { force: true });
+        },
+      };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const [pid, start] = fs.readFileSync(file, 'utf8').trim().split(' ');
+    if (pid && start && processStart(Number(pid)) === start) {
+      throw new Error(
+        `another Offhook (process ${pid}) uses ${folder}; choose another OFFHOOK_DATA or stop that one`,
+      );
+    }
+    fs.rmSync(file, { force: true });
+  }
+  throw new Error(`${file} could not be taken`);
+}

@@ -1,0 +1,46 @@
+import { randomInt } from 'node:crypto';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+
+export interface Credential {
+  readonly extension: string;
+  readonly username: string;
+  readonly full_name: string;
+  readonly level: string;
+  readonly password: string;
+}
+/** No letters or digits that are mistaken for one another, since people type these. */
+const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
+
+/** Four groups of four, 80 random bits. */
+export const newPassword = (): string =>
+  Array.from({ length: 4 }, () =>
+    Array.from({ length: 4 }, () => ALPHABET[randomInt(ALPHABET.length)]).join(''),
+  ).join('-');
+
+export const credentialsFile = (data: string): string => path.join(data, 'credentials.json');
+
+/** The credentials of a new site, readable by its owner only; none where the file is gone or is not ours. */
+export async function readCredentials(data: string): Promise<readonly Credential[]> {
+  try {
+    const list: unknown = JSON.parse(await fs.readFile(credentialsFile(data), 'utf8'));
+    return Array.isArray(list) ? (list as Credential[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Adds people to the file, or replaces those with the same extension, in one step and for its owner only. */
+export async function writeCredentials(data: string, people: readonly Credential[]): Promise<void> {
+  const known = new Map((await readCredentials(data)).map((c) => [c.extension, c]));
+  for (const person of people) known.set(person.extension, person);
+  const file = credentialsFile(data);
+  const handle = await fs.open(`${file}.new`, 'w', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify([...known.values()], null, 2)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await fs.rename(`${file}.new`, file);
+}

@@ -1,0 +1,144 @@
+/** The engine of this site: got, configured, started and kept running beside the service. */
+import dgram from 'node:dgram';
+import net from 'node:net';
+import { renderSite } from './adapters/asterisk/conf/render.ts';
+import { writeFiles } from './adapters/asterisk/conf/write.ts';
+import { etcDir } from './adapters/asterisk/instance.ts';
+import type { AsteriskProgram, Instance } from './adapters/asterisk/instance.ts';
+import { engineCommand } from './adapters/asterisk/process/control.ts';
+import { findLiving } from './adapters/asterisk/process/living.ts';
+import { superviseEngine } from './adapters/asterisk/process/supervise.ts';
+import type { EngineProcess } from './adapters/asterisk/process/supervise.ts';
+import { obtainAsteriskEventually } from './adapters/asterisk/provision/asterisk.ts';
+import type { Config } from './config.ts';
+import { messageOf } from './core/errors.ts';
+import type { Log } from './core/log.ts';
+import type { Clock } from './ports/clock.ts';
+import type { Site } from './ports/site.ts';
+
+export interface Exchange {
+  /** True from the moment the engine's process runs; its AMI may still be booting. */
+  running(): boolean;
+  /** What it does or what is missing, one sentence for people. */
+  state(): string;
+  /** Resolves once the engine's process runs for the first time. */
+  readonly started: Promise<void>;
+  /** Ends the engine too. */
+  stop(): Promise<void>;
+}
+export interface ExchangeOptions {
+  readonly config: Config;
+  readonly instance: Instance;
+  readonly site: () => Promise<Site>;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Lines for people. */
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Whether UDP and TCP of this address can be had; the engine would start without them and say so only in its log. */
+async function sipPortTaken({ host, port }: Config['sipListen']): Promise<boolean> {
+  if (port === 0) return false;
+  const udp = dgram.createSocket(net.isIPv6(host) ? 'udp6' : 'udp4');
+  const tcp = net.createServer();
+  try {
+    await Promise.all([
+      new Promise<void>(
+        (resolve, reject) =>
+          void udp.once('error', reject).bind({ port, address: host, exclusive: true }, resolve),
+      ),
+      new Promise<void>(
+        (resolve, reject) => void tcp.once('error', reject).listen({ port, host, exclusive: true }, resolve),
+      ),
+    ]);
+    return false;
+  } catch {
+    return true;
+  } finally {
+    udp.close();
+    tcp.close();
+  }
+}
+
+/** Begins at once and goes on in the background; never throws. Aborting `signal` leaves a running engine to the next service. */
+export function runExchange(options: ExchangeOptions): Exchange {
+  const { config, instance, clock, say, signal } = options;
+  const log = options.log.child({ part: 'exchange' });
+  const first = Promise.withResolvers<void>();
+  let engine: EngineProcess | undefined;
+  let state = 'the engine is being looked for';
+  const running = (): boolean => {
+    const now = engine?.status().state;
+    return now === 'running' || now === 'adopted';
+  };
+
+  async function configure(program: AsteriskProgram): Promise<readonly string[]> {
+    const files = renderSite(await options.site(), instance, program, {
+      sip: config.sipListen,
+      rtp: config.rtpPorts,
+      zone: config.siteZone,
+    });
+    return await writeFiles(etcDir(instance), files);
+  }
+
+  async function run(): Promise<void> {
+    const program = await obtainAsteriskEventually({
+      cache: config.cache,
+      explicit: config.asterisk,
+      progress: say,
+      clock,
+      signal,
+      onFailure(error, next) {
+        state = error.message;
+        say(`No engine yet: ${error.message} (next try in ${Math.round(next / 1000)} s)`);
+        log.warn({ reason: error.reason, next_try_ms: next }, error.message);
+      },
+    });
+    log.info({ version: program.version, origin: program.origin }, 'engine program found');
+    const living = findLiving(instance);
+    if (living === null && (await sipPortTaken(config.sipListen))) {
+      const { host, port } = config.sipListen;
+      say(
+        `OFFHOOK_SIP_LISTEN ${host}:${port} is used by another program: desk phones cannot register until it is free`,
+      );
+      log.warn({ host, port }, 'the address for desk phones is taken');
+    }
+    const changed = await configure(program);
+    engine = superviseEngine({ program, instance, log, clock });
+    engine.start();
+    for await (const status of engine.changes(signal)) {
+      const up = status.state === 'running' || status.state === 'adopted';
+      state = up ? 'the engine runs' : (status.last_error ?? `the engine is ${status.state}`);
+      log.info(
+        { state: status.state, pid: status.pid, restarts: status.restarts, last_error: status.last_error },
+        'engine process',
+      );
+      if (!up) continue;
+      first.resolve();
+      if (status.state === 'adopted' && changed.length > 0) {
+        log.warn(
+          { changed },
+          'the adopted engine is started anew with its new configuration once no call is left',
+        );
+        await engineCommand(program, instance, 'core stop when convenient');
+      }
+    }
+  }
+
+  const done = run().catch((error: unknown) => {
+    if (signal.aborted) return;
+    state = messageOf(error);
+    say(`The engine cannot be started: ${state}`);
+    log.error({ error: messageOf(error) }, 'the engine cannot be started');
+  });
+  return {
+    running,
+    state: () => state,
+    started: first.promise,
+    async stop() {
+      await engine?.stop();
+      await done;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { SiteEvent } from '../../ports/live.ts';
+import type { PbxConfig } from './config.ts';
+
+/** What the live model is told of the site: whose endpoint is whose, and who may be an agent. */
+export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
+  type: 'site.changed',
+  at,
+  extensions: config.people
+    .filter(({ person }) => person.active)
+    .map(({ person: { extension, name, endpoints } }) => ({ extension, name, endpoints })),
+  queues: config.queues.map(({ name, agents }) => ({ name, agents })),
+  services: config.services.map(({ number }) => number),
+});
+
+/** Agents who log in and out by themselves, as they are meant on the first day of a site. */
+export const dynamicMembers = (config: PbxConfig): { extension: string; queue: string }[] =>
+  config.queues.flatMap(({ name, agents, static_members }) =>
+    agents.filter((e) => !static_members.includes(e)).map((extension) => ({ extension, queue: name })),
+  );

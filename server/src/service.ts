@@ -1,0 +1,277 @@
+/** The composition root: the one place that knows every part. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { createCelReader } from './adapters/asterisk/cel/reader.ts';
+import { createAsteriskEngine } from './adapters/asterisk/engine.ts';
+import { celFile } from './adapters/asterisk/instance.ts';
+import { createInstance } from './adapters/asterisk/process/instance-file.ts';
+import { openSqliteJournal } from './adapters/sqlite/journal.ts';
+import { openSqliteStore } from './adapters/sqlite/store.ts';
+import type { Config } from './config.ts';
+import { systemClock } from './core/clock.ts';
+import { lockFolder } from './core/folder-lock.ts';
+import { openLog } from './core/log-file.ts';
+import { runExchange } from './exchange.ts';
+import { createAgents } from './features/agents/feature.ts';
+import { agentRoutes } from './features/agents/routes.ts';
+import { auditRoutes } from './features/audit/routes.ts';
+import { createAudit } from './features/audit/service.ts';
+import { createContacts } from './features/contacts/feature.ts';
+import { contactRoutes } from './features/contacts/routes.ts';
+import { FEATURE_CODES } from './features/feature-codes/feature-codes.ts';
+import { frontDoorRoutes } from './features/front-door/routes.ts';
+import { createHistory } from './features/history/feature.ts';
+import { historyRoutes } from './features/history/routes.ts';
+import { createDirectory } from './features/pbx-config/directory.ts';
+import type { StoredDirectory } from './features/pbx-config/directory.ts';
+import { seed } from './features/pbx-config/seed.ts';
+import { toSite } from './features/pbx-config/site.ts';
+import { dynamicMembers, siteEvent } from './features/pbx-config/live.ts';
+import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
+import { sessionRoutes } from './features/sessions/routes.ts';
+import { createSessions } from './features/sessions/service.ts';
+import type { Sessions } from './features/sessions/service.ts';
+import { healthRoutes, listenMetrics, readiness } from './http/health.ts';
+import type { Check } from './http/health.ts';
+import { createHost } from './http/host.ts';
+import { createIdempotencyStore } from './http/idempotency.ts';
+import { createMetrics } from './http/metrics.ts';
+import { sipRelayRoutes } from './http/sip-relay.ts';
+import { runEngineLoop } from './journal/engine-loop.ts';
+import { openJournal } from './journal/journal.ts';
+import { createLiveView } from './journal/live.ts';
+import { createModel } from './pbx/model.ts';
+import { readyText, urlOf } from './banner.ts';
+import { newPassword, writeCredentials } from './credentials.ts';
+import type { Credential } from './credentials.ts';
+
+export const VERSION = '0.1.0';
+/** Below this the disk counts as full. */
+const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
+const READY_POLL_MS = 50;
+
+export interface Service extends AsyncDisposable {
+  readonly address: { readonly host: string; readonly port: number };
+  /** Resolves once the service was told to stop. */
+  readonly closed: Promise<void>;
+}
+
+/** Everyone who cannot sign in yet gets a password; the file of them is for the site's owner. */
+async function giveCredentials(data: string, directory: StoredDirectory, sessions: Sessions): Promise<void> {
+  const fresh: Credential[] = [];
+  for (const person of directory.people()) {
+    if (await sessions.hasPassword(person.id)) continue;
+    const password = newPassword();
+    const { extension, username, name: full_name, level } = person;
+    fresh.push({ extension, username, full_name, level, password });
+  }
+  if (fresh.length === 0) return;
+  // The file first: a password that was set and never written down would lock its person out.
+  await writeCredentials(data, fresh);
+  await Promise.all(
+    fresh.map(async ({ extension, password }) => {
+      const person = directory.byExtension(extension);
+      if (person !== undefined) await sessions.setPassword(person.id, password);
+    }),
+  );
+}
+
+/** Resolves when HTTP listens; the engine is got and started beside it. Aborting `signal` begins the stop. */
+export async function startService(config: Config, signal: AbortSignal): Promise<Service> {
+  const began = performance.now();
+  const say = (line: string): void => void process.stdout.write(`  ${line}\n`);
+  await using stack = new AsyncDisposableStack();
+  fs.mkdirSync(config.data, { recursive: true, mode: 0o700 });
+  const lock = lockFolder(config.data);
+  stack.defer(() => lock.release());
+  const { log, close: closeLog } = openLog(path.join(config.data, 'logs', 'offhook.log'), config.logLevel);
+  stack.defer(closeLog);
+  log.info({ version: VERSION, node: process.version, pid: process.pid }, 'starting');
+
+  const clock = systemClock;
+  const store = await openSqliteStore(path.join(config.data, 'offhook.db'), { log });
+  stack.defer(() => store.close());
+  const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log });
+  const instance = await createInstance(config.data);
+  const node = nodeId(instance.node);
+  const journal = openJournal({ store: journalStore, node });
+  stack.defer(() => journal.close());
+
+  await store.migrate('pbx-config', pbxConfigMigrations);
+  await seed(store, { empty: config.empty });
+  const directory = await createDirectory(store);
+  const audit = await createAudit(store, clock, log);
+  stack.defer(() => audit.close());
+  const sessions = await createSessions({ store, clock, directory, audit, log, config });
+  stack.defer(() => sessions.close());
+  await giveCredentials(config.data, directory, sessions);
+
+  const stopExchange = new AbortController();
+  const exchange = runExchange({
+    config,
+    instance,
+    site: async () => toSite(directory.config(), FEATURE_CODES),
+    log,
+    clock,
+    say,
+    signal: stopExchange.signal,
+  });
+  stack.defer(async () => {
+    stopExchange.abort();
+    await exchange.stop();
+  });
+
+  const engine = createAsteriskEngine({
+    node,
+    clock,
+    log,
+    connect: async () =>
+      exchange.running()
+        ? {
+            host: '127.0.0.1',
+            port: instance.ami_port,
+            events: instance.ami_events,
+            actions: instance.ami_actions,
+          }
+        : null,
+  });
+  stack.defer(() => engine.close());
+
+  const model = createModel();
+  const live = createLiveView(model.view);
+  const agents = await createAgents({ engine, live: live.view, directory, audit, store, clock, log });
+  const history = await createHistory({
+    store,
+    clock,
+    directory,
+    log,
+    zone: config.siteZone,
+    records: createCelReader({ file: celFile(instance), node, log, clock }),
+  });
+  const stopLoop = new AbortController();
+  const loop = runEngineLoop({
+    engine,
+    model,
+    journal,
+    signal: stopLoop.signal,
+    log,
+    site: siteEvent(directory.config(), clock.now()),
+    onStepped: () => live.changed(),
+    onCommitted: (_rows, events) => {
+      for (const event of events) {
+        agents.onDomainEvent(event);
+        history.onDomainEvent(event);
+      }
+    },
+  });
+  stack.defer(async () => {
+    stopLoop.abort();
+    await loop.closed;
+  });
+  stack.defer(() => history.close());
+  stack.defer(() => agents.close());
+  stack.defer(directory.onChange(() => loop.site(siteEvent(directory.config(), clock.now()))));
+  await agents.ensureSeedMembers(dynamicMembers(directory.config()));
+
+  const metrics = createMetrics();
+  const engineUp = (): boolean => live.view.live;
+  const checks: readonly Check[] = [
+    {
+      name: 'engine',
+      run: async () => {
+        const { link, reason, version } = engine.status();
+        const ok = live.view.live && link === 'up';
+        return {
+          ok,
+          detail: ok ? `up, ${version ?? 'version unknown'}` : `${link}: ${reason || exchange.state()}`,
+        };
+      },
+    },
+    {
+      name: 'journal',
+      run: async () => {
+        const lag = loop.lag();
+        return { ok: lag.error === null && lag.oldest_ms < 5_000, detail: JSON.stringify(lag) };
+      },
+    },
+    {
+      name: 'disk',
+      run: async () => {
+        const free = await store.freeBytes();
+        return { ok: free > DISK_FLOOR_BYTES, detail: `${Math.floor(free / 1_048_576)} MiB free` };
+      },
+    },
+  ];
+  metrics.gauge('offhook_engine_up', 'Whether the engine link is up.', () => Number(engineUp()));
+  metrics.gauge('offhook_journal_head', 'Newest committed seq.', () => journal.head);
+  metrics.gauge('offhook_journal_held', 'Events that are not committed yet.', () => loop.lag().held);
+  metrics.gauge('offhook_calls', 'Calls in progress.', () => live.view.calls().length);
+  for (const name of [
+    'frames',
+    'unknown',
+    'malformed',
+    'oversize',
+    'drift',
+    'reconnects',
+    'pending_actions',
+  ] as const) {
+    metrics.gauge(`offhook_engine_${name}`, `Engine link: ${name}.`, () => engine.status().counters[name]);
+  }
+
+  const host = await createHost({
+    config,
+    authenticator: sessions,
+    log,
+    version: VERSION,
+    metrics,
+    idempotency: await createIdempotencyStore(store, clock),
+  });
+  const { app } = host;
+  frontDoorRoutes(app, { config, version: VERSION, clock, engineUp });
+  healthRoutes(app, { metrics, engineUp, checks });
+  sessionRoutes(app, { sessions, directory, config });
+  contactRoutes(app, createContacts({ directory, live: live.view, clock }));
+  historyRoutes(app, history);
+  agentRoutes(app, agents);
+  auditRoutes(app, audit);
+  sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });
+
+  const address = await host.listen(config.listen);
+  stack.defer(async () => {
+    host.drain();
+    await host.close();
+  });
+  if (config.metricsListen !== null) {
+    const listener = await listenMetrics(config.metricsListen, { metrics, engineUp, checks }, log);
+    stack.defer(() => listener.close());
+  }
+  log.info({ ...address, ms: Math.round(performance.now() - began) }, 'listening');
+  say(`Listening at ${urlOf(address)}; the engine is on its way.`);
+  const announced = announce();
+  stack.defer(() => announced);
+
+  /** Says once that everything works, as soon as it does. */
+  async function announce(): Promise<void> {
+    while (!signal.aborted && (await readiness(checks)).status !== 'ready') {
+      await clock.sleep(READY_POLL_MS, signal).catch(() => undefined);
+    }
+    if (signal.aborted) return;
+    const seconds = (performance.now() - began) / 1000;
+    log.info({ seconds }, 'ready');
+    process.stdout.write(await readyText(config, address, seconds));
+  }
+
+  const stopped = Promise.withResolvers<void>();
+  if (signal.aborted) stopped.resolve();
+  else signal.addEventListener('abort', () => stopped.resolve(), { once: true });
+  const parts = stack.move();
+  return {
+    address,
+    closed: stopped.promise,
+    async [Symbol.asyncDispose]() {
+      log.info({}, 'stopping');
+      await parts.disposeAsync();
+    },
+  };
+}
