@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Scene, T0, bridge, chan, channel, member, types } from './test-events.ts';
+
+const iface = (extension: string) => `Local/${extension}@queue-agent`;
+
+test('pbx agents - login, pause with reason, another reason, ready, logout: one event each', () => {
+  const scene = new Scene();
+  scene.member('support', '1002');
+  const at = scene.at;
+  scene.member('support', '1002', { paused: true, paused_reason: 'lunch', paused_at: T0 - 99_000 });
+  const paused = scene.view.agent('1002');
+  assert.equal(paused?.members[0]?.paused_at, at + 1000, 'our own time, not the engine’s');
+  assert.equal(paused?.readiness_since, at + 1000);
+  scene.member('support', '1002', { paused: true, paused_reason: 'lunch', paused_at: T0 + 5_000_000 });
+  assert.equal(scene.view.agent('1002'), paused, 'a pause repeated changes nothing');
+  scene.member('support', '1002', { paused: true, paused_reason: 'break' });
+  assert.equal(scene.view.agent('1002')?.readiness_since, scene.at);
+  scene.member('support', '1002');
+  assert.equal(scene.view.agent('1002')?.readiness_since, scene.at);
+  scene.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1002') });
+  scene.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1002') });
+  assert.deepEqual(
+    scene.told.filter((e) => e.type.startsWith('agent')).map((e) => e.type),
+    [
+      'agent.logged_in',
+      'agent.ready',
+      'agent.not_ready',
+      'agent.not_ready',
+      'agent.ready',
+      'agent.logged_out',
+    ],
+  );
+  assert.deepEqual(scene.view.agent('1002')?.members, [], 'still an agent of the site');
+});
+
+test('pbx agents - over several queues: one agent, readiness from the first pause to the last', () => {
+  const scene = new Scene();
+  scene.member('support', '1002');
+  scene.member('sales', '1002');
+  scene.member('support', '1002', { paused: true, paused_reason: 'lunch' });
+  const since = scene.at;
+  scene.member('sales', '1002', { paused: true, paused_reason: 'lunch' });
+  assert.equal(scene.view.agent('1002')?.members.length, 2);
+  assert.equal(scene.view.agent('1002')?.readiness_since, since);
+  scene.member('support', '1002');
+  assert.equal(scene.view.agent('1002')?.readiness_since, since, 'still paused in sales');
+  scene.member('sales', '1002');
+  assert.equal(scene.view.agent('1002')?.readiness_since, scene.at);
+});
+
+test('pbx agents - who is in no queue and in no list is no agent', () => {
+  const scene = new Scene();
+  assert.equal(scene.view.agent('1001'), undefined);
+  assert.deepEqual(scene.view.agent('1003')?.members, []);
+  scene.member('support', '1001');
+  assert.equal(scene.view.agent('1001')?.members.length, 1);
+  scene.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1001') });
+  assert.equal(scene.view.agent('1001'), undefined);
+});
+
+/** 1002 takes a queue call from 1001: over an internal pair that is then optimised away. */
+function inQueueCall(scene: Scene): void {
+  for (const endpoint of ['1002', '1002-web', '1002-mobile']) scene.device(endpoint, 'NOT_INUSE');
+  scene.member('support', '1002');
+  scene.created('1', { endpoint: '1001', dialled: '500' });
+  scene.created('l', { kind: 'local', pair: 'p', of: '1' });
+  scene.created('d', { endpoint: '1002', of: '1' });
+  const ids = { queue: 'support', interface: iface('1002'), caller: chan('1'), agent: chan('l') };
+  scene.send({ type: 'offer.created', ...ids });
+  scene.device('1002', 'RINGING');
+  assert.equal(scene.view.agent('1002')?.engagement, 'offered');
+  scene.state('d', 'up');
+  scene.state('1', 'up');
+  scene.device('1002', 'INUSE');
+  scene.send({ type: 'offer.accepted', ...ids, hold_seconds: 1, ring_seconds: 1 });
+  scene.enter('b', 'd');
+  scene.enter('b', '1');
+  scene.hangup('l');
+  assert.equal(scene.view.agent('1002')?.engagement, 'talking');
+}
+
+test('pbx agents - talking, held, talking, released while the device still says in use', () => {
+  const scene = new Scene();
+  inQueueCall(scene);
+  scene.send({ type: 'channel.held', id: chan('d'), held: true });
+  assert.equal(scene.view.agent('1002')?.engagement, 'held');
+  scene.send({ type: 'channel.held', id: chan('d'), held: false });
+  assert.equal(scene.view.agent('1002')?.engagement, 'talking');
+  scene.send({
+    type: 'agent.released',
+    queue: 'support',
+    interface: iface('1002'),
+    caller: chan('1'),
+    agent: chan('l'),
+    reason: 'transfer',
+    talk_seconds: 4,
+  });
+  assert.equal(scene.view.agent('1002')?.engagement, 'busy_other');
+  scene.device('1002', 'NOT_INUSE');
+  assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+});
+
+for (const [who, id] of [
+  ['the agent’s leg', 'd'],
+  ['the caller', '1'],
+] as const) {
+  test(`pbx agents - where the release is never told, the hangup of ${who} frees the agent`, () => {
+    const scene = new Scene();
+    inQueueCall(scene);
+    scene.device('1002', 'NOT_INUSE');
+    scene.hangup(id);
+    assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+  });
+}
+
+test('pbx agents - the engine’s own count frees the agent too, once it had counted the call', () => {
+  const scene = new Scene();
+  inQueueCall(scene);
+  scene.device('1002', 'NOT_INUSE');
+  scene.member('support', '1002', { in_call: false, state: 'INUSE' });
+  assert.equal(scene.view.agent('1002')?.engagement, 'talking', 'counted late, not over');
+  scene.member('support', '1002', { in_call: true, state: 'INUSE' });
+  scene.member('support', '1002', { in_call: false });
+  assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+});
+
+test('pbx agents - no device left to reach: unreachable, told once, and only of who is logged in', () => {
+  const scene = new Scene();
+  scene.member('support', '1002');
+  for (const e of ['1002', '1002-web', '1002-mobile']) scene.device(e, 'NOT_INUSE');
+  scene.told.length = 0;
+  scene.device('1002', 'UNAVAILABLE');
+  scene.device('1002-web', 'UNAVAILABLE');
+  assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+  scene.device('1002-mobile', 'UNAVAILABLE');
+  assert.equal(scene.view.agent('1002')?.engagement, 'unreachable');
+  for (const e of ['1003', '1003-web', '1003-mobile']) scene.device(e, 'UNAVAILABLE');
+  assert.equal(scene.view.agent('1003')?.engagement, 'unreachable');
+  assert.deepEqual(
+    types(scene.told).filter((t) => t.startsWith('agent')),
+    ['agent.unreachable'],
+  );
+});
+
+test('pbx agents - a call found in a snapshot is a talk, in the call where the agent’s leg is', () => {
+  const scene = new Scene();
+  const told = scene.snapshot({
+    channels: [
+      channel('1', { endpoint: 'trunk', state: 'up' }),
+      channel('2', { endpoint: '1002', state: 'up', of: '1' }),
+    ],
+    bridged: ['1', '2'].map((id) => ({ bridge: bridge('b'), channel: chan(id), holding: false })),
+    queues: [
+      {
+        name: 'support',
+        strategy: 'ringall',
+        members: [member('support', '1002', { in_call: true, state: 'INUSE' })],
+        callers: [],
+      },
+    ],
+    devices: [{ endpoint: '1002', state: 'INUSE' }],
+  });
+  assert.equal(scene.view.agent('1002')?.engagement, 'talking');
+  const talking = told.find((e) => e.type === 'agent.talking');
+  assert.deepEqual(
+    [talking?.data, talking?.observed],
+    [{ extension: '1002', queue: 'support', call_id: 'ast1:1' }, 'resync'],
+  );
+});

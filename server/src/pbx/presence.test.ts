@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeviceState } from '../ports/engine.ts';
+import { activityOf, reachabilityOf } from './presence.ts';
+import { Scene, site } from './test-events.ts';
+
+const rows: readonly [DeviceState[], string, string, string][] = [
+  [['NOT_INUSE', 'UNAVAILABLE', 'UNAVAILABLE'], 'online', 'idle', 'available'],
+  [['UNAVAILABLE', 'UNAVAILABLE', 'UNAVAILABLE'], 'offline', 'idle', 'offline'],
+  [['UNKNOWN', 'UNAVAILABLE', 'INVALID'], 'offline', 'idle', 'offline'],
+  [['UNAVAILABLE', 'RINGING', 'UNAVAILABLE'], 'online', 'ringing', 'ringing'],
+  [['NOT_INUSE', 'RINGING', 'RINGING'], 'online', 'ringing', 'ringing'],
+  [['INUSE', 'NOT_INUSE', 'UNAVAILABLE'], 'online', 'in_call', 'in_call'],
+  [['INUSE', 'RINGING', 'UNAVAILABLE'], 'online', 'in_call_and_ringing', 'in_call'],
+  [['RINGINUSE', 'NOT_INUSE', 'UNAVAILABLE'], 'online', 'in_call_and_ringing', 'in_call'],
+  [['ONHOLD', 'RINGING', 'UNAVAILABLE'], 'online', 'in_call_and_ringing', 'in_call'],
+  [['ONHOLD', 'NOT_INUSE', 'UNAVAILABLE'], 'online', 'on_hold', 'in_call'],
+  [['ONHOLD', 'INUSE', 'UNAVAILABLE'], 'online', 'in_call', 'in_call'],
+  [['BUSY', 'NOT_INUSE', 'UNAVAILABLE'], 'online', 'busy', 'in_call'],
+];
+for (const [states, reachability, activity, summary] of rows) {
+  test(`pbx presence - ${states.join(' ')} is ${reachability}, ${activity}, ${summary}`, () => {
+    assert.equal(reachabilityOf(states), reachability);
+    assert.equal(activityOf(states), activity);
+    const scene = new Scene();
+    for (const [i, name] of ['1001', '1001-web', '1001-mobile'].entries()) {
+      scene.device(name, states[i] ?? 'UNKNOWN');
+    }
+    const live = scene.view.extension('1001');
+    assert.deepEqual(
+      [live?.reachability, live?.activity, live?.summary, live?.devices],
+      [reachability, activity, summary, { sip: states[0], webrtc: states[1], mobile: states[2] }],
+    );
+  });
+}
+
+test('pbx presence - before any fact everything is unknown, shown as offline', () => {
+  const scene = new Scene({ empty: true });
+  const live = scene.view.extension('1001');
+  assert.deepEqual([live?.reachability, live?.summary, scene.view.live], ['unknown', 'offline', false]);
+  assert.equal(scene.view.extension('999'), undefined);
+});
+
+test('pbx presence - told only where something a person sees changed; since counts the change, not the event', () => {
+  const scene = new Scene();
+  const changed = () => scene.told.filter((e) => e.type === 'presence.changed').length;
+  scene.device('1001', 'NOT_INUSE');
+  const since = scene.at;
+  assert.equal(changed(), 1);
+  const version = scene.view.presence_version;
+  scene.device('1001', 'NOT_INUSE');
+  assert.equal(scene.view.presence_version, version);
+  scene.device('1001-web', 'NOT_INUSE');
+  assert.equal(changed(), 1, 'another device, the same presence');
+  assert.equal(scene.view.extension('1001')?.since, since);
+  assert.deepEqual(scene.view.changedSince(version), ['1001'], 'though a reader of the devices must know');
+  scene.device('1001-web', 'RINGING');
+  scene.device('1001-mobile', 'RINGING');
+  assert.equal(changed(), 2);
+  const [, event] = scene.told.filter((e) => e.type === 'presence.changed');
+  assert.equal(event?.subject, 'presence/1001');
+  assert.equal(event?.type === 'presence.changed' && event.data.activity, 'ringing');
+});
+
+test('pbx presence - the reason of a pause is in the summary, behind the call and before available', () => {
+  const scene = new Scene();
+  scene.device('1002', 'NOT_INUSE');
+  scene.member('support', '1002', { paused: true, paused_reason: 'lunch' });
+  const summary = () => scene.view.extension('1002')?.summary;
+  assert.equal(summary(), 'lunch');
+  scene.device('1002', 'INUSE');
+  assert.equal(summary(), 'in_call');
+  scene.device('1002', 'NOT_INUSE');
+  scene.member('support', '1002', { paused: true });
+  assert.equal(summary(), 'not_ready');
+  scene.member('support', '1002');
+  assert.equal(summary(), 'available');
+});
+
+test('pbx presence - a reader that lies too far behind, or ahead, must take all', () => {
+  const scene = new Scene();
+  const start = scene.view.presence_version;
+  assert.deepEqual(scene.view.changedSince(start), []);
+  for (let i = 0; i < 5000; i++) {
+    scene.device('1001', 'INUSE');
+    scene.device('1002', 'RINGING');
+    scene.device('1001', 'NOT_INUSE');
+    scene.device('1002', 'NOT_INUSE');
+  }
+  assert.equal(scene.view.changedSince(start), null);
+  assert.equal(scene.view.changedSince(scene.view.presence_version + 1), null);
+  assert.deepEqual(scene.view.changedSince(scene.view.presence_version - 4)?.toSorted(), ['1001', '1002']);
+});
+
+test('pbx presence - the site changes: who is new is read from what the engine said, who is gone is gone', () => {
+  const scene = new Scene();
+  scene.device('2001', 'INUSE');
+  scene.device('1001', 'INUSE');
+  assert.equal(scene.view.extension('2001'), undefined);
+  const version = scene.view.presence_version;
+  scene.model.step({ ...site(['1002', '2001']), at: scene.at });
+  assert.equal(scene.view.extension('2001')?.activity, 'in_call');
+  assert.equal(scene.view.extension('1001'), undefined);
+  const changed = scene.view.changedSince(version) ?? [];
+  assert.ok(changed.includes('2001') && changed.includes('1001') && !changed.includes('1002'));
+});
+
+test('pbx presence - a leg belongs to an extension from the moment the site says so', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '2001-web' });
+  assert.equal(scene.view.calls()[0]?.legs[0]?.extension, null);
+  scene.model.step({ ...site(['2001']), at: scene.at });
+  assert.deepEqual(
+    scene.view.calls()[0]?.legs.map((l) => [l.extension, l.party.name]),
+    [['2001', 'Person 2001']],
+  );
+});

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { Scene, call, chan, types } from './test-events.ts';
+
+const iface = (extension: string) => `Local/${extension}@queue-agent`;
+/** A caller from outside waits in support; 1002 and 1003 are its members. */
+function waiting(scene: Scene): void {
+  scene.member('support', '1002');
+  scene.member('support', '1003');
+  scene.created('1', { endpoint: 'trunk', caller: { number: '0305550', name: 'Ann' }, dialled: '500' });
+  scene.state('1', 'up');
+  join(scene, '1');
+}
+const join = (scene: Scene, id: string, position = 1, queue = 'support'): readonly DomainEvent[] =>
+  scene.send({
+    type: 'queue.caller_joined',
+    caller: { queue, channel: chan(id), position, joined_at: scene.at + 1000 },
+  });
+const left = (scene: Scene, id: string) =>
+  scene.send({ type: 'queue.caller_left', queue: 'support', channel: chan(id) });
+const abandoned = (scene: Scene, id: string) =>
+  scene.send({
+    type: 'queue.caller_abandoned',
+    queue: 'support',
+    channel: chan(id),
+    hold_seconds: 1,
+    position: 1,
+  });
+/** Rings an agent over an internal pair, as a member `Local/…` is rung. */
+function ring(scene: Scene, extension: string, caller = '1'): void {
+  const half = `l${extension}`;
+  scene.created(half, { kind: 'local', pair: half, of: caller });
+  scene.created(`${half}b`, { kind: 'local', pair: half, of: caller });
+  scene.send({ type: 'offer.created', ...offer(extension, caller) });
+  scene.created(`d${extension}`, { endpoint: extension, of: caller });
+  scene.state(`d${extension}`, 'ringing');
+}
+const offer = (extension: string, caller = '1') => ({
+  queue: 'support',
+  interface: iface(extension),
+  caller: chan(caller),
+  agent: chan(`l${extension}`),
+});
+const accepted = (scene: Scene, extension: string) =>
+  scene.send({ type: 'offer.accepted', ...offer(extension), hold_seconds: 7, ring_seconds: 3 });
+const dialEnded = (scene: Scene, extension: string, status: string) =>
+  scene.send({ type: 'dial.ended', from: chan('1'), to: chan(`l${extension}`), status });
+const only = (events: readonly DomainEvent[], ...prefixes: string[]) =>
+  events.filter((e) => prefixes.some((p) => e.type.startsWith(p)));
+const last = (scene: Scene, type: DomainEvent['type']) => scene.told.findLast((e) => e.type === type)?.data;
+
+test('pbx queues - an answered call: joined, offered, left as answered, accepted, talking', () => {
+  const scene = new Scene();
+  waiting(scene);
+  assert.deepEqual(
+    scene.view.queue('support')?.callers.map((c) => [c.channel, c.position]),
+    [[chan('1'), 1]],
+  );
+  assert.equal(scene.view.calls()[0]?.legs[0]?.state, 'queued');
+  ring(scene, '1002');
+  assert.equal(scene.view.agent('1002')?.engagement, 'offered');
+  scene.state('d1002', 'up');
+  dialEnded(scene, '1002', 'ANSWER');
+  left(scene, '1');
+  accepted(scene, '1002');
+  assert.equal(scene.view.agent('1002')?.engagement, 'talking');
+  assert.deepEqual(scene.view.queue('support')?.callers, []);
+  assert.deepEqual(types(only(scene.told, 'queue', 'offer', 'agent.talking')), [
+    'queue.caller_joined',
+    'offer.created',
+    'queue.caller_left',
+    'offer.accepted',
+    'agent.talking',
+  ]);
+  assert.deepEqual(last(scene, 'queue.caller_left'), {
+    call_id: call('1'),
+    queue: 'support',
+    leg_id: chan('1'),
+    caller: { number: '', name: '' },
+    waited_seconds: 7,
+    reason: 'answered',
+  });
+  const { waited_seconds, ring_seconds, extension, member } = last(scene, 'offer.accepted') as Record<
+    string,
+    unknown
+  >;
+  assert.deepEqual([waited_seconds, ring_seconds, extension, member], [7, 3, '1002', '1002']);
+});
+
+test('pbx queues - ring all: the one who answers is accepted, the other’s offer canceled', () => {
+  const scene = new Scene();
+  waiting(scene);
+  ring(scene, '1002');
+  ring(scene, '1003');
+  scene.state('d1003', 'up');
+  dialEnded(scene, '1003', 'ANSWER');
+  dialEnded(scene, '1002', 'CANCEL');
+  scene.hangup('d1002', 26);
+  scene.hangup('l1002', 26);
+  left(scene, '1');
+  accepted(scene, '1003');
+  assert.deepEqual(
+    only(scene.told, 'offer').map((e) => [e.type, (e.data as { extension: string }).extension]),
+    [
+      ['offer.created', '1002'],
+      ['offer.created', '1003'],
+      ['offer.canceled', '1002'],
+      ['offer.accepted', '1003'],
+    ],
+  );
+  assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+});
+
+test('pbx queues - an offer that is still open when another is accepted is canceled', () => {
+  const scene = new Scene();
+  waiting(scene);
+  ring(scene, '1002');
+  ring(scene, '1003');
+  accepted(scene, '1003');
+  assert.deepEqual(types(only(scene.told, 'offer')).slice(2), ['offer.accepted', 'offer.canceled']);
+  assert.equal((last(scene, 'queue.caller_left') as { reason: string }).reason, 'answered');
+});
+
+test('pbx queues - nobody answers: the offer times out once, and the caller who leaves was not answered', () => {
+  const scene = new Scene();
+  waiting(scene);
+  ring(scene, '1002');
+  scene.send({ type: 'offer.timeout', ...offer('1002'), ring_seconds: 15 });
+  dialEnded(scene, '1002', 'CANCEL');
+  scene.hangup('l1002', 0);
+  left(scene, '1');
+  assert.deepEqual(types(only(scene.told, 'offer', 'queue')), [
+    'queue.caller_joined',
+    'offer.created',
+    'offer.timeout',
+    'queue.caller_left',
+  ]);
+  assert.equal((last(scene, 'queue.caller_left') as { reason: string }).reason, 'other');
+  assert.equal(scene.view.calls().length, 1);
+});
+
+test('pbx queues - a busy agent rejected; the engine’s later word for it changes nothing', () => {
+  const scene = new Scene();
+  waiting(scene);
+  ring(scene, '1002');
+  dialEnded(scene, '1002', 'BUSY');
+  scene.hangup('l1002', 17);
+  scene.send({ type: 'offer.timeout', ...offer('1002'), ring_seconds: 0 });
+  assert.deepEqual(types(only(scene.told, 'offer')), ['offer.created', 'offer.rejected']);
+});
+
+test('pbx queues - the caller gives up: abandoned once, the ringing canceled, no other outcome', () => {
+  const scene = new Scene();
+  waiting(scene);
+  ring(scene, '1002');
+  dialEnded(scene, '1002', 'CANCEL');
+  scene.hangup('l1002', 26);
+  abandoned(scene, '1');
+  left(scene, '1');
+  scene.hangup('1');
+  assert.deepEqual(types(only(scene.told, 'offer', 'queue')), [
+    'queue.caller_joined',
+    'offer.created',
+    'offer.canceled',
+    'queue.caller_abandoned',
+  ]);
+});
+
+test('pbx queues - where the frames of leaving were lost, the hangup is an abandon', () => {
+  const scene = new Scene();
+  waiting(scene);
+  scene.hangup('1');
+  abandoned(scene, '1');
+  assert.deepEqual(types(only(scene.told, 'queue')), ['queue.caller_joined', 'queue.caller_abandoned']);
+  assert.deepEqual(scene.view.queue('support')?.callers, []);
+});
+
+test('pbx queues - positions follow those who leave and those who get in before', () => {
+  const scene = new Scene();
+  for (const id of ['1', '2', '3']) scene.created(id, { endpoint: 'trunk' });
+  join(scene, '1', 1);
+  join(scene, '2', 2);
+  join(scene, '3', 1);
+  join(scene, '3', 1);
+  const order = () => scene.view.queue('support')?.callers.map((c) => `${c.channel}=${c.position}`);
+  assert.deepEqual(order(), [`${chan('3')}=1`, `${chan('1')}=2`, `${chan('2')}=3`]);
+  left(scene, '3');
+  assert.deepEqual(order(), [`${chan('1')}=1`, `${chan('2')}=2`]);
+  join(scene, '1', 1, 'sales');
+  assert.deepEqual(order(), [`${chan('2')}=1`]);
+  assert.equal(scene.view.queue('sales')?.callers.length, 1);
+  assert.equal(types(only(scene.told, 'queue')).filter((t) => t === 'queue.caller_left').length, 2);
+});
+
+test('pbx queues - what was offered while nobody told us is told when it is accepted; twice is once', () => {
+  const scene = new Scene();
+  waiting(scene);
+  accepted(scene, '1002');
+  accepted(scene, '1002');
+  scene.send({ type: 'offer.created', ...offer('1002') });
+  assert.deepEqual(types(only(scene.told, 'offer')), ['offer.created', 'offer.accepted']);
+});
