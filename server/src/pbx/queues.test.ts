@@ -77,8 +77,8 @@ test('pbx queues - an answered call: joined, offered, left as answered, accepted
     call_id: call('1'),
     queue: 'support',
     leg_id: chan('1'),
-    caller: { number: '', name: '' },
-    waited_seconds: 7,
+    caller: { number: '0305550', name: 'Ann' },
+    waited_seconds: 8,
     reason: 'answered',
   });
   const { waited_seconds, ring_seconds, extension, member } = last(scene, 'offer.accepted') as Record<

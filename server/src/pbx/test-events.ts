@@ -87,6 +87,7 @@ export class Scene {
   readonly model: LiveModel;
   readonly told: DomainEvent[] = [];
   at = T0;
+  readonly #made = new Map<string, EngineChannel>();
   constructor(options: { model?: LiveModel; empty?: boolean; site?: SiteEvent } = {}) {
     this.model = options.model ?? createModel();
     this.model.step(options.site ?? site());
@@ -106,14 +107,13 @@ export class Scene {
     return out;
   }
   created(id: string, more: Parameters<typeof channel>[1] = {}): readonly DomainEvent[] {
-    return this.send({
-      type: 'channel.created',
-      channel: channel(id, { created_at: this.at + 1000, ...more }),
-    });
+    const made = channel(id, { created_at: this.at + 1000, ...more });
+    this.#made.set(id, made);
+    return this.send({ type: 'channel.created', channel: made });
   }
   state(id: string, state: ChannelState): readonly DomainEvent[] {
-    const party = { number: '', name: '' };
-    return this.send({ type: 'channel.state', id: chan(id), state, caller: party, connected: party });
+    const { caller, connected } = this.#made.get(id) ?? channel(id);
+    return this.send({ type: 'channel.state', id: chan(id), state, caller, connected });
   }
   enter(b: string, id: string, holding = false): readonly DomainEvent[] {
     return this.send({ type: 'bridge.entered', bridge: bridge(b), id: chan(id), holding });
