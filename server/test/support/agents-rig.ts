@@ -104,3 +104,35 @@ export async function agentsRig(
   await clock.advance(0);
   return rig;
 }
+
+/** What `queue show` would say of both queues. */
+export const both = ({ pbx }: AgentsRig) => [pbx.shows('support'), pbx.shows('sales')];
+/** The engine dies; `keeps` lists the members its own database still had. */
+export function engineRestarts(
+  { pbx }: AgentsRig,
+  keeps: Record<string, string | null> = {},
+  options = {},
+): void {
+  pbx.linkDown();
+  pbx.linkUp({
+    restarted: true,
+    ...options,
+    change() {
+      for (const queue of ['support', 'sales']) {
+        for (const extension of ['1003', '1004']) {
+          const row = pbx.row(queue, extension);
+          const kept = keeps[`${queue}/${extension}`];
+          if (row?.membership === 'static')
+            pbx.member(queue, extension, { paused: false, paused_reason: '', paused_at: null });
+          else if (kept === undefined) pbx.leave(queue, extension);
+          else
+            pbx.member(queue, extension, {
+              paused: kept !== null,
+              paused_reason: kept ?? '',
+              paused_at: null,
+            });
+        }
+      }
+    },
+  });
+}

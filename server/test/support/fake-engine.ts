@@ -16,6 +16,9 @@ export type Sent =
  */
 export type Behaviour = 'ok' | 'silent' | 'mute' | 'hang' | 'cut' | 'done-cut' | { refuse: string };
 
+/** A promise keeps the engine waiting until it is settled. */
+type Decide = (sent: Sent, index: number) => Behaviour | undefined | Promise<Behaviour>;
+
 /** An engine and the live model over it in one, that a test scripts: queues, members and devices, no calls. */
 export interface FakePbx {
   readonly engine: Engine;
@@ -23,7 +26,7 @@ export interface FakePbx {
   /** Every command so far. */
   readonly sent: Sent[];
   /** Decides what happens to each command; the default is `ok`. */
-  script(decide: (sent: Sent, index: number) => Behaviour | undefined): void;
+  script(decide: Decide): void;
   /** Gives every domain event to `listener`, in order, after the live model shows it. */
   onEvent(listener: (event: DomainEvent) => void): void;
   /** Holds events back until called again with false, as a slow feed does. */
@@ -51,7 +54,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
   const engagements = new Map<string, LiveAgent['engagement']>();
   const sent: Sent[] = [];
   const waiters = new Set<() => void>();
-  let decide: (sent: Sent, index: number) => Behaviour | undefined = () => 'ok';
+  let decide: Decide = () => 'ok';
   let listener: (event: DomainEvent) => void = () => {};
   let held: DomainEvent[] | null = null;
   let isLive = false;
@@ -75,7 +78,12 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     const base = { subject: `agents/${extension}`, at: clock.now(), observed };
     if (!before) emit({ ...base, type: 'agent.logged_in', data: { extension, queue } });
     if (row.paused) {
-      emit({ ...base, type: 'agent.not_ready', data: { extension, queue, reason: row.paused_reason } });
+      const since = new Date(row.paused_at ?? clock.now()).toISOString();
+      emit({
+        ...base,
+        type: 'agent.not_ready',
+        data: { extension, queue, reason: row.paused_reason, since },
+      });
     } else if (!before || before.paused) {
       emit({ ...base, type: 'agent.ready', data: { extension, queue } });
     }
@@ -159,8 +167,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
   const send = async (command: Sent): Promise<void> => {
     if (!isLive) throw gone();
     sent.push(command);
-    const behaviour = decide(command, sent.length - 1) ?? 'ok';
-    await Promise.resolve();
+    const behaviour = (await decide(command, sent.length - 1)) ?? 'ok';
     if (typeof behaviour === 'object') throw new ServiceError('engine_refused', behaviour.refuse);
     switch (behaviour) {
       case 'silent':

@@ -64,7 +64,10 @@ test('agents - nothing that could break out of a field reaches the engine', asyn
     assert.ok(!reason.message.includes(text), 'the text is not repeated');
     for (const action of ['pause', 'login', 'logout', 'unpause']) {
       const { status, code } = await fails({ action, queue: text });
-      assert.ok(code === 'invalid_request' || code === 'no_such_queue', `${code} for ${JSON.stringify(text)}`);
+      assert.ok(
+        code === 'invalid_request' || code === 'no_such_queue',
+        `${code} for ${JSON.stringify(text)}`,
+      );
       assert.ok(status === 400 || /^[A-Za-z0-9_-]+$/.test(text), JSON.stringify(text));
     }
   }
@@ -94,7 +97,10 @@ test('agents - a static member is not logged out, and neither is the rest', asyn
   const { pbx, fails, act } = await agentsRig(t);
   pbx.member('support', '1003', { membership: 'static' });
   pbx.member('sales', '1003');
-  for (const request of [{ action: 'logout' }, { action: 'toggle_queue', queue: 'support', login: 0 as const }]) {
+  for (const request of [
+    { action: 'logout' },
+    { action: 'toggle_queue', queue: 'support', login: 0 as const },
+  ]) {
     const error = await fails(request);
     assert.equal(error.code, 'static_member');
     assert.match(error.message, /support/);

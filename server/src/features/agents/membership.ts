@@ -19,8 +19,13 @@ export const LOGIN_REASON = 'login';
 
 export const sameMembership = (a: Membership, b: Membership): boolean =>
   a.member === b.member && a.paused === b.paused && a.reason === b.reason;
+/**
+ * A reason as the engine can be told it again: one set by other means may hold what would break its member list, and a pause that
+ * cannot be restored is worse than a reason with another letter in it.
+ */
+export const carriable = (reason: string): string => reason.replace(/[\p{Cc},;|]/gu, '_');
 export const membershipOf = (row: QueueMember | undefined): Membership =>
-  row === undefined ? ABSENT : row.paused ? pausedWith(row.paused_reason) : READY;
+  row === undefined ? ABSENT : row.paused ? pausedWith(carriable(row.paused_reason)) : READY;
 
 /** Every row of the engine for this agent; one queue has more than one only when somebody added it by hand. */
 export const rowsOf = (live: LiveView, extension: string): readonly QueueMember[] =>

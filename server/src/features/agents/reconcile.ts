@@ -67,13 +67,11 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     const shown = engine.status().boot_id;
     return boot !== null && (shown === null || shown === boot);
   };
-  const wish = (extension: string, queue: string, state: Membership, since: number): Wish => ({
-    extension,
-    queue,
-    state,
-    since,
-    row: rowIn(live, extension, queue),
-  });
+  const wish = (extension: string, queue: string, state: Membership, at: number): Wish => {
+    const row = rowIn(live, extension, queue);
+    const since = state.paused && sameMembership(state, membershipOf(row)) ? (row?.paused_at ?? at) : at;
+    return { extension, queue, state, since, row };
+  };
   const adoptShown = (extension: string, queue: string, since: number): void => {
     if (live.queue(queue) === undefined) return;
     const row = rowIn(live, extension, queue);
@@ -227,6 +225,11 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     for (const { extension, queue, row } of pairs.values()) {
       const intent = intents.get(extension, queue);
       if (live.queue(queue) === undefined) continue;
+      const touched = busy.get(extension);
+      if (touched && mode === 'same') {
+        touched.add(queue);
+        continue;
+      }
       const shown = membershipOf(row);
       if (pending.get(extension)?.has(queue)) {
         expect(extension, queue, shown);
@@ -234,7 +237,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       }
       if (intent && sameMembership(intended(intent)!, shown)) continue;
       if (mode === 'same' || !intent || !oursWins(intent, row, mode)) {
-        adoptShown(extension, queue, row?.paused ? (row.paused_at ?? at) : at);
+        adoptShown(extension, queue, at);
         continue;
       }
       log.info({ extension, queue, intent: intended(intent), engine: shown, mode }, 'agent differs');

@@ -1,34 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agentsRig } from '../../../test/support/agents-rig.ts';
-import type { AgentsRig } from '../../../test/support/agents-rig.ts';
-
-const both = ({ pbx }: AgentsRig) => [pbx.shows('support'), pbx.shows('sales')];
-/** The engine dies; `keeps` lists the members its own database still had. */
-function engineRestarts({ pbx }: AgentsRig, keeps: Record<string, string | null> = {}, options = {}): void {
-  pbx.linkDown();
-  pbx.linkUp({
-    restarted: true,
-    ...options,
-    change() {
-      for (const queue of ['support', 'sales']) {
-        for (const extension of ['1003', '1004']) {
-          const row = pbx.row(queue, extension);
-          const kept = keeps[`${queue}/${extension}`];
-          if (row?.membership === 'static')
-            pbx.member(queue, extension, { paused: false, paused_reason: '', paused_at: null });
-          else if (kept === undefined) pbx.leave(queue, extension);
-          else
-            pbx.member(queue, extension, {
-              paused: kept !== null,
-              paused_reason: kept ?? '',
-              paused_at: null,
-            });
-        }
-      }
-    },
-  });
-}
+import { agentsRig, both, engineRestarts } from '../../../test/support/agents-rig.ts';
 
 for (const options of [{}, { resyncedFirst: true }]) {
   test(`agents - memberships and pauses come back after the engine died ${JSON.stringify(options)}`, async (t) => {
@@ -267,128 +239,6 @@ test('agents - a change that was taken back is not what comes back after a resta
   assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
 });
 
-test('agents - after a restart of the service the living engine is right', async (t) => {
-  const rig = await agentsRig(t);
-  const { pbx, act, clock } = rig;
-  await act({ action: 'login' });
-  await act({ action: 'pause', reason: 'lunch' });
-  const sent = pbx.sent.length;
-  await rig.restartService(() => {
-    pbx.member('support', '1003', { paused: true, paused_reason: 'break' });
-    pbx.leave('sales', '1003');
-  });
-  pbx.linkUp();
-  await clock.advance(0);
-  await rig.agents.idle();
-  assert.equal(pbx.sent.length, sent);
-  engineRestarts(rig);
-  await clock.advance(0);
-  await rig.agents.idle();
-  assert.deepEqual(both(rig), [['1003 break'], []]);
-});
-
-test('agents - after both restarted, the engine is right about dynamic members and we about static ones', async (t) => {
-  const rig = await agentsRig(t);
-  const { pbx, act, clock } = rig;
-  pbx.member('support', '1003', { membership: 'static' });
-  await clock.advance(0);
-  await act({ action: 'login' });
-  await act({ action: 'pause', reason: 'lunch' });
-  await act({ action: 'login' }, '1004');
-  await clock.advance(10_000);
-  await rig.restartService();
-  pbx.linkUp({
-    restarted: true,
-    change() {
-      pbx.member('support', '1003', { paused: false, paused_reason: '' });
-      pbx.member('sales', '1003', { paused: true, paused_reason: 'break' });
-      pbx.leave('support', '1004');
-    },
-  });
-  await clock.advance(0);
-  await rig.agents.idle();
-  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 break']]);
-});
-
-test('agents - what the engine had no time to write down is ours to restore, even after both restarted', async (t) => {
-  const rig = await agentsRig(t);
-  const { pbx, act, clock } = rig;
-  await act({ action: 'login' });
-  await clock.advance(10_000);
-  await act({ action: 'pause', queue: 'support', reason: 'lunch' });
-  await rig.restartService();
-  pbx.linkUp({
-    restarted: true,
-    change() {
-      pbx.member('support', '1003', { paused: false, paused_reason: '' });
-      pbx.leave('sales', '1003');
-    },
-  });
-  await clock.advance(0);
-  await rig.agents.idle();
-  assert.deepEqual(both(rig), [['1003 lunch'], []]);
-});
-
-test('agents - the first members are put in once in the life of a site', async (t) => {
-  const rig = await agentsRig(t, { up: false });
-  const { pbx, clock, act } = rig;
-  const seed = [
-    { extension: '1003', queue: 'support' },
-    { extension: '1003', queue: 'sales' },
-    { extension: '1004', queue: 'support' },
-  ];
-  await rig.agents.ensureSeedMembers(seed);
-  assert.equal(pbx.sent.length, 0, 'the engine is not there yet');
-  await rig.restartService();
-  await rig.agents.ensureSeedMembers(seed);
-  pbx.linkUp();
-  await clock.advance(0);
-  await rig.agents.idle();
-  assert.deepEqual(both(rig), [['1003 ready', '1004 ready'], ['1003 ready']]);
-  await act({ action: 'logout' });
-  await clock.advance(10_000);
-  await rig.restartService();
-  await rig.agents.ensureSeedMembers(seed);
-  pbx.linkUp();
-  await clock.advance(0);
-  await rig.agents.idle();
-  assert.deepEqual(both(rig), [['1004 ready'], []]);
-});
-
-test('agents - seeding after the engine came up works too, also when the service dies in between', async (t) => {
-  const rig = await agentsRig(t);
-  const { pbx, clock } = rig;
-  pbx.script(() => ({ refuse: 'not now' }));
-  await rig.agents.ensureSeedMembers([{ extension: '1003', queue: 'support' }]);
-  await clock.advance(0);
-  assert.deepEqual(pbx.shows('support'), []);
-  await rig.restartService();
-  pbx.script(() => 'ok');
-  pbx.linkUp();
-  await clock.advance(0);
-  await rig.agents.idle();
-  assert.deepEqual(pbx.shows('support'), ['1003 ready']);
-});
-
-test('agents - a restore that the service did not live to finish is finished by the next one', async (t) => {
-  const rig = await agentsRig(t);
-  const { pbx, act, clock } = rig;
-  await act({ action: 'login', queue: 'support' });
-  await clock.advance(10_000);
-  pbx.script((s) => (s.verb === 'pause' ? 'hang' : 'ok'));
-  engineRestarts(rig);
-  await clock.advance(0);
-  assert.deepEqual(pbx.shows('support'), ['1003 login']);
-  const closing = rig.restartService();
-  await clock.advance(10_000);
-  await closing;
-  pbx.script(() => 'ok');
-  pbx.linkUp();
-  await clock.advance(0);
-  await rig.agents.idle();
-  assert.deepEqual(pbx.shows('support'), ['1003 ready']);
-});
-
 test('agents - a person who is no longer active is not put back into a queue', async (t) => {
   const rig = await agentsRig(t);
   const { act, clock, directory } = rig;
@@ -401,21 +251,40 @@ test('agents - a person who is no longer active is not put back into a queue', a
   assert.deepEqual(both(rig), [['1004 ready'], []]);
 });
 
-test('agents - while the disk is full the intents wait for it', async (t) => {
+test('agents - a reason set elsewhere that the engine’s member list cannot carry is restored in a form it can', async (t) => {
   const rig = await agentsRig(t);
-  const { pbx, act, clock, refuse } = rig;
+  const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
-  refuse.store = true;
-  pbx.member('support', '1003', { paused: true, paused_reason: 'break' });
-  await clock.advance(30_000);
-  refuse.store = false;
-  await clock.advance(30_000);
-  await rig.restartService();
-  pbx.linkUp({
-    restarted: true,
-    change: () => pbx.member('support', '1003', { membership: 'static', paused: false, paused_reason: '' }),
-  });
+  pbx.member('support', '1003', { paused: true, paused_reason: 'a,b;c|d\n', paused_at: clock.now() });
+  await clock.advance(60_000);
+  const shown = await act({ action: 'status' });
+  assert.deepEqual([shown.pause_reason, shown.pause_start], ['a,b;c|d\n', '2026-11-21T09:00:00.000Z']);
+  engineRestarts(rig);
   await clock.advance(0);
-  await rig.agents.idle();
-  assert.deepEqual(pbx.shows('support'), ['1003 break']);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 a_b_c_d_']);
+  assert.equal((await act({ action: 'status' })).pause_start, '2026-11-21T09:00:00.000Z');
+});
+
+test('agents - a resync in the middle of an action does not take its first half for what was asked', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  const { promise, resolve } = Promise.withResolvers<'ok'>();
+  pbx.script((s) => (s.verb === 'pause' ? promise : 'ok'));
+  const login = act({ action: 'login', queue: 'support' });
+  await clock.advance(0);
+  assert.deepEqual(pbx.shows('support'), ['1003 login']);
+  agents.onDomainEvent({
+    type: 'engine.resynced',
+    subject: 'engine',
+    at: clock.now(),
+    observed: 'resync',
+    data: { node: 'ast1', boot_id: pbx.boot, restarted: false, differences: 1 },
+  });
+  resolve('ok');
+  assert.equal((await login).is_paused, false);
+  engineRestarts(rig);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 ready']);
 });

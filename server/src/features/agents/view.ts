@@ -5,7 +5,7 @@ import type { Directory } from '../../ports/directory.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 import type { LiveAgent, LiveExtension, LiveView } from '../../ports/live.ts';
 import type { Intents } from './intents.ts';
-import { rowsOf } from './membership.ts';
+import { carriable, rowsOf } from './membership.ts';
 
 type Status = z.infer<typeof StatusKey>;
 export interface ViewDeps {
@@ -29,7 +29,7 @@ interface Pause {
 function pauseIn(deps: ViewDeps, agent: LiveAgent, row: QueueMember): Pause | null {
   if (!row.paused) return null;
   const intent = deps.intents.get(agent.extension, row.queue);
-  const known = intent?.paused && intent.reason === row.paused_reason ? intent.since : null;
+  const known = intent?.paused && intent.reason === carriable(row.paused_reason) ? intent.since : null;
   return { reason: row.paused_reason, since: known ?? row.paused_at ?? agent.readiness_since };
 }
 const newest = (pauses: readonly Pause[]): Pause | null =>
