@@ -1,4 +1,5 @@
 import { callId, channelId } from '@offhook/contract/ids.ts';
+import type { Party } from '../../../ports/engine.ts';
 import { header } from '../ami/frame.ts';
 import type { EventDecoder } from './decoding.ts';
 import { callerOf, connectedOf, followCall, need, subject } from './decoding.ts';
@@ -21,6 +22,8 @@ import { channelState, describeChannel } from './names.ts';
 const cause = header('Cause');
 const causeText = header('Cause-txt');
 const newName = header('Newname');
+
+const sameParty = (a: Party, b: Party): boolean => a.number === b.number && a.name === b.name;
 
 const newChannel: EventDecoder = (frame, at, d) => {
   const name = need(frame, H.channel);
@@ -60,6 +63,9 @@ const newParty: EventDecoder = (frame, at, d) => {
   const connected = connectedOf(frame);
   const id = subject(frame, d);
   followCall(frame, at, d, id);
+  const known = d.known.channel(id);
+  // Every step of a dial tells the parties again; only a change is a fact.
+  if (known !== undefined && sameParty(known.caller, caller) && sameParty(known.connected, connected)) return;
   d.emit({ at, type: 'channel.party', id, caller, connected });
 };
 

@@ -13,8 +13,9 @@ import { H } from './headers.ts';
  * AgentDump          chan dest-chan Queue Interface MemberName
  * AgentComplete      chan dest-chan Queue Interface MemberName HoldTime TalkTime Reason
  *
- * chan is the caller, dest-chan the channel that rings the agent. RingTime is seconds, in AgentRingNoAnswer as well,
- * though its source counts milliseconds. Reason: agent caller transfer. A caller who hangs up while an agent rings makes none of them.
+ * chan is the caller, dest-chan the channel that rings the agent. HoldTime, TalkTime and AgentConnect's RingTime are
+ * seconds, AgentRingNoAnswer's RingTime is milliseconds. Reason: agent caller transfer.
+ * A caller who hangs up while an agent rings makes none of them.
  */
 const ringTime = header('RingTime');
 const talkTime = header('TalkTime');
@@ -41,7 +42,7 @@ const connected: EventDecoder = (frame, at, d) => {
 };
 const unanswered: EventDecoder = (frame, at, d) => {
   const o = offer(frame, d);
-  d.emit({ at, type: 'offer.timeout', ...o, ring_seconds: frame.int(ringTime, 0) });
+  d.emit({ at, type: 'offer.timeout', ...o, ring_seconds: Math.round(frame.int(ringTime, 0) / 1000) });
 };
 const complete: EventDecoder = (frame, at, d) => {
   const o = offer(frame, d);
