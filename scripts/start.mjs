@@ -1,6 +1,6 @@
 // Runs every npm script: brings the dependencies up to date, then the command on the Node the lockfile brings.
 // It has to run on an old Node (18) with nothing installed, so it is plain JavaScript and stands alone.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -11,8 +11,9 @@ const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const MODULES = path.join(ROOT, 'node_modules');
 const INSTALLED = path.join(MODULES, '.package-lock.json');
 const NODE_FLOOR = [24, 12];
-const OWN_NODE = path.join(MODULES, '.bin', 'node');
 const NODE_PACKAGE = `node_modules/node-${process.platform}-${process.arch}`;
+// npm 10 does not link it into node_modules/.bin, so it is taken from where it lies.
+const OWN_NODE = path.join(ROOT, NODE_PACKAGE, 'bin', 'node');
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 
 class Failure extends Error {}
@@ -139,7 +140,15 @@ async function install() {
     const began = Date.now();
     const [program, ...leading] = npmCommand();
     // npm reads NODE_ENV=production as "leave out what tests need"; every script here is to work.
-    const args = [...leading, 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'];
+    const args = [
+      ...leading,
+      'ci',
+      '--include=dev',
+      '--include=optional',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+    ];
     let code;
     try {
       code = await runChild(program, args);
@@ -161,7 +170,9 @@ async function install() {
 
 /** The Node to run on: the lockfile's, else the machine's own where it is new enough. */
 function chooseNode() {
-  if (fs.existsSync(OWN_NODE)) return OWN_NODE;
+  // It may be there and not run, e.g. on a machine with another C library.
+  const own = spawnSync(OWN_NODE, ['--version'], { encoding: 'utf8' });
+  if (own.status === 0 && newEnough(own.stdout)) return OWN_NODE;
   if (machineNodeIsEnough()) return process.execPath;
   throw new Failure(
     `Node ${NODE_FLOOR.join('.')} or later is needed; this is ${process.version}, and the package that brings one ` +
@@ -169,11 +180,11 @@ function chooseNode() {
   );
 }
 
-const TESTS = ['server/**/*.test.ts', 'contract/**/*.test.ts', 'client/**/*.test.ts'];
+const TESTS = ['server', 'contract', 'client', 'scripts'].map((folder) => `${folder}/**/*.test.ts`);
 const tests = (globs) => (args) => {
   // Most tests wait for a real engine, so a few at a time pay even on two cores; more would only disturb each other.
   const together = Math.max(2, Math.min(4, os.cpus().length));
-  const named = args.some((arg) => !arg.startsWith('-'));
+  const named = args.some((arg) => /^[^-].*\.ts$/.test(arg));
   return [['--test', `--test-concurrency=${together}`, ...args, ...(named ? [] : globs)]];
 };
 const one =
@@ -187,12 +198,14 @@ const COMMANDS = {
   'get-engine': one('server/src/get-engine.ts'),
   replay: one('server/src/replay.ts'),
   bench: one('bench/run.ts'),
+  docs: one('server/src/docs.ts'),
   test: tests(TESTS),
   scenarios: tests(['server/test/scenarios/**/*.test.ts']),
   check: () => [
     [path.join(MODULES, '.bin', 'tsc')],
     [path.join(MODULES, '.bin', 'oxlint')],
     [path.join(MODULES, '.bin', 'oxfmt'), '--check', '.'],
+    ['server/src/docs.ts', '--check'],
   ],
 };
 
