@@ -77,10 +77,17 @@ async function giveCredentials(data: string, directory: StoredDirectory, session
   );
 }
 
-/** Resolves when HTTP listens; the engine is got and started beside it. Aborting `signal` begins the stop. */
-export async function startService(config: Config, signal: AbortSignal): Promise<Service> {
+/**
+ * Resolves when HTTP listens; the engine is got and started beside it. Aborting `signal` begins the stop. `print` is given
+ * whole lines for the person in front of it. Throws where the data folder or the address cannot be had.
+ */
+export async function startService(
+  config: Config,
+  signal: AbortSignal,
+  print: (text: string) => void = (text) => void process.stdout.write(text),
+): Promise<Service> {
   const began = performance.now();
-  const say = (line: string): void => void process.stdout.write(`  ${line}\n`);
+  const say = (line: string): void => print(`  ${line}\n`);
   await using stack = new AsyncDisposableStack();
   fs.mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const lock = lockFolder(config.data);
@@ -259,7 +266,7 @@ export async function startService(config: Config, signal: AbortSignal): Promise
     if (signal.aborted) return;
     const seconds = (performance.now() - began) / 1000;
     log.info({ seconds }, 'ready');
-    process.stdout.write(await readyText(config, address, seconds));
+    print(await readyText(config, address, seconds));
   }
 
   const stopped = Promise.withResolvers<void>();
