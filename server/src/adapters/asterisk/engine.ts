@@ -10,7 +10,7 @@ import { refusedDelay, retryDelay } from './backoff.ts';
 import { EventBuffer } from './event-buffer.ts';
 import { FactReader } from './fact-reader.ts';
 import { memberOf } from './events/names.ts';
-import { readSnapshot, stillNews, Tombstones, withoutDead } from './snapshot.ts';
+import { readSnapshot, STALE_ROW_MS, stillNews, TOMBSTONE_MS, Tombstones, withoutDead } from './snapshot.ts';
 import { Mirror } from './mirror.ts';
 
 export interface ManagerAccount {
@@ -31,7 +31,7 @@ export interface AsteriskEngineOptions {
   readonly log: Log;
   /** 0 to 1, for the spread of retries. */
   readonly random?: () => number;
-  /** How often the state is read afresh although nothing seems wrong; 120 s. */
+  /** How often the state is read afresh although nothing seems wrong; 60 s, and more where reading takes long. */
   readonly resync_ms?: number;
   /** How many events may wait for the consumer; 200,000. */
   readonly buffer?: number;
@@ -52,7 +52,10 @@ export interface AsteriskEngine extends Engine {
 
 /** The classes of events the model needs; the dialplan's are left out, being the ones a caller can forge most easily. */
 const EVENT_CLASSES = 'system,call,agent';
-const RESYNC_MS = 120_000;
+const RESYNC_MS = 60_000;
+const MOST_RESYNC_MS = 300_000;
+/** Reading the state takes at most a sixtieth of the engine's time. */
+const READING_SHARE = 60;
 const BUFFER = 200_000;
 /** A reload of several modules makes several events; they are answered by one fresh snapshot. */
 const RELOAD_SETTLE_MS = 250;
@@ -103,9 +106,21 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   /** True when somebody wants a fresh snapshot and nobody has begun to read it. */
   let wanted = false;
   let wake = (): void => {};
+  let wantedSoon = false;
   const want = (): void => {
     wanted = true;
     wake();
+  };
+  const wantIn = (ms: number): void => {
+    if (wantedSoon) return;
+    wantedSoon = true;
+    clock.sleep(ms, stop.signal).then(
+      () => {
+        wantedSoon = false;
+        want();
+      },
+      () => {},
+    );
   };
 
   const buffer = new EventBuffer(options.buffer ?? BUFFER, () => {
@@ -135,7 +150,11 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       return;
     }
     // An event that was under way while the snapshot was read may tell of a birth that the snapshot already holds.
-    if (event.type === 'channel.created' && mirror.channel(event.channel.id) !== undefined) return;
+    if (event.type === 'channel.created') {
+      const { id } = event.channel;
+      const now = clock.now();
+      if (mirror.channel(id) !== undefined || tombstones.diedWithin(id, now - TOMBSTONE_MS, now + 1)) return;
+    }
     window?.push(event);
     publish(event);
   };
@@ -147,7 +166,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     emit,
     system(event) {
       if (event.type === 'reload') {
-        clock.sleep(RELOAD_SETTLE_MS, stop.signal).then(want, () => {});
+        wantIn(RELOAD_SETTLE_MS);
       } else if (event.type === 'shutdown') {
         const why = event.restart ? 'the engine is restarting' : 'the engine is shutting down';
         lose(why);
@@ -157,6 +176,8 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       if (clock.now() - lastSuspicion < SUSPICION_EVERY_MS) return;
       lastSuspicion = clock.now();
       want();
+      // By then the lists are believed even about a channel whose end was told.
+      wantIn(STALE_ROW_MS + RELOAD_SETTLE_MS);
     },
   });
 
@@ -228,8 +249,9 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     const at = clock.now();
     const waiting = held;
     if (waiting !== null) {
+      // Who ended while the lists were read ends by its own event, which is played again below.
       const snapshot = withoutDead({ ...reading.snapshot, restarted }, (id) =>
-        tombstones.diedBefore(id, begun),
+        tombstones.diedWithin(id, begun - STALE_ROW_MS, begun),
       );
       if (why === 'connect') {
         announced = true;
@@ -237,11 +259,13 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       }
       publish({ at, type: 'engine.snapshot', why, snapshot });
       held = null;
-      for (const event of stillNews(waiting, snapshot, reading.began_at)) emit(event);
+      for (const event of stillNews(waiting, snapshot, reading.began_at)) publish(event);
       return;
     }
     const fresh = new Mirror();
-    const alive = withoutDead({ ...reading.snapshot, restarted }, (id) => tombstones.diedBefore(id, at + 1));
+    const alive = withoutDead({ ...reading.snapshot, restarted }, (id) =>
+      tombstones.diedWithin(id, begun - STALE_ROW_MS, at + 1),
+    );
     fresh.load(alive);
     for (const event of window ?? []) if (event.at >= reading.began_at) fresh.apply(event);
     window = null;
@@ -286,8 +310,9 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       if (on.actions === null) continue;
       try {
         if (state !== 'up') move('syncing', 'reading the state');
+        const begun = clock.now();
         await sync(on, 'resync');
-        wait = resyncEvery;
+        wait = Math.max(resyncEvery, Math.min((clock.now() - begun) * READING_SHARE, MOST_RESYNC_MS));
         if (link === on && on.actions !== null) move('up', '');
       } catch (error) {
         window = null;

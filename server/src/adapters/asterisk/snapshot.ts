@@ -185,8 +185,10 @@ export const readSnapshot = async (
   };
 };
 
-/** How long a dead channel is remembered, so that a row that comes late cannot bring it back. */
+/** How long a birth that comes after its death is not believed. */
 export const TOMBSTONE_MS = 120_000;
+/** How long a row of a list may still show a channel whose end was told; later the list is believed, not the event. */
+export const STALE_ROW_MS = 5_000;
 const MAX_TOMBSTONES = 100_000;
 
 /** Channels that ended, for `TOMBSTONE_MS`; times are the service's own clock. */
@@ -201,10 +203,10 @@ export class Tombstones {
     this.#died.delete(id);
     this.#died.set(id, now);
   }
-  /** True when it died before that moment. */
-  diedBefore(id: ChannelId, moment: number): boolean {
+  /** True when it died in `[from, to)`. */
+  diedWithin(id: ChannelId, from: number, to: number): boolean {
     const died = this.#died.get(id);
-    return died !== undefined && died < moment;
+    return died !== undefined && died >= from && died < to;
   }
   clear(): void {
     this.#died.clear();

@@ -18,7 +18,7 @@ interface Rig {
   clock: VirtualClock;
   states: string[];
   events: string[];
-  dial(more?: Partial<AmiOptions>): Promise<AmiConnection>;
+  dial: (more?: Partial<AmiOptions>) => Promise<AmiConnection>;
 }
 const rig = async (t: TestContext, options: FakeAmiOptions = {}): Promise<Rig> => {
   const fake = await startFakeAmi(options);
