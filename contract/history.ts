@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 export const HistoryFilter = z.enum(['all', 'in', 'out', 'missed']);
+export type HistoryFilter = z.infer<typeof HistoryFilter>;
 export const Disposition = z.enum(['ANSWERED', 'NO ANSWER', 'BUSY', 'FAILED', 'CONGESTION']);
 export const HistoryCall = z.object({
   id: z.int(),
@@ -33,6 +34,7 @@ export const HistoryStats = z.object({
   missed_calls: z.int(),
   total_billsec: z.int(),
 });
+export type HistoryStats = z.infer<typeof HistoryStats>;
 /** 200 of history.php (wire.md section 4). `stats` follow the same filter and range as the list. */
 export const History = z.object({
   success: z.literal(true),
@@ -43,3 +45,41 @@ export const History = z.object({
   stats: HistoryStats,
   calls: z.array(HistoryCall),
 });
+export type History = z.infer<typeof History>;
+
+const number = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^(0|[1-9]\d{0,9})$/, 'a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max));
+/** `from` is included, `to` is not; `cursor` is the `next_cursor` of a page with the same other parameters. */
+export const HistoryQuery = z.object({
+  filter: HistoryFilter.default('all'),
+  /** Part of the other side's name or number; no character of it is special. */
+  q: z.string().max(64).optional(),
+  limit: number(1, 100).default(50),
+  offset: number(0, 1_000_000).default(0),
+  cursor: z.string().max(256).optional(),
+  from: z.iso.datetime({ offset: true }).optional(),
+  to: z.iso.datetime({ offset: true }).optional(),
+  extension: z
+    .string()
+    .regex(/^\d{1,20}$/)
+    .optional(),
+});
+export type HistoryQuery = z.output<typeof HistoryQuery>;
+
+const CallKey = z.string().min(1).max(128);
+/** `call_keys` are those of the list; a form sends them in one field, separated by commas. */
+export const HistoryAction = z.object({
+  action: z.string().max(64),
+  call_keys: z.union([z.array(CallKey).min(1).max(500), z.string().min(1).max(32_768)]).optional(),
+});
+export type HistoryAction = z.output<typeof HistoryAction>;
+/** `hidden` counts the rows that were visible until now. */
+export const HistoryActionReply = z.union([
+  z.object({ success: z.literal(true), hidden: z.int() }),
+  z.object({ success: z.literal(true), cleared: z.literal(true) }),
+]);
+export type HistoryActionReply = z.output<typeof HistoryActionReply>;

@@ -1,5 +1,6 @@
-import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
+import type { BridgeId, CallId, ChannelId } from '@offhook/contract/ids.ts';
 
+/** `music_start` and `music_end`: music on hold plays to this channel; in a bridge, that is the side that is being held. */
 export type CallRecordType =
   | 'channel_start'
   | 'channel_end'
@@ -18,9 +19,29 @@ export type CallRecordType =
   | 'local_optimize'
   | 'local_optimize_begin'
   | 'linked_end'
-  | 'hold'
-  | 'unhold'
+  | 'music_start'
+  | 'music_end'
   | 'user_defined';
+
+/** What the event itself adds; a fact that the engine did not give, or gave as empty, is missing. */
+export interface CallRecordFacts {
+  /** Bridge that was entered or left, and whether it only holds (parking, waiting): nobody talks there. */
+  readonly bridge?: BridgeId;
+  readonly holding?: boolean;
+  /** Q.850 cause of a hang-up, and the name of the channel that hung up. */
+  readonly cause?: number;
+  readonly source?: string;
+  /** How the last dialling of this channel ended: ANSWER, BUSY, NOANSWER, CANCEL, CONGESTION. */
+  readonly dial_status?: string;
+  /** Number that a call is transferred or forwarded to. */
+  readonly target?: string;
+  /** The other channel: who is transferred, who picked up, the transferer's second channel. */
+  readonly other?: ChannelId;
+  /** Name of the other channel, where the engine gives no id: who took the parked call. */
+  readonly other_name?: string;
+  /** Queue that the channel waits in, on the records made while it does. */
+  readonly queue?: string;
+}
 
 /** One durable fact that the engine wrote itself, in our words. */
 export interface CallRecord {
@@ -34,18 +55,20 @@ export interface CallRecord {
   readonly channel_name: string;
   /** Name of the endpoint behind the channel; null for internal pairs and helpers. */
   readonly endpoint: string | null;
-  /** True for one half of an internal pair. */
-  readonly local: boolean;
+  /** Both halves of one internal pair share this key; null for other channels. */
+  readonly pair: string | null;
   readonly caller_number: string;
   readonly caller_name: string;
+  /** Where the channel is in the dialplan: what it dialled, or what was dialled to reach it. */
   readonly dialled: string;
   readonly context: string;
+  /** Application the channel is in, in lower case, and its arguments. */
   readonly app: string;
   readonly app_data: string;
+  /** Names of the other channels in the bridge, separated by commas. */
   readonly peer: string;
-  /** Free JSON of the event: hang-up cause, bridge id, transfer target. */
-  readonly extra: Readonly<Record<string, unknown>>;
-  /** Sha-256 of the raw line and its place: the key that makes a replay harmless. */
+  readonly facts: CallRecordFacts;
+  /** Hash of the node and the raw record: the same record read again, from wherever, has the same key. */
   readonly key: string;
 }
 
@@ -54,14 +77,19 @@ export interface CallRecordCheckpoint {
   readonly file: string;
   readonly inode: number;
   readonly offset: number;
+  /** The bytes before `offset`, hashed: tells the same file from another one that took its place. */
+  readonly mark: string;
 }
 export interface CallRecordBatch {
   readonly records: readonly CallRecord[];
   readonly checkpoint: CallRecordCheckpoint;
-  /** Lines that could not be read, kept raw for support; the reader goes on after them. */
+  /** Records that could not be read, kept raw for support; the reader goes on after them. */
   readonly malformed: readonly string[];
 }
-/** The engine's own durable call records, read with a checkpoint. Follows rotation, truncation and replacement. */
+/**
+ * The engine's own durable call records, read with a checkpoint. Follows rotation, truncation and replacement; a record
+ * may then be given a second time, never lost. Ends when the signal is aborted.
+ */
 export interface CallRecords {
   read(from: CallRecordCheckpoint | null, signal: AbortSignal): AsyncIterable<CallRecordBatch>;
 }

@@ -1,0 +1,148 @@
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { bridgeId, callId, channelId } from '@offhook/contract/ids.ts';
+import type { NodeId } from '@offhook/contract/ids.ts';
+import type { CallRecord, CallRecordFacts, CallRecordType } from '../../../ports/call-records.ts';
+import { CEL_FIELDS } from '../conf/cel-format.ts';
+import type { CelEvent, CelField } from '../conf/cel-format.ts';
+import { describeChannel } from '../events/names.ts';
+
+type Fields = Readonly<Record<CelField, string>>;
+
+const TYPES: Readonly<Record<Exclude<CelEvent, 'STREAM_BEGIN' | 'STREAM_END'>, CallRecordType>> = {
+  CHAN_START: 'channel_start',
+  CHAN_END: 'channel_end',
+  ANSWER: 'answer',
+  HANGUP: 'hangup',
+  APP_START: 'app_start',
+  APP_END: 'app_end',
+  BRIDGE_ENTER: 'bridge_enter',
+  BRIDGE_EXIT: 'bridge_exit',
+  BLINDTRANSFER: 'blind_transfer',
+  ATTENDEDTRANSFER: 'attended_transfer',
+  PICKUP: 'pickup',
+  FORWARD: 'forward',
+  PARK_START: 'park_start',
+  PARK_END: 'park_end',
+  LOCAL_OPTIMIZE_BEGIN: 'local_optimize_begin',
+  LOCAL_OPTIMIZE: 'local_optimize',
+  LINKEDID_END: 'linked_end',
+  USER_DEFINED: 'user_defined',
+};
+const STREAMS: Readonly<Record<string, CallRecordType>> = {
+  MOH_STREAM_BEGIN: 'music_start',
+  MOH_STREAM_END: 'music_end',
+};
+
+/** Values longer than this are cut: they come from callers and are shown to people. */
+const VALUE_LIMIT = 1024;
+
+/** The values of one record; null where quoting or number of fields are not those of `CEL_FIELDS`. */
+function readFields(text: string): Fields | null {
+  const values: string[] = [];
+  for (let at = 0; ; at += 1) {
+    if (text[at] !== '"') return null;
+    let end = text.indexOf('"', at + 1);
+    while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
+    if (end === -1) return null;
+    values.push(text.slice(at + 1, end).replaceAll('""', '"'));
+    at = end + 1;
+    if (at === text.length) break;
+    if (text[at] !== ',' || values.length >= CEL_FIELDS.length) return null;
+  }
+  if (values.length !== CEL_FIELDS.length) return null;
+  return Object.fromEntries(CEL_FIELDS.map((field, i) => [field, values[i]!])) as Record<CelField, string>;
+}
+
+/** `<seconds>.<six digits>` as microseconds; whole numbers stay exact until the year 2255. */
+function readTime(text: string): number | null {
+  const m = /^(\d{9,10})\.(\d{6})$/.exec(text);
+  return m ? Number(m[1]) * 1_000_000 + Number(m[2]) : null;
+}
+
+function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
+  let extra: Record<string, unknown> = {};
+  if (f.eventextra.startsWith('{')) {
+    try {
+      extra = JSON.parse(f.eventextra) as Record<string, unknown>;
+    } catch {
+      // A user-defined event may carry any text.
+      if (f.eventenum !== 'USER_DEFINED') return null;
+    }
+  }
+  const text = (key: string): string | undefined => {
+    const value = extra[key];
+    return typeof value === 'string' && value !== '' ? value.slice(0, VALUE_LIMIT) : undefined;
+  };
+  const bridge = text('bridge_id');
+  const other =
+    text('transferee_channel_uniqueid') ?? text('pickup_channel_uniqueid') ?? text('channel2_uniqueid');
+  const cause = extra['hangupcause'];
+  const facts: Record<keyof CallRecordFacts, unknown> = {
+    bridge: bridge === undefined ? undefined : bridgeId(node, bridge),
+    holding: text('bridge_technology') === 'holding_bridge' ? true : undefined,
+    cause: typeof cause === 'number' ? cause : undefined,
+    source: text('hangupsource'),
+    dial_status: text('dialstatus'),
+    target: text('extension') ?? text('forward'),
+    other: other === undefined ? undefined : channelId(node, other),
+    other_name: text('retriever'),
+    queue: f.appname === 'Queue' ? f.appdata.split(',', 1)[0] || undefined : undefined,
+  };
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+}
+
+const cut = (text: string): string => (text.length > VALUE_LIMIT ? text.slice(0, VALUE_LIMIT) : text);
+
+/**
+ * One record in our words. `ignored` for events that say nothing about a call (a sound that is played, a type of a
+ * newer engine), `malformed` for what is no record.
+ */
+export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | 'ignored' | 'malformed' {
+  // Old phones still send Latin-1; every byte has a meaning there, so nothing is lost.
+  const f = readFields(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'));
+  const at_us = f && readTime(f.eventtime);
+  if (!f || at_us === null || f.uniqueid === '' || f.linkedid === '') return 'malformed';
+  const type = Object.hasOwn(TYPES, f.eventenum)
+    ? TYPES[f.eventenum as keyof typeof TYPES]
+    : f.eventenum.startsWith('STREAM_') && Object.hasOwn(STREAMS, f.userdeftype)
+      ? STREAMS[f.userdeftype]
+      : undefined;
+  if (type === undefined) return /^[A-Z_]+$/.test(f.eventenum) ? 'ignored' : 'malformed';
+  const facts = readFacts(node, f);
+  if (facts === null) return 'malformed';
+  const { endpoint, pair } = describeChannel(f.channame);
+  return {
+    type,
+    name: type === 'user_defined' ? cut(f.userdeftype) : '',
+    at_us,
+    channel: channelId(node, f.uniqueid),
+    call: callId(node, f.linkedid),
+    channel_name: cut(f.channame),
+    endpoint,
+    pair,
+    caller_number: cut(f.num),
+    caller_name: cut(f.name),
+    dialled: cut(f.exten),
+    context: cut(f.context),
+    app: cut(f.appname).toLowerCase(),
+    app_data: cut(f.appdata),
+    peer: cut(f.peer),
+    facts,
+    key: createHash('sha256').update(node).update('\0').update(bytes).digest('base64url').slice(0, 24),
+  };
+}
+
+const INNER_START = /"[A-Z_]{4,32}","\d{9,10}\.\d{6}","/g;
+
+/**
+ * The whole record at the end of a malformed one: a write that was cut short by a crash and the first write after it share
+ * a line. Quotes inside values are doubled, so nothing a caller sends can look like this beginning.
+ */
+export function salvage(bytes: Buffer): Buffer | null {
+  const starts = [...bytes.toString('latin1').matchAll(INNER_START)]
+    .map((m) => m.index)
+    .filter((at) => at > 0);
+  const at = starts.at(-1);
+  return at === undefined ? null : bytes.subarray(at);
+}

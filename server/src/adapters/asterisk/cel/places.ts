@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
+
+/** A file that holds records: the one the engine writes, or one that was rotated away from its name. */
+export interface Place {
+  readonly path: string;
+  readonly inode: number;
+  readonly size: number;
+  readonly changed_ns: bigint;
+}
+
+async function placeAt(file: string): Promise<Place | null> {
+  try {
+    const s = await stat(file, { bigint: true });
+    if (!s.isFile()) return null;
+    return { path: file, inode: Number(s.ino), size: Number(s.size), changed_ns: s.mtimeNs };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** The file itself; null while there is none. */
+export const currentPlace = (file: string): Promise<Place | null> => placeAt(file);
+
+const PACKED = /\.(gz|bz2|xz|zst|lz4|zip|tmp|swp)$/;
+/** Files beside it that began under its name (`offhook.csv.1`, `offhook.csv-20261121`), oldest first; packed ones are left out. */
+export async function rotatedPlaces(file: string): Promise<readonly Place[]> {
+  const folder = path.dirname(file);
+  const base = path.basename(file);
+  let names: string[];
+  try {
+    names = await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+  const ours = names.filter(
+    (n) => /^[.-]/.test(n.slice(base.length)) && n.startsWith(base) && !PACKED.test(n),
+  );
+  const places = await Promise.all(ours.map((name) => placeAt(path.join(folder, name))));
+  return places
+    .filter((p) => p !== null)
+    .sort((a, b) =>
+      a.changed_ns === b.changed_ns ? (a.path < b.path ? 1 : -1) : a.changed_ns < b.changed_ns ? -1 : 1,
+    );
+}
+
+/** Bytes before an offset that tell one file from another. */
+export const MARK_BYTES = 64;
+export const markOf = (bytes: Buffer): string =>
+  createHash('sha256').update(bytes).digest('base64url').slice(0, 16);
+
+/** The mark of the bytes before `offset`; null when the file does not reach that far. */
+export async function readMark(handle: FileHandle, offset: number): Promise<string | null> {
+  const length = Math.min(MARK_BYTES, offset);
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await handle.read(bytes, 0, length, offset - length);
+  return bytesRead === length ? markOf(bytes) : null;
+}

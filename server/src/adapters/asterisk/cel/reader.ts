@@ -1,0 +1,211 @@
+/**
+ * Follows the file that the engine writes its call records to.
+ *
+ *          ┌── at its end: wait ──┐
+ *   open ──> read, cut, decode ───┴─> renamed away ──> finish it ──> files between ──> the new file
+ *     └── not what the checkpoint says ──> every file beside it ──> the file from its start
+ */
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import type { NodeId } from '@offhook/contract/ids.ts';
+import { messageOf } from '../../../core/errors.ts';
+import type { Log } from '../../../core/log.ts';
+import type {
+  CallRecord,
+  CallRecordBatch,
+  CallRecordCheckpoint,
+  CallRecords,
+} from '../../../ports/call-records.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import { decodeRecord, salvage } from './decode.ts';
+import { MARK_BYTES, currentPlace, markOf, readMark, rotatedPlaces } from './places.ts';
+import type { Place } from './places.ts';
+import { RECORD_LIMIT, splitRecords } from './split.ts';
+import type { RawRecord } from './split.ts';
+import { createWaker } from './wake.ts';
+
+export interface CelReaderOptions {
+  /** The file the engine appends to; it and its folder may be missing yet. */
+  readonly file: string;
+  readonly node: NodeId;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** How often the file is looked at without being told of a change. */
+  readonly poll_ms?: number;
+  /** How long a file that was renamed is watched for a last write of who still had it open. */
+  readonly linger_ms?: number;
+  readonly chunk_bytes?: number;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+const MALFORMED_LIMIT = 4096;
+
+/** Where reading goes on: a file that is open, its place by name, and the next byte. */
+interface Reading {
+  readonly handle: FileHandle;
+  readonly path: string;
+  readonly inode: number;
+  offset: number;
+  mark: string;
+  /** True for a file nobody writes to any more. */
+  readonly done: boolean;
+}
+
+async function openThere(file: string): Promise<FileHandle | null> {
+  try {
+    return await open(file, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+/** Whether a place holds what was read up to the checkpoint. */
+async function holds(place: Place, at: CallRecordCheckpoint): Promise<boolean> {
+  if (place.size < at.offset) return false;
+  const handle = await openThere(place.path);
+  if (handle === null) return false;
+  try {
+    return (await readMark(handle, at.offset)) === at.mark;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The call records of one engine from the file it writes itself. */
+export function createCelReader(options: CelReaderOptions): CallRecords {
+  const { file, node, clock } = options;
+  const log = options.log.child({ part: 'call-records' });
+  const poll = options.poll_ms ?? 1000;
+  const linger = options.linger_ms ?? 250;
+  const chunk = Math.max(options.chunk_bytes ?? CHUNK_BYTES, 1);
+  // A record that is longer than a chunk must still come together.
+  const window = Buffer.allocUnsafe(chunk + RECORD_LIMIT + MARK_BYTES);
+
+  /** Opens a place where the checkpoint is in it, else at its start; null when it is gone. */
+  async function openPlace(
+    place: Place,
+    at: CallRecordCheckpoint | null,
+    done: boolean,
+  ): Promise<Reading | null> {
+    const handle = await openThere(place.path);
+    if (handle === null) return null;
+    const { ino } = await handle.stat();
+    const same = at !== null && (await readMark(handle, at.offset)) === at.mark;
+    const start = { offset: 0, mark: markOf(Buffer.alloc(0)) };
+    const { offset, mark } = same ? at : start;
+    return { handle, path: place.path, inode: ino, offset, mark, done };
+  }
+  /** The files still to be read, in order; the one that is written to comes last. */
+  async function placesFrom(at: CallRecordCheckpoint | null): Promise<readonly Place[]> {
+    const current = await currentPlace(file);
+    const rotated = (await rotatedPlaces(file)).filter((p) => p.inode !== current?.inode);
+    const all = current ? [...rotated, current] : rotated;
+    if (at === null || all.length === 0) return all;
+    const holding = await Promise.all(all.map((place) => holds(place, at)));
+    // A file that was copied before it was emptied holds the same bytes under another inode.
+    const same = all.findIndex((place, i) => holding[i] && place.inode === at.inode);
+    const found = same === -1 ? holding.indexOf(true) : same;
+    if (found !== -1) return all.slice(found);
+    log.warn({ file, offset: at.offset }, 'the file of call records was replaced; reading all there is');
+    return all;
+  }
+
+  function decode(raw: readonly RawRecord[]): Pick<CallRecordBatch, 'records' | 'malformed'> {
+    const records: CallRecord[] = [];
+    const malformed: string[] = [];
+    for (const { bytes, whole } of raw) {
+      const record = whole ? decodeRecord(node, bytes) : 'malformed';
+      if (typeof record === 'object') records.push(record);
+      if (record !== 'malformed') continue;
+      const inner = salvage(bytes);
+      const saved = inner && decodeRecord(node, inner);
+      if (saved && typeof saved === 'object') records.push(saved);
+      malformed.push(bytes.toString('latin1', 0, MALFORMED_LIMIT));
+    }
+    if (malformed.length > 0)
+      log.warn({ lines: malformed.length, first: malformed[0] }, 'call records that cannot be read');
+    return { records, malformed };
+  }
+
+  /** The next batch of an open file; null at its end for now, `replaced` when it no longer holds what was read. */
+  async function next(r: Reading, last: boolean): Promise<CallRecordBatch | 'replaced' | null> {
+    const before = Math.min(MARK_BYTES, r.offset);
+    const { bytesRead } = await r.handle.read(window, 0, window.length, r.offset - before);
+    if (bytesRead < before || markOf(window.subarray(0, before)) !== r.mark) return 'replaced';
+    if (bytesRead === before) return null;
+    const { records: raw, consumed } = splitRecords(window.subarray(before, bytesRead), last);
+    if (consumed === 0) return null;
+    const end = before + consumed;
+    r.offset += consumed;
+    r.mark = markOf(window.subarray(Math.max(0, end - MARK_BYTES), end));
+    return { ...decode(raw), checkpoint: { file: r.path, inode: r.inode, offset: r.offset, mark: r.mark } };
+  }
+
+  async function* follow(
+    from: CallRecordCheckpoint | null,
+    signal: AbortSignal,
+  ): AsyncGenerator<CallRecordBatch> {
+    const waker = createWaker(file);
+    let at = from;
+    let reading: Reading | null = null;
+    let queue: readonly Place[] = [];
+    try {
+      while (!signal.aborted) {
+        try {
+          if (reading === null) {
+            if (queue.length === 0) queue = await placesFrom(at);
+            const [place, ...rest] = queue;
+            queue = rest;
+            if (place === undefined) await waker.wait(poll, signal);
+            else reading = await openPlace(place, at, rest.length > 0);
+            waker.renew();
+            continue;
+          }
+          let batch = await next(reading, false);
+          if (batch === null && !reading.done && (await currentPlace(file))?.inode !== reading.inode) {
+            await clock.sleep(linger, signal);
+            batch = await next(reading, true);
+            if (batch === null) {
+              const { inode } = reading;
+              await reading.handle.close();
+              reading = null;
+              queue = (await placesFrom(at)).filter((p) => p.inode !== inode);
+              if (queue.length === 0) await waker.wait(poll, signal);
+              continue;
+            }
+          } else if (batch === null && reading.done) {
+            batch = await next(reading, true);
+            if (batch === null) {
+              await reading.handle.close();
+              reading = null;
+              continue;
+            }
+          }
+          if (batch === 'replaced') {
+            await reading.handle.close();
+            reading = null;
+            queue = [];
+            continue;
+          }
+          if (batch === null) {
+            await waker.wait(poll, signal);
+            continue;
+          }
+          at = batch.checkpoint;
+          yield batch;
+        } catch (error) {
+          if (signal.aborted) return;
+          log.warn({ file, error: messageOf(error) }, 'the file of call records cannot be read now');
+          await reading?.handle.close().catch(() => {});
+          reading = null;
+          queue = [];
+          await waker.wait(poll, signal);
+        }
+      }
+    } finally {
+      waker.close();
+      await reading?.handle.close().catch(() => {});
+    }
+  }
+  return { read: follow };
+}

@@ -1,0 +1,66 @@
+import { RECORD_START } from '../conf/cel-format.ts';
+
+/** Longest record; the engine's own fields are far below it, a caller's name can be anything. */
+export const RECORD_LIMIT = 64 * 1024;
+
+const LF = 10;
+const QUOTE = 34;
+
+/** One record as it stands in the file, without its line end. */
+export interface RawRecord {
+  readonly bytes: Buffer;
+  /** False for what can be no record: cut short, too long, or text between two records. */
+  readonly whole: boolean;
+}
+export interface Split {
+  readonly records: readonly RawRecord[];
+  /** Bytes that are done with; what is after them waits for more. */
+  readonly consumed: number;
+}
+
+const startsRecord = (bytes: Buffer, at: number): boolean =>
+  RECORD_START.test(bytes.toString('latin1', at, at + 2));
+
+function quotesIn(bytes: Buffer, from: number, to: number): number {
+  let n = 0;
+  for (let at = bytes.indexOf(QUOTE, from); at !== -1 && at < to; at = bytes.indexOf(QUOTE, at + 1)) n += 1;
+  return n;
+}
+
+/**
+ * Cuts bytes into records. A record ends at a line end outside quotes. A line that begins like a record while another one
+ * is still open proves that the open one was cut short, because inside a value a quote is doubled.
+ * `bytes` must start where a record starts or a reader stopped; `last` says that nothing will follow.
+ */
+export function splitRecords(bytes: Buffer, last = false): Split {
+  const records: RawRecord[] = [];
+  let start = 0;
+  let from = 0;
+  let open = false;
+  const take = (end: number, next: number, whole: boolean): void => {
+    const length = Math.min(end - start, RECORD_LIMIT);
+    if (length > 0) {
+      const fits = end - start <= RECORD_LIMIT && startsRecord(bytes, start);
+      records.push({ bytes: bytes.subarray(start, start + length), whole: whole && fits });
+    }
+    start = next;
+    from = next;
+    open = false;
+  };
+  for (;;) {
+    const end = bytes.indexOf(LF, from);
+    if (end === -1) break;
+    if (quotesIn(bytes, from, end) % 2 === 1) open = !open;
+    if (!open) {
+      take(end, end + 1, true);
+      continue;
+    }
+    // What comes after the line end decides whether the value goes on.
+    if (end + 2 >= bytes.length && !last) break;
+    if (startsRecord(bytes, end + 1)) take(end, end + 1, false);
+    else from = end + 1;
+  }
+  const rest = bytes.length - start;
+  if (rest > 0 && (last || rest > RECORD_LIMIT)) take(bytes.length, bytes.length, false);
+  return { records, consumed: start };
+}

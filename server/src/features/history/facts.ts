@@ -1,0 +1,17 @@
+import type { Kysely } from 'kysely';
+import type { Tables } from './tables.ts';
+
+/** `cursor_key` signs cursors; `boot` is the engine's life last seen; `restarted_us` when the newest one was noticed. */
+export type FactKey = 'checkpoint' | 'cursor_key' | 'boot' | 'restarted_us';
+
+export async function readFact(db: Kysely<Tables>, key: FactKey): Promise<string | null> {
+  const row = await db.selectFrom('history_facts').select('value').where('key', '=', key).executeTakeFirst();
+  return row?.value ?? null;
+}
+export async function writeFact(db: Kysely<Tables>, key: FactKey, value: string): Promise<void> {
+  await db
+    .insertInto('history_facts')
+    .values({ key, value })
+    .onConflict((c) => c.column('key').doUpdateSet({ value }))
+    .execute();
+}

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { CallRecords } from '../../ports/call-records.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Directory } from '../../ports/directory.ts';
+import type { Store } from '../../ports/store.ts';
+import { readFact, writeFact } from './facts.ts';
+import { createIngest } from './ingest.ts';
+import { createHistoryService } from './service.ts';
+import type { HistoryService } from './service.ts';
+import { migrations } from './tables.ts';
+import type { Tables } from './tables.ts';
+
+export interface HistoryDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly directory: Directory;
+  readonly log: Log;
+  /** The site's zone, for `calldate`. */
+  readonly zone: string;
+  readonly records: CallRecords;
+}
+/** The history feature: call records in, one row per conversation and person out. */
+export interface History extends HistoryService, AsyncDisposable {
+  /** Give every committed event, in order: a new life of the engine ends the conversations of the one before. */
+  onDomainEvent(event: DomainEvent): void;
+  /** Stops reading; what is being stored is finished. */
+  close(): Promise<void>;
+}
+
+/** How long the database may refuse before the same records are tried again. */
+const RETRY_MS = [100, 300, 1000, 3000, 5000] as const;
+const SWEEP_MS = 3_600_000;
+
+/** Runs the migrations and begins to read. */
+export async function createHistory(deps: HistoryDeps): Promise<History> {
+  const { store, clock, directory, records } = deps;
+  const log = deps.log.child({ part: 'history' });
+  await store.migrate('history', migrations);
+  const ingest = createIngest({ store, directory, clock, log });
+  const service = createHistoryService({ store, zone: deps.zone, cursor_key: await cursorKey(store) });
+  const stop = new AbortController();
+  const { signal } = stop;
+
+  /** Repeats what the database refused until it takes it; false when stopped meanwhile. */
+  async function persist(what: string, work: () => Promise<void>): Promise<boolean> {
+    for (let failed = 0; !signal.aborted; failed += 1) {
+      try {
+        await work();
+        return true;
+      } catch (error) {
+        log.warn({ error: messageOf(error), failed: failed + 1 }, `${what} failed; it is tried again`);
+        await clock.sleep(RETRY_MS[Math.min(failed, RETRY_MS.length - 1)]!, signal).catch(() => {});
+      }
+    }
+    return false;
+  }
+  async function read(): Promise<void> {
+    let from = null as Awaited<ReturnType<typeof ingest.checkpoint>>;
+    await persist('reading the checkpoint', async () => {
+      from = await ingest.checkpoint();
+    });
+    while (!signal.aborted) {
+      try {
+        for await (const batch of records.read(from, signal)) {
+          if (!(await persist('storing call records', () => ingest.store(batch)))) return;
+          from = batch.checkpoint;
+        }
+      } catch (error) {
+        log.error({ error: messageOf(error) }, 'reading call records failed; it begins again');
+        await clock.sleep(RETRY_MS.at(-1)!, signal).catch(() => {});
+      }
+    }
+  }
+  async function sweep(): Promise<void> {
+    while (!signal.aborted) {
+      await persist('closing silent conversations', () => ingest.closeSilent());
+      await clock.sleep(SWEEP_MS, signal).catch(() => {});
+    }
+  }
+  let boots: Promise<unknown> = Promise.resolve();
+  const running = Promise.all([read(), sweep()]);
+  const close = async (): Promise<void> => {
+    stop.abort();
+    await Promise.all([running, boots]);
+  };
+  return {
+    ...service,
+    onDomainEvent(event) {
+      if (event.type !== 'engine.link_up') return;
+      const { boot_id } = event.data;
+      boots = boots.then(() =>
+        persist('closing the conversations of an earlier life of the engine', () =>
+          ingest.engineBooted(boot_id, event.at),
+        ),
+      );
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function cursorKey(store: Store): Promise<Buffer> {
+  return await store.transaction<Tables, Buffer>(async (db) => {
+    const known = await readFact(db, 'cursor_key');
+    if (known !== null) return Buffer.from(known, 'base64url');
+    const key = randomBytes(32);
+    await writeFact(db, 'cursor_key', key.toString('base64url'));
+    return key;
+  });
+}

@@ -1,0 +1,65 @@
+import type { Kysely } from 'kysely';
+import type { Store } from '../../ports/store.ts';
+import type { StoredRow } from './list.ts';
+import type { Tables } from './tables.ts';
+import { createTotals } from './totals.ts';
+
+/** Rows changed in one transaction, so that clearing a long history never holds up other writes. */
+const AT_ONCE = 1000;
+
+async function hideRows(db: Kysely<Tables>, rows: readonly StoredRow[]): Promise<void> {
+  const totals = createTotals();
+  for (const row of rows) {
+    totals.remove(row);
+    totals.add({ ...row, hidden: 1 });
+  }
+  const ids = rows.map((row) => row.id);
+  for (let i = 0; i < ids.length; i += 200) {
+    await db
+      .updateTable('history_rows')
+      .set({ hidden: 1 })
+      .where('id', 'in', ids.slice(i, i + 200))
+      .execute();
+  }
+  await totals.write(db);
+}
+
+/** Hides the given conversations from one extension's own view; returns how many were visible until now. */
+export const hideCalls = (store: Store, extension: string, keys: readonly string[]): Promise<number> =>
+  store.transaction<Tables, number>(async (db) => {
+    const rows = await db
+      .selectFrom('history_rows')
+      .selectAll()
+      .where('extension', '=', extension)
+      .where('root', 'in', keys)
+      .where('hidden', '=', 0)
+      .execute();
+    await hideRows(db, rows);
+    return rows.length;
+  });
+
+/** Hides everything that is there now from one extension's own view. */
+export async function clearCalls(store: Store, extension: string): Promise<void> {
+  const newest = await store
+    .db<Tables>()
+    .selectFrom('history_rows')
+    .select((e) => e.fn.max('id').as('id'))
+    .where('extension', '=', extension)
+    .executeTakeFirst();
+  const last = Number(newest?.id ?? 0);
+  for (;;) {
+    const hidden = await store.transaction<Tables, number>(async (db) => {
+      const rows = await db
+        .selectFrom('history_rows')
+        .selectAll()
+        .where('extension', '=', extension)
+        .where('hidden', '=', 0)
+        .where('id', '<=', last)
+        .limit(AT_ONCE)
+        .execute();
+      await hideRows(db, rows);
+      return rows.length;
+    });
+    if (hidden < AT_ONCE) return;
+  }
+}

@@ -1,0 +1,144 @@
+import type { Kysely } from 'kysely';
+import { compareCalls } from './records.ts';
+import type { KnownRecord } from './records.ts';
+import type { ConversationRow, Tables } from './tables.ts';
+import { inChunks } from './chunks.ts';
+import { removeRows } from './rows.ts';
+import type { Totals } from './totals.ts';
+
+/**
+ * Finds the conversation of each record. A channel that is seen in two calls (attended transfer, pickup, a parked call that
+ * is taken) joins them into one; its root is the first call of all. Returns the conversations the records belong to.
+ */
+export async function linkRecords(
+  db: Kysely<Tables>,
+  records: readonly KnownRecord[],
+  totals: Totals,
+): Promise<readonly ConversationRow[]> {
+  const pairs = new Map(
+    records.map(({ channel, call }) => [
+      `${channel} ${call}`,
+      { channel: channel as string, call: call as string },
+    ]),
+  );
+  const channels = [...new Set(records.map((r) => r.channel as string))];
+  const before = await inChunks(channels, (some) =>
+    db.selectFrom('history_channels').selectAll().where('channel', 'in', some).execute(),
+  );
+  for (const row of before) pairs.delete(`${row.channel} ${row.call}`);
+  await inChunks([...pairs.values()], async (some) => {
+    await db.insertInto('history_channels').values(some).execute();
+    return [];
+  });
+
+  const calls = [...new Set([...before.map((row) => row.call), ...records.map((r) => r.call as string)])];
+  const rootOf = new Map(
+    (
+      await inChunks(calls, (some) =>
+        db.selectFrom('history_calls').selectAll().where('call', 'in', some).execute(),
+      )
+    ).map((row) => [row.call, row.root]),
+  );
+  const sets = createSets();
+  for (const call of calls) sets.join(call, rootOf.get(call) ?? call);
+  const callOf = new Map<string, string>();
+  for (const { channel, call } of [...before, ...pairs.values()]) {
+    sets.join(callOf.get(channel) ?? call, call);
+    callOf.set(channel, call);
+  }
+
+  const newest = new Map<string, { last_us: number; closing: number }>();
+  for (const r of records) {
+    const root = sets.rootOf(r.call);
+    const seen = newest.get(root) ?? { last_us: 0, closing: 0 };
+    newest.set(root, {
+      last_us: Math.max(seen.last_us, r.at_us),
+      closing: r.type === 'linked_end' ? 1 : seen.closing,
+    });
+  }
+  const fresh = calls.filter((call) => !rootOf.has(call)).map((call) => ({ call, root: sets.rootOf(call) }));
+  await inChunks(fresh, async (some) => {
+    await db.insertInto('history_calls').values(some).execute();
+    return [];
+  });
+  const moved = new Set([...rootOf.values()].filter((root) => sets.rootOf(root) !== root));
+  for (const root of moved) await moveConversation(db, root, sets.rootOf(root), totals);
+
+  const roots = [...newest.keys()];
+  const known = new Map(
+    (
+      await inChunks(roots, (some) =>
+        db.selectFrom('history_conversations').selectAll().where('root', 'in', some).execute(),
+      )
+    ).map((row) => [row.root, row]),
+  );
+  const touched = roots.map((root): ConversationRow => {
+    const old = known.get(root) ?? { root, last_us: 0, closing: 0, built: 0, built_by: 0 };
+    const now = newest.get(root)!;
+    return {
+      ...old,
+      last_us: Math.max(old.last_us, now.last_us),
+      closing: Math.max(old.closing, now.closing),
+    };
+  });
+  for (const row of touched) await putConversation(db, row);
+  return touched;
+}
+
+export async function putConversation(db: Kysely<Tables>, row: ConversationRow): Promise<void> {
+  const { last_us, closing, built, built_by } = row;
+  await db
+    .insertInto('history_conversations')
+    .values(row)
+    .onConflict((c) => c.column('root').doUpdateSet({ last_us, closing, built, built_by }))
+    .execute();
+}
+
+/** Everything of one conversation becomes part of another one. Rows keep their id, so that a list stays as it was. */
+async function moveConversation(db: Kysely<Tables>, from: string, to: string, totals: Totals): Promise<void> {
+  await db.updateTable('history_calls').set({ root: to }).where('root', '=', from).execute();
+  const there = db.selectFrom('history_rows').select('extension').where('root', '=', to);
+  await removeRows(
+    db,
+    await db
+      .selectFrom('history_rows')
+      .selectAll()
+      .where('root', '=', from)
+      .where('extension', 'in', there)
+      .execute(),
+    totals,
+  );
+  await db.updateTable('history_rows').set({ root: to }).where('root', '=', from).execute();
+  const both = await db
+    .selectFrom('history_conversations')
+    .selectAll()
+    .where('root', 'in', [from, to])
+    .execute();
+  await db.deleteFrom('history_conversations').where('root', '=', from).execute();
+  if (both.length === 0) return;
+  await putConversation(db, {
+    root: to,
+    last_us: Math.max(...both.map((c) => c.last_us)),
+    closing: Math.max(...both.map((c) => c.closing)),
+    built: Math.max(...both.map((c) => c.built)),
+    built_by: 0,
+  });
+}
+
+/** Sets of calls that belong together; the root of a set is its first call. */
+function createSets() {
+  const parent = new Map<string, string>();
+  const rootOf = (call: string): string => {
+    let root = call;
+    for (let up = parent.get(root); up !== undefined && up !== root; up = parent.get(root)) root = up;
+    parent.set(call, root);
+    return root;
+  };
+  return {
+    rootOf,
+    join(a: string, b: string): void {
+      const [p, q] = [rootOf(a), rootOf(b)].sort(compareCalls) as [string, string];
+      parent.set(q, p);
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { includesLevel } from '@offhook/contract/ids.ts';
+import type { PersonLevel } from '@offhook/contract/ids.ts';
+import type {
+  History as HistoryReply,
+  HistoryAction,
+  HistoryActionReply,
+  HistoryQuery,
+} from '@offhook/contract/history.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Store } from '../../ports/store.ts';
+import { readCursor, writeCursor } from './cursor.ts';
+import { fold } from './fold.ts';
+import { clearCalls, hideCalls } from './hide.ts';
+import { readPage, readStats } from './list.ts';
+import type { ListQuery } from './list.ts';
+import type { Tables } from './tables.ts';
+import { callOnWire, localTimeIn } from './wire.ts';
+
+/** Who asks. */
+export interface Reader {
+  readonly extension: string;
+  readonly level: PersonLevel;
+}
+export interface HistoryService {
+  /** Throws `invalid_request` (range, cursor) and `forbidden` (another extension's calls). */
+  list(reader: Reader, query: HistoryQuery): Promise<HistoryReply>;
+  /** Hides or clears; only the reader's own view changes. Throws `invalid_request` and `unknown_action`. */
+  act(reader: Reader, action: HistoryAction): Promise<HistoryActionReply>;
+}
+
+const invalid = (detail: string): ServiceError => new ServiceError('invalid_request', detail);
+
+function readMoment(text: string | undefined, name: string): number | null {
+  if (text === undefined) return null;
+  const ms = Date.parse(text);
+  if (!Number.isFinite(ms)) throw invalid(`${name}: expected an RFC 3339 time such as 2026-11-21T09:00:00Z`);
+  return ms * 1000;
+}
+
+export function createHistoryService(deps: {
+  readonly store: Store;
+  readonly zone: string;
+  /** Signs cursors. */
+  readonly cursor_key: Buffer;
+}): HistoryService {
+  const { store, cursor_key } = deps;
+  const localTime = localTimeIn(deps.zone);
+
+  function listOf(reader: Reader, query: HistoryQuery): ListQuery {
+    const extension = query.extension ?? reader.extension;
+    const own = extension === reader.extension;
+    if (!own && !includesLevel(reader.level, 'supervisor')) {
+      throw new ServiceError('forbidden', "another extension's calls need the level supervisor");
+    }
+    const from_us = readMoment(query.from, 'from');
+    const to_us = readMoment(query.to, 'to');
+    if (from_us !== null && to_us !== null && to_us < from_us) throw invalid('to: it is before from');
+    return { extension, own, filter: query.filter, q: fold(query.q ?? ''), from_us, to_us };
+  }
+  return {
+    async list(reader, query) {
+      const list = listOf(reader, query);
+      const { limit, offset, cursor, filter } = query;
+      const after = cursor === undefined ? null : readCursor(cursor_key, cursor, list);
+      if (cursor !== undefined && after === null) throw invalid('cursor: not a cursor of this list');
+      if (after && offset > 0) throw invalid('offset: a cursor already says where the page begins');
+      const db = store.db<Tables>();
+      const rows = await readPage(db, list, { limit: limit + 1, offset, after });
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        success: true,
+        extension: list.extension,
+        filter,
+        total_returned: page.length,
+        next_cursor: last && rows.length > limit ? writeCursor(cursor_key, last, list) : null,
+        stats: await readStats(db, list),
+        calls: page.map((row) => callOnWire(row, localTime)),
+      };
+    },
+    async act({ extension }, { action, call_keys }) {
+      switch (action) {
+        case 'hide': {
+          const keys = typeof call_keys === 'string' ? call_keys.split(',') : call_keys;
+          if (keys === undefined) throw invalid('call_keys: hide needs the call_key of each call');
+          if (keys.length > 500) throw invalid('call_keys: 500 at most');
+          return { success: true, hidden: await hideCalls(store, extension, [...new Set(keys)]) };
+        }
+        case 'clear':
+          await clearCalls(store, extension);
+          return { success: true, cleared: true };
+        default:
+          throw new ServiceError('unknown_action', 'There is no such action; there are: hide, clear');
+      }
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** A stretch of time, in microseconds since 1970; `to` is never before `from`. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The same time without overlaps, in order. */
+export function union(spans: readonly Span[]): readonly Span[] {
+  const merged: { from: number; to: number }[] = [];
+  for (const span of [...spans].sort((a, b) => a.from - b.from || a.to - b.to)) {
+    const last = merged.at(-1);
+    if (last && span.from <= last.to) last.to = Math.max(last.to, span.to);
+    else merged.push({ ...span });
+  }
+  return merged;
+}
+export const overlap = (a: Span, b: Span): Span | null => {
+  const [from, to] = [Math.max(a.from, b.from), Math.min(a.to, b.to)];
+  return from < to ? { from, to } : null;
+};
+/** What is in `spans` and not in `without`. */
+export function subtract(spans: readonly Span[], without: readonly Span[]): readonly Span[] {
+  let left = union(spans);
+  for (const hole of union(without)) {
+    left = left.flatMap((s) =>
+      [
+        { from: s.from, to: Math.min(s.to, hole.from) },
+        { from: Math.max(s.from, hole.to), to: s.to },
+      ].filter((part) => part.from < part.to && part.from >= s.from && part.to <= s.to),
+    );
+  }
+  return left;
+}
+export const lengthOf = (spans: readonly Span[]): number =>
+  union(spans).reduce((sum, s) => sum + s.to - s.from, 0);
+/** Whole seconds, cut off as the engine does it, so that parts never add up to more than the whole. */
+export const seconds = (us: number): number => Math.max(0, Math.floor(us / 1_000_000));

@@ -1,0 +1,177 @@
+import type { Generated } from 'kysely';
+import type { Migration } from '../../ports/store.ts';
+
+/** One stored call record; `record` is a KnownRecord as JSON. */
+interface RecordRow {
+  key: string;
+  call: string;
+  record: string;
+}
+/** One channel seen in one call; in a second call it joins both into one conversation. */
+interface ChannelRow {
+  channel: string;
+  call: string;
+}
+interface CallRow {
+  call: string;
+  /** The conversation, by its first call. */
+  root: string;
+}
+export interface ConversationRow {
+  root: string;
+  /** Microseconds since 1970 of its newest record. */
+  last_us: number;
+  /** 1 from the first record that says a call of it is over. */
+  closing: number;
+  /** 1 once its rows are written; they are written again when more comes to light. */
+  built: number;
+  built_by: number;
+}
+/** What one extension saw of one conversation. */
+export interface HistoryRow {
+  id: Generated<number>;
+  root: string;
+  extension: string;
+  direction: 'in' | 'out' | 'missed';
+  started_us: number;
+  answered_us: number | null;
+  ended_us: number;
+  party: string;
+  party_name: string;
+  /** Party and name as a search compares them. */
+  search: string;
+  ring_sec: number;
+  wait_seconds: number;
+  talk_seconds: number;
+  hold_seconds: number;
+  duration: number;
+  disposition: string;
+  channel: string;
+  dstchannel: string;
+  device: string | null;
+  queue: string | null;
+  /** 1 when its own person does not want to see it any more. */
+  hidden: number;
+}
+/** Sums of the rows of one extension, day (UTC) and direction, so that a page never counts them. */
+interface TotalRow {
+  extension: string;
+  day: number;
+  direction: 'in' | 'out' | 'missed';
+  calls: number;
+  billsec: number;
+  hidden_calls: number;
+  hidden_billsec: number;
+}
+export interface Tables {
+  history_records: RecordRow;
+  history_channels: ChannelRow;
+  history_calls: CallRow;
+  history_conversations: ConversationRow;
+  history_rows: HistoryRow;
+  history_totals: TotalRow;
+  history_malformed: { id: Generated<number>; seen_at: number; line: string };
+  /** `checkpoint`, `cursor_key`, `boot`, `restarted_us`. */
+  history_facts: { key: string; value: string };
+}
+
+export const migrations: readonly Migration[] = [
+  {
+    id: '0001-history',
+    async up(db) {
+      const { schema } = db;
+      await schema
+        .createTable('history_records')
+        .addColumn('key', 'text', (c) => c.primaryKey())
+        .addColumn('call', 'text', (c) => c.notNull())
+        .addColumn('record', 'text', (c) => c.notNull())
+        .execute();
+      await schema.createIndex('history_records_call').on('history_records').column('call').execute();
+      await schema
+        .createTable('history_channels')
+        .addColumn('channel', 'text', (c) => c.notNull())
+        .addColumn('call', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('history_channels_key', ['channel', 'call'])
+        .execute();
+      await schema
+        .createTable('history_calls')
+        .addColumn('call', 'text', (c) => c.primaryKey())
+        .addColumn('root', 'text', (c) => c.notNull())
+        .execute();
+      await schema.createIndex('history_calls_root').on('history_calls').column('root').execute();
+      await schema
+        .createTable('history_conversations')
+        .addColumn('root', 'text', (c) => c.primaryKey())
+        .addColumn('last_us', 'bigint', (c) => c.notNull())
+        .addColumn('closing', 'integer', (c) => c.notNull())
+        .addColumn('built', 'integer', (c) => c.notNull())
+        .addColumn('built_by', 'integer', (c) => c.notNull())
+        .execute();
+      await schema
+        .createIndex('history_conversations_open')
+        .on('history_conversations')
+        .columns(['built', 'last_us'])
+        .execute();
+      await schema
+        .createTable('history_rows')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('root', 'text', (c) => c.notNull())
+        .addColumn('extension', 'text', (c) => c.notNull())
+        .addColumn('direction', 'text', (c) => c.notNull())
+        .addColumn('started_us', 'bigint', (c) => c.notNull())
+        .addColumn('answered_us', 'bigint')
+        .addColumn('ended_us', 'bigint', (c) => c.notNull())
+        .addColumn('party', 'text', (c) => c.notNull())
+        .addColumn('party_name', 'text', (c) => c.notNull())
+        .addColumn('search', 'text', (c) => c.notNull())
+        .addColumn('ring_sec', 'integer', (c) => c.notNull())
+        .addColumn('wait_seconds', 'integer', (c) => c.notNull())
+        .addColumn('talk_seconds', 'integer', (c) => c.notNull())
+        .addColumn('hold_seconds', 'integer', (c) => c.notNull())
+        .addColumn('duration', 'integer', (c) => c.notNull())
+        .addColumn('disposition', 'text', (c) => c.notNull())
+        .addColumn('channel', 'text', (c) => c.notNull())
+        .addColumn('dstchannel', 'text', (c) => c.notNull())
+        .addColumn('device', 'text')
+        .addColumn('queue', 'text')
+        .addColumn('hidden', 'integer', (c) => c.notNull())
+        .addUniqueConstraint('history_rows_party', ['root', 'extension'])
+        .execute();
+      // One index for each way a page is asked for: own view or all, one direction or all.
+      for (const [name, ...columns] of [
+        ['own', 'extension', 'hidden'],
+        ['own_direction', 'extension', 'hidden', 'direction'],
+        ['all', 'extension'],
+        ['all_direction', 'extension', 'direction'],
+      ] as const) {
+        await schema
+          .createIndex(`history_rows_${name}`)
+          .on('history_rows')
+          .columns([...columns, 'started_us', 'id'])
+          .execute();
+      }
+      await schema
+        .createTable('history_totals')
+        .addColumn('extension', 'text', (c) => c.notNull())
+        .addColumn('day', 'integer', (c) => c.notNull())
+        .addColumn('direction', 'text', (c) => c.notNull())
+        .addColumn('calls', 'integer', (c) => c.notNull())
+        .addColumn('billsec', 'bigint', (c) => c.notNull())
+        .addColumn('hidden_calls', 'integer', (c) => c.notNull())
+        .addColumn('hidden_billsec', 'bigint', (c) => c.notNull())
+        .addPrimaryKeyConstraint('history_totals_key', ['extension', 'day', 'direction'])
+        .execute();
+      await schema
+        .createTable('history_malformed')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('seen_at', 'bigint', (c) => c.notNull())
+        .addColumn('line', 'text', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('history_facts')
+        .addColumn('key', 'text', (c) => c.primaryKey())
+        .addColumn('value', 'text', (c) => c.notNull())
+        .execute();
+    },
+  },
+];
