@@ -251,12 +251,18 @@ test('engine loop - a clean stop saves what is open, and the next start reads no
 
 test('engine loop - a fact the model stumbles over costs that fact only', async () => {
   const model = createModel();
-  const step = model.step;
-  model.step = (event) => {
-    if (event.type === 'channel.held') throw new Error('a defect');
-    return step(event);
-  };
-  const s = start({ model });
+  const s = start({
+    model: {
+      view: model.view,
+      step(event) {
+        if (event.type === 'channel.held') throw new Error('a defect');
+        return model.step(event);
+      },
+      committed: (events) => model.committed(events),
+      checkpoint: () => model.checkpoint(),
+      restore: (text, after) => model.restore(text, after),
+    },
+  });
   s.engine.truth = () => snapshot({ channels: [channel('1', { endpoint: '1001' })] });
   s.engine.connect();
   s.engine.push({ type: 'channel.held', id: chan('1'), held: true });

@@ -46,12 +46,12 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
       get presence_version() {
         return view.presence_version;
       },
-      extension: view.extension,
-      changedSince: view.changedSince,
-      agent: view.agent,
-      queue: view.queue,
-      queues: view.queues,
-      calls: view.calls,
+      extension: (extension) => view.extension(extension),
+      changedSince: (version) => view.changedSince(version),
+      agent: (extension) => view.agent(extension),
+      queue: (name) => view.queue(name),
+      queues: () => view.queues(),
+      calls: () => view.calls(),
       until,
     },
     changed() {

@@ -62,14 +62,14 @@ export function refreshAgent(s: State, t: Turn, extension: string): void {
   }
 }
 
-/** Why the agent is not ready, empty while it is ready everywhere. */
+/** Why the agent is not ready, empty while it is ready everywhere; of several reasons that of the first queue by name. */
 export function notReadyReason(s: State, extension: string): string {
-  const agent = s.agents.get(extension);
-  if (agent === undefined) return '';
-  for (const member of agent.members.values()) {
-    if (member.paused) return member.paused_reason === '' ? 'not_ready' : member.paused_reason;
+  let first: QueueMember | undefined;
+  for (const member of s.agents.get(extension)?.members.values() ?? []) {
+    if (member.paused && (first === undefined || member.queue < first.queue)) first = member;
   }
-  return '';
+  if (first === undefined) return '';
+  return first.paused_reason === '' ? 'not_ready' : first.paused_reason;
 }
 function refreshReadiness(s: State, t: Turn, agent: Agent, since: number): void {
   agent.view = null;
@@ -122,7 +122,10 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
       ? told
       : { paused: known.paused, reason: known.paused_reason, since: known.paused_at };
   const member: QueueMember = Object.freeze({ ...said, paused_at: pausedAt(t, said, before) });
-  if (known !== undefined && sameMember(known, member)) return;
+  if (known !== undefined && sameMember(known, member)) {
+    if (t.observed === 'resync') countTalk(s, t, known);
+    return;
+  }
   if (known !== undefined && known.extension !== extension) forget(s, t, known);
   queue.members.set(member.interface, member);
   touchQueue(s, queue);

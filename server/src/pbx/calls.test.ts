@@ -276,6 +276,7 @@ test('pbx calls - parked and taken back by another', () => {
   scene.send({ type: 'channel.unparked', id: chan('1'), slot: '701', reason: 'retrieved' });
   scene.leave('lot', '1');
   scene.enter('c', '3');
+  scene.send({ type: 'channel.linked', id: chan('3'), call: call('1') });
   scene.enter('c', '1');
   assert.deepEqual(
     scene.view.calls().map((c) => c.legs.map((l) => [l.extension, l.state])),
@@ -288,6 +289,27 @@ test('pbx calls - parked and taken back by another', () => {
   );
   assert.deepEqual(types(scene.told), ['call.parked', 'call.started', 'call.ended']);
   assert.equal(ofType(scene.told, 'call.parked')[0]?.data.slot, '701');
+});
+
+test('pbx calls - who meets in a conference is answered, and stays in a call of its own', () => {
+  const scene = new Scene();
+  for (const [id, endpoint] of [
+    ['1', '1001'],
+    ['2', '1002'],
+    ['3', '1003'],
+  ] as const) {
+    scene.created(id, { endpoint, state: 'up', dialled: '650' });
+    scene.enter('conf', id);
+  }
+  assert.deepEqual(types(scene.told), [
+    'call.started',
+    'call.started',
+    'call.answered',
+    'call.answered',
+    'call.started',
+    'call.answered',
+  ]);
+  assert.equal(scene.view.calls().length, 3);
 });
 
 test('pbx calls - what comes under an id after its hangup is not believed', () => {

@@ -65,7 +65,9 @@ export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, crea
   // An id is never told to start twice: what comes after its end is a call of its own under the channel's id.
   let own = id;
   if (s.ended.has(id)) own = channel as string as CallId;
-  if (s.ended.has(own) || (own !== id && s.calls.has(own))) own = `${channel}@${t.at}` as CallId;
+  const open = s.calls.get(own);
+  if (open !== undefined) return alsoKnownAs(s, open, raw);
+  if (s.ended.has(own)) own = `${channel}@${t.at}` as CallId;
   const call: Call = {
     id: own,
     started: false,
@@ -173,7 +175,7 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
 }
 const isLegChannel = (ch: Channel | undefined): ch is Channel => ch?.kind === 'endpoint';
 
-/** Merges the younger into the older: what the engine itself does with channels that meet in a bridge. */
+/** Merges the younger into the older, as the engine itself does with channels that meet. */
 export function mergeByAge(s: State, t: Turn, a: CallId, b: CallId): void {
   const [x, y] = [s.calls.get(a), s.calls.get(b)];
   if (x === undefined || y === undefined || x === y) return;
@@ -193,10 +195,14 @@ export function relink(s: State, t: Turn, ch: Channel, raw: CallId): void {
   }
   // The other call is over or was never seen: this one goes on, and answers to that name too.
   const call = s.calls.get(ch.call);
-  if (call === undefined) return;
+  if (call !== undefined) alsoKnownAs(s, call, raw);
+}
+function alsoKnownAs(s: State, call: Call, raw: CallId): Call {
+  const named = { ...call, aliases: [...call.aliases, raw] };
   s.aliases.set(raw, call.id);
   s.ended.delete(raw);
-  s.calls.set(call.id, { ...call, aliases: [...call.aliases, raw] });
+  s.calls.set(call.id, named);
+  return named;
 }
 
 /** Two legs meet, or the engine itself answered: the call is answered, once. `leg` is the one that answered. */
@@ -208,14 +214,19 @@ export function answerCall(s: State, t: Turn, leg: Channel): void {
   emit(t, 'call.answered', `calls/${call.id}`, { call_id: call.id, leg: legRef(s, leg) });
 }
 
-/** Looks whether this channel, which just met others, made its call an answered one. */
+/**
+ * Looks whether this channel, which just met others, made its call an answered one. In a conference the one it met is in a call
+ * of its own, which is then answered too.
+ */
 export function checkAnswered(s: State, t: Turn, ch: Channel): void {
   const call = ch.call === null ? undefined : s.calls.get(ch.call);
   if (call === undefined || call.answered_at !== null) return;
   const leg = legOf(s, ch);
   const other = leg === null ? null : legBeside(s, leg);
   if (leg === null || other === null) return;
-  answerCall(s, t, leg.id === call.first_leg ? other : leg);
+  const sameCall = other.call === leg.call;
+  answerCall(s, t, sameCall && leg.id === call.first_leg ? other : leg);
+  if (!sameCall) answerCall(s, t, other);
 }
 
 export function transferred(

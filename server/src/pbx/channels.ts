@@ -183,15 +183,7 @@ export function bridgeEntered(s: State, t: Turn, bridge: BridgeId, id: ChannelId
   if (ch.bridge !== bridge) unbridge(s, ch);
   addTo(s.bridges, bridge, id);
   const next = setChannel(s, t, ch, { bridge, holding, ...(holding ? {} : { slot: null }) });
-  if (holding || next.call === null) return;
-  for (const other of s.bridges.get(bridge) ?? []) {
-    const call = s.channels.get(other)?.call ?? null;
-    if (call === null || other === id) continue;
-    mergeByAge(s, t, call, next.call);
-    break;
-  }
-  const merged = s.channels.get(id);
-  if (merged !== undefined) checkAnswered(s, t, merged);
+  if (!holding && next.call !== null) checkAnswered(s, t, next);
 }
 export function bridgeLeft(s: State, t: Turn, bridge: BridgeId, id: ChannelId): void {
   const ch = s.channels.get(id);

@@ -33,6 +33,8 @@ export interface ToldMember {
 export type ToldPresence = EventData<'presence.changed'>;
 export interface OpenFacts {
   readonly calls: Map<string, ToldCall>;
+  /** Calls that ended, the newest last: an id must never be told to start again. */
+  readonly ended: Set<string>;
   /** By leg. */
   readonly visits: Map<string, ToldVisit>;
   readonly offers: Map<string, ToldOffer>;
@@ -43,8 +45,12 @@ export interface OpenFacts {
 }
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
 
+/** As many as could still be on the engine's tongue. */
+const MAX_ENDED = 1000;
+
 export const noFacts = (): OpenFacts => ({
   calls: new Map(),
+  ended: new Set(),
   visits: new Map(),
   offers: new Map(),
   members: new Map(),
@@ -72,6 +78,13 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
         into.talking.push(...call.talking);
       }
       calls.delete(call_id);
+      facts.ended.add(call_id);
+      if (facts.ended.size > MAX_ENDED) {
+        for (const oldest of facts.ended) {
+          facts.ended.delete(oldest);
+          break;
+        }
+      }
       return;
     }
     case 'queue.caller_joined': {
@@ -136,6 +149,7 @@ export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolea
   return JSON.stringify({
     version: 1,
     calls: [...facts.calls],
+    ended: [...facts.ended],
     visits: [...facts.visits],
     offers: [...facts.offers],
     members: [...facts.members],
@@ -145,12 +159,13 @@ export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolea
 /** From a text of `writeFacts`; one that this version does not read counts as nothing told. */
 export function readFacts(text: string | null): OpenFacts {
   if (text === null) return noFacts();
-  const read = JSON.parse(text) as { version?: unknown } & {
-    [K in keyof OpenFacts]: [string, never][];
+  const read = JSON.parse(text) as { version?: unknown; ended: string[] } & {
+    [K in Exclude<keyof OpenFacts, 'ended'>]: [string, never][];
   };
   if (read.version !== 1) return noFacts();
   return {
     calls: new Map(read.calls),
+    ended: new Set(read.ended),
     visits: new Map(read.visits),
     offers: new Map(read.offers),
     members: new Map(read.members),

@@ -37,11 +37,16 @@ import type { State, Turn } from './state.ts';
 
 const NOTHING: readonly DomainEvent[] = Object.freeze([]);
 
+export interface PbxModel extends LiveModel {
+  /** What is inside, for tests and for counting. */
+  readonly state: Readonly<State>;
+}
+
 /**
  * The live model of one engine: deterministic, synchronous, without a clock of its own. The same events give the same
  * domain events; what an event does not touch costs nothing.
  */
-export function createModel(): LiveModel {
+export function createModel(): PbxModel {
   let s = emptyState();
   let facts = noFacts();
   const view: ModelView = {
@@ -69,6 +74,9 @@ export function createModel(): LiveModel {
   };
   return {
     view,
+    get state() {
+      return s;
+    },
     step(event) {
       const t: Turn = {
         at: event.at,
@@ -113,6 +121,7 @@ function begin(before: State, facts: OpenFacts): State {
     for (const alias of aliases) s.aliases.set(alias, id as CallId);
     for (const extension of told.talking) s.toldTalks.set(extension, id);
   }
+  for (const id of facts.ended) s.ended.add(id as CallId, before.as_of);
   for (const [leg, visit] of facts.visits) s.toldVisits.set(leg, visit);
   for (const [key, member] of facts.members) s.toldMembers.set(key, { ...member });
   for (const [extension, presence] of facts.presence) s.toldPresence.set(extension, presence);

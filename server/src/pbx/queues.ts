@@ -218,7 +218,7 @@ export function offerAccepted(s: State, t: Turn, e: EngineEventOf<'offer.accepte
   const visit = s.visits.get(e.caller);
   if (visit?.queue === e.queue) closeVisit(s, t, visit, 'answered');
   closeOffer(s, t, offer, 'accepted', [e.hold_seconds, e.ring_seconds]);
-  for (const other of [...offersOf(s, e.caller)]) {
+  for (const other of offersOf(s, e.caller)) {
     if (other.queue === e.queue && other.caller === e.caller) closeOffer(s, t, other, 'canceled');
   }
   beginTalk(s, t, offer);
@@ -230,7 +230,7 @@ export function offerTimeout(s: State, t: Turn, e: EngineEventOf<'offer.timeout'
 
 /** How the ringing of one agent ended, told by the dial before app_queue's own event where there is one. */
 export function offerDialEnded(s: State, t: Turn, agent: ChannelId, status: string): void {
-  for (const offer of [...offersOf(s, agent)]) {
+  for (const offer of offersOf(s, agent)) {
     if (offer.agent !== agent) continue;
     if (status === 'ANSWER') s.offers.set(offer.id, Object.freeze({ ...offer, answered: true }));
     else closeOffer(s, t, offer, DIAL_OUTCOME[status] ?? 'canceled');
@@ -246,7 +246,7 @@ const DIAL_OUTCOME: Readonly<Record<string, Outcome>> = {
 /** The caller or the agent's channel is gone: the offers between them are over. */
 export function cancelOffersOf(s: State, t: Turn, channel: ChannelId): void {
   if (!s.offersOf.has(channel)) return;
-  for (const offer of [...offersOf(s, channel)]) closeOffer(s, t, offer, 'canceled');
+  for (const offer of offersOf(s, channel)) closeOffer(s, t, offer, 'canceled');
 }
 
 export function queueView(s: State, queue: Queue): EngineQueue {

@@ -35,7 +35,7 @@ export function applySite(s: State, t: Turn, event: SiteEvent): void {
   for (const extension of before.devices.keys()) {
     if (!s.site.devices.has(extension)) dropExtension(s, extension);
   }
-  for (const ch of [...s.channels.values()]) {
+  for (const ch of s.channels.values()) {
     const extension = extensionOf(s, ch);
     if (ch.extension === extension) continue;
     if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, ch.id);
@@ -46,7 +46,7 @@ export function applySite(s: State, t: Turn, event: SiteEvent): void {
   for (const call of s.calls.values()) touchCall(s, call.id);
   for (const extension of s.site.devices.keys()) refreshPresence(s, t, extension);
   for (const extension of s.site.agents) agentOf(s, t, extension);
-  for (const agent of [...s.agents.values()]) {
+  for (const agent of s.agents.values()) {
     if (agent.members.size === 0 && !s.site.agents.has(agent.extension)) s.agents.delete(agent.extension);
     else refreshAgent(s, t, agent.extension);
   }

@@ -24,11 +24,11 @@ export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void
   const present = new Set(snapshot.channels.map((c) => c.id));
   for (const channel of snapshot.channels) seeChannel(s, t, channel);
   const bridged = new Map(snapshot.bridged.map((b) => [b.channel, b]));
-  for (const ch of [...s.channels.values()]) {
+  for (const ch of s.channels.values()) {
     if (ch.bridge !== null && bridged.get(ch.id)?.bridge !== ch.bridge) bridgeLeft(s, t, ch.bridge, ch.id);
   }
   seeQueues(s, t, snapshot, present);
-  for (const ch of [...s.channels.values()]) {
+  for (const ch of s.channels.values()) {
     if (!present.has(ch.id)) channelGone(s, t, ch.id, null, '');
   }
   for (const { bridge, channel, holding } of snapshot.bridged) {
@@ -39,7 +39,7 @@ export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void
   }
   seeDevices(s, t, snapshot);
   seeHeld(s, t);
-  for (const call of [...s.calls.values()]) {
+  for (const call of s.calls.values()) {
     if (call.channels.length === 0) endCall(s, t, call.id, 'engine_lost');
   }
   closeTold(s, t);
@@ -75,7 +75,7 @@ function seeQueues(s: State, t: Turn, snapshot: EngineSnapshot, present: Readonl
   const where = new Map<ChannelId, string>();
   for (const queue of snapshot.queues) for (const c of queue.callers) where.set(c.channel, queue.name);
   const talking = new Set(snapshot.bridged.filter((b) => !b.holding).map((b) => b.channel));
-  for (const visit of [...s.visits.values()]) {
+  for (const visit of s.visits.values()) {
     if (where.get(visit.channel) === visit.queue) continue;
     const reason = !present.has(visit.channel)
       ? 'engine_lost'
@@ -97,19 +97,19 @@ function seeQueues(s: State, t: Turn, snapshot: EngineSnapshot, present: Readonl
     orderCallers(s, queue, new Map(described.callers.map((c) => [c.channel, c.position])));
   }
   const names = new Set(snapshot.queues.map((q) => q.name));
-  for (const queue of [...s.queues.values()]) {
+  for (const queue of s.queues.values()) {
     if (names.has(queue.name)) continue;
     dropMembers(s, t, queue, () => true);
     s.queues.delete(queue.name);
     s.queueList = null;
   }
-  for (const offer of [...s.offers.values()]) {
+  for (const offer of s.offers.values()) {
     const rings = present.has(offer.agent) && where.get(offer.caller) === offer.queue;
     if (!rings) closeOffer(s, t, offer, 'canceled');
   }
 }
 function dropMembers(s: State, t: Turn, queue: Queue, gone: (iface: string) => boolean): void {
-  for (const iface of [...queue.members.keys()]) {
+  for (const iface of queue.members.keys()) {
     if (gone(iface)) memberRemoved(s, t, queue.name, iface);
   }
 }
@@ -128,7 +128,7 @@ function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
     const owner = s.site.endpoints.get(endpoint);
     if (owner !== undefined) changed.add(owner.extension);
   };
-  for (const endpoint of [...s.devices.keys()]) {
+  for (const endpoint of s.devices.keys()) {
     if (states.has(endpoint)) continue;
     s.devices.delete(endpoint);
     note(endpoint);
@@ -147,7 +147,7 @@ function seeHeld(s: State, t: Turn): void {
   for (const ch of s.channels.values()) {
     if (ch.endpoint !== null) legs.set(ch.endpoint, (legs.get(ch.endpoint) ?? 0) + 1);
   }
-  for (const ch of [...s.channels.values()]) {
+  for (const ch of s.channels.values()) {
     if (ch.kind !== 'endpoint' || ch.endpoint === null) continue;
     const onHold = s.devices.get(ch.endpoint) === 'ONHOLD';
     const clear = onHold || legs.get(ch.endpoint) === 1;

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
+import type { SchemaModule } from 'kysely';
 import { storeConformance } from '../../../test/conformance/store.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { DamagedDatabaseError } from './database.ts';
@@ -22,7 +23,7 @@ interface Tables {
 }
 const item = {
   id: '0001',
-  up: async (db: { schema: import('kysely').SchemaModule }) => {
+  up: async (db: { schema: SchemaModule }) => {
     await db.schema
       .createTable('item')
       .addColumn('id', 'integer', (c) => c.primaryKey())
