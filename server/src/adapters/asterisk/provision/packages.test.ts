@@ -251,12 +251,32 @@ test('packages - what a killed process left (lock, partial file, its apt) does n
   await until('the download of the killed process', () => debs(mirror).length > 0);
   child.kill('SIGKILL');
   await done;
-  assert.ok(fs.existsSync(path.join(cache, 'apt', `forky-${ARCH}.lock`)));
-  const leftover = path.join(cache, 'packages', 'half.unpacking');
-  fs.mkdirSync(leftover, { recursive: true });
+  assert.ok(fs.existsSync(path.join(cache, 'packages.lock')));
+  fs.mkdirSync(path.join(cache, 'packages', 'other-0123456789ab.unpacking', 'usr'), { recursive: true });
   mirror.mend();
   const tree = await obtainPackages(options);
   assert.equal(fs.statSync(path.join(tree.root, 'usr/share/tool/data')).size, 3_000_000);
+  assert.deepEqual(treesOf(cache), [path.basename(tree.root)]);
+});
+
+test('packages - one stopped while it unpacks leaves nothing half unpacked', async (t) => {
+  const { options, cache } = await site(t);
+  const stop = new AbortController();
+  const progress = (line: string): void => {
+    if (line.startsWith('unpacking')) stop.abort(new Error('stopped by the test'));
+  };
+  await assert.rejects(obtainPackages({ ...options, progress, signal: stop.signal }), /stopped by the test/);
+  assert.deepEqual(treesOf(cache), []);
+  assert.ok((await obtainPackages(options)).root);
+});
+
+test('packages - a cache that cannot be written is named', async (t) => {
+  const { options, folder } = await site(t);
+  const cache = path.join(folder, 'file');
+  fs.writeFileSync(cache, '');
+  const error = await refusal(obtainPackages({ ...options, cache }));
+  assert.equal(error.reason, 'disk');
+  assert.ok(error.message.includes(cache));
 });
 
 test('packages - keys too old for the release are renewed by the packages Debian signed with them', async (t) => {

@@ -1,0 +1,156 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import type { PlannedFile } from './apt.ts';
+import { ProvisionError } from './error.ts';
+import { run } from './run.ts';
+
+const MARKER = 'offhook.json';
+const UNPACKERS = 2;
+
+/** Debian packages unpacked in a folder of their own: nothing is installed, no script of theirs was run. */
+export interface UnpackedPackages {
+  readonly root: string;
+  /** Folder of libraries below `usr/lib`, e.g. `x86_64-linux-gnu`. */
+  readonly triplet: string;
+  /** Version of each package by its name. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** Command for a program of the tree (`usr/sbin/asterisk`) through the tree's own loader and libraries. */
+  command(program: string): readonly string[];
+}
+/** Raised when a marker or tree of an older Offhook in a shared cache cannot be used any more. */
+const FORMAT = 1;
+interface Marker {
+  readonly format: number;
+  readonly packages: readonly string[];
+  readonly release: string;
+  readonly arch: string;
+  readonly triplet: string;
+  readonly loader: string;
+  /** Folders of libraries, below the root. */
+  readonly libraries: readonly string[];
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** The whole tree at `root`, or null. */
+export async function openTree(root: string): Promise<UnpackedPackages | null> {
+  try {
+    const marker = JSON.parse(await fs.readFile(path.join(root, MARKER), 'utf8')) as Marker;
+    return marker.format === FORMAT ? unpacked(root, marker) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Folders that Debian's alternatives system would have linked into the library path. */
+const SIDE_FOLDERS = ['', 'blas', 'lapack', 'pulseaudio'];
+
+function unpacked(root: string, marker: Marker): UnpackedPackages {
+  const libraryPath = marker.libraries.map((folder) => path.join(root, folder)).join(':');
+  return {
+    root,
+    triplet: marker.triplet,
+    versions: marker.versions,
+    command: (program) => [
+      path.join(root, marker.loader),
+      '--library-path',
+      libraryPath,
+      path.join(root, program),
+    ],
+  };
+}
+
+async function libraryFolders(root: string, triplet: string): Promise<string[]> {
+  const all = SIDE_FOLDERS.map((name) => path.join('usr', 'lib', triplet, name));
+  const found = await Promise.all(all.map((f) => fs.stat(path.join(root, f)).catch(() => null)));
+  return all.filter((_, i) => found[i]?.isDirectory());
+}
+
+async function findLoader(root: string, triplet: string): Promise<string> {
+  const folder = path.join('usr', 'lib', triplet);
+  const names = await fs.readdir(path.join(root, folder)).catch(() => []);
+  const loader = names.find((name) => /^ld-linux-[a-z0-9-]+\.so\.\d+$/.test(name));
+  if (loader === undefined) throw new ProvisionError('failed', `no loader is in the packages (${folder})`);
+  return path.join(folder, loader);
+}
+
+async function unpack(
+  plan: readonly PlannedFile[],
+  archives: string,
+  into: string,
+  progress: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<void> {
+  const left = [...plan];
+  let done = 0;
+  let told = 0;
+  const work = async (): Promise<void> => {
+    for (let next = left.shift(); next; next = left.shift()) {
+      const deb = path.join(archives, next.file);
+      const outcome = await run(['dpkg-deb', '--extract', deb, into], signal ? { signal } : {});
+      if (outcome.code !== 0) {
+        const full = /No space left|Disk quota/.test(outcome.stderr);
+        throw new ProvisionError(
+          full ? 'disk' : 'failed',
+          `${next.file} could not be unpacked: ${outcome.stderr.trim().slice(-300)}`,
+        );
+      }
+      done += 1;
+      if (done - told >= 60) {
+        told = done;
+        progress(`unpacking: ${done} of ${plan.length} packages`);
+      }
+    }
+  };
+  const results = await Promise.allSettled(Array.from({ length: UNPACKERS }, work));
+  const failed = results.find((r) => r.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+/** Syncs the folder's file system, so that a power cut cannot leave a marked tree with empty files. */
+async function settle(folder: string): Promise<void> {
+  await run(['sync', '-f', folder], { timeout_ms: 60_000 }).catch(() => undefined);
+}
+
+export interface BuildOptions {
+  readonly plan: readonly PlannedFile[];
+  readonly archives: string;
+  readonly marker: Pick<Marker, 'packages' | 'release' | 'arch' | 'triplet'>;
+  readonly progress: (line: string) => void;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Ending of a tree's name until it is whole. */
+const UNFINISHED = '.unpacking';
+
+/** Removes what a killed process left half unpacked; only for who holds the cache's lock. */
+export async function removeUnfinished(folder: string): Promise<void> {
+  const left = (await fs.readdir(folder)).filter((name) => name.endsWith(UNFINISHED));
+  for (const name of left) await fs.rm(path.join(folder, name), { recursive: true, force: true });
+}
+
+/** Unpacks the plan's files to `root`, wholly or not at all. */
+export async function buildTree(root: string, options: BuildOptions): Promise<UnpackedPackages> {
+  const { plan, progress } = options;
+  const temporary = `${root}${UNFINISHED}`;
+  try {
+    await fs.mkdir(temporary);
+    progress(`unpacking ${plan.length} packages`);
+    await unpack(plan, options.archives, temporary, progress, options.signal);
+    const { triplet } = options.marker;
+    const marker: Marker = {
+      ...options.marker,
+      format: FORMAT,
+      loader: await findLoader(temporary, triplet),
+      libraries: await libraryFolders(temporary, triplet),
+      versions: Object.fromEntries(plan.map((f) => [f.name, f.version])),
+    };
+    await fs.writeFile(path.join(temporary, MARKER), `${JSON.stringify(marker, null, 2)}\n`);
+    await settle(temporary);
+    await fs.rm(root, { recursive: true, force: true });
+    await fs.rename(temporary, root);
+    return unpacked(root, marker);
+  } catch (error) {
+    await fs.rm(temporary, { recursive: true, force: true });
+    throw error;
+  }
+}
