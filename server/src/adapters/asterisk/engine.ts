@@ -65,7 +65,7 @@ const SUSPICION_EVERY_MS = 30_000;
 const NO_ENGINE_MS = 100;
 const RETRY_RESYNC_MS = 5_000;
 /** A link that held for so long starts the next series of attempts afresh. */
-const STEADY_MS = 10_000;
+const STEADY_MS = 2_000;
 
 interface Link {
   readonly target: ManagerTarget;

@@ -100,6 +100,17 @@ test('connection - a wrong secret is refused with a reason of its own', async (t
   await assert.rejects(dial({ secret: 'wrong' }), kind('refused'));
 });
 
+test('connection - a login refused because the engine shuts down is no wrong secret', async (t) => {
+  const { dial } = await rig(t, {
+    onAction(action, session) {
+      if (action.name !== 'Login') return false;
+      session.answer(action, 'Error', { Message: 'Asterisk is shutting down' });
+      return true;
+    },
+  });
+  await assert.rejects(dial(), kind('no_manager'));
+});
+
 test('connection - a secret that the wire cannot carry is refused and never sent', async (t) => {
   const { fake, dial } = await rig(t);
   await assert.rejects(dial({ secret: 'x\r\nAction: Originate' }), kind('refused'));

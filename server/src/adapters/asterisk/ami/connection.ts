@@ -364,7 +364,12 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
     move('login');
     const login = { Username: options.user, Secret: options.secret, Events: options.events };
     const answer = await send('Login', login, null, LOGIN_MS, {});
-    if (!answer.ok) end('refused', `the engine refused the login: ${answer.message}`);
+    // Only this one means that the secret is wrong; an engine that shuts down refuses as well, and soon no more.
+    if (!answer.ok)
+      end(
+        answer.message === 'Authentication failed' ? 'refused' : 'no_manager',
+        `the engine refused the login: ${answer.message}`,
+      );
     heartbeat().catch(() => {});
     if (options.awaitBoot) {
       if (connection.state() === 'login') move('booting');
