@@ -18,15 +18,15 @@ export const NewPassword = z
   .refine((s) => bytes(s) <= 1024, 'longer than 1024 bytes')
   .refine((s) => !/\p{Cc}/u.test(s), 'holds a control character')
   .meta({ minLength: 8, maxLength: 1024 });
-/** A form sends strings; JSON sends strings. Nothing is coerced from other types. */
+/** A form sends strings; JSON sends strings, and null for what it does not have. Nothing is coerced from other types. */
 export const LoginRequest = z
   .object({
-    username: text(128).optional().describe('The extension, or the user name.'),
-    extension: text(128).optional().describe('Another name for `username`.'),
+    username: text(128).nullish().describe('The extension, or the user name.'),
+    extension: text(128).nullish().describe('Another name for `username`.'),
     password: Password,
-    otp: text(16).optional().describe('Six digits of the second factor, where it is on.'),
-    device_name: text(128).optional(),
-    platform: text(64).optional(),
+    otp: text(16).nullish().describe('Six digits of the second factor, where it is on.'),
+    device_name: text(128).nullish(),
+    platform: text(64).nullish(),
   })
   .refine((b) => Boolean(b.username || b.extension), {
     path: ['username'],

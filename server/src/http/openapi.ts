@@ -87,12 +87,22 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
   document.paths = Object.fromEntries(
     Object.entries(document.paths).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
-  document.components.schemas = Object.fromEntries(
-    Object.entries(document.components.schemas ?? {})
-      .filter(([name]) => JSON.stringify(document).includes(`"#/components/schemas/${name}"`))
-      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
-  );
+  document.components.schemas = usedSchemas(document);
   return document;
+}
+/** Named schemas that a path leads to, in order of name. */
+function usedSchemas(document: OpenApiDocument): Record<string, object> {
+  const all = document.components.schemas ?? {};
+  const used = new Set<string>();
+  const follow = (text: string): void => {
+    for (const [, name] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (name === undefined || used.has(name)) continue;
+      used.add(name);
+      follow(JSON.stringify(all[name] ?? {}));
+    }
+  };
+  follow(JSON.stringify(document.paths));
+  return Object.fromEntries([...used].toSorted().map((name) => [name, all[name] ?? {}]));
 }
 function addErrors(operation: Operation, codes: readonly ErrorCode[]): void {
   operation.responses ??= {};

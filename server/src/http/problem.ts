@@ -39,6 +39,9 @@ export function asServiceError(error: unknown): ServiceError {
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
       return new ServiceError('invalid_request', 'body: not valid JSON');
+    case 'FST_ERR_NOT_FOUND':
+      // The parser also knows RTSP, whose methods the router has no place for.
+      return new ServiceError('invalid_request', 'this is not an HTTP/1.1 request');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'ECONNRESET':
       return new ServiceError('invalid_request', 'the body ended early');

@@ -118,6 +118,8 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     });
     client.on('drain', () => engine.socket.resume());
     engine.socket.on('end', () => end(1011, 'the engine closed the connection'));
+    // It was paused on purpose while nobody listened; a new listener alone does not undo that.
+    engine.socket.resume();
     return reply;
   }
 

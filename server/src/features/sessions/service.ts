@@ -35,8 +35,8 @@ export interface SessionsOptions {
 export interface LoginInput {
   readonly name: string;
   readonly password: string;
-  readonly device_name?: string | undefined;
-  readonly platform?: string | undefined;
+  readonly device_name?: string | null | undefined;
+  readonly platform?: string | null | undefined;
   readonly ip: string;
   /** The token a browser still holds from before: its session ends. */
   readonly replaces?: string | undefined;
@@ -107,7 +107,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   async function open(
     who: Person,
     proven: string,
-    device: { device_name?: string | undefined; platform?: string | undefined },
+    device: Pick<LoginInput, 'device_name' | 'platform'>,
   ): Promise<Issued> {
     const token = randomBytes(32).toString('base64url');
     const at = clock.now();

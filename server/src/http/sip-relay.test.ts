@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import net from 'node:net';
+import { after, before, beforeEach, test } from 'node:test';
+import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
+import type { Host } from './host.ts';
+import { sipRelayRoutes } from './sip-relay.ts';
+
+/** The engine's side: accepts the handshake and then does what the test says. */
+interface FakeEngine {
+  port: number | null;
+  requests: string[];
+  sockets: net.Socket[];
+  /** What it answers instead of a handshake. */
+  says: string | null;
+  close(): Promise<void>;
+}
+async function fakeEngine(): Promise<FakeEngine> {
+  const engine: FakeEngine = {
+    port: null,
+    requests: [],
+    sockets: [],
+    says: null,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (chunk) => {
+      const text = chunk.toString('latin1');
+      engine.requests.push(text);
+      engine.sockets.push(socket);
+      if (engine.says !== null) {
+        socket.end(engine.says);
+        return;
+      }
+      const key = /^sec-websocket-key: (.*)\r$/im.exec(text)?.[1] ?? '';
+      const accept = hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: sip\r\n\r\n`,
+      );
+      // Echoes the bytes it gets; masks are of no matter here.
+      socket.pipe(socket);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  engine.port = (server.address() as net.AddressInfo).port;
+  return engine;
+}
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
+const handshake = (headers: Record<string, string | null> = {}): string => {
+  const all = {
+    Host: 'pbx.example.com',
+    Upgrade: 'websocket',
+    Connection: 'Upgrade',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': KEY,
+    'Sec-WebSocket-Protocol': 'sip',
+    ...headers,
+  };
+  const lines = Object.entries(all).flatMap(([name, value]) =>
+    value === null ? [] : `${name}: ${value}\r\n`,
+  );
+  return `GET /ws HTTP/1.1\r\n${lines.join('')}\r\n`;
+};
+/** A client that is through; collects what it gets. */
+async function connect(port: number, headers: Record<string, string | null> = {}) {
+  const socket = net.connect(port, '127.0.0.1');
+  let received = Buffer.alloc(0);
+  const waiters = new Set<() => void>();
+  const wake = (): void => waiters.forEach((w) => w());
+  let closed = false;
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk]);
+    wake();
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    closed = true;
+    wake();
+  });
+  const until = async (holds: () => boolean, what: string): Promise<void> => {
+    const deadline = Date.now() + 5_000;
+    while (!holds()) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiters.add(resolve);
+      const timer = setTimeout(resolve, Math.max(1, deadline - Date.now()));
+      await promise;
+      clearTimeout(timer);
+      waiters.delete(resolve);
+      if (Date.now() >= deadline && !holds())
+        assert.fail(`still missing: ${what}; got ${received.toString('latin1').slice(0, 300)}`);
+    }
+  };
+  socket.write(handshake(headers));
+  await until(() => received.includes('\r\n\r\n'), 'an answer to the handshake');
+  const end = received.indexOf('\r\n\r\n') + 4;
+  const head = received.subarray(0, end).toString('latin1');
+  return {
+    socket,
+    head,
+    bytes: () => received.subarray(end),
+    isClosed: () => closed,
+    until,
+  };
+}
+const frame = (payload: string): Buffer => {
+  const body = Buffer.from(payload);
+  return Buffer.concat([Buffer.from([0x81, 0x80 | body.length, 0, 0, 0, 0]), body]);
+};
+
+let engine: FakeEngine;
+let host: Host;
+let port: number;
+before(async () => {
+  engine = await fakeEngine();
+  host = await hostFixture();
+  sipRelayRoutes(host.app, {
+    port: () => engine.port,
+    log: { debug() {}, info() {}, warn() {}, error() {}, child: () => assert.fail() },
+    metrics: host.metrics,
+    limits: { maxFrame: 1_000, answerMs: 300 },
+  });
+  ({ port } = await host.listen({ host: '127.0.0.1', port: 0 }));
+});
+beforeEach(() => {
+  engine.requests = [];
+  engine.sockets = [];
+  engine.says = null;
+});
+after(async () => {
+  await host.close();
+  await engine.close();
+});
+
+test('sip relay - both directions pass unchanged, in the middle of frames too', async () => {
+  const client = await connect(port);
+  assert.match(client.head, /^HTTP\/1\.1 101 /);
+  assert.match(client.head, /Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/);
+  assert.match(client.head, /Sec-WebSocket-Protocol: sip/);
+  const bytes = Buffer.concat([frame('REGISTER'), frame('x'.repeat(100)), frame('OPTIONS')]);
+  for (const byte of bytes) client.socket.write(Buffer.from([byte]));
+  await client.until(() => client.bytes().length >= bytes.length, 'the echo');
+  assert.ok(client.bytes().equals(bytes));
+  client.socket.destroy();
+});
+test('sip relay - nothing of the client’s request reaches the engine but the protocol', async () => {
+  const client = await connect(port, {
+    Cookie: 'offhook_session=s3cr3t',
+    Authorization: 'Bearer s3cr3t',
+    'X-Forwarded-For': '1.2.3.4',
+    'Sec-WebSocket-Extensions': 'permessage-deflate',
+    'Sec-WebSocket-Protocol': 'chat, sip',
+  });
+  const [request] = engine.requests;
+  assert.ok(request);
+  assert.deepEqual(
+    request
+      .split('\r\n')
+      .map((line) => line.split(':')[0])
+      .filter(Boolean),
+    [
+      'GET /ws HTTP/1.1',
+      'Host',
+      'Upgrade',
+      'Connection',
+      'Sec-WebSocket-Key',
+      'Sec-WebSocket-Version',
+      'Sec-WebSocket-Protocol',
+    ],
+  );
+  assert.equal(/s3cr3t|1\.2\.3\.4|deflate/.test(request), false);
+  assert.equal(/extensions/i.test(client.head), false);
+  client.socket.destroy();
+});
+test('sip relay - without an upgrade it is 426, with a wrong one 400', async () => {
+  const plain = await host.app.inject('/ws');
+  assert.equal(plain.statusCode, 426);
+  assert.equal(plain.headers.upgrade, 'websocket');
+  assert.equal((plain.json() as { code: string }).code, 'upgrade_required');
+  for (const wrong of [
+    { 'Sec-WebSocket-Version': '8' },
+    { 'Sec-WebSocket-Version': null },
+    { 'Sec-WebSocket-Key': 'short' },
+    { 'Sec-WebSocket-Key': null },
+    { 'Sec-WebSocket-Protocol': null },
+    { 'Sec-WebSocket-Protocol': 'offhook.v1' },
+  ]) {
+    const { text, closed } = await rawExchange(port, handshake(wrong));
+    assert.match(text, /^HTTP\/1\.1 400 /, JSON.stringify(wrong));
+    assert.equal(closed, true);
+  }
+  assert.equal(engine.requests.length, 0);
+});
+test('sip relay - pages of other origins may not connect; our own, listed ones and phones may', async () => {
+  for (const Origin of [
+    'https://evil.example.com',
+    'null',
+    'http://pbx.example.com:81',
+    'https://pbx.example.com',
+  ]) {
+    const { text } = await rawExchange(port, handshake({ Origin }));
+    assert.match(text, /^HTTP\/1\.1 403 /, Origin);
+    assert.match(text, /"foreign_origin"/);
+  }
+  assert.equal(engine.requests.length, 0);
+  for (const Origin of [null, 'http://pbx.example.com', 'https://crm.example.com']) {
+    const client = await connect(port, { Origin });
+    assert.match(client.head, /^HTTP\/1\.1 101 /, String(Origin));
+    client.socket.destroy();
+  }
+});
+test('sip relay - while the engine cannot be reached, is silent or says no, the upgrade is 503', async () => {
+  const unavailable = async (why: string): Promise<void> => {
+    const { text } = await rawExchange(port, handshake());
+    assert.match(text, /^HTTP\/1\.1 503 /, why);
+    assert.match(text, /"engine_unavailable"/, why);
+    assert.match(text, /retry-after: \d/i, why);
+  };
+  const real = engine.port;
+  engine.port = null;
+  await unavailable('not running');
+  const silent = net.createServer((socket) => socket.resume().on('error', () => {}));
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  engine.port = (silent.address() as net.AddressInfo).port;
+  await unavailable('accepts and is silent');
+  await new Promise((resolve) => silent.close(resolve));
+  await unavailable('refuses the connection');
+  engine.port = real;
+  for (const says of [
+    'HTTP/1.1 404 Not Found\r\n\r\n',
+    'SSH-2.0-x\r\n\r\n',
+    'x'.repeat(20_000),
+    '',
+    'HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: wrong\r\n\r\n',
+  ]) {
+    engine.says = says;
+    await unavailable(says.slice(0, 40));
+  }
+});
+test('sip relay - a frame that is too large ends the connection with 1009 and does not reach the engine', async () => {
+  const client = await connect(port);
+  const [upstream] = engine.sockets;
+  assert.ok(upstream);
+  const gone = new Promise((resolve) => upstream.once('close', resolve));
+  client.socket.write(Buffer.from([0x82, 0xfe, 0x10, 0x00, 0, 0, 0, 0]));
+  await client.until(() => client.isClosed(), 'the end of the connection');
+  assert.equal(client.bytes()[0], 0x88);
+  assert.equal(client.bytes().readUInt16BE(2), 1009);
+  await gone;
+});
+test('sip relay - when one side goes, so does the other', async () => {
+  const first = await connect(port);
+  const [upstream] = engine.sockets;
+  assert.ok(upstream);
+  const gone = new Promise((resolve) => upstream.once('close', resolve));
+  first.socket.destroy();
+  await gone;
+  const second = await connect(port);
+  engine.sockets[1]?.destroy();
+  await second.until(() => second.isClosed(), 'the end after the engine’s end');
+  assert.equal(second.bytes().readUInt16BE(2), 1011);
+  assert.match(await host.metrics.registry.metrics(), /offhook_sip_relays 0/);
+});
+test('sip relay - one address cannot open connections without end', async () => {
+  const small = await hostFixture();
+  sipRelayRoutes(small.app, {
+    port: () => engine.port,
+    log: { debug() {}, info() {}, warn() {}, error() {}, child: () => assert.fail() },
+    limits: { burst: 3, perSecond: 0 },
+  });
+  const at = await small.listen({ host: '127.0.0.1', port: 0 });
+  const clients = [await connect(at.port), await connect(at.port), await connect(at.port)];
+  const { text } = await rawExchange(at.port, handshake());
+  assert.match(text, /^HTTP\/1\.1 503 /);
+  assert.match(text, /"overloaded"/);
+  // A stop says goodbye with 1012, so that phones come back.
+  const closing = small.close();
+  for (const client of clients) {
+    await client.until(() => client.isClosed(), 'the end at the stop');
+    assert.equal(client.bytes().readUInt16BE(2), 1012);
+  }
+  await closing;
+});

@@ -1,0 +1,156 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
+import { silent } from '../../src/core/log.ts';
+import type { Log } from '../../src/core/log.ts';
+import { auditRoutes } from '../../src/features/audit/routes.ts';
+import { createAudit } from '../../src/features/audit/service.ts';
+import type { AuditTrail } from '../../src/features/audit/service.ts';
+import { frontDoorRoutes } from '../../src/features/front-door/routes.ts';
+import { sessionRoutes } from '../../src/features/sessions/routes.ts';
+import { createSessions } from '../../src/features/sessions/service.ts';
+import type { Sessions } from '../../src/features/sessions/service.ts';
+import { healthRoutes } from '../../src/http/health.ts';
+import type { Check } from '../../src/http/health.ts';
+import { createHost } from '../../src/http/host.ts';
+import type { Host, HostOptions } from '../../src/http/host.ts';
+import { createIdempotencyStore } from '../../src/http/idempotency.ts';
+import { sipRelayRoutes } from '../../src/http/sip-relay.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { directoryFixture } from './directory-fixture.ts';
+import type { DirectoryFixture } from './directory-fixture.ts';
+
+/** A clock that stands still until it is moved. */
+export interface ManualClock extends Clock {
+  advance(ms: number): void;
+}
+export function manualClock(start = Date.UTC(2026, 10, 21, 12)): ManualClock {
+  let now = start;
+  return {
+    now: () => now,
+    sleep: () => Promise.reject(new Error('nothing sleeps by the manual clock')),
+    advance(ms) {
+      now += ms;
+    },
+  };
+}
+
+export interface Site {
+  readonly host: Host;
+  readonly sessions: Sessions;
+  readonly audit: AuditTrail;
+  readonly directory: DirectoryFixture;
+  readonly clock: ManualClock;
+  readonly store: Store;
+  readonly log: readonly { level: string; fields: object; message: string }[];
+  /** Signs in by the password every fixture person has; returns the token. */
+  signIn(extension: string): Promise<string>;
+  /** The same site, opened again on the same database. */
+  reopen(): Promise<Site>;
+  close(): Promise<void>;
+}
+/** The password of everybody in the fixture. */
+export const passwordOf = (extension: string): string => `correct horse ${extension}`;
+
+export interface SiteOptions extends Partial<Omit<HostOptions, 'config'>> {
+  readonly config?: Partial<HostOptions['config']>;
+  readonly checks?: readonly Check[];
+  readonly sipPort?: () => number | null;
+  readonly engineUp?: () => boolean;
+  /** Wraps the store, to make it fail. */
+  readonly wrapStore?: (store: Store) => Store;
+}
+
+/** A whole site without an engine: host, sessions, audit trail, front door and health on a database of its own. */
+export async function siteFixture(options: SiteOptions = {}): Promise<Site> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-site-'));
+  const site = await openSite(folder, options, directoryFixture(), manualClock());
+  for (const { id, extension } of site.directory.people()) {
+    // One after another: each takes both cores for a moment.
+    await site.sessions.setPassword(id, passwordOf(extension));
+  }
+  return site;
+}
+async function openSite(
+  folder: string,
+  options: SiteOptions,
+  directory: DirectoryFixture,
+  clock: ManualClock,
+): Promise<Site> {
+  const entries: { level: string; fields: object; message: string }[] = [];
+  const log = options.log ?? recordingLog(entries);
+  const plain = await openSqliteStore(path.join(folder, 'offhook.db'), { log: silent });
+  const store = options.wrapStore?.(plain) ?? plain;
+  const audit = await createAudit(store, clock, log);
+  const config = {
+    sessionIdleSeconds: 43_200,
+    sessionAbsoluteSeconds: 2_592_000,
+    sipListen: { host: '127.0.0.1', port: 5060 },
+    siteTitle: 'Test & Co',
+    corsOrigins: ['https://crm.example.com'],
+    publicUrl: '',
+    trustProxy: [],
+    ...options.config,
+  };
+  const sessions = await createSessions({ store, clock, directory, audit, log, config });
+  const host = await createHost({
+    version: '0.0.0-test',
+    authenticator: sessions,
+    idempotency: await createIdempotencyStore(store, clock),
+    ...options,
+    log,
+    config,
+  });
+  const engineUp = options.engineUp ?? (() => false);
+  sessionRoutes(host.app, { sessions, directory, config });
+  auditRoutes(host.app, audit);
+  frontDoorRoutes(host.app, { config, version: '0.0.0-test', clock, engineUp });
+  healthRoutes(host.app, { metrics: host.metrics, engineUp, checks: options.checks ?? [] });
+  sipRelayRoutes(host.app, { port: options.sipPort ?? (() => null), log });
+  await host.app.ready();
+  const shut = async (): Promise<void> => {
+    await host.close();
+    await sessions.close();
+    audit.close();
+    await store.close();
+  };
+  return {
+    host,
+    sessions,
+    audit,
+    directory,
+    clock,
+    store,
+    log: entries,
+    async signIn(extension) {
+      const issued = await sessions.login({
+        name: extension,
+        password: passwordOf(extension),
+        ip: '192.0.2.1',
+      });
+      return issued.token;
+    },
+    async reopen() {
+      await shut();
+      return openSite(folder, options, directory, clock);
+    },
+    async close() {
+      await shut();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+function recordingLog(entries: { level: string; fields: object; message: string }[]): Log {
+  const at = (level: string) => (fields: object, message: string) =>
+    void entries.push({ level, fields, message });
+  const log: Log = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => log,
+  };
+  return log;
+}
