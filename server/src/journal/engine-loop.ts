@@ -112,8 +112,12 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
     held = [];
     log.error({ dropped }, 'the journal took nothing for too long; the state will be taken anew');
   };
-  /** Writes what is held until all is written, the journal refuses, or this turn is used up. True when all is. */
-  const flush = (): boolean => {
+  /**
+   * Writes what is held until all is written, the journal refuses, or this turn is used up; true when all is. While the
+   * journal refuses only the retry's own timer tries: a try costs a write that is undone.
+   */
+  const flush = (isRetry = false): boolean => {
+    if (error !== null && !isRetry) return held.length === 0;
     const until = performance.now() + TURN_MS;
     while (held.length > 0) {
       const group = held.length <= GROUP_ROWS ? held : held.slice(0, GROUP_ROWS);
@@ -135,6 +139,10 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
     if (sinceCheckpoint >= CHECKPOINT_EVERY) saveCheckpoint();
     return held.length === 0;
   };
+  /** The rest in turns of its own, where no batch of facts is waiting for it. */
+  const drain = (): void => {
+    if (!flush() && error === null) setImmediate(drain);
+  };
   const tell = (rows: readonly JournalRow[], events: readonly DomainEvent[]): void => {
     try {
       options.onCommitted?.(rows, events);
@@ -150,7 +158,7 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
       retryTimer = undefined;
       retry = Math.min(retry * 2, RETRY_MS.most);
       if (overflowed) recover();
-      flush();
+      if (!flush(true)) drain();
     }, retry);
   };
   const accepted = (): void => {
@@ -186,7 +194,7 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
     for await (const batch of engine.events(signal)) {
       for (const event of batch) {
         step(event);
-        if (held.length > GROUP_ROWS && error === null) flush();
+        if (held.length > GROUP_ROWS) flush();
       }
       options.onStepped?.();
       // More than one turn's worth, with a journal that takes it: others get their turn in between.
@@ -195,7 +203,7 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
   };
   const finish = (): void => {
     clearTimeout(retryTimer);
-    while (held.length > 0 && !flush()) if (error !== null) break;
+    while (!flush(true) && error === null);
     clearTimeout(retryTimer);
     if (held.length > 0) {
       log.error({ held: held.length }, 'stopped with events unwritten; the next start finds the differences');
@@ -220,7 +228,7 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
       site = event;
       step(event);
       options.onStepped?.();
-      flush();
+      drain();
     },
   };
 }
