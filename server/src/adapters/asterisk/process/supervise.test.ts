@@ -110,11 +110,12 @@ test('engine process - a service killed with -9 leaves the engine, and the next 
   const service = spawn(
     process.execPath,
     ['--input-type=module-typescript', '-e', SERVICE, JSON.stringify({ program, instance })],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
+    { stdio: ['ignore', 'pipe', 'inherit'], detached: true },
   );
   const [line] = (await once(service.stdout, 'data')) as [Buffer];
   const { pid } = JSON.parse(line.toString()) as { pid: number };
-  service.kill('SIGKILL');
+  // The whole process group, as a terminal or a test harness would.
+  process.kill(-service.pid!, 'SIGKILL');
   await once(service, 'exit');
   assert.ok(exists(pid), 'the engine lives on');
   const next = supervise(t, program, instance);

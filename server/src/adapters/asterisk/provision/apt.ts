@@ -254,8 +254,6 @@ export async function downloadFiles(
   options: { readonly signal?: AbortSignal | undefined; readonly onPercent?: (percent: number) => void },
 ): Promise<void> {
   const what = `the packages of ${packages[0] ?? ''}`;
-  // apt takes a file of the right size for a right one, so old files are proven before it sees them.
-  await dropWrong(workspace.archives, plan);
   for (let attempt = 0; ; attempt++) {
     const outcome = await aptGet(workspace, ['--download-only', 'install', ...packages], options);
     if (outcome.code !== 0) {
@@ -264,6 +262,7 @@ export async function downloadFiles(
       if (error.reason === 'untrusted' && attempt === 0) continue;
       throw error;
     }
+    // apt takes a file of the right size that lay there before for a right one.
     const wrong = await dropWrong(workspace.archives, plan);
     if (wrong.length === 0) return;
     if (attempt > 0) {
