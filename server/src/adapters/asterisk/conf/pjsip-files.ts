@@ -52,6 +52,7 @@ bind = 127.0.0.1
 `;
 };
 
+/** A browser's page can vanish without a goodbye: its call ends when no media comes for two minutes. */
 const templates = (settings: InstanceSettings): ConfText => {
   const browserMedia = mediaOnLoopback(settings)
     ? conf`media_address = 127.0.0.1
@@ -81,6 +82,8 @@ allow = ulaw,alaw,g722,opus
 allow = opus,ulaw
 webrtc = yes
 dtls_auto_generate_cert = yes
+rtp_timeout = 120
+rtp_timeout_hold = 7200
 ${browserMedia}
 [credentials](!)
 type = auth
@@ -108,6 +111,7 @@ const TEMPLATE: Record<EndpointKind, ConfText> = {
 function phones(e: SiteExtension): ConfText {
   const extension = dialled(e.extension, 'an extension');
   const who = `extension ${extension}`;
+  // A lamp per desk phone: a mailbox on every endpoint costs the engine as much memory as the endpoint itself.
   const mailbox = e.voicemail
     ? conf`mailboxes = ${extension}@default
 `
@@ -120,7 +124,7 @@ named_pickup_group = ${group}
     : nothing;
   const common = conf`callerid = "${displayName(e.name, `${who}: name`)}" <${extension}>
 set_var = OFFHOOK_EXTENSION=${extension}
-${mailbox}${groups}`;
+${groups}`;
   const password = secret(e.sip_password, `${who}: SIP password`);
   return joined(
     e.endpoints.map((endpoint) => {
@@ -129,7 +133,7 @@ ${mailbox}${groups}`;
 [${name}](${TEMPLATE[endpoint.kind]})
 auth = ${name}
 aors = ${name}
-${common}[${name}](credentials)
+${common}${endpoint.kind === 'sip' ? mailbox : nothing}[${name}](credentials)
 username = ${name}
 password = ${password}
 [${name}](addresses)

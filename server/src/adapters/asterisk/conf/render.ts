@@ -52,6 +52,7 @@ function checkSite(site: Site): void {
     }
   }
   for (const s of site.services) take(s.number, s.title);
+  for (const code of site.feature_codes) for (const p of code.patterns) take(p, `feature code ${code.id}`);
   if (site.parking !== null) {
     const { number, first_slot, last_slot } = site.parking;
     take(number, 'parking');

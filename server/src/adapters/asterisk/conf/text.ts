@@ -34,9 +34,12 @@ export const objectName = rule(
 );
 /** Queue name, pause reason, pickup group: kept by the engine's own store without any escaping, so nothing but these. */
 export const slug = rule(/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/, 'must be 1 to 64 of a-z 0-9 _ -');
-/** A person's or service's name as phones show it, with letters of any script; spaces only inside and singly. */
+/**
+ * A person's name as phones show it, with letters of any script and the two joiners some scripts write with; spaces only
+ * inside and singly, because the reader of the file drops the others.
+ */
 export const displayName = rule(
-  /^(?=.{1,64}$)[\p{L}\p{N}.'’()&/+_-][\p{L}\p{M}\p{N}.'’()&/+_-]*(?: [\p{L}\p{M}\p{N}.'’()&/+_-]+)*$/u,
+  /^(?=.{1,64}$)[\p{L}\p{N}.'’()&/+_-][\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]*(?: [\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]+)*$/u,
   "must be 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -",
 );
 /** SIP and AMI secrets. The value is never part of the refusal. */

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { celFile } from '../instance.ts';
+import type { Instance } from '../instance.ts';
 
 const MODE = 0o640;
 const read = async (file: string): Promise<Buffer | null> => {
@@ -49,11 +51,11 @@ export async function writeFiles(
   folder: string,
   files: ReadonlyMap<string, string>,
 ): Promise<readonly string[]> {
+  const wrong = [...files.keys()].find((name) => !/^[a-z][a-z0-9_]{0,40}\.conf$/.test(name));
+  if (wrong !== undefined) throw new Error(`not a configuration file: ${JSON.stringify(wrong)}`);
   await mkdir(path.join(folder, 'custom'), { recursive: true, mode: 0o750 });
   const changed: string[] = [];
   for (const [name, text] of files) {
-    if (!/^[a-z][a-z0-9_]{0,40}\.conf$/.test(name))
-      throw new Error(`not a configuration file: ${JSON.stringify(name)}`);
     const file = path.join(folder, name);
     const content = Buffer.from(text);
     const before = await read(file);
@@ -64,4 +66,9 @@ export async function writeFiles(
   }
   if (changed.length > 0) await syncFolder(folder);
   return changed;
+}
+
+/** Folders that Asterisk writes into and does not make itself: without this one no call record is ever written. */
+export async function prepareFolders(instance: Instance): Promise<void> {
+  await mkdir(path.dirname(celFile(instance)), { recursive: true, mode: 0o750 });
 }

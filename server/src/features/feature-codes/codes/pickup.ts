@@ -14,7 +14,7 @@ export const pickupExtension: FeatureCode = {
   title: 'Pick up an extension',
   about: '`**<extension>` answers the call that rings there.',
   dialplan: () => [
-    { app: 'Pickup', data: '${EXTEN:2}@call' },
+    { app: 'Pickup', data: '${EXTEN:2}@internal' },
     { app: 'Playback', data: 'im-sorry' },
     { app: 'Hangup' },
   ],
