@@ -262,17 +262,20 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       for (const event of stillNews(waiting, snapshot, reading.began_at)) publish(event);
       return;
     }
-    const fresh = new Mirror();
     const alive = withoutDead({ ...reading.snapshot, restarted }, (id) =>
       tombstones.diedWithin(id, begun - STALE_ROW_MS, at + 1),
     );
+    const fresh = new Mirror();
     fresh.load(alive);
-    for (const event of window ?? []) if (event.at >= reading.began_at) fresh.apply(event);
+    const meanwhile = (window ?? []).filter((event) => event.at >= reading.began_at);
     window = null;
+    for (const event of meanwhile) fresh.apply(event);
     const found = mirror.drift(fresh);
     drift += found;
     if (found > 0) log.warn({ differences: found }, 'the state had drifted from the engine');
-    publish({ at, type: 'engine.snapshot', why, snapshot: { ...alive, ...fresh.parts() } });
+    mirror.adopt(fresh);
+    const snapshot = meanwhile.length === 0 ? alive : { ...alive, ...mirror.parts() };
+    buffer.push({ at, type: 'engine.snapshot', why, snapshot });
   };
 
   /** Sleeps until the time is over, somebody wakes the loop, or the link is gone. */

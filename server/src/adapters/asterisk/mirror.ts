@@ -26,21 +26,18 @@ const contactKey = (c: EndpointContact): string => `${c.endpoint} ${c.address}`;
  * a snapshot is brought up to date with what happened while it was read, and drift is what a fresh one shows beside it.
  */
 export class Mirror implements Known {
-  readonly #channels = new Map<ChannelId, EngineChannel>();
-  readonly #bridged = new Map<ChannelId, Bridged>();
-  readonly #bridges = new Map<BridgeId, Set<ChannelId>>();
-  readonly #queues = new Map<string, MirroredQueue>();
-  readonly #devices = new Map<string, DeviceState>();
-  readonly #contacts = new Map<string, EndpointContact>();
+  #channels = new Map<ChannelId, EngineChannel>();
+  #bridged = new Map<ChannelId, Bridged>();
+  #bridges = new Map<BridgeId, Set<ChannelId>>();
+  #queues = new Map<string, MirroredQueue>();
+  #devices = new Map<string, DeviceState>();
+  #contacts = new Map<string, EndpointContact>();
 
   channel(id: ChannelId): EngineChannel | undefined {
     return this.#channels.get(id);
   }
   channelsIn(bridge: BridgeId): ReadonlySet<ChannelId> {
     return this.#bridges.get(bridge) ?? NONE;
-  }
-  caller(queue: string, channel: ChannelId): QueueCaller | undefined {
-    return this.#queues.get(queue)?.callers.get(channel);
   }
 
   #patch(id: ChannelId, change: Partial<EngineChannel>): void {
@@ -131,20 +128,18 @@ export class Mirror implements Known {
     }
   }
 
-  clear(): void {
-    for (const map of [
-      this.#channels,
-      this.#bridged,
-      this.#bridges,
-      this.#queues,
-      this.#devices,
-      this.#contacts,
-    ])
-      map.clear();
+  /** Takes over what another mirror holds; that one must not be used any more. */
+  adopt(other: Mirror): void {
+    this.#channels = other.#channels;
+    this.#bridged = other.#bridged;
+    this.#bridges = other.#bridges;
+    this.#queues = other.#queues;
+    this.#devices = other.#devices;
+    this.#contacts = other.#contacts;
   }
 
   load(s: EngineSnapshot): void {
-    this.clear();
+    this.adopt(new Mirror());
     for (const c of s.channels) this.#channels.set(c.id, c);
     for (const b of s.bridged) this.#enter(b);
     for (const q of s.queues)

@@ -26,6 +26,8 @@ export const PING_EVERY_MS = 5_000;
 /** A connection is dead when nothing at all came for so long, which leaves half a second to say so within 10 s. */
 export const SILENCE_MS = 9_500;
 const TICK_MS = 500;
+/** How long one connection may read in one turn of the loop. */
+const TURN_MS = 4;
 export const MAX_PENDING = 1_000;
 const MAX_UNSENT_BYTES = 1024 * 1024;
 /** How long an answer may take, by action. */
@@ -253,9 +255,21 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
     p.reject(new ListVoid(`${p.name}: ${mark}, ${p.rows} rows came of ${items}`));
   };
 
+  let turnBegan = 0;
+  let inTurn = false;
   socket.on('data', (chunk: Buffer) => {
     quiet = 0;
+    if (!inTurn) {
+      inTurn = true;
+      turnBegan = performance.now();
+      setImmediate(() => {
+        inTurn = false;
+        if (socket.isPaused()) socket.resume();
+      });
+    }
     decoder.write(chunk);
+    // A long list comes as many chunks in one turn of the loop; everybody else gets a turn in between.
+    if (performance.now() - turnBegan > TURN_MS) socket.pause();
   });
   socket.on('error', (error) =>
     end(state === 'connecting' && banner === '' ? 'unreachable' : 'ended', error.message),

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
+import type { EngineChannel, EngineEvent, EngineSnapshot, QueueMember } from '../../ports/engine.ts';
+import { Mirror } from './mirror.ts';
+
+const node = nodeId('n');
+const id = (n: number): EngineChannel['id'] => channelId(node, String(n));
+const nobody = { number: '', name: '' };
+const channel = (n: number, more: Partial<EngineChannel> = {}): EngineChannel => ({
+  id: id(n),
+  call: callId(node, String(n)),
+  name: `PJSIP/${n}-00000001`,
+  kind: 'endpoint',
+  endpoint: String(n),
+  pair: null,
+  state: 'up',
+  caller: nobody,
+  connected: nobody,
+  dialled: '',
+  created_at: 0,
+  ...more,
+});
+const member = (name: string, more: Partial<QueueMember> = {}): QueueMember => ({
+  queue: 'q',
+  interface: name,
+  extension: null,
+  name,
+  membership: 'dynamic',
+  paused: false,
+  paused_reason: '',
+  paused_at: null,
+  login_at: null,
+  last_call_at: null,
+  in_call: false,
+  penalty: 0,
+  state: 'NOT_INUSE',
+  ...more,
+});
+const b = bridgeId(node, 'b');
+const base: EngineSnapshot = {
+  node,
+  boot_id: 'x',
+  restarted: null,
+  channels: [channel(1)],
+  bridged: [{ bridge: b, channel: id(1), holding: false }],
+  queues: [{ name: 'q', strategy: 'ringall', members: [member('m1')], callers: [] }],
+  devices: [{ endpoint: '1', state: 'INUSE' }],
+  contacts: [{ endpoint: '1', address: 'sip:1', reachable: true }],
+};
+const caller = { queue: 'q', channel: id(1), position: 1, joined_at: 0 };
+const contact = { endpoint: '1', address: 'sip:2', reachable: true };
+/** Each fact with how many differences it makes to the state before. */
+const FACTS: [EngineEvent, number][] = [
+  [{ at: 0, type: 'channel.created', channel: channel(2) }, 1],
+  [{ at: 0, type: 'channel.state', id: id(1), state: 'ringing', caller: nobody, connected: nobody }, 1],
+  [{ at: 0, type: 'channel.party', id: id(1), caller: { number: '9', name: '' }, connected: nobody }, 0],
+  [{ at: 0, type: 'channel.linked', id: id(1), call: callId(node, '7') }, 1],
+  [{ at: 0, type: 'channel.renamed', id: id(1), channel: channel(1, { name: 'PJSIP/9-00000002' }) }, 1],
+  [{ at: 0, type: 'channel.hungup', id: id(1), cause: 16, cause_text: '' }, 2],
+  [{ at: 0, type: 'bridge.left', bridge: b, id: id(1) }, 1],
+  [{ at: 0, type: 'bridge.left', bridge: bridgeId(node, 'other'), id: id(1) }, 0],
+  [{ at: 0, type: 'bridge.entered', bridge: bridgeId(node, 'c'), id: id(1), holding: false }, 1],
+  [{ at: 0, type: 'bridge.entered', bridge: b, id: id(9), holding: false }, 0],
+  [{ at: 0, type: 'queue.member', why: 'paused', member: member('m1', { paused: true }) }, 1],
+  [{ at: 0, type: 'queue.member', why: 'added', member: member('m2') }, 1],
+  [{ at: 0, type: 'queue.member', why: 'added', member: { ...member('m2'), queue: 'unknown' } }, 0],
+  [{ at: 0, type: 'queue.member_removed', queue: 'q', interface: 'm1' }, 1],
+  [{ at: 0, type: 'queue.caller_joined', caller }, 1],
+  [{ at: 0, type: 'device.state', endpoint: '1', state: 'BUSY' }, 1],
+  [{ at: 0, type: 'endpoint.contact', contact, removed: false }, 1],
+  [{ at: 0, type: 'endpoint.contact', contact: { ...contact, address: 'sip:1' }, removed: true }, 1],
+  [{ at: 0, type: 'channel.held', id: id(1), held: true }, 0],
+];
+
+test('mirror - each fact changes what it says and nothing else', () => {
+  for (const [event, differences] of FACTS) {
+    const [mirror, fresh] = [new Mirror(), new Mirror()];
+    mirror.load(base);
+    fresh.load(base);
+    assert.equal(mirror.drift(fresh), 0);
+    mirror.apply(event);
+    assert.equal(mirror.drift(fresh), differences, event.type);
+    assert.equal(fresh.drift(mirror), differences, `${event.type}, seen from the other side`);
+  }
+});
+
+test('mirror - a snapshot comes out as it went in, and replaces all there was', () => {
+  const mirror = new Mirror();
+  for (const [event] of FACTS) mirror.apply(event);
+  mirror.load(base);
+  const { channels, bridged, queues, devices, contacts } = base;
+  assert.deepEqual(mirror.parts(), { channels, bridged, queues, devices, contacts });
+});
+
+test('mirror - it knows who is in a bridge, until they leave or end', () => {
+  const mirror = new Mirror();
+  mirror.load({ ...base, channels: [channel(1), channel(2)] });
+  mirror.apply({ at: 0, type: 'bridge.entered', bridge: b, id: id(2), holding: false });
+  assert.deepEqual([...mirror.channelsIn(b)], [id(1), id(2)]);
+  mirror.apply({ at: 0, type: 'channel.hungup', id: id(1), cause: 16, cause_text: '' });
+  assert.deepEqual([...mirror.channelsIn(b)], [id(2)]);
+  mirror.apply({ at: 0, type: 'bridge.left', bridge: b, id: id(2) });
+  assert.deepEqual([...mirror.channelsIn(b)], []);
+});
+
+test('mirror - a caller leaves once, whichever way', () => {
+  for (const event of [
+    { at: 0, type: 'queue.caller_left', queue: 'q', channel: id(1) },
+    { at: 0, type: 'queue.caller_abandoned', queue: 'q', channel: id(1), hold_seconds: 1, position: 1 },
+  ] satisfies EngineEvent[]) {
+    const mirror = new Mirror();
+    mirror.load({ ...base, queues: [{ ...base.queues[0]!, callers: [caller] }] });
+    mirror.apply(event);
+    assert.deepEqual(mirror.parts().queues[0]?.callers, []);
+  }
+});
