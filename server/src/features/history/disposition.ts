@@ -8,7 +8,7 @@ export type Disposition = z.infer<typeof DispositionSchema>;
 const BUSY = new Set([17, 21]);
 /** No circuit, network out of order, temporary failure, switch congestion, channel not available. */
 const CONGESTION = new Set([34, 38, 41, 42, 43, 44, 58]);
-/** No such number, no route, subscriber absent, number changed, invalid number, facility rejected, incompatible. */
+/** No such number, no route, absent, number changed, invalid number, facility rejected, incompatible. */
 const FAILED = new Set([1, 2, 3, 20, 22, 27, 28, 29, 50, 57, 65, 88, 111]);
 
 /** What a hang-up cause says about a call that nobody answered; `other` for causes that say nothing. */

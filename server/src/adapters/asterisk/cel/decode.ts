@@ -6,6 +6,7 @@ import type { CallRecord, CallRecordFacts, CallRecordType } from '../../../ports
 import { CEL_FIELDS } from '../conf/cel-format.ts';
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
 import { describeChannel } from '../events/names.ts';
+import { splitRecords } from './split.ts';
 
 type Fields = Readonly<Record<CelField, string>>;
 
@@ -133,7 +134,8 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | 'ignored
   };
 }
 
-const INNER_START = /"[A-Z_]{4,32}","\d{9,10}\.\d{6}","/g;
+const LINE_END = Buffer.from('\n');
+const INNER_START = /"(?=[A-Z_]{4,32}","\d{9,10}\.\d{6}",")/g;
 
 /**
  * The whole record at the end of a malformed one: a write that was cut short by a crash and the first write after it share
@@ -144,5 +146,7 @@ export function salvage(bytes: Buffer): Buffer | null {
     .map((m) => m.index)
     .filter((at) => at > 0);
   const at = starts.at(-1);
-  return at === undefined ? null : bytes.subarray(at);
+  if (at === undefined) return null;
+  const found = splitRecords(Buffer.concat([bytes.subarray(at), LINE_END]), true).records[0];
+  return found?.whole ? found.bytes : null;
 }

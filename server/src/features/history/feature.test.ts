@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { HistoryQuery } from '@offhook/contract/history.ts';
+import { historyScene, NODE, recorded, recordingFile } from '../../../test/support/history-scene.ts';
+import type { HistoryScene } from '../../../test/support/history-scene.ts';
+import { until } from '../../../test/support/until.ts';
+import { createCelReader } from '../../adapters/asterisk/cel/reader.ts';
+import { systemClock } from '../../core/clock.ts';
+import { silent } from '../../core/log.ts';
+import type { Log } from '../../core/log.ts';
+import { createHistory } from './feature.ts';
+import type { History } from './feature.ts';
+import type { Tables } from './tables.ts';
+
+const everything = HistoryQuery.parse({ limit: '100' });
+const linked = (boot_id: string, at: number): DomainEvent => ({
+  type: 'engine.link_up',
+  subject: `engine/${NODE}`,
+  at,
+  observed: 'live',
+  data: { node: NODE, boot_id },
+});
+const open = (scene: HistoryScene, file: string, log: Log = silent): Promise<History> =>
+  createHistory({
+    store: scene.store,
+    clock: systemClock,
+    directory: scene.directory,
+    log,
+    zone: 'UTC',
+    records: createCelReader({ file, node: NODE, log, clock: systemClock, poll_ms: 50 }),
+  });
+const count = async (history: History, extension: string): Promise<number> =>
+  (await history.list({ extension, level: 'user' }, everything)).stats.total_calls;
+
+test('history - a row is there within a second of the last record', async () => {
+  await using scene = await historyScene();
+  const file = path.join(scene.folder, 'offhook.csv');
+  await using history = await open(scene, file);
+  await fs.writeFile(file, readFileSync(recordingFile('echo')));
+  await until('the first call', async () => (await count(history, '1001')) === 1);
+  const from = performance.now();
+  await fs.appendFile(file, readFileSync(recordingFile('internal-answered')));
+  await until('the second call', async () => (await count(history, '1001')) === 2, { every: 5 });
+  const took = performance.now() - from;
+  assert.ok(took < 1000, `it took ${Math.round(took)} ms`);
+});
+
+test('history - closed and opened again in the middle of a call: one row, nothing twice', async () => {
+  await using scene = await historyScene();
+  const file = path.join(scene.folder, 'offhook.csv');
+  const bytes = readFileSync(recordingFile('queue-answered'));
+  const db = scene.store.db<Tables>();
+  const stored = async (): Promise<number> =>
+    Number(
+      (
+        await db
+          .selectFrom('history_records')
+          .select((e) => e.fn.countAll().as('n'))
+          .executeTakeFirst()
+      )?.n,
+    );
+  for (const [i, end] of [3000, 3001, 7000, bytes.length].entries()) {
+    await fs.writeFile(file, bytes.subarray(0, end));
+    const history = await open(scene, file);
+    const lines = bytes.subarray(0, end).toString().split('\n').length - 1;
+    await until(`the records of part ${i}`, async () => (await stored()) >= lines, {
+      seen: () => ({ lines }),
+    });
+    await history.close();
+    assert.equal(await stored(), lines);
+  }
+  assert.deepEqual(
+    ((await scene.rows()) as readonly { extension: string }[]).map((r) => r.extension),
+    ['1001', '1004'],
+  );
+});
+
+test('history - while the database is locked records wait, and reads go on', async () => {
+  await using scene = await historyScene();
+  const file = path.join(scene.folder, 'offhook.csv');
+  const warnings: string[] = [];
+  const log: Log = { ...silent, warn: (_fields, message) => void warnings.push(message), child: () => log };
+  await using history = await open(scene, file, log);
+  await fs.writeFile(file, readFileSync(recordingFile('echo')));
+  await until('the first call', async () => (await count(history, '1001')) === 1);
+  const other = new DatabaseSync(scene.database);
+  other.exec('begin immediate');
+  try {
+    await fs.appendFile(file, readFileSync(recordingFile('internal-answered')));
+    await until('a refused write', () => warnings.some((w) => w.startsWith('storing call records failed')));
+    assert.equal(await count(history, '1001'), 1);
+    await assert.rejects(history.act({ extension: '1001', level: 'user' }, { action: 'clear' }), {
+      code: 'store_unavailable',
+    });
+  } finally {
+    other.exec('rollback');
+    other.close();
+  }
+  await until('the second call', async () => (await count(history, '1001')) === 2);
+});
+
+test('history - a new life of the engine ends what the one before left open', async () => {
+  await using scene = await historyScene();
+  const file = path.join(scene.folder, 'offhook.csv');
+  const records = recorded('internal-answered');
+  const ended = records.at(-1)!.at_us / 1000;
+  const lines = readFileSync(recordingFile('internal-answered')).toString().split('\n');
+  await fs.writeFile(file, `${lines.slice(0, 8).join('\n')}\n`);
+  const db = scene.store.db<Tables>();
+  {
+    await using history = await open(scene, file);
+    history.onDomainEvent(linked('one', ended - 60_000));
+    await until('the records', async () => {
+      const { n } = await db
+        .selectFrom('history_records')
+        .select((e) => e.fn.countAll().as('n'))
+        .executeTakeFirstOrThrow();
+      return Number(n) === 8;
+    });
+    assert.equal(await count(history, '1001'), 0);
+  }
+  // The service was away while the engine was started again.
+  await using history = await open(scene, file);
+  history.onDomainEvent(linked('two', ended + 60_000));
+  await until('the conversation is closed', async () => (await count(history, '1001')) === 1);
+  await setImmediate();
+  assert.equal(await count(history, '1002'), 1);
+});
+
+test('history - closing stops everything, also while nothing can be read', async () => {
+  await using scene = await historyScene();
+  const history = await open(scene, path.join(scene.folder, 'nowhere', 'offhook.csv'));
+  const from = performance.now();
+  await history.close();
+  assert.ok(performance.now() - from < 1000);
+});

@@ -1,0 +1,148 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { recordedIn } from '../../src/adapters/asterisk/cel/test-records.ts';
+import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { silent } from '../../src/core/log.ts';
+import { createIngest } from '../../src/features/history/ingest.ts';
+import type { Ingest } from '../../src/features/history/ingest.ts';
+import { migrations } from '../../src/features/history/tables.ts';
+import type { Tables } from '../../src/features/history/tables.ts';
+import { DAY_US } from '../../src/features/history/totals.ts';
+import type { CallRecord, CallRecordBatch } from '../../src/ports/call-records.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { directoryFixture } from './directory-fixture.ts';
+import type { DirectoryFixture } from './directory-fixture.ts';
+
+const FIXTURES = new URL('../../src/features/history/fixtures/', import.meta.url);
+export const NODE = nodeId('ast1');
+/** Names of the recorded calls. */
+export const recordings = async (): Promise<readonly string[]> =>
+  (await readdir(FIXTURES))
+    .filter((file) => file.endsWith('.cel'))
+    .map((file) => file.slice(0, -4))
+    .sort();
+export const recordingFile = (name: string): URL => new URL(`${name}.cel`, FIXTURES);
+export const recorded = (name: string): readonly CallRecord[] => recordedIn(NODE, recordingFile(name));
+
+/** The same call again, whole seconds later: other channels, other calls, other keys. */
+export function later(records: readonly CallRecord[], seconds: number): readonly CallRecord[] {
+  const id = <T extends string>(text: T): T =>
+    text.replace(/(\d+)\.(\d+)$/, (_all, at: string, n: string) => `${Number(at) + seconds}.${n}`) as T;
+  return records.map((r) => ({
+    ...r,
+    at_us: r.at_us + seconds * 1_000_000,
+    channel: id(r.channel),
+    call: id(r.call),
+    facts: { ...r.facts, ...(r.facts.other === undefined ? {} : { other: id(r.facts.other) }) },
+    key: `${r.key}+${seconds}`,
+  }));
+}
+
+/** Records as a reader would hand them over; `offset` counts them. */
+export const batchOf = (records: readonly CallRecord[], offset: number): CallRecordBatch => ({
+  records,
+  checkpoint: { file: 'offhook.csv', inode: 1, offset, mark: '' },
+  malformed: [],
+});
+
+export interface HistoryScene extends AsyncDisposable {
+  /** Of its own, removed at the end. */
+  readonly folder: string;
+  readonly database: string;
+  readonly store: Store;
+  readonly directory: DirectoryFixture;
+  readonly ingest: Ingest;
+  /** A new ingestion over the same store, as after a restart; `store` may be one that fails. */
+  restart(store?: Store): Ingest;
+  /** Stores the records in one batch. */
+  feed(...records: readonly CallRecord[]): Promise<void>;
+  /** Every row without its id: who saw what. */
+  rows(): Promise<readonly object[]>;
+  /** The totals that are stored, and those that the rows add up to. */
+  totals(): Promise<{ readonly stored: readonly object[]; readonly counted: readonly object[] }>;
+  /** Forgets everything. */
+  clear(): Promise<void>;
+}
+
+export async function historyScene(): Promise<HistoryScene> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-history-'));
+  const database = path.join(folder, 'offhook.db');
+  const store = await openSqliteStore(database);
+  await store.migrate('history', migrations);
+  const directory = directoryFixture();
+  const restart = (over: Store = store): Ingest =>
+    createIngest({ store: over, directory, clock: systemClock, log: silent });
+  const ingest = restart();
+  const db = store.db<Tables>();
+  let fed = 0;
+  return {
+    folder,
+    database,
+    store,
+    directory,
+    ingest,
+    restart,
+    async feed(...records) {
+      fed += records.length;
+      await ingest.store(batchOf(records, fed));
+    },
+    async rows() {
+      const rows = await db
+        .selectFrom('history_rows')
+        .selectAll()
+        .orderBy('root')
+        .orderBy('extension')
+        .execute();
+      return rows.map((row) => ({ ...row, id: 0 }));
+    },
+    async totals() {
+      const stored = (await db.selectFrom('history_totals').selectAll().execute()).filter(
+        (t) => t.calls !== 0,
+      );
+      const rows = await db.selectFrom('history_rows').selectAll().execute();
+      const groups = Map.groupBy(
+        rows,
+        (r) => `${r.extension} ${Math.floor(r.started_us / DAY_US)} ${r.direction}`,
+      );
+      const counted = [...groups.values()].map((own) => {
+        const hidden = own.filter((r) => r.hidden);
+        const seconds = (some: typeof own): number => some.reduce((n, r) => n + r.talk_seconds, 0);
+        const { extension, direction, started_us } = own[0]!;
+        return {
+          extension,
+          day: Math.floor(started_us / DAY_US),
+          direction,
+          calls: own.length,
+          billsec: seconds(own),
+          hidden_calls: hidden.length,
+          hidden_billsec: seconds(hidden),
+        };
+      });
+      const byKey = (a: (typeof stored)[number], b: (typeof stored)[number]): number =>
+        `${a.extension} ${a.day} ${a.direction}` < `${b.extension} ${b.day} ${b.direction}` ? -1 : 1;
+      return { stored: stored.sort(byKey), counted: counted.sort(byKey) };
+    },
+    async clear() {
+      fed = 0;
+      for (const table of [
+        'history_records',
+        'history_channels',
+        'history_calls',
+        'history_conversations',
+        'history_rows',
+        'history_totals',
+        'history_malformed',
+        'history_facts',
+      ] as const) {
+        await db.deleteFrom(table).execute();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
