@@ -52,10 +52,26 @@ function staleness() {
   return null;
 }
 
+/** The npm that started this, or null; a killed npm passes nothing on, so its end is looked for. */
+function npmAbove() {
+  try {
+    return /^npm\b/.test(fs.readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8')) ? process.ppid : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Runs a program to its end; resolves with its exit code. Signals to this process reach it too. */
 function runChild(program, args, env = process.env) {
   return new Promise((resolve, reject) => {
+    const npm = npmAbove();
     const child = spawn(program, args, { cwd: ROOT, env, stdio: 'inherit' });
+    // Nobody would be left to stop it.
+    const orphaned = setInterval(() => {
+      if (npm === null || process.ppid === npm) return;
+      clearInterval(orphaned);
+      child.kill('SIGTERM');
+    }, 500);
     const told = new Map();
     const handlers = SIGNALS.map((signal) => {
       const pass = () => {
@@ -67,7 +83,10 @@ function runChild(program, args, env = process.env) {
       process.on(signal, pass);
       return () => process.removeListener(signal, pass);
     });
-    const settle = () => handlers.forEach((remove) => remove());
+    const settle = () => {
+      clearInterval(orphaned);
+      handlers.forEach((remove) => remove());
+    };
     child.once('error', (error) => {
       settle();
       reject(error);
@@ -214,7 +233,14 @@ async function main([name, ...args]) {
   if (command === null) throw new Failure(`expected one of: ${Object.keys(COMMANDS).join(', ')}`);
   await install();
   const node = chooseNode();
-  const env = { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}` };
+  const env = {
+    // Compiled code is kept, so that a start neither strips types again nor holds the memory for it.
+    NODE_COMPILE_CACHE: path.join(MODULES, '.cache', 'node'),
+    // Two arenas serve the few threads there are; glibc's default of eight a core keeps 30 MB more.
+    MALLOC_ARENA_MAX: '2',
+    ...process.env,
+    PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}`,
+  };
   let worst = 0;
   for (const list of command(args)) {
     const code = await runChild(node, list, env);

@@ -213,24 +213,48 @@ test('launcher - a signal to the launcher alone stops the command cleanly, and o
   }
 });
 
+test('launcher - when the npm that started it is killed the command is stopped cleanly', async (t) => {
+  const { run, root } = clone(t);
+  await run('start').done;
+  const script = `
+    process.title = 'npm start';
+    const { spawn } = require('node:child_process');
+    spawn(process.execPath, ['scripts/start.mjs', 'start', '--stay'], { stdio: 'inherit' });
+  `;
+  const npm = spawn(process.execPath, ['-e', script], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  let out = '';
+  npm.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk));
+  await until('the command', () => out.includes('main'));
+  npm.kill('SIGKILL');
+  await until('its clean stop', () => out.includes('stopped by SIGTERM'));
+});
+
+test('launcher - every npm script goes through it, as the process that npm itself sends signals to', () => {
+  const file = path.join(import.meta.dirname, '../package.json');
+  const { scripts } = JSON.parse(fs.readFileSync(file, 'utf8')) as { scripts: Record<string, string> };
+  for (const [name, script] of Object.entries(scripts)) {
+    // Without exec a shell stands between, which dies of npm's signal and passes nothing on.
+    assert.equal(script, `exec node scripts/start.mjs ${name}`);
+  }
+});
+
 test('launcher - check runs all its tools and fails when one of them does', async (t) => {
   const { run, root } = clone(t);
   await run('start').done;
-  const bin = path.join(root, 'node_modules/.bin');
-  fs.mkdirSync(bin);
-  for (const [name, code] of [
-    ['tsc', 1],
-    ['oxlint', 0],
-    ['oxfmt', 0],
-  ] as const) {
-    fs.writeFileSync(
-      path.join(bin, name),
-      `console.log('${name}', process.argv.slice(2).join(' ')); process.exitCode = ${code};`,
-    );
-  }
-  const { code, out } = await run('check').done;
-  assert.equal(code, 1);
-  assert.equal(out, 'tsc \noxlint \noxfmt --check .\n');
+  const tool = (file: string, code: number): void => {
+    fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
+    const says = `console.log('${path.basename(file)}', process.argv.slice(2).join(' '))`;
+    fs.writeFileSync(path.join(root, file), `${says}; process.exitCode = ${code};`);
+  };
+  const tools = ['node_modules/.bin/tsc', 'node_modules/.bin/oxlint', 'node_modules/.bin/oxfmt'];
+  [...tools, 'server/src/docs.ts'].forEach((file) => tool(file, 0));
+  const good = await run('check').done;
+  assert.equal(good.code, 0, good.err);
+  assert.equal(good.out, 'tsc \noxlint \noxfmt --check .\ndocs.ts --check\n');
+  tool('node_modules/.bin/tsc', 1);
+  const bad = await run('check').done;
+  assert.equal(bad.code, 1);
+  assert.equal(bad.out, good.out);
 });
 
 test('launcher - tests run with one summary, or only those that are named', async (t) => {
