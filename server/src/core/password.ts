@@ -10,7 +10,7 @@ const SALT_BYTES = 16;
 /** A password has 8 to 1024 bytes of UTF-8. */
 export const PASSWORD_BYTES = { min: 8, max: 1024 } as const;
 /** Computations that may wait for a place; the next one is `overloaded`. */
-const MAX_WAITING = 512;
+const MAX_WAITING = 128;
 /** Seconds after which a refused caller may come again: about what the line takes to empty. */
 const RETRY_SECONDS = 5;
 

@@ -97,7 +97,7 @@ export function drainBody(request: FastifyRequest, reply: FastifyReply): void {
   let drained = 0;
   raw.on('data', (chunk: Buffer) => {
     drained += chunk.length;
-    if (drained > DRAIN_LIMIT) raw.socket.destroy();
+    if (drained > DRAIN_LIMIT) raw.destroy();
   });
   raw.on('error', () => {});
 }

@@ -6,7 +6,7 @@ const WINDOW_MS = 15 * 60_000;
 /** Failures in 15 minutes after which a sign-in is refused unseen (wire.md section 2). */
 const LIMITS = { pair: 5, network: 20, account: 50 } as const;
 const MAX_KEYS = 50_000;
-const MAX_WAITING = 512;
+const MAX_WAITING = 128;
 
 /** One sign-in that is being computed. Exactly one of its ways out must be taken. */
 export interface Attempt {
@@ -47,12 +47,14 @@ interface Counter {
   failures: number[];
   running: number;
 }
-/** Bounded: beyond 50,000 keys of a kind the one that failed longest ago is forgotten. */
+/** Bounded: beyond a number of keys the one that failed longest ago is forgotten. */
 class Counters {
   readonly limit: number;
+  readonly #maxKeys: number;
   readonly #byKey = new Map<string, Counter>();
-  constructor(limit: number) {
+  constructor(limit: number, maxKeys: number) {
     this.limit = limit;
+    this.#maxKeys = maxKeys;
   }
   get size(): number {
     return this.#byKey.size;
@@ -70,7 +72,7 @@ class Counters {
     const counter = this.#byKey.get(key);
     if (counter !== undefined) counter.running += 1;
     else {
-      if (this.#byKey.size >= MAX_KEYS) this.#forgetOne();
+      if (this.#byKey.size >= this.#maxKeys) this.#forgetOne();
       this.#byKey.set(key, { failures: [], running: 1 });
     }
   }
@@ -96,71 +98,110 @@ class Counters {
   }
 }
 
-export function createThrottle(clock: Clock): Throttle & { readonly size: number } {
-  const pairs = new Counters(LIMITS.pair);
-  const networks = new Counters(LIMITS.network);
-  const accounts = new Counters(LIMITS.account);
-  const waiting = new Set<() => void>();
+/** A sign-in that waits until one of its counters has room. */
+interface Waiter {
+  readonly all: readonly Place[];
+  readonly admit: (attempt: Attempt) => void;
+  readonly refuse: (error: ServiceError) => void;
+}
+/** A counter one attempt is held against; `id` is unique over all kinds. */
+interface Place {
+  readonly counters: Counters;
+  readonly key: string;
+  readonly id: string;
+}
 
-  /** The three counters one attempt is held against. */
-  const places = (account: string, network: string): [Counters, string][] => [
-    [pairs, `${account}|${network}`],
-    [networks, network],
-    [accounts, account],
+export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { readonly size: number } {
+  const pairs = new Counters(LIMITS.pair, maxKeys);
+  const networks = new Counters(LIMITS.network, maxKeys);
+  const accounts = new Counters(LIMITS.account, maxKeys);
+  /** Who waits, by the place that has no room, in order. */
+  const queues = new Map<string, Waiter[]>();
+  let waiting = 0;
+
+  const placesOf = (account: string, network: string): Place[] => [
+    { counters: pairs, key: `${account}|${network}`, id: `pair ${account}|${network}` },
+    { counters: networks, key: network, id: `network ${network}` },
+    { counters: accounts, key: account, id: `account ${account}` },
   ];
-  function refuse(all: [Counters, string][]): void {
+  function refusal(all: readonly Place[]): ServiceError | undefined {
     const now = clock.now();
-    const waits = all.flatMap(([counters, key]) => {
+    const waits = all.flatMap(({ counters, key }) => {
       const failures = counters.failures(key, now);
       return failures.length >= counters.limit ? [failures.at(-counters.limit)! + WINDOW_MS - now] : [];
     });
-    if (waits.length === 0) return;
-    throw new ServiceError('too_many_attempts', 'too many failed attempts; try again later', {
-      retry_after_seconds: Math.max(...waits) / 1000,
-    });
+    return waits.length === 0
+      ? undefined
+      : new ServiceError('too_many_attempts', 'too many failed attempts; try again later', {
+          retry_after_seconds: Math.max(...waits) / 1000,
+        });
   }
-  const isFull = (all: [Counters, string][]): boolean => {
-    const now = clock.now();
-    return all.some(
-      ([counters, key]) => counters.failures(key, now).length + counters.running(key) >= counters.limit,
+  const fullPlace = (all: readonly Place[]): Place | undefined =>
+    all.find(
+      ({ counters, key }) =>
+        counters.failures(key, clock.now()).length + counters.running(key) >= counters.limit,
     );
-  };
+
+  function begin(all: readonly Place[]): Attempt {
+    for (const { counters, key } of all) counters.begin(key);
+    let open = true;
+    const leave = (outcome: 'failed' | 'succeeded' | 'abandoned'): void => {
+      if (!open) return;
+      open = false;
+      const now = clock.now();
+      for (const { counters, key } of all) {
+        const cleared = outcome === 'succeeded' && counters === pairs;
+        counters.end(key, outcome === 'failed' ? 'failed' : cleared ? 'clear' : 'nothing', now);
+      }
+      for (const { id } of all) letIn(id);
+    };
+    return {
+      failed: () => leave('failed'),
+      succeeded: () => leave('succeeded'),
+      abandoned: () => leave('abandoned'),
+    };
+  }
+  function wait(waiter: Waiter, place: Place): void {
+    const queue = queues.get(place.id);
+    if (queue === undefined) queues.set(place.id, [waiter]);
+    else queue.push(waiter);
+  }
+  /** Looks at who waits for this place, in order, until one of them must go on waiting for it. */
+  function letIn(id: string): void {
+    const queue = queues.get(id);
+    if (queue === undefined) return;
+    for (let head = queue[0]; head !== undefined; head = queue[0]) {
+      const error = refusal(head.all);
+      const full = error === undefined ? fullPlace(head.all) : undefined;
+      if (full?.id === id) return;
+      queue.shift();
+      if (full !== undefined) wait(head, full);
+      else {
+        waiting -= 1;
+        if (error === undefined) head.admit(begin(head.all));
+        else head.refuse(error);
+      }
+    }
+    queues.delete(id);
+  }
+
   return {
     get size() {
       return pairs.size + networks.size + accounts.size;
     },
     async enter(account, ip) {
-      const all = places(account, networkOf(ip));
-      refuse(all);
-      while (isFull(all)) {
-        if (waiting.size >= MAX_WAITING) {
-          throw new ServiceError('overloaded', 'too many sign-ins at once; try again in a moment', {
-            retry_after_seconds: 5,
-          });
-        }
-        // oxlint-disable-next-line no-await-in-loop -- each turn looks anew at what others' outcomes left
-        await new Promise<void>((resolve) => waiting.add(resolve));
-        refuse(all);
+      const all = placesOf(account, networkOf(ip));
+      const error = refusal(all);
+      if (error !== undefined) throw error;
+      const full = fullPlace(all);
+      if (full === undefined) return begin(all);
+      if (waiting >= MAX_WAITING) {
+        throw new ServiceError('overloaded', 'too many sign-ins at once; try again in a moment', {
+          retry_after_seconds: 5,
+        });
       }
-      for (const [counters, key] of all) counters.begin(key);
-      let open = true;
-      const leave = (outcome: 'failed' | 'succeeded' | 'abandoned'): void => {
-        if (!open) return;
-        open = false;
-        const now = clock.now();
-        for (const [counters, key] of all) {
-          const own = counters === pairs ? 'clear' : 'nothing';
-          counters.end(key, outcome === 'failed' ? 'failed' : outcome === 'succeeded' ? own : 'nothing', now);
-        }
-        const woken = [...waiting];
-        waiting.clear();
-        for (const wake of woken) wake();
-      };
-      return {
-        failed: () => leave('failed'),
-        succeeded: () => leave('succeeded'),
-        abandoned: () => leave('abandoned'),
-      };
+      waiting += 1;
+      return new Promise<Attempt>((admit, refuse) => wait({ all, admit, refuse }, full));
     },
   };
 }

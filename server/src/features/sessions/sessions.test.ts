@@ -1,0 +1,414 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { after, before, beforeEach, test } from 'node:test';
+import { LoginReply } from '@offhook/contract/session.ts';
+import type { ErrorCode } from '@offhook/contract/errors.ts';
+import { personFixture } from '../../../test/support/directory-fixture.ts';
+import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
+import type { Site } from '../../../test/support/sessions-fixture.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Store } from '../../ports/store.ts';
+import { GRACE_MS } from './service.ts';
+import type { EndReason } from './service.ts';
+
+/** A store whose every use fails while `down` is true, as if the database were gone. */
+const database = { down: false };
+function fragile(store: Store): Store {
+  const refuse = (): never => {
+    throw new ServiceError('store_unavailable', 'the database is gone');
+  };
+  return {
+    ...store,
+    db: <T>() =>
+      new Proxy(store.db<T>(), {
+        get: (target, name) => {
+          if (database.down && typeof name === 'string' && /From|Into|update|insert|delete/.test(name))
+            refuse();
+          const value: unknown = Reflect.get(target, name);
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      }),
+    transaction: (work) => (database.down ? Promise.resolve().then(refuse) : store.transaction(work)),
+  };
+}
+
+let site: Site;
+const ended: [number, EndReason][] = [];
+let network = 0;
+before(async () => {
+  site = await siteFixture({ wrapStore: fragile });
+  site.sessions.onSessionEnded((id, reason) => void ended.push([id, reason]));
+});
+after(() => site.close());
+beforeEach(() => {
+  ended.length = 0;
+  database.down = false;
+  network += 1;
+});
+
+async function reopen(): Promise<void> {
+  site = await site.reopen();
+  site.sessions.onSessionEnded((id, reason) => void ended.push([id, reason]));
+}
+const login = (name: string, password = passwordOf(name), extra: object = {}) =>
+  site.sessions.login({ name, password, ip: `10.9.${network}.1`, ...extra });
+const is = (code: ErrorCode) => (error: unknown) => {
+  assert.ok(error instanceof ServiceError, String(error));
+  assert.equal(error.code, code);
+  return true;
+};
+const works = async (token: string): Promise<boolean> => (await site.sessions.authenticate(token)) !== null;
+const minutes = (n: number): number => n * 60_000;
+const hours = (n: number): number => n * 3_600_000;
+const days = (n: number): number => n * 86_400_000;
+
+test('sessions - by extension or user name; the token is 256 random bits, kept only as a hash', async () => {
+  const [first, second] = [await login('1005'), await login('dan', passwordOf('1005'))];
+  assert.match(first.token, /^[A-Za-z0-9_-]{43}$/);
+  assert.notEqual(first.token, second.token);
+  assert.equal(first.person.extension, '1005');
+  assert.equal(second.person.extension, '1005');
+  const caller = await site.sessions.authenticate(first.token);
+  assert.equal(caller?.level, 'user');
+  assert.equal(caller?.extension, '1005');
+  await site.sessions.save();
+  const rows = await site.store
+    .db<Record<string, object>>()
+    .selectFrom('session_tokens')
+    .selectAll()
+    .execute();
+  assert.equal(JSON.stringify(rows).includes(first.token), false);
+  assert.equal(JSON.stringify(rows).includes(hash('sha256', first.token, 'base64url')), true);
+});
+test('sessions - unknown and wrong are told alike; inactive only with the right password', async () => {
+  const errors: string[] = [];
+  for (const [name, password] of [
+    ['1005', 'wrong password'],
+    ['9999', 'wrong password'],
+    ['1007', 'wrong password'],
+    ['', 'wrong password'],
+    ['__proto__', 'wrong password'],
+  ] as const) {
+    await assert.rejects(login(name, password), (error) => {
+      is('invalid_credentials')(error);
+      errors.push((error as Error).message);
+      return true;
+    });
+  }
+  assert.equal(new Set(errors).size, 1);
+  await assert.rejects(login('1007'), is('account_disabled'));
+});
+test('sessions - nothing that is no token of ours is looked up or breaks anything', async () => {
+  for (const token of ['', 'x', 'A'.repeat(43), 'A'.repeat(10_000), '\0', "' or 1=1--", '__proto__']) {
+    assert.equal(await works(token), false, token.slice(0, 20));
+  }
+});
+test('sessions - the idle life slides with use, and ends; refresh still takes the token then', async () => {
+  const { token, expires_at } = await login('1005');
+  assert.equal(expires_at, site.clock.now() + hours(12));
+  for (let i = 0; i < 5; i += 1) {
+    site.clock.advance(hours(11));
+    assert.ok(await works(token), `after ${(i + 1) * 11} hours`);
+  }
+  site.clock.advance(hours(12));
+  assert.equal(await works(token), false);
+  const next = await site.sessions.refresh(token);
+  assert.equal(next.expires_at, site.clock.now() + hours(12));
+  assert.ok(await works(next.token));
+});
+test('sessions - the absolute life ends for use and for refresh', async () => {
+  const { token } = await login('1005');
+  for (let i = 0; i < 59; i += 1) {
+    site.clock.advance(hours(11));
+    assert.ok(await works(token));
+  }
+  const late = await site.sessions.authenticate(token);
+  site.clock.advance(days(30) - hours(11 * 59) - 1);
+  assert.ok(late !== null && late.expires_at <= site.clock.now() + 1 + hours(12));
+  const { token: last, expires_at } = await site.sessions.refresh(token);
+  assert.equal(expires_at, site.clock.now() + 1, 'a refresh does not lengthen the absolute life');
+  site.clock.advance(1);
+  assert.equal(await works(last), false);
+  await assert.rejects(site.sessions.refresh(last), is('not_authenticated'));
+  await assert.rejects(site.sessions.refresh(token), is('not_authenticated'));
+});
+test('sessions - a refresh replaces the token: the old one works until 60 s after the new one was first used', async () => {
+  const { token: old } = await login('1005');
+  const { token: next, session_id } = await site.sessions.refresh(old);
+  site.clock.advance(hours(1));
+  assert.ok(await works(old), 'the answer may have been lost: the phone has only this one');
+  const { token: again } = await site.sessions.refresh(old);
+  assert.ok(await works(again));
+  site.clock.advance(GRACE_MS - 1);
+  assert.ok(await works(old), 'requests with the old token may still be on their way');
+  assert.ok(await works(next), 'of two refreshes at once either answer may be the one that is kept');
+  site.clock.advance(1);
+  assert.equal(await works(old), false);
+  await assert.rejects(site.sessions.refresh(old), is('not_authenticated'));
+  assert.ok(await works(again));
+  assert.equal((await site.sessions.authenticate(again))?.session_id, session_id, 'it stays one session');
+});
+test('sessions - the chain of tokens is bounded', async () => {
+  let { token } = await login('1005');
+  const tokens = [token];
+  for (let i = 0; i < 20; i += 1) {
+    ({ token } = await site.sessions.refresh(token));
+    tokens.push(token);
+  }
+  const working = await Promise.all(tokens.map(works));
+  assert.equal(working.at(-1), true);
+  assert.ok(working.filter(Boolean).length <= 9, String(working));
+});
+test('sessions - everything holds over a restart, the retired tokens too', async () => {
+  const { token: old } = await login('1005');
+  const { token: next } = await site.sessions.refresh(old);
+  assert.ok(await works(next));
+  const { token: gone } = await login('1006');
+  await site.sessions.logout((await site.sessions.authenticate(gone))!, '10.9.9.9');
+  site.clock.advance(minutes(3));
+  assert.ok(await works(next));
+  await reopen();
+  const devices = await site.sessions.devices(5);
+  assert.equal(devices.at(-1)?.last_used_at, site.clock.now(), 'when it was last used is stored');
+  assert.equal(await works(old), false);
+  assert.equal(await works(gone), false);
+  assert.ok(await works(next));
+});
+test('sessions - log-out ends this session alone, and tells whoever holds its sockets', async () => {
+  const [one, other] = [await login('1005'), await login('1005')];
+  await site.sessions.logout((await site.sessions.authenticate(one.token))!, '10.9.9.9');
+  assert.deepEqual(ended, [[one.session_id, 'logout']]);
+  assert.equal(await works(one.token), false);
+  await assert.rejects(site.sessions.refresh(one.token), is('not_authenticated'));
+  assert.ok(await works(other.token));
+});
+test('sessions - a session of mine can be ended from another device, nobody else’s', async () => {
+  const [mine, other, foreign] = [await login('1005'), await login('1005'), await login('1006')];
+  const me = (await site.sessions.authenticate(mine.token))!;
+  await assert.rejects(site.sessions.end(me, foreign.session_id, '10.9.9.9'), is('not_found'));
+  await assert.rejects(site.sessions.end(me, 999_999, '10.9.9.9'), is('not_found'));
+  await site.sessions.end(me, other.session_id, '10.9.9.9');
+  await assert.rejects(site.sessions.end(me, other.session_id, '10.9.9.9'), is('not_found'));
+  assert.deepEqual(
+    [await works(mine.token), await works(other.token), await works(foreign.token)],
+    [true, false, true],
+  );
+  assert.deepEqual(ended, [[other.session_id, 'ended']]);
+});
+test('sessions - a new password ends every session and opens one; the old password is dead', async () => {
+  const [one, other] = [await login('1006'), await login('1006')];
+  const me = (await site.sessions.authenticate(one.token))!;
+  await assert.rejects(
+    site.sessions.changePassword(me, 'wrong password', 'a new password', '10.9.9.8'),
+    is('invalid_credentials'),
+  );
+  await assert.rejects(
+    site.sessions.changePassword(me, passwordOf('1006'), 'short', '10.9.9.8'),
+    is('invalid_request'),
+  );
+  assert.ok(await works(one.token));
+  const fresh = await site.sessions.changePassword(me, passwordOf('1006'), 'a new password', '10.9.9.8');
+  assert.deepEqual(
+    [await works(one.token), await works(other.token), await works(fresh.token)],
+    [false, false, true],
+  );
+  const ids = new Set(ended.map(([id]) => id));
+  assert.ok(ids.has(one.session_id) && ids.has(other.session_id) && !ids.has(fresh.session_id));
+  await assert.rejects(login('1006'), is('invalid_credentials'));
+  await login('1006', 'a new password');
+  await site.sessions.setPassword(6, passwordOf('1006'));
+  assert.equal(await works(fresh.token), false);
+});
+test('sessions - wrong current passwords are throttled like wrong sign-ins', async () => {
+  const { token } = await login('1006');
+  const me = (await site.sessions.authenticate(token))!;
+  for (let i = 0; i < 5; i += 1) {
+    await assert.rejects(
+      site.sessions.changePassword(me, 'wrong password', 'a new password', '10.8.8.8'),
+      is('invalid_credentials'),
+    );
+  }
+  await assert.rejects(
+    site.sessions.changePassword(me, passwordOf('1006'), 'a new password', '10.8.8.8'),
+    is('too_many_attempts'),
+  );
+  assert.ok(await works(token));
+});
+test('sessions - a sign-in that was proven with the old password opens nothing after the change', async () => {
+  const late = login('1005');
+  await site.sessions.setPassword(5, 'another password');
+  const token = await late.then(
+    (issued) => issued.token,
+    (error: unknown) => {
+      is('invalid_credentials')(error);
+      return '';
+    },
+  );
+  assert.equal(await works(token), false);
+  await site.sessions.setPassword(5, passwordOf('1005'));
+});
+test('sessions - who is disabled or removed is out at once, and a changed level counts at once', async () => {
+  const [dan, eve] = [await login('1005'), await login('1006')];
+  site.directory.change('1005', { level: 'supervisor' });
+  assert.equal((await site.sessions.authenticate(dan.token))?.level, 'supervisor');
+  site.directory.change('1005', { level: 'user', active: false });
+  assert.equal(await works(dan.token), false);
+  await assert.rejects(site.sessions.refresh(dan.token), is('not_authenticated'));
+  const removed = site.directory.byExtension('1006')!;
+  site.directory.remove('1006');
+  assert.equal(await works(eve.token), false);
+  const deadline = Date.now() + 5_000;
+  while (!(ended.some(([id]) => id === dan.session_id) && ended.some(([id]) => id === eve.session_id))) {
+    assert.ok(Date.now() < deadline, `sockets were told only of ${JSON.stringify(ended)}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  site.directory.change('1005', { active: true });
+  site.directory.put(removed);
+  assert.equal(await works(dan.token), false, 'coming back does not bring the session back');
+});
+test('sessions - while the database is gone, sessions in memory go on; nothing else pretends to work', async () => {
+  const { token } = await login('1005');
+  const { token: cold } = await login('1006');
+  assert.ok(await works(token));
+  await reopen();
+  assert.ok(await works(token));
+  database.down = true;
+  site.clock.advance(minutes(10));
+  assert.ok(await works(token));
+  await assert.rejects(
+    site.sessions.authenticate(cold),
+    is('store_unavailable'),
+    'not known is not the same as not valid',
+  );
+  await assert.rejects(login('1005'), is('store_unavailable'));
+  await assert.rejects(site.sessions.refresh(token), is('store_unavailable'));
+  const me = (await site.sessions.authenticate(token))!;
+  await assert.rejects(site.sessions.logout(me, '10.9.9.9'), is('store_unavailable'));
+  assert.ok(await works(token), 'a log-out that could not be stored did not happen');
+  await assert.rejects(site.sessions.save(), is('store_unavailable'));
+  database.down = false;
+  assert.ok(await works(cold));
+  await site.sessions.save();
+  const [device] = (await site.sessions.devices(5)).filter((d) => d.id === me.session_id);
+  assert.equal(device?.last_used_at, site.clock.now());
+});
+test('sessions - one person has at most 100; the one used longest ago goes', async () => {
+  const first = await login('1004');
+  await site.sessions.setPassword(4, passwordOf('1004'));
+  assert.equal(await works(first.token), false);
+  // Signing in a hundred times takes a hundred derivations; the table takes them directly.
+  const db = site.store.db<{ sessions: Record<string, number | null> }>();
+  const at = site.clock.now();
+  await db
+    .insertInto('sessions')
+    .values(
+      Array.from({ length: 100 }, (_, i) => ({
+        person_id: 4,
+        created_at: at,
+        last_used_at: at - 1_000 + i,
+        ends_at: at + days(1),
+        ended_at: null,
+      })),
+    )
+    .execute();
+  const before = (await site.sessions.devices(4)).map((d) => d.id);
+  assert.equal(before.length, 100);
+  const issued = await login('1004');
+  const now = (await site.sessions.devices(4)).map((d) => d.id);
+  assert.equal(now.length, 100);
+  assert.ok(now.includes(issued.session_id) && !now.includes(before[0]!));
+  assert.deepEqual(
+    ended.filter(([, reason]) => reason === 'crowded'),
+    [[before[0]!, 'crowded']],
+  );
+});
+test('sessions - every sign-in, failure, log-out and change of password is in the trail, with no secret', async () => {
+  const newest = (await site.audit.page({ limit: 1 })).entries[0]?.id ?? 0;
+  await login('1005', undefined, { device_name: 'Phone', platform: 'ios' });
+  await assert.rejects(login('1005', 'wr0ng-s3cret'), is('invalid_credentials'));
+  await assert.rejects(login('s3cret-in-the-name', 'wr0ng-s3cret'), is('invalid_credentials'));
+  await assert.rejects(login('1007'), is('account_disabled'));
+  const { token } = await login('1006');
+  const me = (await site.sessions.authenticate(token))!;
+  const { token: second } = await site.sessions.changePassword(
+    me,
+    passwordOf('1006'),
+    passwordOf('1006'),
+    '10.9.9.7',
+  );
+  await site.sessions.logout((await site.sessions.authenticate(second))!, '10.9.9.9');
+  const entries = (await site.audit.page({ limit: 50 })).entries.filter((e) => e.id > newest).toReversed();
+  assert.deepEqual(
+    entries.map((e) => [e.action, e.actor, e.object, e.outcome, e.detail.reason ?? null]),
+    [
+      ['session.login', '1005', '1005', 'ok', null],
+      ['session.login_failed', null, '1005', 'refused', 'password'],
+      ['session.login_failed', null, null, 'refused', 'unknown'],
+      ['session.login_failed', null, '1007', 'refused', 'disabled'],
+      ['session.login', '1006', '1006', 'ok', null],
+      ['session.password_changed', '1006', '1006', 'ok', null],
+      ['session.logout', '1006', '1006', 'ok', null],
+    ],
+  );
+  assert.equal(entries[0]?.detail.device_name, 'Phone');
+  const text = JSON.stringify([entries, site.log]);
+  assert.equal(/s3cret|correct horse/.test(text), false);
+  assert.equal(text.includes(token), false);
+});
+test('sessions - old ones are deleted 30 days after their end', async () => {
+  const { session_id } = await login('1003');
+  site.clock.advance(days(61));
+  await reopen();
+  const deadline = Date.now() + 5_000;
+  for (;;) {
+    const rows = await site.store.db<Record<string, object>>().selectFrom('sessions').selectAll().execute();
+    if (!JSON.stringify(rows).includes(`"id":${session_id},`)) break;
+    assert.ok(Date.now() < deadline, 'the session is still there');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const tokens = await site.store
+    .db<Record<string, object>>()
+    .selectFrom('session_tokens')
+    .selectAll()
+    .execute();
+  assert.equal(tokens.length, 0);
+});
+test('login reply - the body real clients decode, with the addresses they reach us by', async () => {
+  site.directory.put(
+    personFixture(8, '1008', 'hal', 'agent', {
+      name: '',
+      email: null,
+      endpoints: [{ name: '1008', kind: 'sip' }],
+    }),
+  );
+  await site.sessions.setPassword(8, passwordOf('1008'));
+  const response = await site.host.app.inject({
+    method: 'POST',
+    url: '/api/mobile/login.php',
+    headers: { host: 'pbx.example.com:8443' },
+    payload: { username: ' 1008 ', password: passwordOf('1008'), otp: null, role: 'admin' },
+  });
+  assert.equal(response.statusCode, 200, response.body);
+  const body = LoginReply.parse(response.json());
+  assert.deepEqual(body.user, {
+    id: 8,
+    username: 'hal',
+    full_name: null,
+    email: null,
+    extension: '1008',
+    role: 'cc_agent',
+    level: 'agent',
+  });
+  assert.deepEqual(body.sip, {
+    extension: '1008',
+    sip_username: '1008',
+    native_sip_username: '1008',
+    webrtc_username: '1008',
+    sip_password: 'sip-secret-of-1008',
+    domain: 'pbx.example.com',
+    sip_port: 5060,
+    ws_url: 'ws://pbx.example.com:8443/ws',
+    turn: null,
+  });
+  assert.equal(response.headers['set-cookie'], undefined, 'a phone gets no cookie');
+});
