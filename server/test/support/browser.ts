@@ -54,6 +54,8 @@ export interface WebPhone {
   close(): Promise<void>;
 }
 export interface Browser extends AsyncDisposable {
+  /** Where the softphone page comes from; a site must list it in OFFHOOK_CORS_ORIGINS. */
+  readonly origin: string;
   /** A new page registered with the `sip` part of a login reply; as its browser user unless told otherwise. */
   phone(sip: SipReply, as?: 'webrtc_username' | 'sip_username'): Promise<WebPhone>;
   newPage(): Promise<Page>;
@@ -120,8 +122,8 @@ async function newPhone(page: Page, url: string, sip: SipReply, username: string
       [method, args] as const,
     );
   const state = (): Promise<WebPhoneState> => run('state');
-  let last: unknown;
-  const seen = (): unknown => ({ ...(last as object), trouble: trouble.slice(-5) });
+  let last: object = {};
+  const seen = (): object => ({ ...last, trouble: trouble.slice(-5) });
   const reach = async (words: readonly string[], ms: number): Promise<void> => {
     await until(
       `a call ${words[0]} at ${username}`,
@@ -203,6 +205,7 @@ export async function startBrowser(): Promise<Browser> {
     const browser = await chromium.launch({ executablePath: found.path, args: [...FLAGS, ...found.flags] });
     const context = await browser.newContext({ permissions: ['microphone'] });
     return {
+      origin: server.url,
       newPage: () => context.newPage(),
       phone: async (sip, as = 'webrtc_username') =>
         newPhone(await context.newPage(), server.url, sip, sip[as]),

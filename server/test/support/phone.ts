@@ -8,7 +8,7 @@ import { displayNameOf, header, methodOf, numberOf, statusOf, tagOf, uriOf } fro
 import type { SipMessage } from './sip/message.ts';
 import { openTransport, randomTag } from './sip/transport.ts';
 import type { Dialog, Sent, SipTransport } from './sip/transport.ts';
-import { until } from './until.ts';
+import { GiveUp, until } from './until.ts';
 
 export type CallState = 'calling' | 'ringing' | 'up' | 'ended';
 export interface PhoneCall {
@@ -100,12 +100,12 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
     endedBy = by;
     media.close();
   };
-  const seen = (): unknown => ({ state, status, endedBy, ...media.counts });
+  const seen = (): object => ({ state, status, endedBy, ...media.counts });
   const reach = async (wanted: CallState, ms: number): Promise<void> => {
     await until(
       `a call ${wanted} at ${party.number || uriOf(dialog.remote)}`,
       () => {
-        if (state === 'ended' && wanted !== 'ended') throw new Error(`the call ended with ${status}`);
+        if (state === 'ended' && wanted !== 'ended') throw new GiveUp(`the call ended with ${status}`);
         return state === wanted || (wanted === 'ringing' && state === 'up');
       },
       { ms, seen },

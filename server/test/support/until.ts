@@ -5,28 +5,34 @@ export interface UntilOptions {
   readonly ms?: number;
   readonly every?: number;
   /** Said in the failure: what was seen last. */
-  readonly seen?: () => unknown;
+  readonly seen?: () => object;
 }
+
+/** Thrown by `look` when what it waits for can no longer come. */
+export class GiveUp extends Error {}
 
 /** Waits until `look` returns something true and gives it back; the failure says what was missing and what was seen last. */
 export async function until<T>(
   waitingFor: string,
   look: () => T | Promise<T>,
   { ms = 10_000, every = 25, seen }: UntilOptions = {},
-): Promise<NonNullable<T>> {
-  const deadline = Date.now() + ms;
+): Promise<Exclude<T, false | null | undefined>> {
+  const began = Date.now();
+  const deadline = began + ms;
   let last: unknown;
   for (;;) {
     try {
       const value = await look();
-      if (value) return value;
+      if (value) return value as Exclude<T, false | null | undefined>;
       last = value;
     } catch (error) {
       last = error instanceof Error ? error.message : error;
+      if (error instanceof GiveUp) break;
     }
     if (Date.now() >= deadline) break;
     await wait(every);
   }
-  const shown = JSON.stringify(seen ? seen() : last) ?? 'nothing';
-  throw new Error(`waited ${ms} ms for: ${waitingFor}; seen last: ${shown.slice(0, 2000)}`);
+  const shown = JSON.stringify(seen ? { last, ...(seen() as object) } : last) ?? 'nothing';
+  const waited = Date.now() - began;
+  throw new Error(`waited ${waited} ms for: ${waitingFor}; seen last: ${shown.slice(0, 2000)}`);
 }

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ApiError } from '../support/api.ts';
+import type { Person } from '../support/api.ts';
+import { journalFaults, readJournal } from '../support/journal.ts';
+import { finishedCalls, gist, inEngine, shows, statusIs } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+const stale = (person: Person, wanted: boolean, ms: number): Promise<unknown> =>
+  until(`stale ${wanted}`, async () => (await person.contacts()).stale === wanted, { ms });
+const unavailable = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 503 || error.status === 504);
+
+describe('engine faults', () => {
+  const site = useSite();
+
+  test('engine faults - killed: stale at once, started again, pause and membership as before, its call ended once', async () => {
+    const [zoe, jose] = [await site().person('1003'), await site().person('1004')];
+    const [olha, nour] = [await site().person('1008'), await site().person('1009')];
+    await zoe.agent('pause', { reason: 'lunch' });
+    await jose.agent('logout', { queue: 'sales' });
+    await using a = await site().phone('1008');
+    await using b = await site().phone('1009');
+    const call = await a.invite('1009');
+    const incoming = await b.incoming();
+    incoming.ring();
+    await incoming.answer();
+    await call.answered();
+    await shows(olha, '1009', 'busy', 'in_call');
+
+    const pid = site().enginePid()!;
+    process.kill(pid, 'SIGKILL');
+    await stale(zoe, true, 3000);
+    await stale(zoe, false, 20_000);
+    assert.notEqual(site().enginePid(), pid);
+    await Promise.all([a.register(), b.register()]);
+    await Promise.all([shows(olha, '1008', 'online', 'idle'), shows(olha, '1009', 'online', 'idle')]);
+
+    await until('the pause in the new engine', async () => {
+      await inEngine(site(), 'support', '1003', /paused:lunch/);
+      await inEngine(site(), 'sales', '1003', /paused:lunch/);
+      return true;
+    });
+    await statusIs(zoe, 'PAUSED', 'lunch');
+    const { queues } = (await jose.agent('get_queues')).agent;
+    assert.deepEqual(
+      queues.filter((q) => q.member).map((q) => q.queue),
+      ['support'],
+    );
+
+    const [row] = await finishedCalls(olha, 1);
+    assert.equal(gist(row!), 'out 1009 ANSWERED -');
+    assert.equal((await finishedCalls(nour, 1))[0]!.direction, 'in');
+    assert.deepEqual(journalFaults(readJournal(site())), []);
+    assert.ok(
+      readJournal(site()).some((e) => e.type === 'call.ended' && e.data['reason'] === 'engine_lost'),
+      'the journal says how the call ended',
+    );
+  });
+
+  test('engine faults - stopped for 12 s: stale within 10 s, actions fail, and the call goes on afterwards', async () => {
+    const [zoe, olha] = [await site().person('1003'), await site().person('1010')];
+    await using a = await site().phone('1010');
+    await using b = await site().phone('1011');
+    const call = await a.invite('1011');
+    const incoming = await b.incoming();
+    incoming.ring();
+    await incoming.answer();
+    await call.answered();
+    const before = (await zoe.agent('get_status')).pause_reason;
+    const pid = site().enginePid()!;
+    process.kill(pid, 'SIGSTOP');
+    const stopped = Date.now();
+    try {
+      await assert.rejects(zoe.agent('pause', { reason: 'training' }), unavailable);
+      await stale(zoe, true, 10_000 - (Date.now() - stopped));
+      await assert.rejects(zoe.agent('unpause'), unavailable);
+      await until('twelve seconds of a stopped engine', () => Date.now() - stopped > 12_000, {
+        ms: 13_000,
+        every: 200,
+      });
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await stale(zoe, false, 15_000);
+    assert.equal(site().enginePid(), pid, 'a stopped engine is not killed: its calls go on');
+    // What was reported as failed must not come true later.
+    assert.equal((await zoe.agent('get_status')).pause_reason, before);
+    await inEngine(site(), 'support', '1003', new RegExp(`paused:${before}`));
+    call.play('tone');
+    await incoming.hears(20);
+    await shows(olha, '1011', 'busy', 'in_call');
+    await call.hangup();
+    await finishedCalls(olha, 1);
+    assert.deepEqual(journalFaults(readJournal(site())), []);
+  });
+
+  test('engine faults - restarted from its own console: stale and back by itself, agents hold', async () => {
+    const zoe = await site().person('1003');
+    await statusIs(zoe, 'PAUSED', 'lunch');
+    const boots = () => readJournal(site()).filter((e) => e.type === 'engine.resynced').length;
+    const before = boots();
+    await site()
+      .engineCli('core restart now')
+      .catch(() => '');
+    await until('a resync after the restart', () => boots() > before, { ms: 20_000 });
+    await stale(zoe, false, 20_000);
+    await until('the pause after the restart', async () => {
+      await inEngine(site(), 'support', '1003', /paused:lunch/);
+      return true;
+    });
+    await statusIs(zoe, 'PAUSED', 'lunch');
+    assert.equal((await zoe.agent('unpause')).is_paused, false);
+    assert.deepEqual(journalFaults(readJournal(site())), []);
+  });
+
+  test('engine faults - killed right after a pause was confirmed: the pause holds all the same', async () => {
+    const lan = await site().person('1006');
+    await lan.agent('pause', { reason: 'back_office' });
+    process.kill(site().enginePid()!, 'SIGKILL');
+    await stale(lan, true, 3000);
+    await stale(lan, false, 20_000);
+    await until('the pause in the new engine', async () => {
+      await inEngine(site(), 'support', '1006', /paused:back_office/);
+      await inEngine(site(), 'sales', '1006', /paused:back_office/);
+      return true;
+    });
+    await statusIs(lan, 'PAUSED', 'back_office');
+  });
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { ApiError, signIn } from '../support/api.ts';
+import { journalFaults, readJournal } from '../support/journal.ts';
+import type { Phone, PhoneCall } from '../support/phone.ts';
+import { finishedCalls, gist, shows } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+/** A talking call from one phone to another. */
+async function talk(from: Phone, to: Phone): Promise<PhoneCall> {
+  const call = await from.invite(to.extension);
+  const incoming = await to.incoming();
+  incoming.ring();
+  await incoming.answer();
+  await call.answered();
+  call.play('tone');
+  await incoming.hears(5);
+  return call;
+}
+
+describe('service faults', () => {
+  const site = useSite();
+
+  test('service faults - killed during calls: they go on, the next start adopts the engine, history is whole', async () => {
+    await using a = await site().phone('1007');
+    await using b = await site().phone('1008');
+    await using c = await site().phone('1009');
+    await using d = await site().phone('1010');
+    const engine = site().enginePid();
+    const [hanako, olha] = [await site().person('1007'), await site().person('1008')];
+    const [nour, lea] = [await site().person('1009'), await site().person('1010')];
+
+    const ends = await talk(a, b);
+    const stays = await talk(c, d);
+    await site().kill('SIGKILL');
+    assert.equal(site().enginePid(), engine);
+    stays.play('tone');
+    await ends.hangup();
+    const meanwhile = await talk(b, a);
+    await meanwhile.hangup();
+
+    await site().start();
+    assert.equal(site().enginePid(), engine, 'the living engine was adopted');
+    assert.equal(stays.state, 'up');
+    await shows(nour, '1010', 'busy', 'in_call');
+    await shows(nour, '1008', 'online', 'idle');
+    assert.deepEqual((await finishedCalls(hanako, 2)).map(gist), [
+      'in 1008 ANSWERED -',
+      'out 1008 ANSWERED -',
+    ]);
+    assert.deepEqual((await finishedCalls(olha, 2)).map(gist), ['out 1007 ANSWERED -', 'in 1007 ANSWERED -']);
+    await stays.hangup();
+    assert.equal(gist((await finishedCalls(nour, 1))[0]!), 'out 1010 ANSWERED -');
+    assert.equal(gist((await finishedCalls(lea, 1))[0]!), 'in 1009 ANSWERED -');
+    await until('a journal at rest', () => journalFaults(readJournal(site())).length === 0, {
+      seen: () => journalFaults(readJournal(site())),
+    });
+  });
+
+  test('service faults - killed again and again while records are written: no row lost and none twice', async () => {
+    await using a = await site().phone('1011');
+    await using b = await site().phone('1012');
+    const [kwame, priya] = [await site().person('1011'), await site().person('1012')];
+    const rounds = [0, 15, 40, 90];
+    for (const delay of rounds) {
+      const call = await talk(a, b);
+      await call.hangup();
+      const ended = Date.now();
+      await until('the moment of the kill', () => Date.now() - ended >= delay, { every: 1 });
+      await site().kill('SIGKILL');
+      await site().start();
+    }
+    for (const person of [kwame, priya]) {
+      const rows = await finishedCalls(person, rounds.length);
+      assert.equal(new Set(rows.map((r) => r.call_key)).size, rounds.length);
+      assert.ok(rows.every((r) => r.disposition === 'ANSWERED'));
+    }
+    await until('a journal at rest', () => journalFaults(readJournal(site())).length === 0, {
+      seen: () => journalFaults(readJournal(site())),
+    });
+  });
+
+  test('service faults - the database is locked by somebody else: reads go on, writes say so, nothing is corrupted', async () => {
+    const zoe = await site().person('1003');
+    const { password } = (await site().credentials()).find((c) => c.extension === '1005')!;
+    const db = new DatabaseSync(path.join(site().dataDir, 'offhook.db'));
+    db.exec('begin exclusive');
+    try {
+      assert.equal((await zoe.contacts()).stale, false);
+      assert.equal((await zoe.history()).success, true);
+      await assert.rejects(
+        signIn(site().base, '1005', password),
+        (e: unknown) => e instanceof ApiError && e.status === 503 && e.code === 'store_unavailable',
+      );
+    } finally {
+      db.exec('rollback');
+      db.close();
+    }
+    assert.equal((await signIn(site().base, '1005', password)).extension, '1005');
+    const check = new DatabaseSync(path.join(site().dataDir, 'offhook.db'), { readOnly: true });
+    assert.deepEqual(
+      check
+        .prepare('pragma integrity_check')
+        .all()
+        .map((r) => Object.values(r)[0]),
+      ['ok'],
+    );
+    check.close();
+  });
+});

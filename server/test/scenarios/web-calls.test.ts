@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { onlyCall, shows } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useBrowser, useSite } from '../support/use-site.ts';
+
+describe('web calls', () => {
+  const browser = useBrowser();
+  const site = useSite(() => ({ env: { OFFHOOK_CORS_ORIGINS: browser().origin } }));
+
+  test('web calls - two browsers with nothing but their login replies talk; contacts and both histories tell it', async () => {
+    const [olha, nour] = [await site().person('1008'), await site().person('1009')];
+    assert.equal(olha.login.sip.ws_url, site().wsUrl);
+    const [a, b] = [await browser().phone(olha.login.sip), await browser().phone(nour.login.sip)];
+    await Promise.all([shows(olha, '1008', 'online', 'idle'), shows(olha, '1009', 'online', 'idle')]);
+
+    await a.call('1009');
+    const caller = await b.incoming();
+    assert.equal(caller.number, '1008');
+    await a.ringing();
+    await Promise.all([shows(olha, '1009', 'busy', 'ringing'), shows(nour, '1008', 'busy', 'in_call')]);
+
+    await b.answer();
+    const answered = Date.now();
+    await a.answered();
+    await Promise.all([shows(olha, '1009', 'busy', 'in_call'), shows(nour, '1008', 'busy', 'in_call')]);
+    await Promise.all([a.talks(), b.talks()]);
+
+    await a.hangup();
+    const talked = Math.round((Date.now() - answered) / 1000);
+    await b.ended();
+    await Promise.all([shows(olha, '1008', 'online', 'idle'), shows(olha, '1009', 'online', 'idle')]);
+
+    const [out, incoming] = [await onlyCall(olha), await onlyCall(nour)];
+    assert.deepEqual(
+      [out.direction, out.party, out.disposition, out.device_type],
+      ['out', '1009', 'ANSWERED', 'webrtc'],
+    );
+    assert.deepEqual(
+      [incoming.direction, incoming.party, incoming.disposition, incoming.device_type],
+      ['in', '1008', 'ANSWERED', 'webrtc'],
+    );
+    assert.equal(out.call_key, incoming.call_key, 'both sides saw one conversation');
+    for (const call of [out, incoming]) {
+      assert.ok(
+        Math.abs(call.talk_seconds - talked) <= 1,
+        `talked ${talked} s, the row says ${call.talk_seconds}`,
+      );
+      assert.equal(call.billsec, call.talk_seconds);
+    }
+    await Promise.all([a.close(), b.close()]);
+  });
+
+  test('web calls - a closed page is offline, and the mobile user of the login reply works the same', async () => {
+    const [lea, kwame] = [await site().person('1010'), await site().person('1011')];
+    const a = await browser().phone(lea.login.sip, 'sip_username');
+    await shows(kwame, '1010', 'online', 'idle');
+    const b = await browser().phone(kwame.login.sip);
+    await b.call('1010');
+    await a.incoming();
+    await a.answer();
+    await b.answered();
+    await a.hold();
+    await shows(lea, '1010', 'busy', 'on_hold', 'in_call');
+    await a.retrieve();
+    await b.hangup();
+    await a.ended();
+    assert.equal((await onlyCall(lea)).device_type, 'mobil');
+    await a.close();
+    await until(
+      '1010 offline once its page is closed',
+      async () => (await kwame.contact('1010')).status === 'offline',
+    );
+  });
+});

@@ -1,0 +1,209 @@
+/** One whole site for scenarios: the real service as a child process, with a real engine, on ports and folders of its own. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { z } from 'zod';
+import { engineCommand } from '../../src/adapters/asterisk/process/control.ts';
+import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
+import { findLiving } from '../../src/adapters/asterisk/process/living.ts';
+import { signIn } from './api.ts';
+import type { Person } from './api.ts';
+import { registerPhone } from './phone.ts';
+import type { Phone } from './phone.ts';
+import { freePort, freeRange } from './ports.ts';
+import { REPOSITORY } from './sources.ts';
+import { GiveUp, until } from './until.ts';
+
+const Credential = z.object({
+  extension: z.string(),
+  username: z.string(),
+  full_name: z.string(),
+  level: z.string(),
+  password: z.string(),
+});
+export type Credential = z.infer<typeof Credential>;
+
+export interface SiteOptions {
+  /** Settings beside the ones the site chooses itself. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Only an administrator instead of the demo company. */
+  readonly empty?: boolean;
+  /** What must hold before it counts as started: `ready` waits for the engine too, `answers` only for HTTP. */
+  readonly wait?: 'ready' | 'answers';
+  /** The first start of a machine gets the engine's packages. */
+  readonly ms?: number;
+}
+export interface Site extends AsyncDisposable {
+  readonly base: string;
+  readonly wsUrl: string;
+  readonly sip: { readonly host: string; readonly port: number };
+  readonly dataDir: string;
+  credentials(): Promise<Credential[]>;
+  /** Signs in once and keeps the session for later calls. */
+  person(extension: string): Promise<Person>;
+  /** A desk phone registered as this extension. */
+  phone(extension: string): Promise<Phone>;
+  /** What the site's own Asterisk answers on its console. */
+  engineCli(text: string): Promise<string>;
+  enginePid(): number | null;
+  /** Sends the service a signal and waits until it is gone; the engine goes on unless the service ends it. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** As Ctrl-C does. */
+  stop(): Promise<void>;
+  /** Starts the service again on the same data and ports. */
+  start(wait?: 'ready' | 'answers'): Promise<void>;
+  ready(ms?: number): Promise<void>;
+  readonly pid: number | null;
+  /** The last lines the service and its engine said, for a failure. */
+  tail(lines?: number): string;
+}
+
+const MAIN = path.join(REPOSITORY, 'server/src/main.ts');
+const KEPT_LINES = 400;
+const MEDIA_PORTS = 60;
+
+function endProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Starts a site; everything it started is ended and removed when it is disposed, the detached engine too. */
+export async function startSite(options: SiteOptions = {}): Promise<Site> {
+  const dataDir = await mkdtemp(path.join(os.tmpdir(), 'offhook-site-'));
+  const [http, sipPort, rtp] = [await freePort(), await freePort(), await freeRange(MEDIA_PORTS)];
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('OFFHOOK_') || name === 'OFFHOOK_CACHE' || name === 'OFFHOOK_ASTERISK',
+  );
+  const env = {
+    ...Object.fromEntries(inherited),
+    OFFHOOK_DATA: dataDir,
+    OFFHOOK_LISTEN: `127.0.0.1:${http}`,
+    OFFHOOK_SIP_LISTEN: `127.0.0.1:${sipPort}`,
+    OFFHOOK_RTP_PORTS: `${rtp}-${rtp + MEDIA_PORTS - 1}`,
+    OFFHOOK_SITE_ZONE: 'UTC',
+    ...options.env,
+  };
+  const base = `http://127.0.0.1:${http}`;
+  const lines: string[] = [];
+  const people = new Map<string, Person>();
+  let child: ChildProcess | undefined;
+
+  const note = (chunk: Buffer): void => {
+    lines.push(...chunk.toString('utf8').split('\n').filter(Boolean));
+    if (lines.length > KEPT_LINES) lines.splice(0, lines.length - KEPT_LINES);
+  };
+  const running = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
+  // The list of people and their passwords in the banner helps nobody who looks for a fault.
+  const tail = (count = 30): string =>
+    lines
+      .filter((line) => !line.startsWith('    '))
+      .slice(-count)
+      .join('\n');
+  const engine = () => {
+    const instance = loadInstance(dataDir);
+    const living = instance && findLiving(instance);
+    return living ? { instance, living } : null;
+  };
+
+  async function waitFor(what: 'ready' | 'answers', ms: number): Promise<void> {
+    const url = `${base}/${what === 'ready' ? 'readyz' : 'healthz'}`;
+    let answer = 'none yet';
+    try {
+      await until(
+        `${url} answers 200`,
+        async () => {
+          if (!running()) throw new GiveUp('the service ended');
+          const response = await fetch(url, { signal: AbortSignal.timeout(3000) });
+          answer = `${response.status} ${await response.text()}`;
+          return response.ok;
+        },
+        { ms, every: 50, seen: () => ({ answer }) },
+      );
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n${tail()}`, { cause: error });
+    }
+  }
+  async function launch(wait: 'ready' | 'answers'): Promise<void> {
+    const started = spawn(process.execPath, [MAIN, ...(options.empty ? ['--empty'] : [])], {
+      cwd: REPOSITORY,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child = started;
+    started.stdout.on('data', note);
+    started.stderr.on('data', note);
+    await waitFor(wait, options.ms ?? 240_000);
+  }
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (!child || !running()) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await Promise.race([
+      gone,
+      until('the end of the service', () => !running(), { ms: 40_000 }).catch((error: Error) => {
+        throw new Error(`${error.message}\n${tail()}`);
+      }),
+    ]);
+  }
+  const credentials = async (): Promise<Credential[]> =>
+    z.array(Credential).parse(JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8')));
+
+  const site: Site = {
+    base,
+    wsUrl: `ws://127.0.0.1:${http}/ws`,
+    sip: { host: '127.0.0.1', port: sipPort },
+    dataDir,
+    credentials,
+    async person(extension) {
+      const known = people.get(extension);
+      if (known) return known;
+      const found = (await credentials()).find((c) => c.extension === extension);
+      if (!found) throw new Error(`credentials.json has nobody at ${extension}`);
+      const person = await signIn(base, extension, found.password);
+      people.set(extension, person);
+      return person;
+    },
+    async phone(extension) {
+      const { sip } = (await site.person(extension)).login;
+      const [username, password] = [sip.native_sip_username, sip.sip_password];
+      return registerPhone({ server: { host: '127.0.0.1', port: sipPort }, extension, username, password });
+    },
+    async engineCli(text) {
+      const found = engine();
+      if (!found) throw new Error(`no engine runs to be asked ${text}\n${tail()}`);
+      return (await engineCommand(found.living, found.instance, text)).stdout;
+    },
+    enginePid: () => engine()?.living.pid ?? null,
+    kill: end,
+    stop: () => end('SIGINT'),
+    start: (wait = 'ready') => launch(wait),
+    ready: (ms = 30_000) => waitFor('ready', ms),
+    get pid() {
+      return running() ? (child?.pid ?? null) : null;
+    },
+    tail,
+    async [Symbol.asyncDispose]() {
+      await end('SIGKILL');
+      const pid = site.enginePid();
+      if (pid !== null) {
+        // A stopped process takes no other signal until it goes on, but it can always be killed.
+        endProcess(pid, 'SIGKILL');
+        await until('the end of the engine', () => site.enginePid() === null);
+      }
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+  try {
+    await launch(options.wait ?? 'ready');
+  } catch (error) {
+    await site[Symbol.asyncDispose]();
+    throw error;
+  }
+  return site;
+}

@@ -1,0 +1,82 @@
+/** Steps that several scenarios take: what a person, a phone and the engine itself must show, and how soon. */
+import assert from 'node:assert/strict';
+import type { HistoryCall } from '@offhook/contract/history.ts';
+import type { Person } from './api.ts';
+import type { Phone } from './phone.ts';
+import type { Site } from './site.ts';
+import { until } from './until.ts';
+
+/** How soon a change must be readable over HTTP. */
+const SECOND = 1000;
+
+/** The contact of `extension`, as `reader` sees it, has this status and one of these activities within a second. */
+export async function shows(
+  reader: Person,
+  extension: string,
+  status: 'online' | 'busy' | 'offline',
+  ...activities: string[]
+): Promise<void> {
+  let last: object = {};
+  await until(
+    `contact ${extension} is ${status} (${activities.join(' or ')})`,
+    async () => {
+      const contact = await reader.contact(extension);
+      last = contact;
+      return contact.status === status && activities.includes(contact.presence.activity);
+    },
+    { ms: SECOND, seen: () => last },
+  );
+}
+
+/** get_status says so within a second. */
+export async function statusIs(person: Person, key: string, reason = ''): Promise<void> {
+  let last: object = {};
+  await until(
+    `get_status of ${person.extension} is ${key} (${reason})`,
+    async () => {
+      const reply = await person.agent('get_status');
+      last = reply;
+      return reply.status_key === key && reply.pause_reason === reason;
+    },
+    { ms: SECOND, seen: () => last },
+  );
+}
+
+/** The engine's own line about one member of one queue. */
+export async function memberLine(site: Site, queue: string, extension: string): Promise<string | undefined> {
+  const shown = await site.engineCli(`queue show ${queue}`);
+  return shown.split('\n').find((line) => line.includes(`Local/${extension}@`));
+}
+export async function inEngine(site: Site, queue: string, extension: string, pattern: RegExp): Promise<void> {
+  const line = (await memberLine(site, queue, extension)) ?? 'not a member';
+  assert.match(line, pattern, `${extension} in ${queue}`);
+}
+
+/** Dials a feature code and hears its sound to the end. */
+export async function dialCode(phone: Phone, code: string): Promise<void> {
+  const call = await phone.invite(code);
+  await call.answered();
+  await call.hears(10);
+  await call.ended(8000);
+}
+
+/** The finished conversations of a person, newest first, once there are `count` of them; more are a failure. */
+export async function finishedCalls(person: Person, count: number, ms = 10_000): Promise<HistoryCall[]> {
+  let last: object = {};
+  const calls = await until(
+    `${count} finished calls in the history of ${person.extension}`,
+    async () => {
+      const reply = await person.history();
+      last = reply.calls;
+      return reply.calls.length >= count && reply.calls.every((c) => c.ended_at !== null) && reply.calls;
+    },
+    { ms, every: 50, seen: () => ({ calls: last }) },
+  );
+  assert.equal(calls.length, count, `${person.extension} has one row for each of its ${count} conversations`);
+  return calls;
+}
+export const onlyCall = async (person: Person): Promise<HistoryCall> => (await finishedCalls(person, 1))[0]!;
+
+/** The fields of a row that say what happened. */
+export const gist = (call: HistoryCall): string =>
+  [call.direction, call.party, call.disposition, call.queue ?? '-'].join(' ');
