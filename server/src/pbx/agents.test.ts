@@ -125,6 +125,31 @@ test('pbx agents - the engine’s own count frees the agent too, once it had cou
   assert.equal(scene.view.agent('1002')?.engagement, 'idle');
 });
 
+test('pbx agents - a release that was never told is found by a snapshot, though the member looks the same', () => {
+  const scene = new Scene();
+  inQueueCall(scene);
+  scene.device('1002', 'NOT_INUSE');
+  scene.snapshot({
+    channels: [
+      channel('1', { endpoint: '1001', state: 'up' }),
+      channel('d', { endpoint: '1002', state: 'up', of: '1' }),
+    ],
+    bridged: ['1', 'd'].map((id) => ({ bridge: bridge('b'), channel: chan(id), holding: false })),
+    queues: [{ name: 'support', strategy: '', members: [member('support', '1002')], callers: [] }],
+    devices: [{ endpoint: '1002', state: 'INUSE' }],
+  });
+  assert.equal(scene.view.agent('1002')?.engagement, 'busy_other');
+});
+
+test('pbx agents - paused for several reasons: the first queue’s by name is shown', () => {
+  const scene = new Scene();
+  scene.member('support', '1002', { paused: true, paused_reason: 'lunch' });
+  scene.member('sales', '1002', { paused: true, paused_reason: 'break' });
+  assert.equal(scene.view.extension('1002')?.summary, 'break');
+  scene.member('sales', '1002');
+  assert.equal(scene.view.extension('1002')?.summary, 'lunch');
+});
+
 test('pbx agents - no device left to reach: unreachable, told once, and only of who is logged in', () => {
   const scene = new Scene();
   scene.member('support', '1002');

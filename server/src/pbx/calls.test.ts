@@ -98,6 +98,21 @@ test('pbx calls - an internal pair keeps its call open while legs come and go', 
   assert.deepEqual(types(scene.told), ['call.started', 'call.ended']);
 });
 
+test('pbx calls - a call linked to one that was never told keeps its own id', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001' });
+  scene.created('2', { kind: 'local', pair: 'p' });
+  scene.send({ type: 'channel.linked', id: chan('1'), call: call('2') });
+  assert.deepEqual(
+    scene.view.calls().map((c) => c.id),
+    [call('1')],
+  );
+  scene.hangup('1');
+  assert.deepEqual(types(scene.told), ['call.started'], 'the pair keeps it open');
+  scene.hangup('2');
+  assert.equal(ofType(scene.told, 'call.ended')[0]?.data.call_id, call('1'));
+});
+
 test('pbx calls - a helper is in no call, and one call less with it is no end', () => {
   const scene = new Scene();
   scene.created('9', { kind: 'other' });
@@ -269,6 +284,7 @@ test('pbx calls - parked and taken back by another', () => {
   scene.told.length = 0;
   scene.leave('b', '1');
   scene.enter('lot', '1', true);
+  scene.send({ type: 'channel.parked', id: chan('1'), slot: '701', lot: 'default' });
   scene.send({ type: 'channel.parked', id: chan('1'), slot: '701', lot: 'default' });
   scene.hangup('2');
   assert.equal(scene.view.calls()[0]?.legs[0]?.state, 'parked');

@@ -176,6 +176,16 @@ test('pbx queues - where the frames of leaving were lost, the hangup is an aband
   assert.deepEqual(scene.view.queue('support')?.callers, []);
 });
 
+test('pbx queues - the caller hangs up after an agent answered and before the engine said so: not an abandon', () => {
+  const scene = new Scene();
+  waiting(scene);
+  ring(scene, '1002');
+  dialEnded(scene, '1002', 'ANSWER');
+  scene.hangup('1');
+  assert.equal((last(scene, 'queue.caller_left') as { reason: string }).reason, 'answered');
+  assert.equal(last(scene, 'queue.caller_abandoned'), undefined);
+});
+
 test('pbx queues - positions follow those who leave and those who get in before', () => {
   const scene = new Scene();
   for (const id of ['1', '2', '3']) scene.created(id, { endpoint: 'trunk' });

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createModel } from './model.ts';
+import { Scene, T0, call, chan, channel, member, node, site, types } from './test-events.ts';
+
+const support = (members: ReturnType<typeof member>[], ...callers: string[]) => ({
+  name: 'support',
+  strategy: 'ringall',
+  members,
+  callers: callers.map((id, i) => ({ queue: 'support', channel: chan(id), position: i + 1, joined_at: T0 })),
+});
+/** A model that begins again from what another one told. */
+function again(before: Scene): Scene {
+  const model = createModel();
+  before.model.committed(before.told);
+  model.restore(before.model.checkpoint(), []);
+  const scene = new Scene({ model, empty: true });
+  scene.at = before.at;
+  return scene;
+}
+
+test('pbx snapshot - what was missed is told as resync, with how many differences', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001' });
+  scene.created('2', { endpoint: 'trunk' });
+  scene.send({
+    type: 'queue.caller_joined',
+    caller: { queue: 'support', channel: chan('2'), position: 1, joined_at: scene.at },
+  });
+  scene.member('support', '1002');
+  scene.told.length = 0;
+  scene.snapshot({
+    channels: [channel('3', { endpoint: '1003', state: 'ringing' })],
+    queues: [support([member('support', '1003', { paused: true, paused_reason: 'lunch', paused_at: T0 })])],
+  });
+  assert.ok(scene.told.every((e) => e.observed === 'resync'));
+  const told = scene.told.filter((e) => e.type !== 'presence.changed');
+  assert.deepEqual(types(told), [
+    'call.started',
+    'call.ringing',
+    'queue.caller_left',
+    'agent.logged_out',
+    'agent.logged_in',
+    'agent.not_ready',
+    'call.ended',
+    'call.ended',
+    'engine.resynced',
+  ]);
+  const left = told.find((e) => e.type === 'queue.caller_left');
+  assert.equal(left?.data.reason, 'engine_lost');
+  assert.deepEqual(
+    told.flatMap((e) => (e.type === 'call.ended' ? [[e.data.call_id, e.data.reason]] : [])),
+    [
+      [call('1'), 'engine_lost'],
+      [call('2'), 'engine_lost'],
+    ],
+  );
+  const resynced = told.at(-1);
+  assert.equal(resynced?.type === 'engine.resynced' && resynced.data.differences, scene.told.length - 1);
+  assert.equal(scene.view.agent('1003')?.members[0]?.paused_at, T0, 'the engine’s time is all there is');
+});
+
+test('pbx snapshot - one that finds nothing is no news; after a connect it is', () => {
+  const scene = new Scene();
+  assert.deepEqual(scene.snapshot(), []);
+  assert.deepEqual(types(scene.snapshot({}, 'connect')), ['engine.resynced']);
+});
+
+test('pbx snapshot - the link goes down: told once, nothing ends, not live until the next snapshot', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001' });
+  const link = (up: boolean) =>
+    scene.send({ type: 'engine.link', node, up, reason: up ? '' : 'cut', boot_id: 'boot-1' });
+  const asOf = scene.view.as_of;
+  assert.deepEqual(types(link(false)), ['engine.link_down']);
+  assert.deepEqual(types(link(false)), []);
+  assert.equal(scene.view.live, false);
+  assert.equal(scene.view.calls().length, 1);
+  assert.deepEqual(types(link(true)), ['engine.link_up']);
+  assert.equal(scene.view.live, false);
+  assert.equal(scene.view.as_of, asOf, 'what is known is not newer for that');
+  scene.snapshot({ channels: [channel('1', { endpoint: '1001' })] }, 'connect');
+  assert.equal(scene.view.live, true);
+  assert.equal(scene.view.calls().length, 1);
+});
+
+test('pbx snapshot - a channel that is there lives, whatever was told of it', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001' });
+  scene.hangup('1');
+  scene.snapshot({ channels: [channel('1', { endpoint: '1001' })] });
+  assert.equal(scene.view.calls()[0]?.legs[0]?.extension, '1001');
+  const started = scene.told.flatMap((e) => (e.type === 'call.started' ? [e.data.call_id] : []));
+  assert.equal(started.length, 2);
+  assert.notEqual(started[0], started[1]);
+});
+
+test('pbx snapshot - a caller who was put through while we were away was answered', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: 'trunk' });
+  scene.snapshot({ channels: [channel('1', { endpoint: 'trunk' })], queues: [support([], '1')] });
+  const told = scene.snapshot({
+    channels: [channel('1', { endpoint: 'trunk' }), channel('2', { endpoint: '1002', of: '1' })],
+    bridged: ['1', '2'].map((id) => ({ bridge: 'ast1:b' as never, channel: chan(id), holding: false })),
+    queues: [support([])],
+  });
+  const left = told.find((e) => e.type === 'queue.caller_left');
+  assert.equal(left?.data.reason, 'answered');
+  assert.ok(types(told).includes('call.answered'));
+});
+
+test('pbx snapshot - begun again: a call that was joined into another is still known by its old name', () => {
+  const before = new Scene();
+  before.created('1', { endpoint: '1001' });
+  before.created('2', { endpoint: '1002' });
+  before.send({ type: 'channel.linked', id: chan('2'), call: call('1') });
+  const scene = again(before);
+  scene.snapshot({ channels: [channel('2', { endpoint: '1002', of: '2' })] });
+  assert.deepEqual(
+    scene.view.calls().map((c) => c.id),
+    [call('1')],
+  );
+  assert.ok(!types(scene.told).includes('call.started'));
+});
+
+test('pbx snapshot - begun again: the id of a call that ended is not told a second time', () => {
+  const before = new Scene();
+  before.created('1', { endpoint: '1001' });
+  before.hangup('1');
+  const scene = again(before);
+  scene.snapshot({ channels: [channel('2', { endpoint: '1002', of: '1' })] });
+  assert.deepEqual(
+    scene.told.flatMap((e) => (e.type === 'call.started' ? [e.data.call_id] : [])),
+    [call('2')],
+  );
+});
+
+test('pbx snapshot - begun again: presence that did not change is not told, and keeps its since', () => {
+  const before = new Scene();
+  before.device('1001', 'NOT_INUSE');
+  before.device('1002', 'INUSE');
+  const since = before.view.extension('1001')?.since;
+  const scene = again(before);
+  scene.model.step({ ...site(), at: scene.at });
+  const told = scene.snapshot({
+    devices: [
+      { endpoint: '1001', state: 'NOT_INUSE' },
+      { endpoint: '1002', state: 'NOT_INUSE' },
+    ],
+  });
+  assert.equal(scene.view.extension('1001')?.since, since);
+  assert.deepEqual(
+    told.flatMap((e) => (e.type === 'presence.changed' ? [e.data.extension] : [])).filter((e) => e < '1003'),
+    ['1002'],
+  );
+});
