@@ -2,7 +2,7 @@
 import dgram from 'node:dgram';
 import net from 'node:net';
 import { renderSite } from './adapters/asterisk/conf/render.ts';
-import { writeFiles } from './adapters/asterisk/conf/write.ts';
+import { prepareFolders, writeFiles } from './adapters/asterisk/conf/write.ts';
 import { etcDir } from './adapters/asterisk/instance.ts';
 import type { AsteriskProgram, Instance } from './adapters/asterisk/instance.ts';
 import { engineCommand } from './adapters/asterisk/process/control.ts';
@@ -79,6 +79,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
       rtp: config.rtpPorts,
       zone: config.siteZone,
     });
+    await prepareFolders(instance);
     return await writeFiles(etcDir(instance), files);
   }
 
