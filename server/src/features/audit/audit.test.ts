@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { z } from 'zod';
+import { AuditPage } from '@offhook/contract/audit.ts';
+import { siteFixture } from '../../../test/support/sessions-fixture.ts';
+import type { Site } from '../../../test/support/sessions-fixture.ts';
+
+let site: Site;
+let admin: { authorization: string };
+before(async () => {
+  site = await siteFixture();
+  admin = { authorization: `Bearer ${await site.signIn('1001')}` };
+  for (let i = 0; i < 120; i += 1) {
+    site.clock.advance(1_000);
+    await site.audit.record({
+      action: i % 2 === 0 ? 'agent.pause' : 'agent.unpause',
+      actor: `100${i % 5}`,
+      object: 'support',
+      outcome: 'ok',
+      ip: '192.0.2.1',
+      detail: { n: i, text: "'; drop table audit; --\n", flag: true, none: null },
+    });
+  }
+});
+after(() => site.close());
+const page = async (query: string) => {
+  const response = await site.host.app.inject({ url: `/api/v1/audit${query}`, headers: admin });
+  assert.equal(response.statusCode, 200, response.body);
+  return AuditPage.parse(response.json());
+};
+
+test('audit - newest first, a page at a time, each line once although new ones come in between', async () => {
+  const seen: number[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const { entries, next_cursor }: z.infer<typeof AuditPage> = await page(
+      `?limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`,
+    );
+    seen.push(...entries.map((e) => e.id));
+    cursor = next_cursor;
+    await site.audit.record({ action: 'x', actor: null, object: null, outcome: 'failed', ip: null });
+  }
+  assert.equal(seen.length, 121);
+  assert.deepEqual(
+    seen,
+    seen.toSorted((a, b) => b - a),
+  );
+  assert.equal(new Set(seen).size, 121);
+});
+test('audit - by action, person and time; what was recorded comes back unchanged', async () => {
+  const { entries } = await page('?action=agent.pause&actor=1002&limit=200');
+  assert.equal(entries.length, 12);
+  assert.deepEqual(entries[0]?.detail, { n: 112, text: "'; drop table audit; --\n", flag: true, none: null });
+  const from = entries.at(-1)!.at;
+  const to = entries[0].at;
+  const between = await page(`?action=agent.pause&actor=1002&from=${from}&to=${to}`);
+  assert.equal(between.entries.length, 11, 'from is included, to is not');
+  assert.equal((await page(`?actor=${encodeURIComponent("' or 1=1--")}`)).entries.length, 0);
+});
+test('audit - for Admin only; a query that is not understood is 400', async () => {
+  for (const extension of ['1002', '1003', '1005']) {
+    const token = await site.signIn(extension);
+    const response = await site.host.app.inject({
+      url: '/api/v1/audit',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    assert.equal(response.statusCode, 403);
+  }
+  for (const query of [
+    'limit=0',
+    'limit=201',
+    'limit=-1',
+    'limit=1e2',
+    'limit=x',
+    'limit=5&limit=6',
+    'cursor=0',
+    'cursor=x',
+    "cursor=1'--",
+    'from=yesterday',
+    'to=2026-13-01T00:00:00Z',
+    'order=desc',
+    `action=${'x'.repeat(65)}`,
+  ]) {
+    const response = await site.host.app.inject({ url: `/api/v1/audit?${query}`, headers: admin });
+    assert.equal(response.statusCode, 400, query);
+  }
+});

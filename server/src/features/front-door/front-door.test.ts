@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { after, before, test } from 'node:test';
+import { ERRORS } from '@offhook/contract/errors.ts';
+import { Ping } from '@offhook/contract/session.ts';
+import { siteFixture } from '../../../test/support/sessions-fixture.ts';
+import type { Site } from '../../../test/support/sessions-fixture.ts';
+
+let site: Site;
+let engine = true;
+before(async () => {
+  site = await siteFixture({
+    engineUp: () => engine,
+    config: { siteTitle: '<b>Test & "Co"</b>' } as object,
+  });
+});
+after(() => site.close());
+const get = (url: string, headers = {}) => site.host.app.inject({ url, headers });
+
+test('front door - says what this is, whether the engine is up, and how to sign in here', async () => {
+  const page = await get('/', { host: 'pbx.example.com:8080' });
+  assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
+  assert.match(page.body, /The engine is up/);
+  assert.match(page.body, /curl -s http:\/\/pbx\.example\.com:8080\/api\/auth\/login/);
+  assert.match(page.body, /href="\/docs"/);
+  engine = false;
+  assert.match((await get('/')).body, /The engine is down/);
+  engine = true;
+});
+test('front door - names are text, nothing is inline, and everything a page uses is there', async () => {
+  for (const url of ['/', '/docs', '/docs/errors']) {
+    const { body, headers } = await get(url);
+    assert.equal(body.includes('<b>'), false, url);
+    assert.match(body, /&lt;b&gt;Test &amp; &quot;Co&quot;/, url);
+    const policy = String(headers['content-security-policy']);
+    assert.match(policy, /default-src 'none'; script-src 'self';/, url);
+    assert.equal(/unsafe-(?:inline|eval)/.test(policy.replace(/style-src[^;]*/, '')), false, url);
+    assert.equal(
+      /<script(?![^>]*\bsrc=)|<style|\son\w+=|style="|javascript:/i.test(body),
+      false,
+      `${url} has something inline`,
+    );
+    for (const [, link] of body.matchAll(/(?:src|href)="(\/[^"#]*)/g)) {
+      const linked = await get(link!);
+      assert.ok([200, 503].includes(linked.statusCode), `${url} → ${link}: ${linked.statusCode}`);
+    }
+    assert.equal(
+      /https?:\/\/(?!localhost)/.test(body.replaceAll('http://www.w3.org', '')),
+      false,
+      `${url} needs the network`,
+    );
+  }
+});
+test('front door - files have a type, a tag and answer 304', async () => {
+  for (const [url, type] of [
+    ['/favicon.ico', 'image/svg+xml'],
+    ['/favicon.svg', 'image/svg+xml'],
+    ['/front-door.css', 'text/css; charset=utf-8'],
+    ['/front-door.js', 'text/javascript; charset=utf-8'],
+    ['/docs/docs.js', 'text/javascript; charset=utf-8'],
+    ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
+    ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  ] as const) {
+    const first = await get(url);
+    assert.equal(first.headers['content-type'], type, url);
+    assert.ok(first.rawPayload.length > 200, url);
+    const again = await get(url, { 'if-none-match': first.headers.etag });
+    assert.equal(again.statusCode, 304, url);
+    assert.equal(again.body, '');
+  }
+  for (const url of [
+    '/docs/',
+    '/docs/swagger-ui.js',
+    '/docs/../package.json',
+    '/docs/index.html',
+    '/front-door.css.map',
+    '/assets/docs.js',
+  ]) {
+    assert.equal((await get(url)).statusCode, 404, url);
+  }
+});
+test('front door - every error code has its place on the page its type points to', async () => {
+  const { body } = await get('/docs/errors');
+  for (const [code, row] of Object.entries(ERRORS)) {
+    assert.ok(body.includes(`id="${code}"`), code);
+    assert.ok(body.includes(row.title.replaceAll("'", '&#39;')), code);
+  }
+});
+test('ping - the body real clients look at before they sign in', async () => {
+  const body = Ping.parse((await get('/api/mobile/ping.php')).json());
+  assert.equal(body.site_title, '<b>Test & "Co"</b>');
+  assert.equal(body.server_time, Math.floor(site.clock.now() / 1000));
+});
+test('site - every registered path with every other method is 405 with Allow, and its neighbours are 404', async () => {
+  const methods = http.METHODS.filter((m) => m !== 'CONNECT');
+  for (const entry of site.host.table.entries()) {
+    const url = entry.path.replace(':id', '7');
+    for (const method of methods) {
+      const response = await site.host.app.inject({ method: method as 'GET', url });
+      if (entry.methods.has(method)) assert.ok(![404, 405].includes(response.statusCode), `${method} ${url}`);
+      else {
+        assert.equal(response.statusCode, 405, `${method} ${url}`);
+        assert.equal(response.headers.allow, [...entry.methods.keys()].toSorted().join(', '));
+      }
+    }
+    for (const neighbour of [`${url}/`, `${url}x`, `${url}/x`, `${url};x`, url.toUpperCase()]) {
+      if (neighbour === '//' || site.host.table.find(neighbour) !== undefined) continue;
+      const response = await site.host.app.inject({ method: 'GET', url: neighbour });
+      assert.equal(response.statusCode, 404, neighbour);
+    }
+  }
+});

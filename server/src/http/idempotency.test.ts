@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { z } from 'zod';
+import { openSqliteStore } from '../adapters/sqlite/store.ts';
+import { fixtureAuthenticator, hostFixture } from '../../test/support/host-fixture.ts';
+import { manualClock } from '../../test/support/sessions-fixture.ts';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { ServiceError } from '../core/errors.ts';
+import type { Store } from '../ports/store.ts';
+import type { Host } from './host.ts';
+import { createIdempotencyStore } from './idempotency.ts';
+import type { IdempotencyStore } from './idempotency.ts';
+
+const clock = manualClock();
+let folder: string;
+let store: Store;
+let kept: IdempotencyStore;
+let host: Host;
+/** What the handler does next. */
+let work: (note: string) => Promise<object>;
+let runs = 0;
+async function open(): Promise<void> {
+  host = await hostFixture({ authenticator: fixtureAuthenticator, idempotency: kept });
+  const body = z.strictObject({ note: z.string(), times: z.int().optional() });
+  for (const url of ['/api/v1/work', '/api/v1/other']) {
+    host.app.post(url, { config: { level: 'user' }, schema: { body } }, (request) => {
+      runs += 1;
+      return work(request.body.note);
+    });
+  }
+  host.app.post('/api/mobile/work.php', { config: { level: 'user' }, schema: { body } }, () => {
+    runs += 1;
+    return { run: runs };
+  });
+  await host.app.ready();
+}
+before(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-idempotency-'));
+  store = await openSqliteStore(path.join(folder, 'x.db'));
+  kept = await createIdempotencyStore(store, clock);
+  await open();
+});
+after(async () => {
+  await host.close();
+  await store.close();
+  await rm(folder, { recursive: true });
+});
+beforeEach(() => {
+  runs = 0;
+  work = (note) => Promise.resolve({ note, run: runs });
+});
+const post = (
+  key: string | undefined,
+  payload: object = { note: 'a' },
+  level = 'user',
+  url = '/api/v1/work',
+) =>
+  host.app.inject({
+    method: 'POST',
+    url,
+    headers: {
+      authorization: `Bearer token-${level}`,
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    },
+    payload,
+  });
+const code = (response: { json: () => unknown }): string => (response.json() as { code: string }).code;
+
+test('repeats - the same key gets the first result, byte for byte, and the work is done once', async () => {
+  const first = await post('key-1');
+  assert.equal(first.headers['idempotency-replayed'], undefined);
+  const second = await post('key-1');
+  assert.deepEqual(
+    [second.statusCode, second.body, second.headers['content-type']],
+    [first.statusCode, first.body, first.headers['content-type']],
+  );
+  assert.equal(second.headers['idempotency-replayed'], 'true');
+  assert.equal(runs, 1);
+  await post('key-1b');
+  await post(undefined);
+  await post(undefined);
+  assert.equal(runs, 4);
+});
+test('repeats - the same key with another body is 409, and changes nothing', async () => {
+  await post('key-2');
+  const other = await post('key-2', { note: 'b' });
+  assert.equal(other.statusCode, 409);
+  assert.equal(code(other), 'idempotency_conflict');
+  assert.equal((await post('key-2')).statusCode, 200);
+  assert.equal(runs, 1);
+});
+test('repeats - a key belongs to one person and one path', async () => {
+  await post('key-3');
+  const another = await post('key-3', { note: 'a' }, 'agent');
+  assert.equal(another.headers['idempotency-replayed'], undefined);
+  const elsewhere = await post('key-3', { note: 'a' }, 'user', '/api/v1/other');
+  assert.equal(elsewhere.headers['idempotency-replayed'], undefined);
+  assert.equal(runs, 3);
+});
+test('repeats - sent at the same time, one runs and the others get its result', async () => {
+  const gate = Promise.withResolvers<void>();
+  work = async (note) => {
+    await gate.promise;
+    return { note, run: runs };
+  };
+  const all = Promise.all([post('key-4'), post('key-4'), post('key-4'), post('key-4', { note: 'b' })]);
+  while (runs === 0) await new Promise((resolve) => setImmediate(resolve));
+  gate.resolve();
+  const [first, second, third, other] = await all;
+  assert.equal(runs, 1);
+  assert.equal(second.body, first.body);
+  assert.equal(third.body, first.body);
+  assert.equal(other.statusCode, 409);
+});
+test('repeats - a decided refusal is kept, an undecided one may be tried again', async () => {
+  work = () => Promise.reject(new ServiceError('not_in_queue', 'no'));
+  assert.equal((await post('key-5')).statusCode, 409);
+  work = () => Promise.resolve({});
+  assert.equal(code(await post('key-5')), 'not_in_queue');
+  for (const undecided of [
+    'engine_unavailable',
+    'engine_timeout',
+    'internal',
+    'too_many_attempts',
+  ] as const) {
+    work = () => Promise.reject(new ServiceError(undecided, 'later'));
+    assert.equal(code(await post(`key-${undecided}`)), undecided);
+    work = () => Promise.resolve({ ok: true });
+    assert.deepEqual((await post(`key-${undecided}`)).json(), { ok: true });
+  }
+});
+test('repeats - what the checks refuse does not use the key up', async () => {
+  assert.equal((await post('key-6', { wrong: 1 })).statusCode, 400);
+  assert.equal((await post('key-6')).statusCode, 200);
+  for (const wrong of ['', 'a b', 'ü', 'x'.repeat(256)]) {
+    assert.equal((await post(wrong)).statusCode, 400, JSON.stringify(wrong));
+  }
+});
+test('repeats - after 24 hours the key is new', async () => {
+  await post('key-7');
+  clock.advance(24 * 3_600_000 - 1);
+  assert.equal((await post('key-7')).headers['idempotency-replayed'], 'true');
+  clock.advance(1);
+  assert.equal((await post('key-7', { note: 'b' })).statusCode, 200);
+  assert.equal(runs, 2);
+});
+test('repeats - over a restart results stay, and an attempt that was cut off is told as that', async () => {
+  const first = await post('key-8');
+  const gate = Promise.withResolvers<void>();
+  work = async () => {
+    await gate.promise;
+    return {};
+  };
+  const cut = post('key-9');
+  while (runs < 2) await new Promise((resolve) => setImmediate(resolve));
+  const old = host;
+  await open();
+  assert.equal((await post('key-8')).body, first.body);
+  const unknown = await post('key-9');
+  assert.equal(unknown.statusCode, 409);
+  assert.match(unknown.body, /outcome is not known/);
+  gate.resolve();
+  await cut;
+  await old.close();
+});
+test('repeats - kept results are sealed, and a person keeps at most a thousand', async () => {
+  work = () => Promise.resolve({ secret: 'TOP-s3cret-VALUE' });
+  await post('key-10');
+  assert.match((await post('key-10')).body, /TOP-s3cret-VALUE/);
+  for (const file of ['x.db', 'x.db-wal']) {
+    const bytes = await readFile(path.join(folder, file));
+    assert.equal(bytes.includes('TOP-s3cret-VALUE'), false, file);
+    assert.equal(bytes.includes('key-10'), false, file);
+  }
+  for (let i = 0; i < 1_010; i += 1) {
+    clock.advance(1);
+    await kept.begin(`id-${i}`, 77, 'f');
+  }
+  assert.equal(await kept.find('id-9', 'k'), undefined);
+  assert.ok(await kept.find('id-1009', 'k'));
+  const rows = await store
+    .db<Record<string, { person_id: number }>>()
+    .selectFrom('http_idempotency')
+    .select('person_id')
+    .where('person_id', '=', 77)
+    .execute();
+  assert.equal(rows.length, 1_000);
+});
+test('repeats - only below /api/v1; elsewhere the header means nothing', async () => {
+  await post('key-11', { note: 'a' }, 'user', '/api/mobile/work.php');
+  await post('key-11', { note: 'a' }, 'user', '/api/mobile/work.php');
+  assert.equal(runs, 2);
+});

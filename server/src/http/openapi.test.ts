@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ERRORS } from '@offhook/contract/errors.ts';
+import { siteFixture } from '../../test/support/sessions-fixture.ts';
+import type { Site } from '../../test/support/sessions-fixture.ts';
+import { errorsOf } from './openapi.ts';
+import type { OpenApiDocument } from './openapi.ts';
+
+let site: Site;
+let document: OpenApiDocument;
+before(async () => {
+  site = await siteFixture();
+  const response = await site.host.app.inject('/api/v1/openapi.json');
+  assert.equal(response.statusCode, 200);
+  document = response.json();
+});
+after(() => site.close());
+
+test('openapi - version 3.1, the same bytes every time, public', () => {
+  assert.equal(document.openapi, '3.1.0');
+  assert.equal(JSON.stringify(site.host.openapi()), JSON.stringify(site.host.openapi()));
+  assert.deepEqual(document, JSON.parse(JSON.stringify(site.host.openapi())));
+});
+test('openapi - every route of the API is in it, with the method it takes and nothing else', () => {
+  const pages = new Set([
+    '/',
+    '/docs',
+    '/docs/errors',
+    '/api/v1/openapi.json',
+    '/favicon.ico',
+    '/favicon.svg',
+    '/front-door.css',
+    '/front-door.js',
+    '/docs/docs.js',
+    '/docs/swagger-ui.css',
+    '/docs/swagger-ui-bundle.js',
+  ]);
+  const expected = site.host.table
+    .entries()
+    .filter((e) => !pages.has(e.path))
+    .map((e) => [
+      e.path.replace(':id', '{id}'),
+      [...e.methods.keys()].map((m) => m.toLowerCase()).toSorted(),
+    ]);
+  const described = Object.entries(document.paths).map(([path, methods]) => [
+    path,
+    Object.keys(methods).toSorted(),
+  ]);
+  assert.deepEqual(Object.fromEntries(described), Object.fromEntries(expected));
+});
+test('openapi - each error a route declares stands at its status, and every reference leads somewhere', () => {
+  for (const entry of site.host.table.entries()) {
+    for (const [method, config] of entry.methods) {
+      const operation = document.paths[entry.path.replace(':id', '{id}')]?.[method.toLowerCase()];
+      if (operation === undefined) continue;
+      for (const code of errorsOf(method, entry.path, config)) {
+        const response = operation.responses?.[String(ERRORS[code].status)];
+        assert.ok(response?.description.includes(`\`${code}\``), `${method} ${entry.path} ${code}`);
+      }
+      assert.equal(
+        operation.security !== undefined,
+        config.level !== 'public' || entry.path.includes('refresh'),
+        `${method} ${entry.path}`,
+      );
+      assert.ok(operation.summary, `${method} ${entry.path} has no summary`);
+    }
+  }
+  const names = new Set(Object.keys(document.components.schemas ?? {}));
+  const references = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(
+    (m) => m[1]!,
+  );
+  assert.ok(references.length > 20);
+  for (const name of references) assert.ok(names.has(name), name);
+  assert.ok(names.has('LoginReply') && names.has('Problem'));
+});
+test('openapi - login takes a form too', () => {
+  const body = document.paths['/api/auth/login']?.post?.requestBody;
+  assert.deepEqual(Object.keys(body?.content ?? {}), [
+    'application/json',
+    'application/x-www-form-urlencoded',
+  ]);
+});
