@@ -197,6 +197,27 @@ for (const [behaviour, about] of [
   });
 }
 
+test('agents - a login the engine never did is taken back without complaint', async (t) => {
+  const { pbx, act, fails, clock } = await agentsRig(t);
+  pbx.script((s) => (s.verb === 'add' ? 'hang' : 'ok'));
+  const { value: error } = await inTime(clock, fails({ action: 'login' }));
+  assert.equal(error.code, 'engine_timeout');
+  assert.equal(error.extras.body, undefined, 'nothing was half done');
+  assert.equal((await act({ action: 'status' })).in_queue, false);
+});
+
+test('agents - whoever pauses a new member while it is being logged in is not overruled', async (t) => {
+  const { pbx, act, clock } = await agentsRig(t);
+  const { promise, resolve } = Promise.withResolvers<'ok'>();
+  pbx.script((s) => (s.queue === 'sales' ? promise : 'ok'));
+  const login = act({ action: 'login' });
+  await clock.advance(0);
+  pbx.member('support', '1003', { paused: true, paused_reason: 'lunch' });
+  resolve('ok');
+  await login;
+  assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 lunch'], ['1003 ready']]);
+});
+
 test('agents - a change that is done but never answered is 504 and taken back', async (t) => {
   const { pbx, act, fails, clock } = await agentsRig(t);
   await act({ action: 'login' });

@@ -207,8 +207,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     if (!intent.member && row && row.membership !== 'dynamic') return false;
     if (mode === 'restart' || !intent.settled) return true;
     if (row === undefined) return false;
-    const interrupted = row.paused && row.paused_reason === LOGIN_REASON && intent.member && !intent.paused;
-    return row.membership !== 'dynamic' || interrupted;
+    return row.membership !== 'dynamic';
   };
   const compare = (mode: 'same' | 'restart' | 'cold', at: number): void => {
     const pairs = new Map<string, { extension: string; queue: string; row: QueueMember | undefined }>();

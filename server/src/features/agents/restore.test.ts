@@ -267,24 +267,42 @@ test('agents - a reason set elsewhere that the engine’s member list cannot car
 });
 
 test('agents - a resync in the middle of an action does not take its first half for what was asked', async (t) => {
+  for (const end of ['ok', 'cut'] as const) {
+    const rig = await agentsRig(t);
+    const { pbx, act, clock } = rig;
+    const { promise, resolve } = Promise.withResolvers<typeof end>();
+    pbx.script((s) => (s.verb === 'pause' ? promise : 'ok'));
+    const login = act({ action: 'login', queue: 'support' }).catch((error: Error) => error);
+    await clock.advance(0);
+    assert.deepEqual(pbx.shows('support'), ['1003 login']);
+    rig.agents.onDomainEvent({
+      type: 'engine.resynced',
+      subject: 'engine',
+      at: clock.now(),
+      observed: 'resync',
+      data: { node: 'ast1', boot_id: pbx.boot, restarted: false, differences: 1 },
+    });
+    resolve(end);
+    assert.equal((await login) instanceof Error, end === 'cut');
+    pbx.script(() => 'ok');
+    engineRestarts(rig);
+    await clock.advance(0);
+    await rig.agents.idle();
+    assert.deepEqual(pbx.shows('support'), end === 'ok' ? ['1003 ready'] : []);
+  }
+});
+
+test('agents - a resync that is told late, after yet another restart, decides nothing', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
-  const { promise, resolve } = Promise.withResolvers<'ok'>();
-  pbx.script((s) => (s.verb === 'pause' ? promise : 'ok'));
-  const login = act({ action: 'login', queue: 'support' });
+  await act({ action: 'login' });
   await clock.advance(0);
-  assert.deepEqual(pbx.shows('support'), ['1003 login']);
-  agents.onDomainEvent({
-    type: 'engine.resynced',
-    subject: 'engine',
-    at: clock.now(),
-    observed: 'resync',
-    data: { node: 'ast1', boot_id: pbx.boot, restarted: false, differences: 1 },
-  });
-  resolve('ok');
-  assert.equal((await login).is_paused, false);
+  pbx.holdEvents(true);
+  pbx.linkDown();
+  pbx.linkUp();
   engineRestarts(rig);
+  pbx.holdEvents(false);
   await clock.advance(0);
   await agents.idle();
-  assert.deepEqual(pbx.shows('support'), ['1003 ready']);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
 });
