@@ -37,7 +37,8 @@ export interface CelReaderOptions {
   readonly chunk_bytes?: number;
 }
 
-const CHUNK_BYTES = 1024 * 1024;
+/** Small enough that storing one batch never holds up the event loop for long. */
+const CHUNK_BYTES = 64 * 1024;
 const MALFORMED_LIMIT = 4096;
 
 /** Where reading goes on: a file that is open, its place by name, and the next byte. */
