@@ -255,15 +255,19 @@ export async function startService(
   }
   log.info({ ...address, ms: Math.round(performance.now() - began) }, 'listening');
   say(`Listening at ${urlOf(address)}; the engine is on its way.`);
-  const announced = announce();
-  stack.defer(() => announced);
+  const unready = new AbortController();
+  const announced = announce(AbortSignal.any([signal, unready.signal]));
+  stack.defer(async () => {
+    unready.abort();
+    await announced;
+  });
 
   /** Says once that everything works, as soon as it does. */
-  async function announce(): Promise<void> {
-    while (!signal.aborted && (await readiness(checks)).status !== 'ready') {
-      await clock.sleep(READY_POLL_MS, signal).catch(() => undefined);
+  async function announce(until: AbortSignal): Promise<void> {
+    while (!until.aborted && (await readiness(checks)).status !== 'ready') {
+      await clock.sleep(READY_POLL_MS, until).catch(() => undefined);
     }
-    if (signal.aborted) return;
+    if (until.aborted) return;
     const seconds = (performance.now() - began) / 1000;
     log.info({ seconds }, 'ready');
     print(await readyText(config, address, seconds));
