@@ -68,6 +68,7 @@ describe('engine faults', () => {
     incoming.ring();
     await incoming.answer();
     await call.answered();
+    await zoe.agent('pause', { reason: 'lunch' });
     const before = (await zoe.agent('get_status')).pause_reason;
     const pid = site().enginePid()!;
     process.kill(pid, 'SIGSTOP');

@@ -29,6 +29,8 @@ export interface Reconciler {
   onAgentEvent(event: AgentFact): void;
   /** Puts the given members in once in the life of the site; resolves when that is written down. */
   seed(members: readonly { extension: string; queue: string }[]): Promise<void>;
+  /** The action that asked for this failed and could not be taken back: should the engine still do it, it is undone. */
+  doubt(extension: string, wanted: ReadonlyMap<string, Membership>): void;
   /** Keeps what the engine now shows as the new intent, on disk. */
   keepShown(extension: string, wanted: ReadonlyMap<string, Membership>): Promise<void>;
   idle(): Promise<void>;
@@ -61,6 +63,8 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
   /** What the engine showed when it was decided that ours wins, by agent and queue. */
   const pending = new Map<string, Map<string, Membership>>();
   const busy = new Map<string, Set<string>>();
+  /** What failed actions asked for, by agent and queue; a later sight of the same is theirs and no new intent. */
+  const doubted = new Map<string, Membership>();
   const workers = new Map<string, Promise<void>>();
 
   const ourBoot = (): boolean => {
@@ -89,6 +93,16 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     const queues = pending.get(extension);
     queues?.delete(queue);
     if (queues?.size === 0) pending.delete(extension);
+  };
+
+  /** Whether this is the late effect of an action that was reported as failed; looked at once. */
+  const isLate = (extension: string, queue: string, shown: Membership): boolean => {
+    const key = `${extension}/${queue}`;
+    const wanted = doubted.get(key);
+    const intent = intended(intents.get(extension, queue));
+    if (wanted === undefined || intent === undefined || sameMembership(intent, shown)) return false;
+    doubted.delete(key);
+    return sameMembership(wanted, shown);
   };
 
   let settling = false;
@@ -235,7 +249,9 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
         continue;
       }
       if (intent && sameMembership(intended(intent)!, shown)) continue;
-      if (mode === 'same' || !intent || !oursWins(intent, row, mode)) {
+      const wins =
+        intent && (mode === 'same' ? isLate(extension, queue, shown) : oursWins(intent, row, mode));
+      if (!wins) {
         adoptShown(extension, queue, at);
         continue;
       }
@@ -288,7 +304,11 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
         if (onTheWay || sameMembership(shown, base) || sameMembership(shown, intent)) return;
         drop(extension, queue);
       }
-      if (ours) adoptShown(extension, queue, at);
+      if (ours && isLate(extension, queue, shown)) {
+        log.info({ extension, queue, engine: shown }, 'a failed action came true late; it is undone');
+        expect(extension, queue, shown);
+        if (live.live) kick();
+      } else if (ours) adoptShown(extension, queue, at);
       else intents.adopt(wish(extension, queue, state, at));
     },
     async seed(members) {
@@ -302,7 +322,11 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       for (const m of fresh) expect(m.extension, m.queue, membershipOf(rowIn(live, m.extension, m.queue)));
       if (boot !== null && live.live) kick();
     },
+    doubt(extension, wanted) {
+      for (const [queue, state] of wanted) doubted.set(`${extension}/${queue}`, state);
+    },
     async keepShown(extension, wanted) {
+      for (const queue of wanted.keys()) doubted.delete(`${extension}/${queue}`);
       const since = live.as_of;
       const known = live.live && ourBoot();
       const wishes = [...wanted].map(([queue, state]) => {

@@ -145,10 +145,11 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     await record(actor, command, 'ok', { queues: list(plan.changes.map((c) => c.queue)) });
   };
 
-  const takeBack = async (failure: ChangeFailure): Promise<ServiceError> => {
+  const takeBack = async (failure: ChangeFailure, extension: string, plan: Plan): Promise<ServiceError> => {
     const { error } = failure;
     const left: QueueOutcome[] | null = await undoChanges(deps, failure);
     if (left === null) return error;
+    reconciler.doubt(extension, plan.wanted);
     return new ServiceError(error.code, `${error.message}; not everything could be taken back`, {
       ...error.extras,
       cause: error,
@@ -179,7 +180,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
       }
       return true;
     } catch (error) {
-      throw error instanceof ChangeFailure ? await takeBack(error) : error;
+      throw error instanceof ChangeFailure ? await takeBack(error, actor.extension, plan) : error;
     } finally {
       reconciler.end(actor.extension);
     }
