@@ -69,6 +69,17 @@ test('sqlite store - a lock held by another program is waited for, without freez
   }
 });
 
+test('sqlite store - a write that is wrong is refused at once: trying again is for locks only', async () => {
+  const store = await openSqliteStore(newFile());
+  await store.migrate('test', [item]);
+  const add = () => store.db<Tables>().insertInto('item').values({ id: 1, name: 'a' }).execute();
+  await add();
+  const before = performance.now();
+  await assert.rejects(add(), /UNIQUE/);
+  assert.ok(performance.now() - before < 1000);
+  await store.close();
+});
+
 test('sqlite store - a full disk refuses writes, keeps reads and what was there, and takes writes again', async () => {
   const store = await openSqliteStore(newFile());
   await store.migrate('test', [item]);
