@@ -57,7 +57,11 @@ const number = (min: number, max: number) =>
 export const HistoryQuery = z.object({
   filter: HistoryFilter.default('all'),
   /** Part of the other side's name or number; no character of it is special. */
-  q: z.string().max(64).optional(),
+  q: z
+    .string()
+    .max(64)
+    .regex(/^\P{Cc}*$/u)
+    .optional(),
   limit: number(1, 100).default(50),
   offset: number(0, 1_000_000).default(0),
   cursor: z.string().max(256).optional(),

@@ -129,6 +129,7 @@ export async function historyScene(): Promise<HistoryScene> {
       fed = 0;
       for (const table of [
         'history_records',
+        'history_packs',
         'history_channels',
         'history_calls',
         'history_conversations',

@@ -32,7 +32,9 @@ export interface History extends HistoryService, AsyncDisposable {
 
 /** How long the database may refuse before the same records are tried again. */
 const RETRY_MS = [100, 300, 1000, 3000, 5000] as const;
-const SWEEP_MS = 3_600_000;
+/** First when the start is over and what was missed has been read, then every hour. */
+const FIRST_TIDY_MS = 60_000;
+const TIDY_MS = 3_600_000;
 
 /** Runs the migrations and begins to read. */
 export async function createHistory(deps: HistoryDeps): Promise<History> {
@@ -74,14 +76,15 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
       }
     }
   }
-  async function sweep(): Promise<void> {
-    while (!signal.aborted) {
-      await persist('closing silent conversations', () => ingest.closeSilent());
-      await clock.sleep(SWEEP_MS, signal).catch(() => {});
+  async function tidy(): Promise<void> {
+    for (let ms = FIRST_TIDY_MS; ; ms = TIDY_MS) {
+      await clock.sleep(ms, signal).catch(() => {});
+      if (signal.aborted) return;
+      await persist('tidying', () => ingest.tidy());
     }
   }
   let boots: Promise<unknown> = Promise.resolve();
-  const running = Promise.all([read(), sweep()]);
+  const running = Promise.all([read(), tidy()]);
   const close = async (): Promise<void> => {
     stop.abort();
     await Promise.all([running, boots]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Kysely } from 'kysely';
-import { batchOf, historyScene, recorded, recordings } from '../../../test/support/history-scene.ts';
+import { batchOf, historyScene, later, recorded, recordings } from '../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../test/support/history-scene.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { CallRecord } from '../../ports/call-records.ts';
@@ -191,12 +191,12 @@ test('history - a conversation whose end was lost is closed after a silence, one
     records.map((r) => ({ ...r, at_us: r.at_us + by_us, key: `${r.key}${by_us}` }));
   const now_us = Date.now() * 1000;
   await scene.feed(...shift(now_us - SILENT_US + 60_000_000 - records.at(-1)!.at_us));
-  await scene.ingest.closeSilent();
+  await scene.ingest.tidy();
   assert.equal((await scene.rows()).length, 0);
   await scene.clear();
   await scene.feed(...shift(now_us - SILENT_US - 60_000_000 - records.at(-1)!.at_us));
   assert.equal((await scene.rows()).length, 0);
-  await scene.ingest.closeSilent();
+  await scene.ingest.tidy();
   assert.equal((await scene.rows()).length, 2);
 });
 
@@ -212,6 +212,40 @@ test('history - malformed lines are kept for support, a bounded number of them',
   assert.equal(kept.length, 1000);
   assert.equal(kept.at(-1)!.line, 'line 699');
   assert.equal((await scene.ingest.checkpoint())?.offset, 2);
+});
+
+test('history - records of old conversations are packed, and what comes later is told with them', async () => {
+  await using scene = await historyScene();
+  const db = scene.store.db<Tables>();
+  const all = ['pickup', 'attended-transfer', 'queue-abandoned'].flatMap((n) => recorded(n));
+  const ago = Math.floor(Date.now() / 1000) - 50 * 3600 - all.at(-1)!.at_us / 1_000_000;
+  const old = later(all, Math.floor(ago));
+  await scene.feed(...old);
+  const rows = await scene.rows();
+  assert.equal(rows.length, 8);
+  const left = old.filter((r) => r.type === 'bridge_exit');
+  const loose = async (): Promise<number> =>
+    (await db.selectFrom('history_records').select('key').execute()).length;
+  await scene.clear();
+  await scene.feed(...old.filter((r) => r.type !== 'bridge_exit'));
+  const echo = recorded('echo');
+  const fresh = later(echo, Math.floor(Date.now() / 1000 - echo[0]!.at_us / 1_000_000));
+  await scene.feed(...fresh);
+  await scene.ingest.tidy();
+  const packs = await db.selectFrom('history_packs').selectAll().execute();
+  assert.equal(packs.length, 3);
+  assert.ok(packs.reduce((n, p) => n + p.records.length, 0) * 5 < JSON.stringify(old).length);
+  assert.equal(await loose(), echo.length, 'what is new stays as it is');
+  for (const record of left) await scene.feed(record);
+  await scene.feed(...old);
+  const told = ((await scene.rows()) as readonly { root: string }[]).filter((r) =>
+    (rows as readonly { root: string }[]).some((o) => o.root === r.root),
+  );
+  assert.deepEqual(told, rows);
+  await scene.ingest.tidy();
+  await scene.ingest.tidy();
+  assert.equal((await db.selectFrom('history_packs').selectAll().execute()).length, 3);
+  assert.equal(await loose(), echo.length);
 });
 
 test('history - who a channel belonged to is settled when its record is stored', async () => {

@@ -10,6 +10,7 @@ import { BUILT_BY, buildConversation } from './conversation.ts';
 import type { Conversation } from './conversation.ts';
 import { readFact, writeFact } from './facts.ts';
 import { linkRecords, putConversation } from './links.ts';
+import { BUILT, packRecords, recordsOf } from './packs.ts';
 import { isComplete, withDirectory } from './records.ts';
 import type { KnownRecord } from './records.ts';
 import { writeRows } from './rows.ts';
@@ -23,6 +24,8 @@ const MALFORMED_KEPT = 1000;
 const CLOSE_AT_ONCE = 50;
 /** A conversation without a sign of life for this long has lost its end. */
 export const SILENT_US = 12 * 3_600_000_000;
+/** Records are kept one by one for this long after the last of them. */
+const PACK_AFTER_US = 48 * 3_600_000_000;
 
 export interface IngestDeps {
   readonly store: Store;
@@ -36,8 +39,8 @@ export interface Ingest {
   store(batch: CallRecordBatch): Promise<void>;
   /** Everything that began in an earlier life of the engine is over. `boot` names the new life. */
   engineBooted(boot: string, at_ms: number): Promise<void>;
-  /** Closes what lost its end. */
-  closeSilent(): Promise<void>;
+  /** Closes what lost its end, and packs the records of what has long been told. */
+  tidy(): Promise<void>;
 }
 
 export function createIngest({ store, directory, clock, log }: IngestDeps): Ingest {
@@ -61,17 +64,11 @@ export function createIngest({ store, directory, clock, log }: IngestDeps): Inge
     even: 'unfinished' | null,
     totals: Totals,
   ): Promise<void> {
-    const calls = db.selectFrom('history_calls').select('call').where('root', '=', row.root);
-    const stored = await db
-      .selectFrom('history_records')
-      .select('record')
-      .where('call', 'in', calls)
-      .execute();
-    const records = stored.map((r) => JSON.parse(r.record) as KnownRecord);
+    const records = await recordsOf(db, row.root);
     if (even === null && !isComplete(records)) return;
     const conversation = tell(records);
     if (conversation) await writeRows(db, conversation, row.root, directory, totals);
-    await putConversation(db, { ...row, built: 1, built_by: conversation ? BUILT_BY : 0 });
+    await putConversation(db, { ...row, built: BUILT.yes, built_by: conversation ? BUILT_BY : 0 });
   }
   /** A conversation that cannot be told must not keep all later ones from being told. */
   function tell(records: readonly KnownRecord[]): Conversation | null {
@@ -90,7 +87,7 @@ export function createIngest({ store, directory, clock, log }: IngestDeps): Inge
         const open = await db
           .selectFrom('history_conversations')
           .selectAll()
-          .where('built', '=', 0)
+          .where('built', '=', BUILT.no)
           .where('last_us', '<', at_us)
           .orderBy('last_us')
           .limit(CLOSE_AT_ONCE)
@@ -115,7 +112,7 @@ export function createIngest({ store, directory, clock, log }: IngestDeps): Inge
         if (records.length > 0) {
           const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
           for (const row of await linkRecords(db, records, totals)) {
-            const over = row.built === 1 || row.last_us < restarted;
+            const over = row.built !== BUILT.no || row.last_us < restarted;
             if (over || row.closing === 1) await build(db, row, over ? 'unfinished' : null, totals);
           }
           await totals.write(db);
@@ -133,7 +130,11 @@ export function createIngest({ store, directory, clock, log }: IngestDeps): Inge
       // Also in a life that is known: we may have been killed after writing it down.
       if (restarted > 0) await closeBefore(restarted);
     },
-    closeSilent: () => closeBefore(clock.now() * 1000 - SILENT_US),
+    async tidy() {
+      const now_us = clock.now() * 1000;
+      await closeBefore(now_us - SILENT_US);
+      await packRecords(store, now_us - PACK_AFTER_US);
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { BUILT } from './packs.ts';
 import { compareCalls } from './records.ts';
 import type { KnownRecord } from './records.ts';
 import type { ConversationRow, Tables } from './tables.ts';
@@ -73,7 +74,7 @@ export async function linkRecords(
     ).map((row) => [row.root, row]),
   );
   const touched = roots.map((root): ConversationRow => {
-    const old = known.get(root) ?? { root, last_us: 0, closing: 0, built: 0, built_by: 0 };
+    const old = known.get(root) ?? { root, last_us: 0, closing: 0, built: BUILT.no, built_by: 0 };
     const now = newest.get(root)!;
     return {
       ...old,
@@ -97,6 +98,7 @@ export async function putConversation(db: Kysely<Tables>, row: ConversationRow):
 /** Everything of one conversation becomes part of another one. Rows keep their id, so that a list stays as it was. */
 async function moveConversation(db: Kysely<Tables>, from: string, to: string, totals: Totals): Promise<void> {
   await db.updateTable('history_calls').set({ root: to }).where('root', '=', from).execute();
+  await db.updateTable('history_packs').set({ root: to }).where('root', '=', from).execute();
   const there = db.selectFrom('history_rows').select('extension').where('root', '=', to);
   await removeRows(
     db,
@@ -120,7 +122,7 @@ async function moveConversation(db: Kysely<Tables>, from: string, to: string, to
     root: to,
     last_us: Math.max(...both.map((c) => c.last_us)),
     closing: Math.max(...both.map((c) => c.closing)),
-    built: Math.max(...both.map((c) => c.built)),
+    built: both.some((c) => c.built !== BUILT.no) ? BUILT.yes : BUILT.no,
     built_by: 0,
   });
 }

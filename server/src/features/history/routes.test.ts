@@ -202,6 +202,7 @@ test('history - parameters that are wrong are 400', async () => {
     { to: '2026-02-30T00:00:00Z' },
     { from: '2026-11-21T09:00:00Z', to: '2026-11-21T08:59:59Z' },
     { q: 'x'.repeat(65) },
+    ...['\0', '\n', 'a\u007fb'].map((q) => ({ q })),
     ...['', '*', '10 02', "1' or '1'='1", '１００１', '1'.repeat(21)].map((extension) => ({ extension })),
   ];
   for (const query of wrong) {
@@ -225,9 +226,8 @@ test('history - a search is literal, in any case and script', async () => {
   for (const q of ['100', '1002', 'sule', 'ŞULE', 'ışık', 'isik', 'IŞIK', '%_\\', 'k %', '(ops)']) {
     assert.deepEqual(await found(q), ['1002'], q);
   }
-  for (const q of ['%%', '_', '\\_', '1_02', '1%2', "' or 1=1 --", '\n']) {
-    const expected = q === '_' ? ['1002'] : q === '\n' ? ['600', '1002'] : [];
-    assert.deepEqual(await found(q), expected, q);
+  for (const q of ['%%', '_', '\\_', '1_02', '1%2', "' or 1=1 --"]) {
+    assert.deepEqual(await found(q), q === '_' ? ['1002'] : [], q);
   }
   const { stats } = (await s.get({ q: 'sule' })).body;
   assert.deepEqual([stats.total_calls, stats.total_billsec], [1, 2]);

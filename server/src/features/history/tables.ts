@@ -23,7 +23,7 @@ export interface ConversationRow {
   last_us: number;
   /** 1 from the first record that says a call of it is over. */
   closing: number;
-  /** 1 once its rows are written; they are written again when more comes to light. */
+  /** Whether its rows are written (`BUILT`); they are written again when more comes to light. */
   built: number;
   built_by: number;
 }
@@ -65,6 +65,8 @@ interface TotalRow {
 }
 export interface Tables {
   history_records: RecordRow;
+  /** Records of conversations that have been quiet for a while: a JSON array, compressed. */
+  history_packs: { root: string; records: Uint8Array };
   history_channels: ChannelRow;
   history_calls: CallRow;
   history_conversations: ConversationRow;
@@ -87,6 +89,12 @@ export const migrations: readonly Migration[] = [
         .addColumn('record', 'text', (c) => c.notNull())
         .execute();
       await schema.createIndex('history_records_call').on('history_records').column('call').execute();
+      await schema
+        .createTable('history_packs')
+        .addColumn('root', 'text', (c) => c.notNull())
+        .addColumn('records', 'blob', (c) => c.notNull())
+        .execute();
+      await schema.createIndex('history_packs_root').on('history_packs').column('root').execute();
       await schema
         .createTable('history_channels')
         .addColumn('channel', 'text', (c) => c.notNull())
