@@ -63,11 +63,14 @@ export async function testInstance(
   program: AsteriskProgram,
   modules: readonly string[] = [],
 ): Promise<Instance> {
-  const instance = await createInstance(temporary(t));
+  const data = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-test-'));
+  const instance = await createInstance(data);
   configure(instance, program, modules);
   t.after(() => {
+    // Before its folder goes, which says which process it is.
     const living = findLiving(instance);
     if (living) process.kill(living.pid, 'SIGKILL');
+    fs.rmSync(data, { recursive: true, force: true });
   });
   return instance;
 }
