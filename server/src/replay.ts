@@ -5,21 +5,22 @@ import { readTranscript } from './adapters/asterisk/transcript.ts';
 import { rfc3339 } from './core/clock.ts';
 import { createModel } from './pbx/model.ts';
 
-const [file] = process.argv.slice(2);
-if (file === undefined) {
-  console.error('Usage: npm run replay -- <file.ami>');
-  process.exit(2);
-}
-if (!fs.existsSync(file)) {
-  console.error(`${file} does not exist`);
-  process.exit(2);
-}
-const { events, counters, malformed } = readTranscript(nodeId('ast1'), [fs.readFileSync(file)]);
-const model = createModel();
-for (const event of events) {
-  for (const { at, type, subject, observed, data } of model.step(event)) {
-    console.log(JSON.stringify({ time: rfc3339(at), type, subject, observed, data }));
+/** Returns the exit code: 2 for a wrong use. */
+function main(file: string | undefined): number {
+  if (file === undefined || !fs.existsSync(file)) {
+    console.error(file === undefined ? 'Usage: npm run replay -- <file.ami>' : `${file} does not exist`);
+    return 2;
   }
+  const { events, counters, malformed } = readTranscript(nodeId('ast1'), [fs.readFileSync(file)]);
+  const model = createModel();
+  for (const event of events) {
+    for (const { at, type, subject, observed, data } of model.step(event)) {
+      console.log(JSON.stringify({ time: rfc3339(at), type, subject, observed, data }));
+    }
+  }
+  console.error(JSON.stringify(counters));
+  for (const frame of malformed) console.error(`malformed: ${JSON.stringify(frame)}`);
+  return 0;
 }
-console.error(JSON.stringify(counters));
-for (const frame of malformed) console.error(`malformed: ${JSON.stringify(frame)}`);
+
+process.exitCode = main(process.argv[2]);
