@@ -25,6 +25,8 @@ export interface Exchange {
   readonly started: Promise<void>;
   /** Ends the engine too. */
   stop(): Promise<void>;
+  /** Leaves the engine and its calls to the next service. */
+  release(): Promise<void>;
 }
 export interface ExchangeOptions {
   readonly config: Config;
@@ -139,6 +141,10 @@ export function runExchange(options: ExchangeOptions): Exchange {
     started: first.promise,
     async stop() {
       await engine?.stop();
+      await done;
+    },
+    async release() {
+      await engine?.release();
       await done;
     },
   };

@@ -6,24 +6,26 @@ import { startService } from './service.ts';
 const STOP_DEADLINE_MS = 30_000;
 
 const stopping = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
+/** SIGUSR2 ends the service alone, for an update: the engine and its calls go on, and the next service adopts it. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
+for (const name of SIGNALS) {
   process.on(name, () => {
     if (stopping.signal.aborted) return;
     process.stdout.write(`\n  ${name === 'SIGINT' ? 'Ctrl-C' : name}: stopping…\n`);
     stopping.abort(name);
+    setTimeout(() => {
+      process.stderr.write(`the stop took longer than ${STOP_DEADLINE_MS / 1000} s; ending\n`);
+      process.kill(process.pid, 'SIGKILL');
+    }, STOP_DEADLINE_MS).unref();
   });
 }
 
 try {
   await using service = await startService(readConfig(process.env, process.argv.slice(2)), stopping.signal);
   await service.closed;
-  setTimeout(() => {
-    process.stderr.write(`the stop took longer than ${STOP_DEADLINE_MS / 1000} s; ending\n`);
-    process.kill(process.pid, 'SIGKILL');
-  }, STOP_DEADLINE_MS).unref();
+  if (stopping.signal.reason === 'SIGUSR2') service.keepEngine();
 } catch (error) {
   process.exitCode = 1;
-  process.stderr.write(
-    `${error instanceof ConfigError ? 'Wrong settings:\n' : 'Offhook could not start: '}${messageOf(error)}\n`,
-  );
+  const what = error instanceof ConfigError ? 'Wrong settings:\n' : 'Offhook could not start: ';
+  process.stderr.write(`${what}${messageOf(error)}\n`);
 }

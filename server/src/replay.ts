@@ -5,12 +5,7 @@ import { readTranscript } from './adapters/asterisk/transcript.ts';
 import { rfc3339 } from './core/clock.ts';
 import { createModel } from './pbx/model.ts';
 
-/** Returns the exit code: 2 for a wrong use. */
-function main(file: string | undefined): number {
-  if (file === undefined || !fs.existsSync(file)) {
-    console.error(file === undefined ? 'Usage: npm run replay -- <file.ami>' : `${file} does not exist`);
-    return 2;
-  }
+function replay(file: string): void {
   const { events, counters, malformed } = readTranscript(nodeId('ast1'), [fs.readFileSync(file)]);
   const model = createModel();
   for (const event of events) {
@@ -20,7 +15,12 @@ function main(file: string | undefined): number {
   }
   console.error(JSON.stringify(counters));
   for (const frame of malformed) console.error(`malformed: ${JSON.stringify(frame)}`);
-  return 0;
 }
 
-process.exitCode = main(process.argv[2]);
+const [file] = process.argv.slice(2);
+if (file !== undefined && fs.existsSync(file)) {
+  replay(file);
+} else {
+  console.error(file === undefined ? 'Usage: npm run replay -- <file.ami>' : `${file} does not exist`);
+  process.exitCode = 2;
+}

@@ -55,6 +55,8 @@ export interface Service extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number };
   /** Resolves once the service was told to stop. */
   readonly closed: Promise<void>;
+  /** The stop leaves the engine and its calls to the next service. */
+  keepEngine(): void;
 }
 
 /** Everyone who cannot sign in yet gets a password; the file of them is for the site's owner. */
@@ -115,6 +117,7 @@ export async function startService(
   await giveCredentials(config.data, directory, sessions);
 
   const stopExchange = new AbortController();
+  let keepEngine = false;
   const exchange = runExchange({
     config,
     instance,
@@ -126,7 +129,7 @@ export async function startService(
   });
   stack.defer(async () => {
     stopExchange.abort();
-    await exchange.stop();
+    await (keepEngine ? exchange.release() : exchange.stop());
   });
 
   const engine = createAsteriskEngine({
@@ -280,6 +283,9 @@ export async function startService(
   return {
     address,
     closed: stopped.promise,
+    keepEngine() {
+      keepEngine = true;
+    },
     async [Symbol.asyncDispose]() {
       log.info({}, 'stopping');
       await parts.disposeAsync();
