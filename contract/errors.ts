@@ -28,6 +28,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, retry: 'after_change', title: 'This path does not take this method' },
   request_timeout: { status: 408, retry: 'later', title: 'The request did not arrive in time' },
   idempotency_conflict: { status: 409, retry: 'after_change', title: 'This key was used with another body' },
+  otp_already_on: { status: 409, retry: 'after_change', title: 'The second factor is on already' },
   not_in_queue: { status: 409, retry: 'after_change', title: 'The agent is not a member of the queue' },
   static_member: { status: 409, retry: 'never', title: 'A static member cannot leave its queue' },
   body_too_large: { status: 413, retry: 'after_change', title: 'The body is larger than 64 KiB' },

@@ -92,6 +92,16 @@ export const PasswordChange = z.strictObject({
   current_password: Password,
   new_password: NewPassword,
 });
+/** Whether the second factor is on. */
+export const OtpState = z.object({ success: z.literal(true), enabled: z.boolean() });
+/** Body of `POST /api/v1/session/otp`. */
+export const OtpEnrolment = z.strictObject({ current_password: Password });
+/** `secret` is base32, `uri` the same for a QR code; it counts once it is confirmed. */
+export const OtpSecret = z.object({ success: z.literal(true), secret: z.string(), uri: z.string() });
+export const OtpConfirmation = z.strictObject({ otp: text(16).min(1) });
+/** Each code stands in for the digits once. They are shown this one time. */
+export const OtpConfirmed = z.object({ success: z.literal(true), recovery_codes: z.array(z.string()) });
+export const OtpRemoval = z.strictObject({ current_password: Password, otp: text(16).min(1) });
 /** A success that has nothing to add. */
 export const Done = z.object({ success: z.literal(true) });
 /** For POSTs that take no fields: an empty body or an empty object. */

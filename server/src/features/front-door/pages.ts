@@ -71,7 +71,9 @@ curl -s ${origin}/api/auth/login \\
   -H 'Content-Type: application/json' \\
   -d '{"username":"1001","password":"…"}'</pre>
       <p>Then the directory, with the token of that answer:</p>
-      <pre>curl -s ${origin}/api/mobile/contacts.php -H 'Authorization: Bearer …'</pre>
+      <pre>
+curl -s ${origin}/api/mobile/contacts.php \\
+  -H 'Authorization: Bearer …'</pre>
       <p>
         Passwords of the demo people are in <code>credentials.json</code> in the data folder of this site.
       </p>

@@ -5,6 +5,12 @@ import {
   LoginReply,
   LoginRequest,
   NoFields,
+  OtpConfirmation,
+  OtpConfirmed,
+  OtpEnrolment,
+  OtpRemoval,
+  OtpSecret,
+  OtpState,
   PasswordChange,
   SESSION_COOKIE,
   WhoAmI,
@@ -22,6 +28,7 @@ export interface SessionRoutesOptions {
   readonly directory: Directory;
   readonly config: {
     readonly sessionAbsoluteSeconds: number;
+    readonly siteTitle: string;
     readonly sipListen: { readonly port: number };
   };
 }
@@ -62,18 +69,19 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
           tags,
           summary: 'Sign in',
           description:
-            'A browser page of this service gets the session as a cookie as well. The second factor cannot be switched on yet: `otp` is accepted and not needed.',
+            'A browser page of this service gets the session as a cookie as well. `otp` is asked for only where the person has switched the second factor on.',
           body: LoginRequest,
           response: { 200: LoginReply },
         },
       },
       async (request, reply) => {
-        const { username, extension, password, device_name, platform } = request.body;
+        const { username, extension, password, otp, device_name, platform } = request.body;
         const own = request.sameOrigin();
         const presented = request.credential();
         const issued = await sessions.login({
           name: (username || extension || '').trim(),
           password,
+          otp,
           device_name,
           platform,
           ip: request.ip,
@@ -183,6 +191,80 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
       const { current_password, new_password } = request.body;
       const issued = await sessions.changePassword(caller, current_password, new_password, request.ip);
       return answer(request, reply, issued, caller.cookie);
+    },
+  );
+
+  const prove = ['invalid_credentials', 'too_many_attempts', 'overloaded', 'store_unavailable'] as const;
+  app.get(
+    '/api/v1/session/otp',
+    {
+      config: { level: 'user', errors: ['store_unavailable'] },
+      schema: { tags, summary: 'Is my second factor on?', response: { 200: OtpState } },
+    },
+    async (request) => ({
+      success: true as const,
+      enabled: await sessions.otp.isOn(request.person().person_id),
+    }),
+  );
+  app.post(
+    '/api/v1/session/otp',
+    {
+      config: { level: 'user', errors: [...prove, 'otp_already_on'] },
+      schema: {
+        tags,
+        summary: 'Begin with a second factor',
+        description: 'A secret for an authenticator app (RFC 6238). It counts once it is confirmed.',
+        body: OtpEnrolment,
+        response: { 200: OtpSecret },
+      },
+    },
+    async (request) => {
+      const { current_password } = request.body;
+      const enrolled = await sessions.otp.enrol(
+        request.person(),
+        current_password,
+        config.siteTitle,
+        request.ip,
+      );
+      return { success: true as const, ...enrolled };
+    },
+  );
+  app.post(
+    '/api/v1/session/otp/confirm',
+    {
+      config: {
+        level: 'user',
+        errors: ['otp_required', 'otp_already_on', 'too_many_attempts', 'overloaded', 'store_unavailable'],
+      },
+      schema: {
+        tags,
+        summary: 'Switch the second factor on',
+        description: 'With the digits the authenticator shows. The recovery codes are shown this one time.',
+        body: OtpConfirmation,
+        response: { 200: OtpConfirmed },
+      },
+    },
+    async (request) => ({
+      success: true as const,
+      recovery_codes: await sessions.otp.confirm(request.person(), request.body.otp, request.ip),
+    }),
+  );
+  app.post(
+    '/api/v1/session/otp/disable',
+    {
+      config: { level: 'user', errors: [...prove, 'otp_required'] },
+      schema: {
+        tags,
+        summary: 'Switch the second factor off',
+        description: 'With the password and the digits, or a recovery code in place of them.',
+        body: OtpRemoval,
+        response: { 200: Done },
+      },
+    },
+    async (request) => {
+      const { current_password, otp } = request.body;
+      await sessions.otp.remove(request.person(), current_password, otp, request.ip);
+      return { success: true as const };
     },
   );
 }

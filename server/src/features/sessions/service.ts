@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { hashPassword, isOutdated, verifyPassword } from '../../core/password.ts';
+import { hashPassword, isOutdated } from '../../core/password.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
@@ -10,8 +10,12 @@ import type { Authenticator, Caller } from '../../ports/http.ts';
 import type { Store } from '../../ports/store.ts';
 import { createCache } from './cache.ts';
 import type { Live } from './cache.ts';
+import { createOtp } from './otp.ts';
+import { createProof } from './proof.ts';
+import type { Claim } from './proof.ts';
+import { createSecondFactor } from './second-factor.ts';
+import type { SecondFactor } from './second-factor.ts';
 import { createSessionStore } from './store.ts';
-import { createThrottle } from './throttle.ts';
 
 /** How long a token works on after the one that replaced it was first used: requests may still be on their way. */
 export const GRACE_MS = 60_000;
@@ -32,12 +36,9 @@ export interface SessionsOptions {
   readonly log: Log;
   readonly config: SessionSettings;
 }
-export interface LoginInput {
-  readonly name: string;
-  readonly password: string;
+export interface LoginInput extends Claim {
   readonly device_name?: string | null | undefined;
   readonly platform?: string | null | undefined;
-  readonly ip: string;
   /** The token a browser still holds from before: its session ends. */
   readonly replaces?: string | undefined;
 }
@@ -59,7 +60,7 @@ export interface DeviceRow {
   readonly expires_at: number;
 }
 export interface Sessions extends Authenticator {
-  /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `account_disabled`, `store_unavailable`. */
+  /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `otp_required`, `account_disabled`, `store_unavailable`. */
   login(input: LoginInput): Promise<Issued>;
   /** Throws `not_authenticated` for an unknown, ended, replaced or absolutely expired token. */
   refresh(token: string): Promise<Issued>;
@@ -69,6 +70,7 @@ export interface Sessions extends Authenticator {
   end(caller: Caller, sessionId: number, ip: string): Promise<void>;
   /** Ends every session of the caller and opens a new one. Throws as `login` does. */
   changePassword(caller: Caller, current: string, next: string, ip: string): Promise<Issued>;
+  readonly otp: SecondFactor;
   /** For the seeder and administrators: sets it and ends the person's sessions. */
   setPassword(personId: number, password: string): Promise<void>;
   hasPassword(personId: number): Promise<boolean>;
@@ -85,10 +87,11 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   const idleMs = options.config.sessionIdleSeconds * 1000;
   const absoluteMs = options.config.sessionAbsoluteSeconds * 1000;
   const store = await createSessionStore(options.store);
-  const throttle = createThrottle(clock);
+  const otp = await createOtp(options.store, clock);
   const cache = createCache((tokenHash) => store.token(tokenHash));
   const listeners = new Set<(sessionId: number, reason: EndReason) => void>();
   const person = personById(directory);
+  const proof = createProof({ store, otp, clock, directory, person, audit, log });
 
   const expiry = (lastUsed: number, endsAt: number): number => Math.min(lastUsed + idleMs, endsAt);
   const hashOf = (token: string): string => hash('sha256', token, 'base64url');
@@ -136,29 +139,6 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     if (row.retired_at !== null && now >= row.retired_at + GRACE_MS) return null;
     const who = person(session.person_id);
     return who === undefined || !who.active ? null : { live, who };
-  }
-
-  /** Failed sign-ins must be answered even when the trail cannot be written. */
-  async function recordFailure(entry: Parameters<Audit['record']>[0]): Promise<void> {
-    try {
-      await audit.record(entry);
-    } catch (error) {
-      log.warn({ error: messageOf(error), action: entry.action }, 'the audit trail took no entry');
-    }
-  }
-
-  /** Checks a password under the throttle; the caller decides what a right one means. */
-  async function checkPassword(account: string, who: Person | undefined, password: string, ip: string) {
-    const attempt = await throttle.enter(account, ip);
-    try {
-      const phc = who === undefined ? null : await store.password(who.id);
-      const right = await verifyPassword(phc, password);
-      if (right) attempt.succeeded();
-      else attempt.failed();
-      return { right, phc };
-    } finally {
-      attempt.abandoned();
-    }
   }
 
   async function endInactive(): Promise<void> {
@@ -223,31 +203,12 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       };
     },
 
-    async login({ name, password, device_name, platform, ip, replaces }) {
-      const who = directory.byExtension(name) ?? directory.byUsername(name) ?? undefined;
-      const account = who === undefined ? `name:${hashOf(name.toLowerCase())}` : `person:${who.id}`;
-      const { right, phc } = await checkPassword(account, who, password, ip);
-      const failed = (reason: string) =>
-        recordFailure({
-          action: 'session.login_failed',
-          actor: null,
-          // A name nobody has may be a password that went into the wrong field.
-          object: who?.extension ?? null,
-          outcome: 'refused',
-          ip,
-          detail: { reason },
-        });
-      if (!right || who === undefined) {
-        await failed(who === undefined ? 'unknown' : 'password');
-        throw new ServiceError('invalid_credentials', 'unknown person or wrong password');
-      }
-      if (!who.active) {
-        await failed('disabled');
-        throw new ServiceError('account_disabled', 'this account is not active');
-      }
-      let proven = phc ?? '';
+    async login(input) {
+      const { device_name, platform, ip, replaces } = input;
+      const { who, phc } = await proof.signIn(input);
+      let proven = phc;
       if (isOutdated(proven)) {
-        proven = await hashPassword(password);
+        proven = await hashPassword(input.password);
         await store.setPassword(who.id, proven, clock.now(), false);
       }
       const issued = await open(who, proven, { device_name, platform });
@@ -337,25 +298,20 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     },
 
     async changePassword(caller, current, next, ip) {
-      const who = person(caller.person_id);
-      if (who === undefined) throw new ServiceError('not_authenticated', 'sign in again');
-      const { right } = await checkPassword(`person:${who.id}`, who, current, ip);
-      const entry = { actor: who.extension, object: who.extension, ip } as const;
-      if (!right) {
-        await recordFailure({
-          ...entry,
-          action: 'session.password_failed',
-          outcome: 'refused',
-          detail: { reason: 'password' },
-        });
-        throw new ServiceError('invalid_credentials', 'the current password is wrong');
-      }
+      const who = await proof.again(caller, current, ip, 'session.password_failed');
       const phc = await hashPassword(next);
-      await audit.record({ ...entry, action: 'session.password_changed', outcome: 'ok' });
+      await audit.record({
+        action: 'session.password_changed',
+        actor: who.extension,
+        object: who.extension,
+        outcome: 'ok',
+        ip,
+      });
       ended(await store.setPassword(who.id, phc, clock.now(), true), 'password_changed');
       return open(who, phc, {});
     },
 
+    otp: createSecondFactor(otp, proof, audit),
     async setPassword(personId, password) {
       const phc = await hashPassword(password);
       ended(await store.setPassword(personId, phc, clock.now(), true), 'password_changed');

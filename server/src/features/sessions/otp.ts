@@ -1,0 +1,130 @@
+import { hash } from 'node:crypto';
+import { ServiceError } from '../../core/errors.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+import { base32, newRecoveryCode, newSecret, otpauthUri, stepOf } from './totp.ts';
+
+const RECOVERY_CODES = 8;
+
+interface Tables {
+  otp: {
+    person_id: number;
+    /** Hex. */
+    secret: string;
+    confirmed_at: number | null;
+    /** The newest half minute whose digits were taken. */
+    last_step: number;
+  };
+  otp_recovery: { person_id: number; hash: string };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-otp',
+    async up(db) {
+      await db.schema
+        .createTable('otp')
+        .addColumn('person_id', 'integer', (c) => c.primaryKey())
+        .addColumn('secret', 'text', (c) => c.notNull())
+        .addColumn('confirmed_at', 'integer')
+        .addColumn('last_step', 'integer', (c) => c.notNull())
+        .execute();
+      await db.schema
+        .createTable('otp_recovery')
+        .addColumn('person_id', 'integer', (c) => c.notNull())
+        .addColumn('hash', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('otp_recovery_key', ['person_id', 'hash'])
+        .execute();
+    },
+  },
+];
+export type OtpVerdict = 'off' | 'right' | 'missing' | 'wrong';
+
+export interface Otp {
+  isOn(personId: number): Promise<boolean>;
+  /** Looks at the second factor of a sign-in and uses it up. */
+  check(personId: number, given: string): Promise<OtpVerdict>;
+  /** A new secret that counts once it is confirmed. Throws `otp_already_on`. */
+  enrol(personId: number, account: string, issuer: string): Promise<{ secret: string; uri: string }>;
+  /** Switches it on with digits of the enrolled secret; returns the recovery codes. Throws `otp_required`. */
+  confirm(personId: number, digits: string): Promise<string[]>;
+  disable(personId: number): Promise<void>;
+}
+
+/** The second factor: time-based digits, and recovery codes kept as hashes. */
+export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
+  await store.migrate('otp', migrations);
+  const db = store.db<Tables>();
+  const codeHash = (personId: number, code: string): string =>
+    hash('sha256', `${personId}:${code.toUpperCase().replaceAll(/[^A-Z2-7]/g, '')}`, 'base64url');
+  const read = (personId: number) =>
+    db.selectFrom('otp').selectAll().where('person_id', '=', personId).executeTakeFirst();
+
+  /** True when these digits fit and nobody took them before. */
+  async function take(row: Tables['otp'], digits: string, confirmedAt: number | null): Promise<boolean> {
+    const step = stepOf(Buffer.from(row.secret, 'hex'), digits, clock.now(), row.last_step);
+    if (step === undefined) return false;
+    const { numUpdatedRows } = await db
+      .updateTable('otp')
+      .set({ last_step: step, confirmed_at: confirmedAt })
+      .where('person_id', '=', row.person_id)
+      .where('secret', '=', row.secret)
+      .where('last_step', '<', step)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+  const isOn = async (personId: number): Promise<boolean> => (await read(personId))?.confirmed_at != null;
+
+  return {
+    isOn,
+    async check(personId, given) {
+      const row = await read(personId);
+      if (row === undefined || row.confirmed_at === null) return 'off';
+      const text = given.replaceAll(/\s/g, '');
+      if (text === '') return 'missing';
+      if (await take(row, text, row.confirmed_at)) return 'right';
+      const { numDeletedRows } = await db
+        .deleteFrom('otp_recovery')
+        .where('person_id', '=', personId)
+        .where('hash', '=', codeHash(personId, text))
+        .executeTakeFirst();
+      return numDeletedRows > 0n ? 'right' : 'wrong';
+    },
+    async enrol(personId, account, issuer) {
+      if (await isOn(personId)) {
+        throw new ServiceError('otp_already_on', 'the second factor is on; switch it off first');
+      }
+      const secret = newSecret();
+      const values = { secret: secret.toString('hex'), confirmed_at: null, last_step: 0 };
+      await db
+        .insertInto('otp')
+        .values({ person_id: personId, ...values })
+        .onConflict((c) => c.column('person_id').doUpdateSet(values))
+        .execute();
+      return { secret: base32(secret), uri: otpauthUri(secret, account, issuer) };
+    },
+    async confirm(personId, digits) {
+      const row = await read(personId);
+      if (row?.confirmed_at != null) {
+        throw new ServiceError('otp_already_on', 'the second factor is on already');
+      }
+      if (row === undefined || !(await take(row, digits, clock.now()))) {
+        throw new ServiceError('otp_required', 'these are not the digits the authenticator shows now');
+      }
+      const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
+      await store.transaction<Tables, void>(async (trx) => {
+        await trx.deleteFrom('otp_recovery').where('person_id', '=', personId).execute();
+        await trx
+          .insertInto('otp_recovery')
+          .values(codes.map((code) => ({ person_id: personId, hash: codeHash(personId, code) })))
+          .execute();
+      });
+      return codes;
+    },
+    async disable(personId) {
+      await store.transaction<Tables, void>(async (trx) => {
+        await trx.deleteFrom('otp').where('person_id', '=', personId).execute();
+        await trx.deleteFrom('otp_recovery').where('person_id', '=', personId).execute();
+      });
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { hash } from 'node:crypto';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { verifyPassword } from '../../core/password.ts';
+import type { Audit, AuditEntry } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Directory, Person } from '../../ports/directory.ts';
+import type { Caller } from '../../ports/http.ts';
+import type { Otp } from './otp.ts';
+import type { SessionStore } from './store.ts';
+import { createThrottle } from './throttle.ts';
+import type { Attempt } from './throttle.ts';
+
+export interface ProofOptions {
+  readonly store: SessionStore;
+  readonly otp: Otp;
+  readonly clock: Clock;
+  readonly directory: Directory;
+  readonly person: (id: number) => Person | undefined;
+  readonly audit: Audit;
+  readonly log: Log;
+}
+export interface Claim {
+  /** Extension or user name. */
+  readonly name: string;
+  readonly password: string;
+  /** Digits of the authenticator, or a recovery code; looked at only where the second factor is on. */
+  readonly otp?: string | null | undefined;
+  readonly ip: string;
+}
+/** Proofs of who somebody is. Every guess is throttled, and every wrong one is in the audit trail. */
+export interface Proof {
+  /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `otp_required`, `account_disabled`. */
+  signIn(claim: Claim): Promise<{ readonly who: Person; readonly phc: string }>;
+  /** The caller's own password once more, before something of weight. Throws as `signIn` does. */
+  again(caller: Caller, password: string, ip: string, action: string): Promise<Person>;
+  /** Runs one guess; `judge` takes one of the attempt's ways out, or the guess counts as not made. */
+  guess<T>(account: string, ip: string, judge: (attempt: Attempt) => Promise<T>): Promise<T>;
+}
+type Failure = 'unknown' | 'password' | 'disabled' | 'otp' | 'otp_missing';
+
+export const accountOf = (personId: number): string => `person:${personId}`;
+export const otpRequired = (): ServiceError =>
+  new ServiceError('otp_required', 'the second factor is missing or wrong', { body: { otp_required: true } });
+
+export function createProof(options: ProofOptions): Proof {
+  const { store, otp, clock, directory, person, audit, log } = options;
+  const throttle = createThrottle(clock);
+
+  /** A wrong guess is answered even when the trail cannot be written. */
+  async function recordFailure(entry: AuditEntry): Promise<void> {
+    try {
+      await audit.record(entry);
+    } catch (error) {
+      log.warn({ error: messageOf(error), action: entry.action }, 'the audit trail took no entry');
+    }
+  }
+  async function guess<T>(account: string, ip: string, judge: (attempt: Attempt) => Promise<T>): Promise<T> {
+    const attempt = await throttle.enter(account, ip);
+    try {
+      return await judge(attempt);
+    } finally {
+      attempt.abandoned();
+    }
+  }
+  async function judgeSignIn(
+    attempt: Attempt,
+    who: Person | undefined,
+    phc: string | null,
+    { password, otp: given }: Claim,
+  ): Promise<Failure | null> {
+    const right = await verifyPassword(phc, password);
+    if (who === undefined || !right) {
+      attempt.failed();
+      return who === undefined ? 'unknown' : 'password';
+    }
+    if (!who.active) return 'disabled';
+    const second = await otp.check(who.id, given ?? '');
+    // A right password with no digits proves too little to forget the failures before it.
+    if (second === 'missing') return 'otp_missing';
+    if (second === 'wrong') {
+      attempt.failed();
+      return 'otp';
+    }
+    attempt.succeeded();
+    return null;
+  }
+  function refusal(failure: Failure | null): ServiceError {
+    switch (failure) {
+      case 'disabled':
+        return new ServiceError('account_disabled', 'this account is not active');
+      case 'otp':
+      case 'otp_missing':
+        return otpRequired();
+      default:
+        return new ServiceError('invalid_credentials', 'unknown person or wrong password');
+    }
+  }
+
+  return {
+    guess,
+    async signIn(claim) {
+      const { name, ip } = claim;
+      const who = directory.byExtension(name) ?? directory.byUsername(name);
+      const account =
+        who === undefined ? `name:${hash('sha256', name.toLowerCase(), 'base64url')}` : accountOf(who.id);
+      const phc = who === undefined ? null : await store.password(who.id);
+      const failure = await guess(account, ip, (attempt) => judgeSignIn(attempt, who, phc, claim));
+      if (failure === null && who !== undefined && phc !== null) return { who, phc };
+      if (failure !== 'otp_missing') {
+        await recordFailure({
+          action: 'session.login_failed',
+          actor: null,
+          // A name nobody has may be a password that went into the wrong field.
+          object: who?.extension ?? null,
+          outcome: 'refused',
+          ip,
+          detail: { reason: failure },
+        });
+      }
+      throw refusal(failure);
+    },
+    async again(caller, password, ip, action) {
+      const who = person(caller.person_id);
+      if (who === undefined) throw new ServiceError('not_authenticated', 'sign in again');
+      const phc = await store.password(who.id);
+      const right = await guess(accountOf(who.id), ip, async (attempt) => {
+        const fits = await verifyPassword(phc, password);
+        // A right one clears nothing: wrong digits that follow it must add up.
+        if (!fits) attempt.failed();
+        return fits;
+      });
+      if (right) return who;
+      await recordFailure({
+        action,
+        actor: who.extension,
+        object: who.extension,
+        outcome: 'refused',
+        ip,
+        detail: { reason: 'password' },
+      });
+      throw new ServiceError('invalid_credentials', 'the current password is wrong');
+    },
+  };
+}
