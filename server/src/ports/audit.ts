@@ -1,3 +1,5 @@
+import type { Transaction } from 'kysely';
+
 /** One line of the audit trail. `detail` never holds a secret. */
 export interface AuditEntry {
   /** e.g. `session.login`, `session.login_failed`, `agent.pause`. */
@@ -13,4 +15,6 @@ export interface AuditEntry {
 /** Append-only. A trail that cannot be written is `store_unavailable` for actions, and only logged for failed sign-ins. */
 export interface Audit {
   record(entry: AuditEntry): Promise<void>;
+  /** Writes a line in a transaction of the caller's: it holds if and when that is committed, and costs no flush of its own. */
+  recordIn?(trx: Transaction<unknown>, entry: AuditEntry): Promise<void>;
 }

@@ -33,10 +33,15 @@ export interface AgentsRig {
   readonly restartService: (between?: () => void) => Promise<void>;
 }
 
+export interface RigOptions extends Partial<AgentsDeps> {
+  readonly up?: boolean;
+  /** The audit trail is written in the transaction of the intents. */
+  readonly oneTransaction?: boolean;
+}
 /** The agents feature on a fake engine, a virtual clock and a real database; the engine is up unless `up` is false. */
 export async function agentsRig(
   t: TestContext,
-  { up = true, ...more }: { up?: boolean } & Partial<AgentsDeps> = {},
+  { up = true, oneTransaction = false, ...more }: RigOptions = {},
 ): Promise<AgentsRig> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-agents-'));
   const clock = createVirtualClock();
@@ -57,6 +62,7 @@ export async function agentsRig(
       return Promise.resolve();
     },
   };
+  if (oneTransaction) audit.recordIn = (_trx, entry) => audit.record(entry);
   const deps: AgentsDeps = {
     engine: pbx.engine,
     live: pbx.live,

@@ -12,9 +12,9 @@ export type Sent =
   | { verb: 'remove'; queue: string; interface: string };
 /**
  * What the engine does with a command. `ok`: done and answered. `silent`: answered, nothing happens. `mute`: done, never answered.
- * `hang`: neither. `cut`: the link drops instead. `done-cut`: done, then the link drops. A text: refused with it.
+ * `hang`: neither. `slow`: done, but the adapter gives up waiting for the answer. `cut`: the link drops instead. `done-cut`: done, then the link drops. A text: refused with it.
  */
-export type Behaviour = 'ok' | 'silent' | 'mute' | 'hang' | 'cut' | 'done-cut' | { refuse: string };
+export type Behaviour = 'ok' | 'silent' | 'slow' | 'mute' | 'hang' | 'cut' | 'done-cut' | { refuse: string };
 
 /** A promise keeps the engine waiting until it is settled. */
 type Decide = (sent: Sent, index: number) => Behaviour | undefined | Promise<Behaviour>;
@@ -181,6 +181,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
         perform(command);
         linkDown();
         throw gone();
+      case 'slow':
+        perform(command);
+        throw new ServiceError('engine_timeout', 'no answer came');
       case 'mute':
         perform(command);
         return never();

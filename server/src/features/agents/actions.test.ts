@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentReply } from '@offhook/contract/agents.ts';
+import { demoPeople, demoQueues, directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { agentsRig } from '../../../test/support/agents-rig.ts';
 
 const LOCAL = 'Local/1003@queue-agent';
@@ -59,6 +60,20 @@ test('agents - the reason is found by id or name in any case, and is the first w
     assert.equal(reply.pause_reason, kept, String(given));
     assert.deepEqual(pbx.shows('support'), [`1003 ${kept}`]);
   }
+});
+
+test('agents - a reason is known by its name for people, and shown by its id', async (t) => {
+  const reasons = [
+    { id: 'break', name: 'Break' },
+    { id: 'back_office', name: 'Büro, hinten' },
+  ];
+  const directory = directoryFixture(demoPeople(), demoQueues(), reasons);
+  const { pbx, act } = await agentsRig(t, { directory });
+  await act({ action: 'login' });
+  const reply = await act({ action: 'pause', reason: 'BÜRO, HINTEN' });
+  assert.deepEqual([reply.pause_reason, reply.reasons], ['back_office', ['break', 'back_office']]);
+  assert.deepEqual(reply.pause_reasons, reasons);
+  assert.deepEqual(pbx.shows('support'), ['1003 back_office']);
 });
 
 test('agents - an action that already holds is a success that sends nothing', async (t) => {
@@ -186,18 +201,25 @@ test('agents - a member somebody put in by hand under another interface is the s
   assert.deepEqual(pbx.sent, [{ ...pauseOf('support', 'lunch'), interface: 'PJSIP/1003' }]);
 });
 
-test('agents - actions are audited with who, what and where', async (t) => {
-  const { act, fails, trail } = await agentsRig(t);
-  await act({ action: 'login' });
-  await act({ action: 'pause', reason: 'lunch' });
-  await fails({ action: 'pause', queue: 'support' }, '1004');
-  assert.deepEqual(
-    trail.map(({ action, actor, object, outcome, ip }) => [action, actor, object, outcome, ip]),
-    [
-      ['agent.login', 'user1003', '1003', 'ok', '127.0.0.1'],
-      ['agent.pause', 'user1003', '1003', 'ok', '127.0.0.1'],
-      ['agent.pause', 'user1004', '1004', 'refused', '127.0.0.1'],
-    ],
-  );
-  assert.deepEqual(trail[1]?.detail, { queue: null, reason: 'lunch', queues: 'support, sales' });
-});
+for (const oneTransaction of [false, true]) {
+  test(`agents - actions are audited with who, what and where${oneTransaction ? ', in one transaction' : ''}`, async (t) => {
+    const { act, fails, trail } = await agentsRig(t, { oneTransaction });
+    await act({ action: 'login' });
+    await act({ action: 'pause', reason: 'lunch' });
+    await fails({ action: 'pause', queue: 'support' }, '1004');
+    await fails({ action: 'pause', reason: 'x\r\nAction: Command' });
+    assert.deepEqual(
+      trail.map(({ action, actor, object, outcome, ip }) => [action, actor, object, outcome, ip]),
+      [
+        ['agent.login', 'user1003', '1003', 'ok', '127.0.0.1'],
+        ['agent.pause', 'user1003', '1003', 'ok', '127.0.0.1'],
+        ['agent.pause', 'user1004', '1004', 'refused', '127.0.0.1'],
+        ['agent.unknown', 'user1003', '1003', 'refused', '127.0.0.1'],
+      ],
+    );
+    assert.deepEqual(trail[3]?.detail, { code: 'unknown_reason' });
+    for (let i = 0; i < 200; i += 1) await fails({ action: 'dance' });
+    assert.ok(trail.length < 100, 'who asks for nonsense does not fill the disk');
+    assert.deepEqual(trail[1]?.detail, { queue: null, reason: 'lunch', queues: 'support, sales' });
+  });
+}

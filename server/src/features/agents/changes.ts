@@ -156,7 +156,11 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
     const open = changes.filter((c) => !shows(live, c, wanted(c)));
     return open.length === 0 ? 'its answer' : open.map(describe).join(', ');
   };
-  const sendAll = async (these: readonly Change[], send: (c: Change) => Promise<void>): Promise<void> => {
+  const sendAll = async (
+    these: readonly Change[],
+    signal: AbortSignal,
+    send: (c: Change) => Promise<void>,
+  ): Promise<void> => {
     const errors: ServiceError[] = [];
     await Promise.all(
       these.map(async (change) => {
@@ -166,6 +170,8 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
           await send(change);
         } catch (thrown) {
           const error = asServiceError(thrown);
+          // No answer is no refusal: the confirming fact may still come, and decides.
+          if (error.code === 'engine_timeout' && !signal.aborted) return;
           errors.push(error);
           const nothing =
             error.code === 'engine_refused'
@@ -190,11 +196,11 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
   const held = (c: Change): boolean => isRelease(c) && shows(live, c, pausedWith(LOGIN_REASON));
   try {
     await within(clock, ms, missing, async (signal) => {
-      await sendAll(changes, (c) => sendFirst(deps, c, signal));
+      await sendAll(changes, signal, (c) => sendFirst(deps, c, signal));
       await seen((c) => (isRelease(c) ? rowFor(live, c) !== undefined : shows(live, c, wanted(c))), signal);
       if (!changes.some(isRelease)) return;
       // Whoever paused a new member meanwhile has the newer intent: only our own hold is let go.
-      await sendAll(changes.filter(held), (c) =>
+      await sendAll(changes.filter(held), signal, (c) =>
         engine.pauseMember(c.queue, c.interface, false, '', { signal }),
       );
       await seen((c) => !held(c), signal);

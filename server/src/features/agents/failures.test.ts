@@ -218,6 +218,14 @@ test('agents - whoever pauses a new member while it is being logged in is not ov
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 lunch'], ['1003 ready']]);
 });
 
+test('agents - a change whose answer is lost but which the engine shows is a success', async (t) => {
+  const { pbx, act } = await agentsRig(t);
+  await act({ action: 'login' });
+  pbx.script((s) => (s.queue === 'sales' ? 'slow' : 'ok'));
+  assert.equal((await act({ action: 'pause', reason: 'lunch' })).pause_reason, 'lunch');
+  assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 lunch'], ['1003 lunch']]);
+});
+
 test('agents - a change that is done but never answered is 504 and taken back', async (t) => {
   const { pbx, act, fails, clock } = await agentsRig(t);
   await act({ action: 'login' });
@@ -250,8 +258,12 @@ test('agents - the engine gone in the middle is 503 with the outcome of each que
 });
 
 test('agents - a change that cannot be written down is taken back and 503', async (t) => {
-  for (const what of ['store', 'audit'] as const) {
-    const { pbx, act, fails, refuse, clock } = await agentsRig(t);
+  for (const [what, oneTransaction] of [
+    ['store', false],
+    ['audit', false],
+    ['audit', true],
+  ] as const) {
+    const { pbx, act, fails, refuse, clock } = await agentsRig(t, { oneTransaction });
     await act({ action: 'login' });
     refuse[what] = true;
     assert.equal((await fails({ action: 'pause', reason: 'lunch' })).code, 'store_unavailable', what);

@@ -44,7 +44,7 @@ export interface Agents extends AgentService, AsyncDisposable {
 export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   const { engine, live, directory, audit, store, clock, log } = deps;
   await store.migrate('agents', migrations);
-  const intents = createIntents({ store: createIntentStore(store), clock, log });
+  const intents = createIntents({ store: createIntentStore(store, audit), clock, log });
   await intents.load();
   const lanes = createLanes(deps.waiting ?? 8);
   const reconciler = createReconciler({ engine, live, clock, directory, intents, lanes, log });

@@ -1,10 +1,11 @@
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 import { sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
-import type { Fact, Intent, IntentStore } from './store.ts';
+import type { Batch, Fact, Intent, IntentStore } from './store.ts';
 
 export const intended = (intent: Intent | undefined): Membership | undefined =>
   intent && { member: intent.member, paused: intent.paused, reason: intent.reason };
@@ -26,7 +27,7 @@ export interface Intents {
   all(): Iterable<Intent>;
   fact(key: Fact): string | undefined;
   /** Keeps the wishes; resolves once they are on disk, and takes them back from memory when that fails. */
-  keep(wishes: readonly Wish[], facts?: Partial<Record<Fact, string>>): Promise<void>;
+  keep(wishes: readonly Wish[], more?: Partial<Omit<Batch, 'intents'>>): Promise<void>;
   /** Keeps a wish that is a fact already: in memory at once, on disk as soon as the disk takes it. */
   adopt(wish: Wish): void;
   /** Marks a row as surely, or from now on not surely, on the engine's own disk. A row that changed meanwhile is left alone. */
@@ -72,22 +73,30 @@ export function createIntents(deps: { store: IntentStore; clock: Clock; log: Log
   };
 
   // Everything that waits while one transaction runs goes into the next: one commit for many agents.
-  let group: { rows: Map<string, Intent>; facts: Partial<Record<Fact, string>>; done: Promise<void> } | null =
-    null;
+  interface Group {
+    readonly rows: Map<string, Intent>;
+    readonly facts: Partial<Record<Fact, string>>;
+    readonly trail: AuditEntry[];
+    done: Promise<void>;
+  }
+  let group: Group | null = null;
   let running: Promise<void> = Promise.resolve();
-  const commit = (rows: readonly Intent[], newFacts: Partial<Record<Fact, string>> = {}): Promise<void> => {
-    if (group === null) {
-      const mine = { rows: new Map<string, Intent>(), facts: {}, done: Promise.resolve() };
-      group = mine;
-      mine.done = running.then(() => {
+  const commit = ({ intents, facts: newFacts = {}, trail = [] }: Partial<Batch>): Promise<void> => {
+    let mine = group;
+    if (mine === null) {
+      const opened: Group = { rows: new Map(), facts: {}, trail: [], done: Promise.resolve() };
+      opened.done = running.then(() => {
         group = null;
-        return store.save([...mine.rows.values()], mine.facts);
+        return store.save({ ...opened, intents: [...opened.rows.values()] });
       });
-      running = mine.done.catch(() => {});
+      running = opened.done.catch(() => {});
+      group = opened;
+      mine = opened;
     }
-    for (const row of rows) group.rows.set(`${row.extension}/${row.queue}`, row);
-    Object.assign(group.facts, newFacts);
-    return group.done;
+    for (const row of intents ?? []) mine.rows.set(`${row.extension}/${row.queue}`, row);
+    Object.assign(mine.facts, newFacts);
+    mine.trail.push(...trail);
+    return mine.done;
   };
 
   const behind = new Map<string, { extension: string; queue: string }>();
@@ -98,7 +107,7 @@ export function createIntents(deps: { store: IntentStore; clock: Clock; log: Log
       const keys = [...behind.values()];
       behind.clear();
       try {
-        await commit(keys.flatMap((k) => get(k.extension, k.queue) ?? []));
+        await commit({ intents: keys.flatMap((k) => get(k.extension, k.queue) ?? []) });
         failures = 0;
       } catch (error) {
         for (const k of keys) behind.set(`${k.extension}/${k.queue}`, k);
@@ -130,13 +139,13 @@ export function createIntents(deps: { store: IntentStore; clock: Clock; log: Log
       for (const queues of byAgent.values()) yield* queues.values();
     },
     fact: (key) => facts.get(key),
-    async keep(wishes, newFacts = {}) {
+    async keep(wishes, { facts: newFacts = {}, trail = [] } = {}) {
       const rows = wishes.flatMap((wish) => next(wish) ?? []);
-      if (rows.length === 0 && Object.keys(newFacts).length === 0) return;
+      if (rows.length === 0 && trail.length === 0 && Object.keys(newFacts).length === 0) return;
       const before = rows.map((row) => get(row.extension, row.queue));
       for (const row of rows) put(row);
       try {
-        await commit(rows, newFacts);
+        await commit({ intents: rows, facts: newFacts, trail });
       } catch (error) {
         rows.forEach((row, i) => {
           if (get(row.extension, row.queue) !== row) return;

@@ -1,5 +1,6 @@
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
@@ -31,8 +32,12 @@ export interface Reconciler {
   seed(members: readonly { extension: string; queue: string }[]): Promise<void>;
   /** The action that asked for this failed and could not be taken back: should the engine still do it, it is undone. */
   doubt(extension: string, wanted: ReadonlyMap<string, Membership>): void;
-  /** Keeps what the engine now shows as the new intent, on disk. */
-  keepShown(extension: string, wanted: ReadonlyMap<string, Membership>): Promise<void>;
+  /** Keeps what the engine now shows as the new intent, on disk, with lines of the audit trail in the same transaction. */
+  keepShown(
+    extension: string,
+    wanted: ReadonlyMap<string, Membership>,
+    trail?: readonly AuditEntry[],
+  ): Promise<void>;
   idle(): Promise<void>;
   close(): void;
 }
@@ -130,7 +135,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
   const saveBoot = async (): Promise<void> => {
     for (let n = 0; boot !== null && pending.size === 0 && intents.fact('boot') !== boot; n += 1) {
       try {
-        await intents.keep([], { boot });
+        await intents.keep([], { facts: { boot } });
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'the engine boot could not be written down');
         await clock.sleep(BACKOFF_MS[Math.min(n, BACKOFF_MS.length - 1)]!, stopped.signal);
@@ -317,7 +322,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       const since = clock.now();
       await intents.keep(
         fresh.map((m) => wish(m.extension, m.queue, READY, since)),
-        { seeded: '1', boot: '' },
+        { facts: { seeded: '1', boot: '' } },
       );
       for (const m of fresh) expect(m.extension, m.queue, membershipOf(rowIn(live, m.extension, m.queue)));
       if (boot !== null && live.live) kick();
@@ -325,7 +330,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     doubt(extension, wanted) {
       for (const [queue, state] of wanted) doubted.set(`${extension}/${queue}`, state);
     },
-    async keepShown(extension, wanted) {
+    async keepShown(extension, wanted, trail = []) {
       for (const queue of wanted.keys()) doubted.delete(`${extension}/${queue}`);
       const since = live.as_of;
       const known = live.live && ourBoot();
@@ -333,7 +338,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
         const shown = membershipOf(rowIn(live, extension, queue));
         return wish(extension, queue, known && !pending.get(extension)?.has(queue) ? shown : state, since);
       });
-      await intents.keep(wishes);
+      await intents.keep(wishes, { trail });
       settleSoon();
     },
     async idle() {

@@ -19,21 +19,18 @@ export type AgentCommand =
       readonly queue: string | null;
     };
 
-/** Nothing that could end a field, a line or a list anywhere on the way to the engine and its database. */
-const CLEAN = /^[\p{L}\p{N}][\p{L}\p{N} ._/&'()-]{0,78}$/u;
+/** Nothing that could end a field, a line or a list anywhere on the way to the engine. */
 const QUEUE = /^[A-Za-z0-9_-]{1,64}$/;
 const fold = (text: string): string => text.normalize('NFKC').toLowerCase();
 
+/** The catalogue is the allow-list: what goes on is the id that stands there, never the text that was given. */
 function readReason(directory: Directory, given: string | null | undefined): PauseReason {
   const reasons = directory.pauseReasons();
   const fallback = reasons[0];
   if (fallback === undefined) throw new ServiceError('unknown_reason', 'This site has no pause reasons');
   if (given === undefined || given === null || given === '') return fallback;
-  const word = CLEAN.test(given) ? fold(given) : null;
-  const found =
-    word === null
-      ? undefined
-      : (reasons.find((r) => fold(r.id) === word) ?? reasons.find((r) => fold(r.name) === word));
+  const word = fold(given);
+  const found = reasons.find((r) => fold(r.id) === word) ?? reasons.find((r) => fold(r.name) === word);
   if (found) return found;
   const known = reasons.map((r) => r.id).join(', ');
   throw new ServiceError('unknown_reason', `This pause reason does not exist; there are: ${known}`);

@@ -251,6 +251,20 @@ test('agents - a person who is no longer active is not put back into a queue', a
   assert.deepEqual(both(rig), [['1004 ready'], []]);
 });
 
+test('agents - a pause began when it began, whatever happens to the member since', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  const { pause_start } = await act({ action: 'pause', reason: 'lunch' });
+  await clock.advance(60_000);
+  engineRestarts(rig);
+  await clock.advance(0);
+  await agents.idle();
+  pbx.member('support', '1003', { penalty: 5 });
+  await clock.advance(60_000);
+  assert.equal((await act({ action: 'pause', reason: 'lunch' })).pause_start, pause_start);
+});
+
 test('agents - a reason set elsewhere that the engine’s member list cannot carry is restored in a form it can', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;

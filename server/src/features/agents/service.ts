@@ -32,6 +32,9 @@ export interface ServiceDeps extends EngineDeps, ViewDeps {
   readonly log: Log;
 }
 
+/** Refusals of one agent that are audited; the rest would only fill the disk. */
+const AUDITED_REFUSALS: Rate = { burst: 60, per_second: 1 };
+
 type ChangeCommand = Exclude<AgentCommand, { kind: 'read' }>;
 /** What an action wants: the steps that are left to do, and the state each queue of it shall have. */
 interface Plan {
@@ -48,6 +51,7 @@ function notIn(extension: string, queue: string | null): ServiceError {
 export function createAgentService(deps: ServiceDeps): AgentService {
   const { engine, live, clock, directory, audit, lanes, reconciler, log } = deps;
   const limit = createRateLimit(clock, deps.rate);
+  const refusals = createRateLimit(clock, AUDITED_REFUSALS);
 
   const ensureLive = (): void => {
     if (!live.live) {
@@ -125,24 +129,48 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     }
   };
 
-  const record = (actor: Actor, command: ChangeCommand, outcome: AuditEntry['outcome'], more: object) =>
-    audit.record({
-      action: `agent.${command.kind}`,
-      actor: actor.username,
-      object: actor.extension,
-      outcome,
-      ip: actor.ip,
-      detail: {
-        queue: command.queue,
-        ...(command.kind === 'pause' ? { reason: command.reason } : {}),
-        ...more,
-      },
+  const line = (
+    actor: Actor,
+    command: ChangeCommand | null,
+    outcome: AuditEntry['outcome'],
+    more: AuditEntry['detail'],
+  ): AuditEntry => ({
+    action: `agent.${command?.kind ?? 'unknown'}`,
+    actor: actor.username,
+    object: actor.extension,
+    outcome,
+    ip: actor.ip,
+    detail: {
+      ...(command === null ? {} : { queue: command.queue }),
+      ...(command?.kind === 'pause' ? { reason: command.reason } : {}),
+      ...more,
+    },
+  });
+  /** `command` is null where the request was none. What was sent stands in no line: only words of ours do. */
+  const auditFailure = async (
+    actor: Actor,
+    command: ChangeCommand | null,
+    thrown: unknown,
+  ): Promise<void> => {
+    const error = thrown instanceof ServiceError ? thrown : null;
+    const refused = error !== null && error.status < 500;
+    try {
+      if (refused) refusals.take(actor.extension);
+    } catch {
+      return;
+    }
+    const entry = line(actor, command, refused ? 'refused' : 'failed', { code: error?.code ?? 'internal' });
+    await audit.record(entry).catch((e: unknown) => {
+      log.warn({ error: messageOf(e), extension: actor.extension }, 'an agent action was not audited');
     });
+  };
 
   /** A confirmed change counts once it is on disk; where the trail or the intent cannot be written it is taken back. */
   const writeDown = async (actor: Actor, command: ChangeCommand, plan: Plan): Promise<void> => {
-    await reconciler.keepShown(actor.extension, plan.wanted);
-    await record(actor, command, 'ok', { queues: list(plan.changes.map((c) => c.queue)) });
+    const entry = line(actor, command, 'ok', { queues: list(plan.changes.map((c) => c.queue)) });
+    const together = audit.recordIn !== undefined;
+    await reconciler.keepShown(actor.extension, plan.wanted, together ? [entry] : []);
+    if (!together) await audit.record(entry);
   };
 
   const takeBack = async (failure: ChangeFailure, extension: string, plan: Plan): Promise<ServiceError> => {
@@ -199,19 +227,15 @@ export function createAgentService(deps: ServiceDeps): AgentService {
 
   return {
     async act(actor, request) {
-      const command = readCommand(request, directory, live);
-      if (command.kind === 'read') return replyOf(deps, actor.extension, 'Nothing was changed');
+      let command: AgentCommand | null = null;
       try {
-        const changed = await lanes.run(actor.extension, () => run(actor, command));
-        return replyOf(deps, actor.extension, said(command, changed));
+        command = readCommand(request, directory, live);
+        if (command.kind === 'read') return replyOf(deps, actor.extension, 'Nothing was changed');
+        const change = command;
+        const changed = await lanes.run(actor.extension, () => run(actor, change));
+        return replyOf(deps, actor.extension, said(change, changed));
       } catch (error) {
-        const code = error instanceof ServiceError ? error.code : 'internal';
-        const outcome = error instanceof ServiceError && error.status < 500 ? 'refused' : 'failed';
-        if (code !== 'too_many_requests') {
-          await record(actor, command, outcome, { code }).catch((e: unknown) => {
-            log.warn({ error: messageOf(e), extension: actor.extension }, 'an agent action was not audited');
-          });
-        }
+        await auditFailure(actor, command as ChangeCommand | null, error);
         throw error;
       }
     },

@@ -144,3 +144,24 @@ test('agents - while the disk is full the intents wait for it', async (t) => {
   await rig.agents.idle();
   assert.deepEqual(pbx.shows('support'), ['1003 break']);
 });
+
+test('agents - an intent the disk refused is written when it is asked for again', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, fails, refuse, clock } = rig;
+  pbx.holdEvents(true);
+  pbx.member('support', '1003', { membership: 'static', paused: true, paused_reason: 'lunch' });
+  refuse.store = true;
+  assert.equal((await fails({ action: 'pause', reason: 'lunch' })).code, 'store_unavailable');
+  refuse.store = false;
+  assert.equal((await act({ action: 'pause', reason: 'lunch' })).is_paused, true);
+  assert.equal(pbx.sent.length, 0, 'the engine had it all along');
+  await rig.restartService();
+  pbx.linkUp({
+    restarted: true,
+    change: () => pbx.member('support', '1003', { paused: false, paused_reason: '' }),
+  });
+  pbx.holdEvents(false);
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 lunch']);
+});

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
 /** What an agent last asked for in one queue, or did by other means; the engine is made to follow it after a restart. */
@@ -112,9 +113,16 @@ async function upsert(trx: Transaction<Tables>, intents: readonly Intent[]): Pro
 export interface IntentStore {
   load(): Promise<{ intents: Intent[]; facts: Map<Fact, string> }>;
   /** All or nothing. Throws `store_unavailable` when the database does not take it. */
-  save(intents: readonly Intent[], facts?: Partial<Record<Fact, string>>): Promise<void>;
+  save(batch: Batch): Promise<void>;
 }
-export function createIntentStore(store: Store): IntentStore {
+/** What is written in one transaction, of however many agents. */
+export interface Batch {
+  readonly intents: readonly Intent[];
+  readonly facts: Partial<Record<Fact, string>>;
+  /** Lines of the audit trail, where the trail can be written in our transaction. */
+  readonly trail: readonly AuditEntry[];
+}
+export function createIntentStore(store: Store, audit: Audit): IntentStore {
   return {
     async load() {
       const db = store.db<Tables>();
@@ -125,9 +133,10 @@ export function createIntentStore(store: Store): IntentStore {
         facts: new Map(facts.map((f) => [f.key as Fact, f.value])),
       };
     },
-    async save(intents, facts = {}) {
+    async save({ intents, facts, trail }) {
       await store.transaction<Tables, void>(async (trx) => {
         await upsert(trx, intents);
+        for (const entry of trail) await audit.recordIn?.(trx as unknown as Transaction<unknown>, entry);
         for (const [key, value] of Object.entries(facts)) {
           await trx
             .insertInto('agent_facts')
