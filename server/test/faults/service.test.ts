@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { ApiError, signIn } from '../support/api.ts';
 import { journalFaults, readJournal } from '../support/journal.ts';
 import type { Phone, PhoneCall } from '../support/phone.ts';
-import { finishedCalls, gist, shows } from '../support/steps.ts';
+import { finishedCalls, gist, inEngine, shows } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -78,6 +78,36 @@ describe('service faults', () => {
       assert.equal(new Set(rows.map((r) => r.call_key)).size, rounds.length);
       assert.ok(rows.every((r) => r.disposition === 'ANSWERED'));
     }
+    await until('a journal at rest', () => journalFaults(readJournal(site())).length === 0, {
+      seen: () => journalFaults(readJournal(site())),
+    });
+  });
+
+  test('service faults - service and engine die together: the next start tells what was, and agents are as they were', async () => {
+    await using a = await site().phone('1001');
+    await using b = await site().phone('1002');
+    const [defne, soren, zoe] = [
+      await site().person('1001'),
+      await site().person('1002'),
+      await site().person('1003'),
+    ];
+    await zoe.agent('pause', { reason: 'training' });
+    await talk(a, b);
+    const engine = site().enginePid()!;
+    process.kill(engine, 'SIGKILL');
+    await site().kill('SIGKILL');
+    await site().start();
+    assert.notEqual(site().enginePid(), engine);
+    await Promise.all([a.register(), b.register()]);
+    await shows(defne, '1002', 'online', 'idle');
+    assert.equal(gist((await finishedCalls(defne, 1))[0]!), 'out 1002 ANSWERED -');
+    assert.equal(gist((await finishedCalls(soren, 1))[0]!), 'in 1001 ANSWERED -');
+    await until('the pause in the new engine', async () => {
+      await inEngine(site(), 'support', '1003', /paused:training/);
+      await inEngine(site(), 'sales', '1003', /paused:training/);
+      return true;
+    });
+    assert.equal((await zoe.agent('get_status')).pause_reason, 'training');
     await until('a journal at rest', () => journalFaults(readJournal(site())).length === 0, {
       seen: () => journalFaults(readJournal(site())),
     });

@@ -120,6 +120,32 @@ describe('desk phones', () => {
     assert.equal(priya.direction, 'missed', 'a message is no answer of the person');
   });
 
+  test('desk phones - a ringing call is picked up from another phone', async () => {
+    await using caller = await site().phone('1003');
+    await using called = await site().phone('1005');
+    await using colleague = await site().phone('1006');
+    const [zoe, lan] = [await site().person('1003'), await site().person('1006')];
+    const call = await caller.invite('1005');
+    const ringing = await called.incoming();
+    ringing.ring();
+    await call.ringing();
+    const taken = await colleague.invite('**1005');
+    await Promise.all([taken.answered(), call.answered(), ringing.ended()]);
+    taken.play('tone');
+    call.play('tone');
+    await Promise.all([taken.hears(20), call.hears(20)]);
+    await shows(zoe, '1006', 'busy', 'in_call');
+    await shows(zoe, '1005', 'online', 'idle');
+    await call.hangup();
+    await taken.ended();
+    const [out, picked] = [await onlyCall(zoe), await onlyCall(lan)];
+    assert.equal(out.direction, 'out');
+    assert.equal(out.disposition, 'ANSWERED');
+    assert.equal(picked.party, '1003', 'who picked up talked to the caller');
+    assert.equal(picked.disposition, 'ANSWERED');
+    assert.equal(picked.call_key, out.call_key);
+  });
+
   test('desk phones - a call parked at 700 is taken from its slot by another phone', async () => {
     await using caller = await site().phone('1001');
     await using taker = await site().phone('1002');

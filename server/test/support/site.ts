@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { engineCommand } from '../../src/adapters/asterisk/process/control.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../../src/adapters/asterisk/process/living.ts';
+import { endAbandonedSites, siteFolderPrefix } from './abandoned.ts';
 import { signIn } from './api.ts';
 import type { Person } from './api.ts';
 import { registerPhone } from './phone.ts';
@@ -75,7 +75,8 @@ function endProcess(pid: number, signal: NodeJS.Signals): void {
 
 /** Starts a site; everything it started is ended and removed when it is disposed, the detached engine too. */
 export async function startSite(options: SiteOptions = {}): Promise<Site> {
-  const dataDir = await mkdtemp(path.join(os.tmpdir(), 'offhook-site-'));
+  await endAbandonedSites();
+  const dataDir = await mkdtemp(siteFolderPrefix());
   const [http, sipPort, rtp] = [await freePort(), await freePort(), await freeRange(MEDIA_PORTS)];
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('OFFHOOK_') || name === 'OFFHOOK_CACHE' || name === 'OFFHOOK_ASTERISK',
