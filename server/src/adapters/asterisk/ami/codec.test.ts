@@ -48,6 +48,11 @@ test('codec - every control character is refused, in values, names of headers, t
   );
 });
 
+test('codec - an action id is 1 to 64 of letters, digits and dashes', () => {
+  assert.ok(encodeAction('Ping', {}, 'A-z09'.padEnd(64, 'x')));
+  for (const id of ['', 'a b', 'a:b', 'ä', 'x'.repeat(65)]) refused(() => encodeAction('Ping', {}, id), id);
+});
+
 test('codec - a line of 1,024 bytes is refused, one of a byte less is not', () => {
   const fits = MAX_LINE_BYTES - 'Reason: \r\n'.length;
   const line = encodeAction('QueuePause', { Reason: 'x'.repeat(fits) }, 'x')

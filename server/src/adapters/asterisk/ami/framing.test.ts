@@ -7,9 +7,11 @@ import type { Frame } from './frame.ts';
 import { createDecoder, FRAME_BYTES, HEADER_COUNT, LINE_BYTES } from './framing.ts';
 import type { DecoderOptions } from './framing.ts';
 
+const H = { a: header('A'), b: header('B'), name: header('CallerIDName') };
+
 interface Seen {
   banners: string[];
-  frames: { kind: string; name: string; fields: Map<string, string[]> }[];
+  frames: { kind: string; name: string; fields: Map<string, string[]>; caller: string | undefined }[];
   drops: string[];
   ignored: string[];
 }
@@ -20,7 +22,7 @@ const decode = (
   const seen: Seen & { last?: Frame } = { banners: [], frames: [], drops: [], ignored: [] };
   const keep = (kind: string) => (name: string, frame: Frame) => {
     seen.last = frame;
-    seen.frames.push({ kind, name, fields: frame.fields() });
+    seen.frames.push({ kind, name, fields: frame.fields(), caller: frame.get(H.name) });
   };
   const decoder = createDecoder(
     {
@@ -42,7 +44,6 @@ const split = (bytes: Buffer, at: readonly number[]): Buffer[] => {
   const points = [0, ...[...at].map((p) => p % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
   return points.slice(1).map((to, i) => bytes.subarray(points[i], to));
 };
-const H = { a: header('A'), b: header('B'), name: header('CallerIDName') };
 
 test('framing - values keep their colons and lose one space only', () => {
   const { last } = decode(['Event: X\r\nA: sip:1001@10.0.0.1:5060\r\nB:  two\r\nC:none\r\nD:\r\n\r\n']);
@@ -144,7 +145,7 @@ test('framing - any bytes at all: no exception, bounded memory, and good frames 
 });
 
 test('framing - oversize frames are dropped and counted, and the next frame is read', () => {
-  const good = 'Event: Good\r\nA: 1\r\n\r\n';
+  const good = 'Event: Good\r\nA: 1\r\n\r\n'.repeat(3);
   const cases: [string, string][] = [
     ['frame_too_long', `Event: Big\r\n${'A: 1234567890\r\n'.repeat(80_000)}\r\n`],
     ['line_too_long', `Event: Long\r\nA: ${'x'.repeat(LINE_BYTES)}\r\n\r\n`],
@@ -152,7 +153,7 @@ test('framing - oversize frames are dropped and counted, and the next frame is r
     ['too_many_headers', `Event: Many\r\n${'A: 1\r\n'.repeat(HEADER_COUNT)}\r\n`],
   ];
   for (const [reason, bad] of cases)
-    for (const size of [1 << 30, 65_536, 1448, 97]) {
+    for (const size of [1 << 30, 65_536, 1448, 97, 5]) {
       const bytes = Buffer.from(bad + good);
       const chunks: Buffer[] = [];
       for (let i = 0; i < bytes.length; i += size) chunks.push(bytes.subarray(i, i + size));
@@ -160,7 +161,7 @@ test('framing - oversize frames are dropped and counted, and the next frame is r
       assert.deepEqual(drops, [bad.length > FRAME_BYTES ? 'frame_too_long' : reason], `${reason} by ${size}`);
       assert.deepEqual(
         frames.map((f) => f.name),
-        ['Good'],
+        ['Good', 'Good', 'Good'],
         `${reason} by ${size}`,
       );
     }
