@@ -6,7 +6,7 @@ import path from 'node:path';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import type { Site } from '../../../ports/site.ts';
-import { etcDir, logDir } from '../instance.ts';
+import { celFile, etcDir, logDir } from '../instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import { engineCommand } from '../process/control.ts';
 import { createInstance } from '../process/instance-file.ts';
@@ -15,20 +15,34 @@ import { obtainAsterisk } from '../provision/asterisk.ts';
 import { renderSite } from './render.ts';
 import { prepareFolders, writeFiles } from './write.ts';
 
+/** As much of a scripted phone as is needed here. */
+interface Dialling {
+  readonly extension: string;
+  invite(number: string): Promise<{ readonly state: string; hangup(): Promise<void> }>;
+}
 export interface TestEngine extends AsyncDisposable {
   readonly program: AsteriskProgram;
   readonly instance: Instance;
-  readonly settings: InstanceSettings;
   /** Where desk phones register. */
   readonly server: { readonly host: string; readonly port: number };
   /** From the start of the program to fully booted. */
   readonly boot_ms: number;
   /** What the console answers. */
   cli(text: string): Promise<string>;
-  /** The engine's own log so far. */
-  log(): Promise<string>;
+  /** Warnings and errors of the engine's own log so far. */
+  warnings(): Promise<string[]>;
+  /** Lines of the engine's own call records so far. */
+  records(): Promise<string[]>;
+  /** The members of a queue as the engine shows them, e.g. `1003 paused:break Not in use`. */
+  members(queue: string): Promise<string[]>;
+  /** Prompts played to an extension so far. */
+  heard(extension: string): Promise<string[]>;
+  /** Dials a code and returns the prompt it is answered with, empty when there is none. */
+  dial(from: Dialling, code: string): Promise<string>;
   /** Renders and writes another site; returns the files that changed. Nothing is reloaded. */
   write(site: Site): Promise<readonly string[]>;
+  /** A clean stop and another start. */
+  restart(): Promise<void>;
 }
 
 async function freePort(): Promise<number> {
@@ -38,6 +52,9 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
+
+const PROMPT = /^"STREAM_BEGIN","[0-9.]+","FILE_STREAM_BEGIN","PJSIP\/(\d+)-.*""sound"":""([^"]*)""/;
+const MEMBER = /^ +(\d+) \(Local\/\1@queue-agent from hint:\1@hints\)(.*) has taken /gm;
 
 export async function startTestEngine(site: Site): Promise<TestEngine> {
   const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
@@ -54,21 +71,75 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
     writeFiles(etcDir(instance), renderSite(s, instance, program, settings));
   await prepareFolders(instance);
   await write(site);
-  const engine = superviseEngine({ program, instance, log: silent, clock: systemClock });
-  const from = performance.now();
-  engine.start();
-  await engine.up(AbortSignal.timeout(30_000));
+  const boot = async () => {
+    const engine = superviseEngine({ program, instance, log: silent, clock: systemClock });
+    const from = performance.now();
+    engine.start();
+    await engine.up(AbortSignal.timeout(30_000)).catch(async (error: unknown) => {
+      await engine.stop();
+      throw error;
+    });
+    return { engine, boot_ms: performance.now() - from };
+  };
+  let running = await boot();
+  const cli = async (text: string): Promise<string> => (await engineCommand(program, instance, text)).stdout;
+  const read = (file: string): Promise<string[]> =>
+    readFile(file, 'utf8').then(
+      (text) => text.split('\n'),
+      () => [],
+    );
+  const records = (): Promise<string[]> => read(celFile(instance));
+  const heard = async (extension: string): Promise<string[]> =>
+    (await records()).flatMap((line) => {
+      const m = PROMPT.exec(line);
+      return m?.[1] === extension ? [m[2]!] : [];
+    });
   return {
     program,
     instance,
-    settings,
     server,
-    boot_ms: performance.now() - from,
-    cli: async (text) => (await engineCommand(program, instance, text)).stdout,
-    log: () => readFile(path.join(logDir(instance), 'messages.log'), 'utf8'),
+    get boot_ms() {
+      return running.boot_ms;
+    },
+    cli,
+    records,
+    heard,
     write,
+    async warnings() {
+      const lines = await read(path.join(logDir(instance), 'messages.log'));
+      return lines.filter((line) => / (WARNING|ERROR)\[/.test(line));
+    },
+    async members(queue) {
+      const shown = await cli(`queue show ${queue}`);
+      return [...shown.matchAll(MEMBER)]
+        .map(([, extension, rest]) => {
+          const paused = /\(paused:?([a-z]*)/.exec(rest!);
+          const state = /\(([A-Z][A-Za-z ]+)\)$/.exec(rest!)?.[1];
+          return `${extension}${paused ? ` paused:${paused[1]}` : ''} ${state}`;
+        })
+        .sort();
+    },
+    async dial(from, code) {
+      const before = (await heard(from.extension)).length;
+      const call = await from.invite(code);
+      const deadline = Date.now() + 10_000;
+      for (;;) {
+        const prompts = (await heard(from.extension)).slice(before);
+        if (prompts.length > 0 || call.state === 'ended') {
+          await call.hangup();
+          return prompts.join(' ');
+        }
+        if (Date.now() > deadline)
+          throw new Error(`${code} from ${from.extension}: no prompt and no end in 10 s`);
+        await systemClock.sleep(20);
+      }
+    },
+    async restart() {
+      await running.engine.stop();
+      running = await boot();
+    },
     async [Symbol.asyncDispose]() {
-      await engine.stop();
+      await running.engine.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -40,7 +40,9 @@ export const slug = rule(/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/, 'must be 1 t
  */
 export const displayName = rule(
   /^(?=.{1,64}$)[\p{L}\p{N}.'’()&/+_-][\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]*(?: [\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]+)*$/u,
-  "must be 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -",
+  "must be 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -, and no more than 79 bytes of UTF-8",
+  // The engine's own buffer: it would cut a longer one in the middle of a letter.
+  79,
 );
 /** SIP and AMI secrets. The value is never part of the refusal. */
 export const secret = rule(/^[A-Za-z0-9_-]{22,128}$/, 'must be 22 to 128 of A-Z a-z 0-9 _ -');

@@ -1,0 +1,147 @@
+/** The feature codes on a real engine, with no service beside it. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { registerPhone } from '../../../../test/support/phone.ts';
+import type { Phone } from '../../../../test/support/phone.ts';
+import { openTransport, randomTag } from '../../../../test/support/sip/transport.ts';
+import { until } from '../../../../test/support/until.ts';
+import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
+import { PASSWORD, company } from './test-company.ts';
+import { startTestEngine } from './test-engine.ts';
+import type { TestEngine } from './test-engine.ts';
+
+let engine: TestEngine;
+before(async () => {
+  engine = await startTestEngine(company({ feature_codes: FEATURE_CODES }));
+});
+after(async () => {
+  await engine?.[Symbol.asyncDispose]();
+});
+const phone = (extension: string): Promise<Phone> =>
+  registerPhone({ server: engine.server, extension, password: PASSWORD });
+const DONE = 'auth-thankyou';
+const REFUSED = 'im-sorry';
+
+test('conf/codes - *81, *22, *23 and *80 act in every queue of the caller and say how it went', async () => {
+  await using agent = await phone('1003');
+  await using static_agent = await phone('1006');
+  await using user = await phone('1001');
+  assert.equal(await engine.dial(agent, '*22'), REFUSED, 'in no queue there is nothing to pause');
+  assert.equal(await engine.dial(agent, '*81'), DONE);
+  assert.deepEqual(await engine.members('support'), ['1003 Not in use', '1006 Not in use']);
+  assert.deepEqual(await engine.members('sales'), ['1003 Not in use']);
+  assert.equal(await engine.dial(agent, '*81'), DONE, 'a repeat is a success');
+  assert.equal(await engine.dial(agent, '*22'), DONE);
+  for (const queue of ['support', 'sales']) {
+    assert.ok((await engine.members(queue)).includes('1003 paused:break Not in use'), queue);
+  }
+  assert.equal(await engine.dial(agent, '*222'), DONE);
+  for (const queue of ['support', 'sales']) {
+    assert.ok((await engine.members(queue)).includes('1003 paused:lunch Not in use'), queue);
+  }
+  for (const code of ['*223', '*2212']) assert.equal(await engine.dial(agent, code), REFUSED, code);
+  assert.deepEqual(
+    await engine.members('sales'),
+    ['1003 paused:lunch Not in use'],
+    'a reason that is none changes nothing',
+  );
+  assert.equal(await engine.dial(agent, '*23'), DONE);
+  assert.deepEqual(await engine.members('sales'), ['1003 Not in use']);
+  assert.equal(await engine.dial(agent, '*80510'), DONE);
+  assert.equal(await engine.dial(agent, '*80510'), DONE, 'a repeat is a success');
+  assert.deepEqual([await engine.members('sales'), (await engine.members('support')).length], [[], 2]);
+  assert.equal(await engine.dial(agent, '*81510'), DONE);
+  assert.deepEqual(await engine.members('sales'), ['1003 Not in use']);
+  for (const code of ['*81999', '*80999', '*81600', '*8150'])
+    assert.equal(await engine.dial(agent, code), REFUSED, code);
+  assert.equal(await engine.dial(agent, '*80'), DONE);
+  assert.deepEqual(
+    [await engine.members('sales'), await engine.members('support')],
+    [[], ['1006 Not in use']],
+  );
+  // A member by configuration pauses like the others and cannot leave.
+  assert.equal(await engine.dial(static_agent, '*22'), DONE);
+  assert.deepEqual(await engine.members('support'), ['1006 paused:break Not in use']);
+  assert.equal(await engine.dial(static_agent, '*80'), REFUSED);
+  assert.equal(await engine.dial(static_agent, '*23'), DONE);
+  assert.deepEqual(await engine.members('support'), ['1006 Not in use']);
+  // An agent of one queue cannot get into another, and who is no agent gets into none.
+  assert.equal(await engine.dial(static_agent, '*81510'), REFUSED);
+  for (const code of ['*81', '*81500', '*80', '*22', '*23'])
+    assert.equal(await engine.dial(user, code), REFUSED, code);
+  assert.deepEqual(
+    [await engine.members('sales'), await engine.members('support')],
+    [[], ['1006 Not in use']],
+  );
+});
+
+test('conf/codes - a code acts for the endpoint that dials, never for the caller ID or for somebody transferred', async () => {
+  await using agent = await phone('1003');
+  await using other = await phone('1001');
+  assert.equal(await engine.dial(agent, '*81'), DONE);
+  // The phone of 1001 says it is 1003.
+  const at = `${engine.server.host}:${engine.server.port}`;
+  const transport = await openTransport({
+    server: engine.server,
+    username: '1001',
+    password: PASSWORD,
+    onRequest() {},
+  });
+  try {
+    const sent = transport.send(
+      {
+        callId: randomTag(),
+        local: `"1003" <sip:1003@${at}>;tag=${randomTag()}`,
+        remote: `<sip:*22@${at}>`,
+        target: `sip:*22@${at}`,
+        cseq: 0,
+      },
+      'INVITE',
+      {
+        body: 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n',
+      },
+    );
+    await sent.response;
+    await until('the refusal', async () => (await engine.heard('1001')).at(-1) === REFUSED);
+  } finally {
+    transport.close();
+  }
+  // A channel of no endpoint.
+  await engine.cli('channel originate Local/*22@internal application Wait 1');
+  // 1001 sends the call of 1003 to the code.
+  const call = await agent.invite('1001');
+  const answered = await other.incoming();
+  await answered.answer();
+  await call.answered();
+  await answered.transfer('*22');
+  await until('the refusal', async () => (await engine.heard('1003')).at(-1) === REFUSED);
+  await call.ended(10_000);
+  assert.ok((await engine.members('support')).includes('1003 Not in use'));
+  assert.equal(await engine.dial(agent, '*80'), DONE);
+});
+
+test('conf/codes - what was done by phone holds after the engine was restarted', async () => {
+  await using agent = await phone('1003');
+  assert.equal(await engine.dial(agent, '*81'), DONE);
+  assert.equal(await engine.dial(agent, '*222'), DONE);
+  await engine.restart();
+  await until('1003 reachable and paused as before', async () =>
+    (await engine.members('support')).includes('1003 paused:lunch Not in use'),
+  );
+  assert.deepEqual(await engine.members('sales'), ['1003 paused:lunch Not in use']);
+  const call = await agent.invite('601');
+  await until('1003 in a call', async () =>
+    (await engine.members('sales')).includes('1003 paused:lunch In use'),
+  );
+  await call.hangup();
+  assert.equal(await engine.dial(agent, '*80'), DONE);
+});
+
+test('conf/codes - a refusal is all that stands in the log', async () => {
+  const meant =
+    /Attempt to (un)?pause interface Local\/\d+@queue-agent, not found|Unable to add interface .*: Already there|Unable to remove interface .* is not a dynamic member/;
+  assert.deepEqual(
+    (await engine.warnings()).filter((line) => !meant.test(line)),
+    [],
+  );
+});
