@@ -710,6 +710,34 @@ test('engine - a consumer that is too slow gets a gap and a fresh snapshot, neve
   assert.equal((await it.next()).done, true);
 });
 
+test('engine - a snapshot during which too much happened is not told, and is read again', async (t) => {
+  const one = (i: number): string =>
+    `Event: DeviceStateChange\r\nPrivilege: call,all\r\nTimestamp: 1795222133.0\r\nDevice: PJSIP/${i}\r\nState: BUSY\r\n\r\n`;
+  const many = Array.from({ length: 600 }, (_, i) => one(i)).join('');
+  let flood = true;
+  const r = await rig(t, {
+    engine: { buffer: 1_000 },
+    onAction(action) {
+      // In two parts, so that the consumer keeps up although the reading cannot.
+      if (flood && ['QueueStatus', 'PJSIPShowContacts'].includes(action.name)) r.fake.raw(many);
+      return false;
+    },
+  });
+  await until('the first snapshot was given up', () => /more happened/.test(r.engine.status().reason));
+  assert.equal(r.seen.length, 0);
+  flood = false;
+  await pass(r.clock, 1_000);
+  await r.up();
+  flood = true;
+  r.engine.resync();
+  await until('so many came', () => r.of('device.state').length === 1_200);
+  await turns();
+  assert.equal(r.of('engine.snapshot').length, 1, 'a resync is given up as well, facts go on');
+  flood = false;
+  await pass(r.clock, 7_000);
+  assert.equal((await r.snapshots(2)).why, 'resync');
+});
+
 test('engine - a flood is taken without loss and without growing', async (t) => {
   const r = await rig(t);
   await r.up();

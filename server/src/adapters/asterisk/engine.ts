@@ -2,16 +2,15 @@ import type { NodeId } from '@offhook/contract/ids.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Engine, EngineEvent, EngineStatus, LinkState } from '../../ports/engine.ts';
+import type { Engine, EngineEventOf, EngineStatus, LinkState } from '../../ports/engine.ts';
 import { memberActions } from './actions/members.ts';
 import { AmiClosed, connectAmi } from './ami/connection.ts';
 import type { AmiConnection, CloseReason } from './ami/connection.ts';
 import { refusedDelay, retryDelay } from './backoff.ts';
-import { EventBuffer } from './event-buffer.ts';
+import { FactFlow } from './fact-flow.ts';
 import { FactReader } from './fact-reader.ts';
 import { memberOf } from './events/names.ts';
-import { readSnapshot, STALE_ROW_MS, stillNews, TOMBSTONE_MS, Tombstones, withoutDead } from './snapshot.ts';
-import { Mirror } from './mirror.ts';
+import { readSnapshot, STALE_ROW_MS } from './snapshot.ts';
 
 export interface ManagerAccount {
   readonly user: string;
@@ -36,9 +35,8 @@ export interface AsteriskEngineOptions {
   /** How many events may wait for the consumer; 200,000. */
   readonly buffer?: number;
 }
-/** The engine with what only support and tests look at. */
 export interface AsteriskEngine extends Engine {
-  /** The last frames that could not be read, newest last. */
+  /** For support: the last frames that could not be read, newest last. */
   malformed(): readonly string[];
   diagnostics(): { readonly dropped: number; readonly strays: number; readonly resyncs: number };
 }
@@ -80,8 +78,6 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   const random = options.random ?? Math.random;
   const resyncEvery = options.resync_ms ?? RESYNC_MS;
   const stop = new AbortController();
-  const mirror = new Mirror();
-  const tombstones = new Tombstones();
 
   let link: Link | null = null;
   let state: LinkState = 'down';
@@ -91,18 +87,12 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   let version: string | null = null;
   let bootId: string | null = null;
   let reconnects = 0;
-  let drift = 0;
   let resyncs = 0;
   let strays = 0;
   let lastSuspicion = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | null = null;
   let consumed = false;
 
-  /** Events while no snapshot covers them; null while they go straight through. */
-  let held: EngineEvent[] | null = [];
-  let heldOverflow = false;
-  /** Events since the reading of a snapshot began, in a time when facts go straight through. */
-  let window: EngineEvent[] | null = null;
   /** True when somebody wants a fresh snapshot and nobody has begun to read it. */
   let wanted = false;
   let wake = (): void => {};
@@ -123,12 +113,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     );
   };
 
-  const buffer = new EventBuffer(options.buffer ?? BUFFER, () => {
-    log.warn({ dropped: buffer.dropped }, 'the consumer is too slow: events were dropped, a resync follows');
-    held = [];
-    window = null;
-    want();
-  });
+  const flow = new FactFlow({ clock, log, most: options.buffer ?? BUFFER, overflowed: want });
 
   const move = (to: LinkState, why: string): void => {
     if (state === to && reason === why) return;
@@ -138,32 +123,11 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     log.info({ link: to, reason: why }, 'engine link');
   };
 
-  const publish = (event: EngineEvent): void => {
-    mirror.apply(event);
-    buffer.push(event);
-  };
-  const emit = (event: EngineEvent): void => {
-    if (event.type === 'channel.hungup') tombstones.add(event.id, clock.now());
-    if (held !== null) {
-      if (held.length < (options.buffer ?? BUFFER)) held.push(event);
-      else heldOverflow = true;
-      return;
-    }
-    // An event that was under way while the snapshot was read may tell of a birth that the snapshot already holds.
-    if (event.type === 'channel.created') {
-      const { id } = event.channel;
-      const now = clock.now();
-      if (mirror.channel(id) !== undefined || tombstones.diedWithin(id, now - TOMBSTONE_MS, now + 1)) return;
-    }
-    window?.push(event);
-    publish(event);
-  };
-
   const facts = new FactReader({
     node,
-    known: mirror,
+    known: flow.known,
     now: () => clock.now(),
-    emit,
+    emit: (event) => flow.receive(event),
     system(event) {
       if (event.type === 'reload') {
         wantIn(RELOAD_SETTLE_MS);
@@ -181,21 +145,29 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     },
   });
 
+  const linkEvent = (up: boolean, why: string, life: string): EngineEventOf<'engine.link'> => ({
+    at: clock.now(),
+    type: 'engine.link',
+    node,
+    up,
+    reason: why,
+    boot_id: life,
+  });
+
   /** Says at once that the link is gone, and lets both connections go. */
   const lose = (why: string): void => {
     const lost = link;
     if (lost === null) return;
     link = null;
     strays += lost.events.strays() + (lost.actions?.strays() ?? 0);
-    held = [];
-    window = null;
+    flow.hold();
     lost.over.abort();
     lost.events.close();
     lost.actions?.close();
     move('down', why);
     if (announced) {
       announced = false;
-      publish({ at: clock.now(), type: 'engine.link', node, up: false, reason: why, boot_id: bootId ?? '' });
+      flow.publish(linkEvent(false, why, bootId ?? ''));
     }
   };
 
@@ -221,61 +193,24 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     });
   };
 
-  /**
-   * Reads a fresh snapshot. Before the first one, and after events were dropped, facts are held back until it is
-   * complete; else they go on, and the snapshot is brought up to date with them, so that only true drift shows.
-   */
+  /** Reads a fresh snapshot and has it told; nothing is told when the link was lost meanwhile. */
   const sync = async (on: Link, why: 'connect' | 'resync'): Promise<void> => {
     const actions = on.actions;
     if (actions === null) return;
     wanted = false;
-    const begun = clock.now();
-    if (held === null) window = [];
-    if (heldOverflow) {
-      // Whatever was held so far is older than the lists that are read now.
-      heldOverflow = false;
-      held = [];
-    }
+    flow.begin();
     const reading = await readSnapshot(node, actions, () => clock.now(), on.over.signal);
     // What the events connection still had to say of the time before comes ahead of its answer.
     await on.events.action('Ping', {}, { signal: on.over.signal });
     if (link !== on) return;
-    if (heldOverflow) throw new Error('more happened than can be held back while the snapshot was read');
-    const restarted = bootId === null ? null : bootId !== reading.snapshot.boot_id;
-    if (restarted === true) tombstones.clear();
-    bootId = reading.snapshot.boot_id;
+    const life = reading.snapshot.boot_id;
+    const snapshot = { ...reading.snapshot, restarted: bootId === null ? null : bootId !== life };
+    const up = announced ? null : linkEvent(true, '', life);
+    flow.settle({ snapshot, began_at: reading.began_at, why, link: up });
+    bootId = life;
     version = reading.version;
+    announced = true;
     resyncs++;
-    const at = clock.now();
-    const waiting = held;
-    if (waiting !== null) {
-      // Who ended while the lists were read ends by its own event, which is played again below.
-      const snapshot = withoutDead({ ...reading.snapshot, restarted }, (id) =>
-        tombstones.diedWithin(id, begun - STALE_ROW_MS, begun),
-      );
-      if (why === 'connect') {
-        announced = true;
-        publish({ at, type: 'engine.link', node, up: true, reason: '', boot_id: bootId });
-      }
-      publish({ at, type: 'engine.snapshot', why, snapshot });
-      held = null;
-      for (const event of stillNews(waiting, snapshot, reading.began_at)) publish(event);
-      return;
-    }
-    const alive = withoutDead({ ...reading.snapshot, restarted }, (id) =>
-      tombstones.diedWithin(id, begun - STALE_ROW_MS, at + 1),
-    );
-    const fresh = new Mirror();
-    fresh.load(alive);
-    const meanwhile = (window ?? []).filter((event) => event.at >= reading.began_at);
-    window = null;
-    for (const event of meanwhile) fresh.apply(event);
-    const found = mirror.drift(fresh);
-    drift += found;
-    if (found > 0) log.warn({ differences: found }, 'the state had drifted from the engine');
-    mirror.adopt(fresh);
-    const snapshot = meanwhile.length === 0 ? alive : { ...alive, ...mirror.parts() };
-    buffer.push({ at, type: 'engine.snapshot', why, snapshot });
   };
 
   /** Sleeps until the time is over, somebody wakes the loop, or the link is gone. */
@@ -318,7 +253,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
         wait = Math.max(resyncEvery, Math.min((clock.now() - begun) * READING_SHARE, MOST_RESYNC_MS));
         if (link === on && on.actions !== null) move('up', '');
       } catch (error) {
-        window = null;
+        flow.abandon();
         wait = RETRY_RESYNC_MS;
         if (link === on) log.warn({ error: messageOf(error) }, 'the state could not be read');
       }
@@ -327,8 +262,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
 
   /** One life of a link, from the first byte to the last. */
   const live = async (target: ManagerTarget): Promise<void> => {
-    held = [];
-    heldOverflow = false;
+    flow.hold();
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, stop.signal]);
     const events = await connectAmi({
@@ -429,7 +363,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       boot_id: bootId,
       counters: {
         ...facts.counters(),
-        drift,
+        drift: flow.drift,
         reconnects,
         pending_actions: (link?.actions?.pending() ?? 0) + (link?.events.pending() ?? 0),
       },
@@ -441,7 +375,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       const ended = AbortSignal.any([signal, stop.signal]);
       try {
         while (!ended.aborted) {
-          const batch = await buffer.take(ended);
+          const batch = await flow.take(ended);
           if (batch.length > 0) yield batch;
         }
       } finally {
@@ -458,7 +392,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     },
     malformed: () => facts.malformed(),
     diagnostics: () => ({
-      dropped: buffer.dropped,
+      dropped: flow.dropped,
       strays: strays + (link === null ? 0 : link.events.strays() + (link.actions?.strays() ?? 0)),
       resyncs,
     }),
