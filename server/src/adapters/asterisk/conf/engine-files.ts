@@ -48,15 +48,17 @@ astctlpermissions = 0600
 `;
 }
 
+/**
+ * One log, on standard output, which the supervisor keeps within bounds; a file of Asterisk's own would grow for ever. Its
+ * queue log is off for the same reason: nobody reads it, and what it says is in the events and the call records.
+ */
 export const loggerConf = conf`
 [general]
 dateformat = %F %T.%3q
-rotatestrategy = rotate
-queue_log = yes
-queue_log_to_file = yes
+queue_log = no
 
 [logfiles]
-messages.log => notice,warning,error
+console => notice,warning,error
 `;
 
 export const celConf = conf`
@@ -121,6 +123,7 @@ type = bridge
   'pjproject.conf': conf``,
   'pjsip_notify.conf': conf``,
   'queuerules.conf': conf``,
+  'stasis.conf': conf``,
   'udptl.conf': conf`
 [general]
 `,

@@ -6,8 +6,9 @@ import path from 'node:path';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import type { Site } from '../../../ports/site.ts';
-import { celFile, etcDir, logDir } from '../instance.ts';
+import { celFile, etcDir } from '../instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
+import { consoleFile } from '../process/console-log.ts';
 import { engineCommand } from '../process/control.ts';
 import { createInstance } from '../process/instance-file.ts';
 import { superviseEngine } from '../process/supervise.ts';
@@ -106,7 +107,7 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
     heard,
     write,
     async warnings() {
-      const lines = await read(path.join(logDir(instance), 'messages.log'));
+      const lines = await read(consoleFile(instance));
       return lines.filter((line) => / (WARNING|ERROR)\[/.test(line));
     },
     async members(queue) {
