@@ -23,9 +23,9 @@ export interface Exchange {
   state(): string;
   /** Resolves once the engine's process runs for the first time. */
   readonly started: Promise<void>;
-  /** Ends the engine too. */
+  /** Ends the engine too; abort the signal first. */
   stop(): Promise<void>;
-  /** Leaves the engine and its calls to the next service. */
+  /** Leaves the engine and its calls to the next service; abort the signal first. */
   release(): Promise<void>;
 }
 export interface ExchangeOptions {
@@ -34,6 +34,8 @@ export interface ExchangeOptions {
   readonly site: () => Promise<Site>;
   readonly log: Log;
   readonly clock: Clock;
+  /** Resolves once what an adopted engine holds is known here, so that starting it anew forgets nothing. */
+  readonly known: (signal: AbortSignal) => Promise<void>;
   /** Lines for people. */
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
@@ -108,6 +110,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
       log.warn({ host, port }, 'the address for desk phones is taken');
     }
     const changed = await configure(program);
+    signal.throwIfAborted();
     engine = superviseEngine({ program, instance, log, clock });
     engine.start();
     for await (const status of engine.changes(signal)) {
@@ -124,6 +127,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
           { changed },
           'the adopted engine is started anew with its new configuration once no call is left',
         );
+        await options.known(signal);
         await engineCommand(program, instance, 'core stop when convenient');
       }
     }
@@ -140,12 +144,12 @@ export function runExchange(options: ExchangeOptions): Exchange {
     state: () => state,
     started: first.promise,
     async stop() {
-      await engine?.stop();
       await done;
+      await engine?.stop();
     },
     async release() {
-      await engine?.release();
       await done;
+      await engine?.release();
     },
   };
 }

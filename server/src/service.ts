@@ -116,22 +116,6 @@ export async function startService(
   stack.defer(() => sessions.close());
   await giveCredentials(config.data, directory, sessions);
 
-  const stopExchange = new AbortController();
-  let keepEngine = false;
-  const exchange = runExchange({
-    config,
-    instance,
-    site: async () => toSite(directory.config(), FEATURE_CODES),
-    log,
-    clock,
-    say,
-    signal: stopExchange.signal,
-  });
-  stack.defer(async () => {
-    stopExchange.abort();
-    await (keepEngine ? exchange.release() : exchange.stop());
-  });
-
   const engine = createAsteriskEngine({
     node,
     clock,
@@ -146,7 +130,6 @@ export async function startService(
           }
         : null,
   });
-  stack.defer(() => engine.close());
 
   const model = createModel();
   const live = createLiveView(model.view);
@@ -159,6 +142,27 @@ export async function startService(
     zone: config.siteZone,
     records: createCelReader({ file: celFile(instance), node, log, clock }),
   });
+  const stopExchange = new AbortController();
+  let keepEngine = false;
+  const exchange = runExchange({
+    config,
+    instance,
+    site: async () => toSite(directory.config(), FEATURE_CODES),
+    log,
+    clock,
+    async known(until) {
+      while (!live.view.live) await clock.sleep(READY_POLL_MS, until);
+      await agents.idle();
+    },
+    say,
+    signal: stopExchange.signal,
+  });
+  stack.defer(async () => {
+    stopExchange.abort();
+    await (keepEngine ? exchange.release() : exchange.stop());
+  });
+
+  stack.defer(() => engine.close());
   const stopLoop = new AbortController();
   const loop = runEngineLoop({
     engine,
