@@ -14,6 +14,8 @@ export function createReactions(reconciler: Reconciler): (event: DomainEvent) =>
     switch (event.type) {
       case 'engine.resynced':
         return reconciler.onResynced(event.data.boot_id, event.at);
+      case 'engine.link_down':
+        return reconciler.onLinkDown();
       case 'agent.logged_in':
       case 'agent.ready':
         return note(event, event.data, READY);

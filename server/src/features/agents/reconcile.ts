@@ -14,6 +14,8 @@ import type { Intent } from './store.ts';
 
 /** After this long the engine has put a membership on its own disk, which it does once a second. */
 const SETTLE_MS = 3_000;
+/** How long after a failed action, or after the link came back, the engine may still do what was asked; then it is somebody's wish. */
+const LATE_MS = 10_000;
 const BACKOFF_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000];
 /** How many agents are restored at the same time, so that a restart of a large site does not flood the engine. */
 const PARALLEL = 16;
@@ -32,6 +34,7 @@ export interface Reconciler {
   seed(members: readonly { extension: string; queue: string }[]): Promise<void>;
   /** The action that asked for this failed and could not be taken back: should the engine still do it, it is undone. */
   doubt(extension: string, wanted: ReadonlyMap<string, Membership>): void;
+  onLinkDown(): void;
   /** Keeps what the engine now shows as the new intent, on disk, with lines of the audit trail in the same transaction. */
   keepShown(
     extension: string,
@@ -69,7 +72,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
   const pending = new Map<string, Map<string, Membership>>();
   const busy = new Map<string, Set<string>>();
   /** What failed actions asked for, by agent and queue; a later sight of the same is theirs and no new intent. */
-  const doubted = new Map<string, Membership>();
+  const doubted = new Map<string, { readonly wanted: Membership; readonly until: number }>();
   const workers = new Map<string, Promise<void>>();
 
   const ourBoot = (): boolean => {
@@ -103,11 +106,19 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
   /** Whether this is the late effect of an action that was reported as failed; looked at once. */
   const isLate = (extension: string, queue: string, shown: Membership): boolean => {
     const key = `${extension}/${queue}`;
-    const wanted = doubted.get(key);
+    const doubt = doubted.get(key);
     const intent = intended(intents.get(extension, queue));
-    if (wanted === undefined || intent === undefined || sameMembership(intent, shown)) return false;
+    if (doubt === undefined || intent === undefined || sameMembership(intent, shown)) return false;
     doubted.delete(key);
-    return sameMembership(wanted, shown);
+    return doubt.until >= clock.now() && sameMembership(doubt.wanted, shown);
+  };
+  /** An engine that went on has soon done what it still had in hand; while none is connected nobody knows when. */
+  const limitDoubts = (until: (now: number) => number): void => {
+    const end = until(clock.now());
+    for (const [key, doubt] of doubted) {
+      if (doubt.until < clock.now()) doubted.delete(key);
+      else doubted.set(key, { ...doubt, until: end });
+    }
   };
 
   let settling = false;
@@ -287,7 +298,10 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       const known = boot ?? intents.fact('boot') ?? null;
       const mode = known === newBoot ? 'same' : boot === null ? 'cold' : 'restart';
       boot = newBoot;
+      // What an engine had in hand dies with it.
+      if (mode !== 'same') doubted.clear();
       compare(mode, at);
+      limitDoubts((now) => now + LATE_MS);
       settleSoon();
       kick();
     },
@@ -328,8 +342,10 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       if (boot !== null && live.live) kick();
     },
     doubt(extension, wanted) {
-      for (const [queue, state] of wanted) doubted.set(`${extension}/${queue}`, state);
+      const until = live.live ? clock.now() + LATE_MS : Number.POSITIVE_INFINITY;
+      for (const [queue, state] of wanted) doubted.set(`${extension}/${queue}`, { wanted: state, until });
     },
+    onLinkDown: () => limitDoubts(() => Number.POSITIVE_INFINITY),
     async keepShown(extension, wanted, trail = []) {
       for (const queue of wanted.keys()) doubted.delete(`${extension}/${queue}`);
       const since = live.as_of;

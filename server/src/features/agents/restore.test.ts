@@ -239,6 +239,66 @@ test('agents - a change that was taken back is not what comes back after a resta
   assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
 });
 
+test('agents - a failed action that comes true late is undone, and later the same wish is a wish', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  const paused = { paused: true, paused_reason: 'break' };
+  await act({ action: 'login', queue: 'support' });
+  const fail = async (): Promise<void> => {
+    pbx.script(() => 'hang');
+    const failed = act({ action: 'pause', reason: 'break' }).catch((error: Error) => error);
+    await clock.advance(6_500);
+    assert.ok((await failed) instanceof Error);
+    pbx.script(() => 'ok');
+  };
+  await fail();
+  pbx.member('support', '1003', paused);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 ready'], 'the engine went on while the link held');
+
+  for (const resyncedFirst of [false, true]) {
+    await fail();
+    pbx.linkDown();
+    await clock.advance(60_000);
+    pbx.linkUp({ resyncedFirst, change: () => pbx.member('support', '1003', paused) });
+    await clock.advance(0);
+    await agents.idle();
+    assert.deepEqual(
+      pbx.shows('support'),
+      ['1003 ready'],
+      'it was stopped for so long that the link was lost',
+    );
+  }
+
+  await fail();
+  await clock.advance(10_000);
+  pbx.member('support', '1003', paused);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 break'], 'dialled from the phone a little later');
+
+  await act({ action: 'unpause' });
+  await fail();
+  engineRestarts(rig);
+  await clock.advance(0);
+  await agents.idle();
+  pbx.member('support', '1003', paused);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 break'], 'dialled from the phone at once after a restart');
+
+  await act({ action: 'unpause' });
+  await fail();
+  pbx.linkDown();
+  pbx.linkUp();
+  await clock.advance(11_000);
+  pbx.member('support', '1003', paused);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 break'], 'dialled a little after the link came back');
+});
+
 test('agents - a person who is no longer active is not put back into a queue', async (t) => {
   const rig = await agentsRig(t);
   const { act, clock, directory } = rig;
