@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
@@ -100,12 +101,19 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     if (lines.length > KEPT_LINES) lines.splice(0, lines.length - KEPT_LINES);
   };
   const running = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
+  const engineTail = (): string[] => {
+    try {
+      const log = readFileSync(path.join(dataDir, 'engine', 'log', 'messages.log'), 'utf8');
+      return log.split('\n').filter((line) => /\b(WARNING|ERROR)\b/.test(line));
+    } catch {
+      return [];
+    }
+  };
   // The list of people and their passwords in the banner helps nobody who looks for a fault.
-  const tail = (count = 30): string =>
-    lines
-      .filter((line) => !line.startsWith('    '))
-      .slice(-count)
-      .join('\n');
+  const tail = (count = 20): string =>
+    [...lines.filter((line) => !line.startsWith('    ')).slice(-count), ...engineTail().slice(-count)].join(
+      '\n',
+    );
   const engine = () => {
     const instance = loadInstance(dataDir);
     const living = instance && findLiving(instance);

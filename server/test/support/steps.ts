@@ -9,11 +9,13 @@ import { until } from './until.ts';
 /** How soon a change must be readable over HTTP. */
 const SECOND = 1000;
 
-/** The contact of `extension`, as `reader` sees it, has this status and one of these activities within a second. */
-export async function shows(
+type Status = 'online' | 'busy' | 'offline';
+/** The contact of `extension`, as `reader` sees it, has this status and one of these activities within `ms`. */
+export async function showsWithin(
+  ms: number,
   reader: Person,
   extension: string,
-  status: 'online' | 'busy' | 'offline',
+  status: Status,
   ...activities: string[]
 ): Promise<void> {
   let last: object = {};
@@ -24,9 +26,16 @@ export async function shows(
       last = contact;
       return contact.status === status && activities.includes(contact.presence.activity);
     },
-    { ms: SECOND, seen: () => last },
+    { ms, seen: () => last },
   );
 }
+/** The same within a second, as for every change while the engine is well. */
+export const shows = (
+  reader: Person,
+  extension: string,
+  status: Status,
+  ...activities: string[]
+): Promise<void> => showsWithin(SECOND, reader, extension, status, ...activities);
 
 /** get_status says so within a second. */
 export async function statusIs(person: Person, key: string, reason = ''): Promise<void> {
