@@ -1,5 +1,6 @@
 /** The adapter against a real engine, configured as a site's own is. */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { until } from '../../../test/support/until.ts';
@@ -50,6 +51,11 @@ const site: Site = {
   pause_reasons: [{ id: 'lunch', name: 'Lunch' }],
   feature_codes: [],
 };
+/** The state of each thread of a process, one letter. */
+const threads = (pid: number): string[] =>
+  fs
+    .readdirSync(`/proc/${pid}/task`)
+    .map((id) => /\) (\S)/.exec(fs.readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8'))?.[1] ?? '');
 const code = (expected: string) => (error: unknown) =>
   error instanceof ServiceError && error.code === expected;
 
@@ -252,6 +258,9 @@ describe('real engine', () => {
     const { interface: iface } = engine.memberOf('1002');
     const stopped = Date.now();
     process.kill(pid(), 'SIGSTOP');
+    await until('every thread is stopped', () => threads(pid()).every((state) => state === 'T'), {
+      every: 1,
+    });
     try {
       await assert.rejects(engine.pauseMember('sales', iface, true, 'lunch'), code('engine_timeout'));
       const down = await first('the link is told down', 'engine.link', (e) => !e.up, 12_000);

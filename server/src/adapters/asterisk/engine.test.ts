@@ -230,6 +230,11 @@ test('engine - live events are held back while the first snapshot is read, and w
   r.fake.event('Hangup', hangup(ID));
   await turns();
   assert.equal(r.seen.length, 0, 'nothing is told before the snapshot');
+  await assert.rejects(
+    r.engine.pauseMember('support', member.interface, true, 'x'),
+    code('engine_unavailable'),
+    'nor is anything done',
+  );
   readRest();
   await r.up();
   await until('the rest came', () => r.of('channel.hungup').length === 2);
@@ -544,6 +549,9 @@ test('engine - the state is read again now and then; drift is counted and mended
   assert.equal(r.engine.status().counters.drift, 3);
   assert.equal(mended.snapshot.queues.find((q) => q.name === 'support')?.members[0]?.paused, true);
   assert.deepEqual(mended.snapshot.devices, [{ endpoint: '1001-web', state: 'INUSE' }]);
+  r.engine.resync();
+  await r.snapshots(4);
+  assert.equal(r.engine.status().counters.drift, 3, 'what was mended is no drift any more');
 });
 
 test('engine - what happens while a resync is read is told at once and is no drift', async (t) => {
@@ -583,9 +591,10 @@ test('engine - a reload is followed by one fresh snapshot', async (t) => {
   const r = await rig(t, { state: { queues: { support: { members: [] } } } });
   await r.up();
   r.fake.state.queues = {};
-  for (const Module of ['res_pjsip', 'app_queue', 'pbx_config'])
+  for (const Module of ['res_pjsip', 'app_queue', 'pbx_config']) {
     r.fake.event('Reload', { Module, Status: 0 }, 'system,all');
-  await turns();
+    await turns();
+  }
   await pass(r.clock, 1_000);
   const { snapshot } = await r.snapshots(2);
   assert.deepEqual(snapshot.queues, []);

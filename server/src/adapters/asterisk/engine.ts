@@ -160,7 +160,6 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     if (lost === null) return;
     link = null;
     strays += lost.events.strays() + (lost.actions?.strays() ?? 0);
-    flow.hold();
     lost.over.abort();
     lost.events.close();
     lost.actions?.close();
