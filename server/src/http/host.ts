@@ -143,10 +143,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const { raw } = request;
     const path = pathOf(request.originalUrl);
     reply.headers(security);
-    checkFraming(request);
+    checkFraming(request, reply);
     if (path.startsWith('/api/')) reply.header('cache-control', 'no-store');
     if (draining && (path.startsWith('/api/') || upgradeOf(raw) !== null)) {
-      reply.header('connection', 'close');
+      reply.raw.shouldKeepAlive = false;
       throw new ServiceError('overloaded', 'the service is stopping');
     }
     if (cors.size > 0) reply.header('vary', 'Origin');
@@ -282,17 +282,21 @@ export async function createHost(options: HostOptions): Promise<Host> {
 }
 
 /** What two programs could read as two different requests is not read at all. */
-function checkFraming({ raw }: FastifyRequest): void {
+function checkFraming({ raw }: FastifyRequest, reply: FastifyReply): void {
   const { headers, rawHeaders } = raw;
-  if (raw.httpVersionMajor !== 1) throw new ServiceError('invalid_request', 'this server speaks HTTP/1.1');
+  const refuse = (detail: string): never => {
+    reply.raw.shouldKeepAlive = false;
+    throw new ServiceError('invalid_request', detail);
+  };
+  if (raw.httpVersionMajor !== 1) refuse('this server speaks HTTP/1.1');
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
-    throw new ServiceError('invalid_request', 'this transfer encoding is not read here');
+    refuse('this transfer encoding is not read here');
   }
   const { host } = headers;
   if (raw.method === 'CONNECT') return;
   if (host === undefined ? raw.httpVersionMinor > 0 : !isHost(host) || count(rawHeaders, 'host') > 1) {
-    throw new ServiceError('invalid_request', 'there must be one valid Host header');
+    refuse('there must be one valid Host header');
   }
 }
 function describe(error: unknown): object {
