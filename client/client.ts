@@ -1,1 +1,194 @@
-export const CLIENT = 'offhook';
+/**
+ * The SDK: typed REST for browsers and Node, with the session renewed by itself.
+ *
+ * ```ts
+ * const offhook = createClient({ base: 'http://127.0.0.1:8080' });
+ * await offhook.login({ username: '1003', password });
+ * await offhook.agent({ action: 'pause', reason: 'lunch' });
+ * ```
+ */
+import type { z } from 'zod';
+import type { AgentReply, AgentRequest } from '@offhook/contract/agents.ts';
+import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
+import type { Contacts } from '@offhook/contract/extensions.ts';
+import type { History, HistoryFilter } from '@offhook/contract/history.ts';
+import type { DeviceSessions, LoginReply, Ping, WhoAmI } from '@offhook/contract/session.ts';
+
+export type LoginResult = z.infer<typeof LoginReply>;
+export type ContactsResult = Contacts;
+export type HistoryResult = z.infer<typeof History>;
+
+/** An answer that is no success. `code` is a row of the error registry. */
+export class OffhookError extends Error {
+  readonly status: number;
+  readonly code: ErrorCode | 'no_answer';
+  /** The whole body; null where the answer was not the service's. */
+  readonly problem: Problem | null;
+  /** Seconds after which the same request can help, where the service said so. */
+  readonly retry_after: number | null;
+  constructor(status: number, problem: Problem | null, retryAfter: number | null) {
+    super(problem?.detail ?? `the answer (status ${status}) is not Offhook's`);
+    this.name = 'OffhookError';
+    this.status = status;
+    this.code = (problem?.code as ErrorCode | undefined) ?? 'no_answer';
+    this.problem = problem;
+    this.retry_after = retryAfter;
+  }
+}
+
+export interface ClientOptions {
+  /** Scheme, host and port, e.g. `https://pbx.example.com`. */
+  readonly base: string;
+  /** A token kept from before. */
+  readonly token?: string;
+  /** Told of each new token, so that it can be kept; null when the session is over. */
+  readonly onToken?: (token: string | null) => void;
+  /** How long one request may take; 30,000 ms. */
+  readonly timeout_ms?: number;
+}
+export interface LoginInput {
+  readonly username: string;
+  readonly password: string;
+  readonly otp?: string;
+  readonly device_name?: string;
+  readonly platform?: string;
+}
+export interface ContactsFilter {
+  readonly q?: string;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+export interface HistoryQueryInput {
+  readonly filter?: HistoryFilter;
+  readonly q?: string;
+  readonly limit?: number;
+  readonly offset?: number;
+  readonly cursor?: string;
+  /** RFC 3339. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly extension?: string;
+}
+/** Every call rejects with `OffhookError`, or with the network's or the signal's own error. */
+export interface Client {
+  readonly token: string | null;
+  ping(signal?: AbortSignal): Promise<z.infer<typeof Ping>>;
+  login(input: LoginInput, signal?: AbortSignal): Promise<LoginResult>;
+  /** Renews the session now; requests do it by themselves once after a 401. */
+  refresh(signal?: AbortSignal): Promise<LoginResult>;
+  logout(signal?: AbortSignal): Promise<void>;
+  whoAmI(signal?: AbortSignal): Promise<z.infer<typeof WhoAmI>>;
+  sessions(signal?: AbortSignal): Promise<z.infer<typeof DeviceSessions>>;
+  contacts(filter?: ContactsFilter, signal?: AbortSignal): Promise<ContactsResult>;
+  history(query?: HistoryQueryInput, signal?: AbortSignal): Promise<HistoryResult>;
+  /** Hides calls from this person's own view; resolves with how many. */
+  hideCalls(callKeys: readonly string[], signal?: AbortSignal): Promise<number>;
+  clearHistory(signal?: AbortSignal): Promise<void>;
+  agent(request: AgentRequest, signal?: AbortSignal): Promise<AgentReply>;
+}
+
+interface Call {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: object | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const query = (fields: object): string => {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? '' : `?${parameters}`;
+};
+
+export function createClient(options: ClientOptions): Client {
+  const { timeout_ms = 30_000 } = options;
+  let token: string | null = options.token ?? null;
+  let renewing: Promise<LoginResult> | null = null;
+  const keep = (next: string | null): void => {
+    token = next;
+    options.onToken?.(next);
+  };
+
+  async function send<T>({ method, path, body, signal }: Call, bearer: string | null): Promise<T> {
+    const timeout = AbortSignal.timeout(timeout_ms);
+    const response = await fetch(new URL(path, options.base), {
+      method,
+      headers: {
+        ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+    const json: unknown = await response.json().catch(() => null);
+    if (response.ok && json !== null) return json as T;
+    const problem = json !== null && typeof json === 'object' && 'code' in json ? (json as Problem) : null;
+    const retry = Number(response.headers.get('retry-after') ?? Number.NaN);
+    throw new OffhookError(response.status, problem, Number.isNaN(retry) ? null : retry);
+  }
+
+  /** One renewal serves every request that ran into the end of the session at the same time. */
+  function renew(signal?: AbortSignal): Promise<LoginResult> {
+    renewing ??= send<LoginResult>({ method: 'GET', path: '/api/mobile/refresh.php', signal }, token)
+      .then(
+        (reply) => {
+          keep(reply.token);
+          return reply;
+        },
+        (error: unknown) => {
+          if (error instanceof OffhookError && error.status === 401) keep(null);
+          throw error;
+        },
+      )
+      .finally(() => {
+        renewing = null;
+      });
+    return renewing;
+  }
+
+  async function call<T>(request: Call): Promise<T> {
+    const used = token;
+    try {
+      return await send<T>(request, used);
+    } catch (error) {
+      if (used === null || !(error instanceof OffhookError) || error.status !== 401) throw error;
+      if (token === used) await renew(request.signal);
+      return await send<T>(request, token);
+    }
+  }
+  const get = <T>(path: string, signal?: AbortSignal): Promise<T> => call<T>({ method: 'GET', path, signal });
+  const post = <T>(path: string, body: object | undefined, signal?: AbortSignal): Promise<T> =>
+    call<T>({ method: 'POST', path, body, signal });
+
+  return {
+    get token() {
+      return token;
+    },
+    ping: (signal) => send({ method: 'GET', path: '/api/mobile/ping.php', signal }, null),
+    async login(input, signal) {
+      const request: Call = { method: 'POST', path: '/api/auth/login', body: input, signal };
+      const reply = await send<LoginResult>(request, null);
+      keep(reply.token);
+      return reply;
+    },
+    refresh: (signal) => renew(signal),
+    async logout(signal) {
+      if (token !== null) await send({ method: 'POST', path: '/api/v1/session/logout', signal }, token);
+      keep(null);
+    },
+    whoAmI: (signal) => get('/api/v1/session', signal),
+    sessions: (signal) => get('/api/v1/sessions', signal),
+    contacts: (filter = {}, signal) => get(`/api/mobile/contacts.php${query(filter)}`, signal),
+    history: (filter = {}, signal) => get(`/api/mobile/history.php${query(filter)}`, signal),
+    async hideCalls(callKeys, signal) {
+      const body = { action: 'hide', call_keys: callKeys };
+      return (await post<{ hidden: number }>('/api/mobile/call_history.php', body, signal)).hidden;
+    },
+    async clearHistory(signal) {
+      await post('/api/mobile/call_history.php', { action: 'clear' }, signal);
+    },
+    agent: (request, signal) => post('/api/cc_actions/agent.php', request, signal),
+  };
+}

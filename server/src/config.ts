@@ -74,7 +74,10 @@ export const SETTINGS = {
     expects: 'host:port',
     initial: '127.0.0.1:5060',
     about: 'UDP and TCP for desk phones.',
-    parse: address,
+    parse: (text) => {
+      const a = address(text);
+      return a && a.port > 0 ? a : undefined;
+    },
   }),
   rtpPorts: setting({
     name: 'OFFHOOK_RTP_PORTS',

@@ -63,7 +63,6 @@ async function openapi(): Promise<string> {
       readConfig({
         OFFHOOK_DATA: data,
         OFFHOOK_LISTEN: '127.0.0.1:0',
-        OFFHOOK_SIP_LISTEN: '127.0.0.1:0',
         OFFHOOK_ASTERISK: path.join(data, 'none'),
         OFFHOOK_LOG_LEVEL: 'error',
       }),

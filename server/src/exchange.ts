@@ -43,7 +43,6 @@ export interface ExchangeOptions {
 
 /** Whether UDP and TCP of this address can be had; the engine would start without them and say so only in its log. */
 async function sipPortTaken({ host, port }: Config['sipListen']): Promise<boolean> {
-  if (port === 0) return false;
   const udp = dgram.createSocket(net.isIPv6(host) ? 'udp6' : 'udp4');
   const tcp = net.createServer();
   try {
@@ -80,6 +79,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
   async function configure(program: AsteriskProgram): Promise<readonly string[]> {
     const files = renderSite(await options.site(), instance, program, {
       sip: config.sipListen,
+      web_host: config.listen.host,
       rtp: config.rtpPorts,
       zone: config.siteZone,
     });

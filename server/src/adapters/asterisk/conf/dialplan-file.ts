@@ -124,7 +124,7 @@ const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
   music_on_hold: [conf`Answer()`, conf`MusicOnHold()`],
   voicemail: [
     conf`GotoIf($["$\{OFFHOOK_EXTENSION}" = ""]?refused)`,
-    conf`VoiceMailMain($\{OFFHOOK_EXTENSION}@default)`,
+    conf`VoiceMailMain($\{OFFHOOK_EXTENSION}@default,s)`,
     conf`Hangup()`,
     at(conf`refused`, conf`Hangup(21)`),
   ],

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { OffhookError, createClient } from './client.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+/** A server that answers as told and remembers what it was asked. */
+async function serve(t: TestContext, answer: (request: IncomingMessage, body: string) => Answer) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? '-'}`);
+      const { status, body, headers } = answer(request, text);
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+const problem = (status: number, code: string): Answer => ({
+  status,
+  body: {
+    type: `/docs/errors#${code}`,
+    title: code,
+    status,
+    detail: `why ${code}`,
+    code,
+    success: false,
+    error: code,
+  },
+});
+const contacts = { success: true, total: 0, as_of: '2026-01-01T00:00:00.000Z', stale: false, contacts: [] };
+
+test('client - a session that ended is renewed once for all requests that met its end, and they are repeated', async (t) => {
+  const told: (string | null)[] = [];
+  const { base, asked } = await serve(t, ({ url, headers }) => {
+    if (url === '/api/mobile/refresh.php') return { status: 200, body: { success: true, token: 'new' } };
+    return headers.authorization === 'Bearer new'
+      ? { status: 200, body: contacts }
+      : problem(401, 'not_authenticated');
+  });
+  const client = createClient({ base, token: 'old', onToken: (token) => told.push(token) });
+  const replies = await Promise.all([
+    client.contacts(),
+    client.contacts({ q: 'zoë & co' }),
+    client.contacts(),
+  ]);
+  assert.deepEqual(replies, [contacts, contacts, contacts]);
+  assert.equal(asked.filter((line) => line === 'GET /api/mobile/refresh.php Bearer old').length, 1);
+  assert.ok(asked.includes('GET /api/mobile/contacts.php?q=zo%C3%AB+%26+co Bearer new'));
+  assert.deepEqual(told, ['new']);
+});
+
+test('client - a session that cannot be renewed is over and said so', async (t) => {
+  const told: (string | null)[] = [];
+  const { base, asked } = await serve(t, () => problem(401, 'not_authenticated'));
+  const client = createClient({ base, token: 'old', onToken: (token) => told.push(token) });
+  await assert.rejects(client.history(), { name: 'OffhookError', status: 401, code: 'not_authenticated' });
+  assert.deepEqual(told, [null]);
+  assert.equal(client.token, null);
+  assert.equal(asked.length, 2, 'one request and one renewal');
+});
+
+test('client - an error carries its code, its problem and when to come back', async (t) => {
+  const { base } = await serve(t, () => ({
+    ...problem(503, 'engine_unavailable'),
+    headers: { 'retry-after': '5' },
+  }));
+  const client = createClient({ base, token: 'x' });
+  await assert.rejects(client.agent({ action: 'pause' }), (error) => {
+    assert.ok(error instanceof OffhookError);
+    assert.deepEqual([error.status, error.code, error.retry_after], [503, 'engine_unavailable', 5]);
+    assert.equal(error.message, 'why engine_unavailable');
+    return true;
+  });
+});
+
+test('client - an answer that is not the service’s is an error of its own', async (t) => {
+  const { base } = await serve(t, () => ({ status: 502, body: '<html>bad gateway</html>' }));
+  await assert.rejects(createClient({ base }).ping(), { status: 502, code: 'no_answer', problem: null });
+});
+
+test('client - the caller’s signal ends a request', async (t) => {
+  const { base } = await serve(t, () => ({ status: 200, body: contacts }));
+  await assert.rejects(
+    createClient({ base, token: 'x' }).contacts({}, AbortSignal.abort(new Error('enough'))),
+    {
+      message: 'enough',
+    },
+  );
+});
