@@ -1,19 +1,15 @@
-/** Plays a recorded AMI stream, repeated, to whoever signs in: `decode-server.ts <frames> <chunk bytes>`. */
-import fs from 'node:fs';
+/** Plays recorded calls to whoever signs in: `decode-server.ts <events> <chunk bytes> <extensions>`. */
 import net from 'node:net';
-import path from 'node:path';
+import { EVENTS_PER_COPY, recordingCopy } from './recording.ts';
 
-const [frames = '375000', chunk = '65536'] = process.argv.slice(2);
-const recording = fs.readFileSync(
-  path.join(import.meta.dirname, '../server/test/transcripts/queue-calls.ami'),
-);
-const perCopy = recording
-  .toString('latin1')
-  .split('\r\n\r\n')
-  .filter((f) => f.startsWith('Event: ')).length;
-const copies = Math.ceil(Number(frames) / perCopy);
-const size = Number(chunk);
+const [wanted = 0, size = 65_536, extensions = 1_000] = process.argv.slice(2).map(Number);
+const copies = Math.ceil(wanted / EVENTS_PER_COPY);
 const done = Buffer.from('Event: BenchDone\r\nPrivilege: system,all\r\n\r\n');
+// Made beforehand: the player must never be slower than what it is played to.
+const stream = Buffer.concat([
+  ...Array.from({ length: copies }, (_, n) => recordingCopy(n, extensions)),
+  done,
+]);
 
 const server = net.createServer((socket) => {
   socket.setNoDelay(true).on('error', () => undefined);
@@ -39,23 +35,17 @@ const server = net.createServer((socket) => {
   });
 });
 function play(socket: net.Socket): void {
-  let copy = 0;
   let at = 0;
   const next = (): void => {
-    for (;;) {
-      if (copy === copies) return void socket.write(done);
-      const piece = recording.subarray(at, at + size);
-      at += piece.length;
-      if (at >= recording.length) {
-        at = 0;
-        copy += 1;
-      }
+    while (at < stream.length) {
+      const piece = stream.subarray(at, (at += size));
       if (!socket.write(piece)) return void socket.once('drain', next);
     }
   };
   next();
 }
 server.listen(0, '127.0.0.1', () => {
-  console.log(JSON.stringify({ port: (server.address() as net.AddressInfo).port, events: copies * perCopy }));
+  const { port } = server.address() as net.AddressInfo;
+  console.log(JSON.stringify({ port, events: copies * EVENTS_PER_COPY, bytes: stream.length }));
 });
 process.on('SIGTERM', () => process.exit());

@@ -1,4 +1,4 @@
-/** Reads the recorded stream with one decoder and prints what it cost: `decode-subject.ts <name> <port>`. */
+/** Reads recorded calls with one decoder and prints what it cost: `decode-subject.ts <name> <port> <extensions> <events>`. */
 import { createRequire } from 'node:module';
 import net from 'node:net';
 import { nodeId } from '@offhook/contract/ids.ts';
@@ -9,7 +9,7 @@ import { Mirror } from '../server/src/adapters/asterisk/mirror.ts';
 import { createModel } from '../server/src/pbx/model.ts';
 import { siteOf } from './site.ts';
 
-const [name = '', port = '', extensions = '1000'] = process.argv.slice(2);
+const [name = '', port = '', extensions = '1000', sent = '0'] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
 const target = { host: '127.0.0.1', port: Number(port) };
 interface Peer {
@@ -17,6 +17,8 @@ interface Peer {
 }
 
 let events = 0;
+/** Domain events that the model made. */
+let told = 0;
 let began = 0;
 let cpu = process.cpuUsage();
 const begin = (): void => {
@@ -26,7 +28,7 @@ const begin = (): void => {
 const finish = (): void => {
   const seconds = (performance.now() - began) / 1000;
   const { user, system } = process.cpuUsage(cpu);
-  console.log(JSON.stringify({ events, seconds, cpu_us: (user + system) / events }));
+  console.log(JSON.stringify({ events, told, seconds, cpu_us: (user + system) / events }));
   process.exit();
 };
 /** Peers hand over an object for each event; its name is under another key in each. */
@@ -34,7 +36,9 @@ const take = (key: string) => (event: Record<string, unknown>) => {
   const type = event[key];
   if (events === 0) begin();
   events += 1;
-  if (type === 'BenchDone') finish();
+  if (type !== 'BenchDone') return;
+  events -= 1;
+  finish();
 };
 
 const subjects: Readonly<Record<string, () => void>> = {
@@ -46,7 +50,7 @@ const subjects: Readonly<Record<string, () => void>> = {
       if (bytes === 0) begin();
       bytes += chunk.length;
       if (!chunk.subarray(-64).includes(mark)) return;
-      events = 375_000;
+      events = Number(sent) + 1;
       finish();
     });
   },
@@ -54,7 +58,11 @@ const subjects: Readonly<Record<string, () => void>> = {
   model() {
     const model = createModel();
     model.step(siteOf(Number(extensions)));
-    ours((event) => void model.step(event));
+    ours((event) => {
+      const made = model.step(event);
+      told += made.length;
+      model.committed(made);
+    });
   },
   yana() {
     const Ami = require('yana') as new (o: object) => Peer & { connect(): void };

@@ -1,6 +1,7 @@
 /** What every row shares: pinned child processes, interleaved repeats, medians with their spread. */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
@@ -9,17 +10,66 @@ export const GENERATOR_CORE = os.availableParallelism() > 1 ? 1 : 0;
 /** A figure whose repeats lie further apart is not published. */
 export const MOST_SPREAD = 0.15;
 
-const pinned = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
+export const ROUNDS = 5;
+
+export const pinned = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 const folder = import.meta.dirname;
 
-/** Starts `bench/<file>` on one core; its standard output is read as JSON lines. */
+/** The command as it is, or bound to one core where the machine lets it. */
+export const onCore = (core: number, command: readonly string[]): string[] =>
+  pinned ? ['taskset', '-c', String(core), ...command] : [...command];
+/** Binds a running process with all its threads. */
+export function moveTo(core: number, pid: number): void {
+  if (pinned) spawnSync('taskset', ['-acp', String(core), String(pid)]);
+}
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+/** Starts `bench/<file>` on one core; it prints one line of JSON and may be asked more over IPC. */
 export function start(file: string, args: readonly (string | number)[], core: number): ChildProcess {
-  const command = [process.execPath, '--expose-gc', path.join(folder, file), ...args.map(String)];
-  const [program = '', ...rest] = pinned ? ['taskset', '-c', String(core), ...command] : command;
-  return spawn(program, rest, {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const [program = '', ...rest] = onCore(core, [
+    process.execPath,
+    path.join(folder, file),
+    ...args.map(String),
+  ]);
+  const child = spawn(program, rest, {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: { ...process.env, NODE_NO_WARNINGS: '1' },
   });
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  return child;
+}
+/** Asks a child and waits for its answer; one question at a time. */
+export async function ask<T>(child: ChildProcess, question: object): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const died = (): void => reject(new Error(`${child.spawnargs.join(' ')} died`));
+  child.once('exit', died);
+  child.once('message', (answer) => resolve(answer as T));
+  child.send(question);
+  try {
+    return await promise;
+  } finally {
+    child.off('exit', died);
+  }
+}
+/** Runs `bench/<file>` to its line of JSON. */
+export async function run<T>(file: string, args: readonly (string | number)[], core: number): Promise<T> {
+  const child = start(file, args, core);
+  try {
+    return await firstLine<T>(child);
+  } finally {
+    await end(child);
+  }
+}
+/** CPU time of a process with all its threads, in microseconds. */
+export function cpuOf(pid: number): number {
+  const folderOf = `/proc/${pid}/task`;
+  const ns = fs
+    .readdirSync(folderOf)
+    .map((task) => Number(fs.readFileSync(`${folderOf}/${task}/schedstat`, 'utf8').split(' ')[0]));
+  return ns.reduce((sum, n) => sum + n, 0) / 1000;
 }
 /** The first line of JSON that the child prints. Rejects when it ends without one. */
 export async function firstLine<T>(child: ChildProcess): Promise<T> {
@@ -70,12 +120,61 @@ export async function interleave<T>(
   return results;
 }
 
+export interface Figure {
+  readonly name: string;
+  readonly unit: string;
+  readonly series: Series;
+  /** What the figure is: ours, another program's, or what nothing could be faster than. */
+  readonly role: 'ours' | 'peer' | 'limit';
+  /** Watched from run to run: which way is worse. Shares and ratios hold on a noisy machine, so these are watched. */
+  readonly worse?: 'higher' | 'lower';
+}
+/** What a row was asked for, and what it gave. */
+export interface Gate {
+  readonly asked: string;
+  readonly measured: string;
+  readonly held: boolean;
+}
 export interface Row {
   readonly id: string;
-  readonly what: string;
-  readonly figures: readonly { readonly name: string; readonly value: string; readonly spread?: number }[];
-  /** The verdict against the row's gate: what was asked, what was measured. */
-  readonly gates: readonly { readonly asked: string; readonly measured: string; readonly held: boolean }[];
+  readonly title: string;
+  readonly figures: readonly Figure[];
+  readonly gates: readonly Gate[];
+  readonly notes?: readonly string[];
+}
+export const figure = (
+  name: string,
+  unit: string,
+  role: Figure['role'],
+  values: readonly number[],
+  worse?: Figure['worse'],
+): Figure => ({ name, unit, role, series: series(values), ...(worse === undefined ? {} : { worse }) });
+export const atLeast = (what: string, floor: number, value: number, unit = ''): Gate => ({
+  asked: `${what} ≥ ${floor}${unit}`,
+  measured: `${digits(value)}${unit}`,
+  held: value >= floor,
+});
+export const atMost = (what: string, ceiling: number, value: number, unit = ''): Gate => ({
+  asked: `${what} ≤ ${digits(ceiling)}${unit}`,
+  measured: `${digits(value)}${unit}`,
+  held: value <= ceiling,
+});
+/** Median of the ratios of the rounds, each of one moment, so that what slows both down falls out. */
+export const ratioOf = (above: readonly number[], below: readonly number[]): number =>
+  series(above.map((value, i) => value / (below[i] ?? Number.NaN))).median;
+/** Slope of a straight line through the points in a picture with logarithmic scales: 0 no growth, 1 in proportion. */
+export function slopeOf(points: readonly (readonly [size: number, value: number])[]): number {
+  const xs = points.map(([size]) => Math.log(size));
+  const ys = points.map(([, value]) => Math.log(value));
+  const mean = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0) / list.length;
+  const [mx, my] = [mean(xs), mean(ys)];
+  const top = xs.reduce((sum, x, i) => sum + (x - mx) * ((ys[i] ?? my) - my), 0);
+  return top / xs.reduce((sum, x) => sum + (x - mx) ** 2, 0);
 }
 export const count = (n: number): string => Math.round(n).toLocaleString('en-GB');
-export const ratio = (n: number): string => `${n.toFixed(2)}×`;
+/** Three digits that mean something. */
+export function digits(n: number): string {
+  if (!Number.isFinite(n)) return '–';
+  if (Math.abs(n) >= 1_000) return count(n);
+  return String(Number(n.toPrecision(3)));
+}

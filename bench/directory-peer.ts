@@ -1,0 +1,25 @@
+/** What the directory is measured beside: `directory-peer.ts <json|prebuilt|hello> <file with the body>`. */
+import fs from 'node:fs';
+import http from 'node:http';
+import type net from 'node:net';
+import Fastify from 'fastify';
+
+const [kind = '', file = ''] = process.argv.slice(2);
+const body = fs.readFileSync(file);
+const type = 'application/json; charset=utf-8';
+const listening = (port: number): void => console.log(JSON.stringify({ port }));
+
+if (kind === 'json') {
+  const app = Fastify();
+  const contacts: unknown = JSON.parse(body.toString());
+  app.get('/', () => contacts);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  listening((app.server.address() as net.AddressInfo).port);
+} else {
+  const sent = kind === 'prebuilt' ? body : Buffer.from('{"hello":"world"}');
+  const server = http.createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': type, 'content-length': sent.length }).end(sent);
+  });
+  server.listen(0, '127.0.0.1', () => listening((server.address() as net.AddressInfo).port));
+}
+process.on('SIGTERM', () => process.exit());

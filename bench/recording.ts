@@ -1,0 +1,27 @@
+/** The recorded queue calls as endlessly many different ones. */
+import fs from 'node:fs';
+import path from 'node:path';
+
+const file = path.join(import.meta.dirname, '../server/test/transcripts/queue-calls.ami');
+const text = fs.readFileSync(file, 'latin1');
+/** Events in one copy of the recording. */
+export const EVENTS_PER_COPY = text.split('\r\n\r\n').filter((frame) => frame.startsWith('Event: ')).length;
+/** Times and ids of channels, the two phones, the member's name: what has to differ from copy to copy. */
+const parts = text.split(/(pbx1-1795222\d{3}(?=\.)|PJSIP\/ua[cs](?![a-z])|Uas Static)/);
+
+export const FIRST_EXTENSION = 100_000;
+/**
+ * One copy, about 60 kB: its channels have ids of their own, or the model would know that they have ended, and its phones
+ * are two of the site's extensions, others in each copy.
+ */
+export function recordingCopy(n: number, extensions: number): Buffer {
+  const caller = FIRST_EXTENSION + ((2 * n) % extensions);
+  const agent = FIRST_EXTENSION + ((2 * n + 1) % extensions);
+  const own = parts.map((part, i) => {
+    if (i % 2 === 0) return part;
+    if (part === 'Uas Static') return String(agent);
+    if (part.startsWith('PJSIP/')) return `PJSIP/${part.endsWith('uac') ? caller : agent}`;
+    return `pbx1-${Number(part.slice('pbx1-'.length)) + n * 1_000}`;
+  });
+  return Buffer.from(own.join(''), 'latin1');
+}

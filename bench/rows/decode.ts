@@ -1,0 +1,124 @@
+/** P1 decode, P2 decode with the model behind it, P22 their growth. */
+import {
+  GENERATOR_CORE,
+  ROUNDS,
+  SUBJECT_CORE,
+  atLeast,
+  atMost,
+  count,
+  end,
+  figure,
+  firstLine,
+  interleave,
+  ratioOf,
+  run,
+  slopeOf,
+  start,
+} from '../lib.ts';
+import type { Row } from '../lib.ts';
+
+interface Cost {
+  readonly events: number;
+  readonly lost?: number;
+  readonly told: number;
+  readonly seconds: number;
+  readonly cpu_us: number;
+}
+const EVENTS = 150_000;
+/** The slow ones would take the whole time of a run. */
+const FEW_EVENTS = 25_000;
+const PEERS = ['ami-io', 'asterisk-manager', 'nami', 'asterisk-ami-client'];
+
+/** Every subject reads the same stream. Ours has to read every event of it; of a peer it is told what it lost. */
+async function measure(
+  subjects: readonly string[],
+  events: number,
+  chunk: number,
+  extensions = 1_000,
+  rounds = ROUNDS,
+): Promise<Map<string, Cost[]>> {
+  const server = start('decode-server.ts', [events, chunk, extensions], GENERATOR_CORE);
+  try {
+    const sent = await firstLine<{ port: number; events: number }>(server);
+    return await interleave(subjects, rounds, async (subject) => {
+      const cost = await run<Cost>(
+        'decode-subject.ts',
+        [subject, sent.port, extensions, sent.events],
+        SUBJECT_CORE,
+      );
+      // The greeting after the sign-in is an event as well.
+      const lost = sent.events + 1 - cost.events;
+      if (lost !== 0 && !PEERS.includes(subject)) throw new Error(`${subject} lost ${lost} events`);
+      return { ...cost, lost };
+    });
+  } finally {
+    await end(server);
+  }
+}
+const cpu = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.cpu_us);
+const rate = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.events / c.seconds);
+
+export async function p1(): Promise<Row> {
+  const big = await measure(['decode', 'yana', 'raw'], EVENTS, 65_536);
+  const small = await measure(['decode', 'yana', 'raw'], EVENTS / 2, 1_448);
+  const others = await measure(PEERS, FEW_EVENTS, 65_536);
+  const ours = cpu(big.get('decode'));
+  const oursSmall = cpu(small.get('decode'));
+  return {
+    id: 'P1',
+    title: 'Events of the engine, bytes to facts',
+    figures: [
+      figure('Offhook, 64 kB at a time', 'µs CPU/event', 'ours', ours),
+      figure('Offhook, 64 kB at a time', 'events/s', 'ours', rate(big.get('decode'))),
+      figure('Offhook, 1,448 B at a time', 'µs CPU/event', 'ours', oursSmall),
+      figure('yana, 64 kB at a time', 'µs CPU/event', 'peer', cpu(big.get('yana'))),
+      figure('yana, 1,448 B at a time', 'µs CPU/event', 'peer', cpu(small.get('yana'))),
+      ...PEERS.map((peer) => {
+        const lost = Math.max(...(others.get(peer) ?? []).map((cost) => cost.lost ?? 0));
+        const name = lost > 0 ? `${peer} (lost ${lost} of ${count(FEW_EVENTS)} events)` : peer;
+        return figure(name, 'µs CPU/event', 'peer', cpu(others.get(peer)));
+      }),
+      figure('reading the socket alone, 64 kB', 'µs CPU/event', 'limit', cpu(big.get('raw'))),
+      figure('reading the socket alone, 1,448 B', 'µs CPU/event', 'limit', cpu(small.get('raw'))),
+      figure('faster than yana', '×', 'ours', [ratioOf(cpu(big.get('yana')), ours)], 'lower'),
+    ],
+    gates: [
+      atLeast('faster than yana, 64 kB', 2, ratioOf(cpu(big.get('yana')), ours), '×'),
+      atLeast('faster than yana, 1,448 B', 2, ratioOf(cpu(small.get('yana')), oursSmall), '×'),
+      atMost('CPU for one event', 7, figure('', '', 'ours', ours).series.median, ' µs'),
+    ],
+    notes: [
+      'Ours makes facts of the events and checks every frame; the peers hand over objects of strings and check nothing.',
+    ],
+  };
+}
+
+export async function p2(): Promise<Row> {
+  const SIZES = [100, 1_000, 10_000];
+  const sizes = [];
+  for (const size of SIZES) {
+    const costs = await measure(['decode', 'model'], EVENTS / 2, 65_536, size);
+    const told = new Set(costs.get('model')?.map((c) => c.told));
+    if (told.size !== 1 || told.has(0)) throw new Error(`the model told ${[...told].join(', ')} events`);
+    sizes.push({ size, decode: cpu(costs.get('decode')), model: cpu(costs.get('model')) });
+  }
+  const share = sizes.map(({ decode, model }) => ratioOf(decode, model));
+  const middle = sizes[1]!;
+  const slope = slopeOf(sizes.map((s) => [s.size, figure('', '', 'ours', s.model).series.median] as const));
+  return {
+    id: 'P2',
+    title: 'Events of the engine, bytes to domain events of the live model',
+    figures: [
+      ...sizes.map(({ size, model }) =>
+        figure(`Offhook, ${size.toLocaleString('en-GB')} extensions`, 'µs CPU/event', 'ours', model),
+      ),
+      figure('decode alone (P1)', 'µs CPU/event', 'limit', middle.decode),
+      figure('share of the speed of decode', '×', 'ours', [share[1]!], 'lower'),
+      figure('growth', 'slope', 'ours', [slope]),
+    ],
+    gates: [
+      atLeast('share of the speed of decode (P1)', 0.5, share[1]!, '×'),
+      atMost('P22: slope of the cost of one event from 100 to 10,000 extensions', 0.1, slope),
+    ],
+  };
+}

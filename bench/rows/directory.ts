@@ -1,0 +1,178 @@
+/** P7: the directory over HTTP, with the real host, sessions, model and routes. */
+import type { ChildProcess } from 'node:child_process';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
+import {
+  GENERATOR_CORE,
+  ROUNDS,
+  SUBJECT_CORE,
+  ask,
+  atLeast,
+  atMost,
+  count,
+  cpuOf,
+  end,
+  figure,
+  firstLine,
+  interleave,
+  quantile,
+  ratioOf,
+  run,
+  series,
+  slopeOf,
+  start,
+} from '../lib.ts';
+import type { Figure, Gate, Row } from '../lib.ts';
+import { fillSite } from '../site-data.ts';
+
+interface Load {
+  readonly requests: number;
+  readonly bytes: number;
+  readonly seconds: number;
+  readonly errors: number;
+  readonly statuses: readonly string[];
+}
+interface Cost {
+  readonly cpu: number;
+  readonly rate: number;
+}
+/** Requests of one round: about a second of the subject's core. A number, so that other work on the machine changes no figure of CPU. */
+const requests = (subject: string, size: number): number => {
+  if (subject === 'unchanged' || subject === 'hello') return 8_000;
+  return Math.round((subject === 'json' ? 400_000 : 1_500_000) / size);
+};
+
+/** One site of this size behind the service, given to `work`; everything is ended and removed afterwards. */
+export async function withDirectory<T>(
+  extensions: number,
+  work: (service: ChildProcess, port: number, data: string) => Promise<T>,
+): Promise<T> {
+  const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
+  await using engine = await startFakeAmi();
+  try {
+    await fillSite(data, { extensions, queues: 0, agentsPerQueue: 0 });
+    const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE);
+    try {
+      const { port } = await firstLine<{ port: number }>(service);
+      return await work(service, port, data);
+    } finally {
+      await end(service);
+    }
+  } finally {
+    await fs.rm(data, { recursive: true, force: true });
+  }
+}
+const rebuilt = async (service: ChildProcess): Promise<number[]> => {
+  await ask(service, { ask: 'rebuild', times: 200 });
+  return (await ask<{ ms: number[] }>(service, { ask: 'rebuild', times: 200 })).ms;
+};
+
+export async function p7(): Promise<Row> {
+  const figures: Figure[] = [];
+  const gates: Gate[] = [];
+  const growth: [number, number][] = [];
+  growth.push([100, await withDirectory(100, async (service) => series(await rebuilt(service)).median)]);
+  for (const [size, ceiling] of [
+    [1_000, 5],
+    [10_000, 40],
+  ] as const) {
+    await withDirectory(size, async (service, port, data) => {
+      const ms = await rebuilt(service);
+      growth.push([size, series(ms).median]);
+      const { token } = await ask<{ token: string }>(service, { ask: 'token' });
+      const authorization = `Bearer ${token}`;
+      const url = `http://127.0.0.1:${port}/api/mobile/contacts.php`;
+      const first = await fetch(url, { headers: { authorization } });
+      const body = Buffer.from(await first.arrayBuffer());
+      const { contacts } = JSON.parse(body.toString()) as { contacts: unknown[] };
+      if (contacts.length !== size + 1) throw new Error(`${contacts.length} contacts of ${size + 1}`);
+      const tag = first.headers.get('etag') ?? '';
+      const costs = await measure(service, url, authorization, tag, data, body, size);
+      const cpu = (name: string): number[] => (costs.get(name) ?? []).map((c) => c.cpu);
+      const rate = (name: string): number[] => (costs.get(name) ?? []).map((c) => c.rate);
+      const of = `${count(size)} contacts`;
+      const kB = `${count(body.length / 1000)} kB`;
+      const warm = ratioOf(cpu('prebuilt'), cpu('warm'));
+      const unchanged = ratioOf(cpu('hello'), cpu('unchanged'));
+      const p99 = quantile(ms, 0.99);
+      figures.push(
+        figure(`Offhook, ${of} (${kB})`, 'µs CPU/request', 'ours', cpu('warm')),
+        figure(`Offhook, ${of}`, 'requests/s', 'ours', rate('warm')),
+        figure(`Offhook, ${of}, If-None-Match`, 'µs CPU/request', 'ours', cpu('unchanged')),
+        figure(`Offhook, ${of}, If-None-Match`, 'requests/s', 'ours', rate('unchanged')),
+        figure(`fastify makes the JSON each time, ${of}`, 'µs CPU/request', 'peer', cpu('json')),
+        figure(`fastify makes the JSON each time, ${of}`, 'requests/s', 'peer', rate('json')),
+        figure(`node:http sends a ready buffer, ${of}`, 'µs CPU/request', 'limit', cpu('prebuilt')),
+        figure(`node:http sends a ready buffer, ${of}`, 'requests/s', 'limit', rate('prebuilt')),
+        figure('node:http sends 17 bytes', 'µs CPU/request', 'limit', cpu('hello')),
+        figure(`share of the ready buffer, ${of}`, '×', 'ours', [warm], 'lower'),
+        figure(`list anew after one change, ${of}`, 'ms', 'ours', [series(ms).median], 'higher'),
+      );
+      gates.push(
+        atLeast(`${of}: share of the speed of a ready buffer`, 0.8, warm, '×'),
+        atLeast(`${of}: If-None-Match, share of the speed of 17 bytes`, 0.8, unchanged, '×'),
+        atMost(`${of}: list anew after one presence change, p99`, ceiling, p99, ' ms'),
+      );
+    });
+  }
+  gates.push(atMost('P22: slope of the list anew from 100 to 10,000 contacts', 1.1, slopeOf(growth)));
+  return {
+    id: 'P7',
+    title: 'Directory with presence, 50 connections',
+    figures,
+    gates,
+    notes: [
+      'Every request of ours is authenticated, measured and carries the security headers; the limits do none of it.',
+    ],
+  };
+}
+
+async function measure(
+  service: ChildProcess,
+  url: string,
+  authorization: string,
+  tag: string,
+  data: string,
+  body: Buffer,
+  size: number,
+): Promise<Map<string, Cost[]>> {
+  const file = path.join(data, 'body.json');
+  await fs.writeFile(file, body);
+  const peers = new Map<string, ChildProcess>();
+  const urls = new Map<string, string>();
+  try {
+    for (const kind of ['json', 'prebuilt', 'hello']) {
+      const peer = start('directory-peer.ts', [kind, file], SUBJECT_CORE);
+      peers.set(kind, peer);
+      urls.set(kind, `http://127.0.0.1:${(await firstLine<{ port: number }>(peer)).port}/`);
+    }
+    const subjects = ['warm', 'unchanged', ...peers.keys()];
+    const once = async (subject: string): Promise<Cost> => {
+      const process = peers.get(subject) ?? service;
+      const headers = {
+        ...(process === service ? { authorization } : {}),
+        ...(subject === 'unchanged' ? { 'if-none-match': tag } : {}),
+      };
+      const before = cpuOf(process.pid!);
+      const load = await run<Load>(
+        'load.ts',
+        [urls.get(subject) ?? url, requests(subject, size), JSON.stringify(headers)],
+        GENERATOR_CORE,
+      );
+      const cpu = cpuOf(process.pid!) - before;
+      const right = subject === 'unchanged' ? '304' : '200';
+      const whole =
+        subject === 'unchanged' || subject === 'hello' || load.bytes / load.requests > body.length;
+      if (load.errors > 0 || !whole || load.statuses.some((status) => status !== right))
+        throw new Error(`${subject}: ${JSON.stringify(load)}`);
+      return { cpu: cpu / load.requests, rate: load.requests / load.seconds };
+    };
+    // The first requests of a process pay for compiling.
+    for (const subject of subjects) await once(subject);
+    return await interleave(subjects, ROUNDS, once);
+  } finally {
+    for (const peer of peers.values()) await end(peer);
+  }
+}

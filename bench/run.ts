@@ -1,0 +1,56 @@
+/** `npm run bench [-- P1 P7 …]`: measures the rows beside their peers and limits, checks the gates, writes the documents. */
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { GENERATOR_CORE, moveTo } from './lib.ts';
+import type { Row } from './lib.ts';
+import { compareWithBaseline, keepBaseline, print, writeDocument } from './report.ts';
+
+const folder = import.meta.dirname;
+if (!fs.existsSync(path.join(folder, 'node_modules', '.package-lock.json'))) {
+  process.stderr.write('installing the peers that the figures are taken beside …\n');
+  const done = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: folder,
+    stdio: 'inherit',
+  });
+  if (done.status !== 0) throw new Error(`npm ci in ${folder} ended with ${done.status}`);
+}
+
+const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
+  P1: async () => (await import('./rows/decode.ts')).p1(),
+  P2: async () => (await import('./rows/decode.ts')).p2(),
+  P7: async () => (await import('./rows/directory.ts')).p7(),
+};
+const words = process.argv.slice(2);
+const keep = words.includes('--baseline');
+const wanted = words.filter((word) => word !== '--baseline');
+const unknown = wanted.filter((id) => !Object.hasOwn(ROWS, id));
+if (unknown.length > 0) {
+  process.stderr.write(
+    `no row ${unknown.join(', ')}; there are ${Object.keys(ROWS).join(', ')}, and --baseline keeps the figures to compare with\n`,
+  );
+  process.exit(2);
+}
+
+moveTo(GENERATOR_CORE, process.pid);
+const rows: Row[] = [];
+let failed = false;
+for (const [id, measure] of Object.entries(ROWS)) {
+  if (wanted.length > 0 && !wanted.includes(id)) continue;
+  const began = performance.now();
+  try {
+    const row = await measure();
+    rows.push(row);
+    print(row, (performance.now() - began) / 1000);
+  } catch (error) {
+    failed = true;
+    process.stderr.write(
+      `${id} could not be measured: ${error instanceof Error ? error.stack : String(error)}\n`,
+    );
+  }
+}
+const worse = compareWithBaseline(rows);
+for (const line of worse) process.stdout.write(`worse than the baseline: ${line}\n`);
+if (keep) keepBaseline(rows);
+writeDocument(rows);
+process.exit(failed || rows.some((row) => row.gates.some((gate) => !gate.held)) ? 1 : 0);

@@ -1,0 +1,168 @@
+/**
+ * The service without an engine of its own: `service-subject.ts <data folder> <manager port>`. It is put together as in
+ * service.ts, and answers questions about itself over IPC.
+ */
+import { hash } from 'node:crypto';
+import path from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { createAsteriskEngine } from '../server/src/adapters/asterisk/engine.ts';
+import { openSqliteJournal } from '../server/src/adapters/sqlite/journal.ts';
+import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
+import { readConfig } from '../server/src/config.ts';
+import { systemClock as clock } from '../server/src/core/clock.ts';
+import { silent as log } from '../server/src/core/log.ts';
+import { hashPassword } from '../server/src/core/password.ts';
+import { createAgents } from '../server/src/features/agents/feature.ts';
+import { agentRoutes } from '../server/src/features/agents/routes.ts';
+import { createAudit } from '../server/src/features/audit/service.ts';
+import { createContacts } from '../server/src/features/contacts/feature.ts';
+import { contactRoutes } from '../server/src/features/contacts/routes.ts';
+import { createDirectory } from '../server/src/features/pbx-config/directory.ts';
+import { siteEvent } from '../server/src/features/pbx-config/live.ts';
+import { sessionRoutes } from '../server/src/features/sessions/routes.ts';
+import { createSessions } from '../server/src/features/sessions/service.ts';
+import { createHost } from '../server/src/http/host.ts';
+import { runEngineLoop } from '../server/src/journal/engine-loop.ts';
+import { openJournal } from '../server/src/journal/journal.ts';
+import { createLiveView } from '../server/src/journal/live.ts';
+import { createModel } from '../server/src/pbx/model.ts';
+import { PASSWORD, extensionOf } from './site-data.ts';
+
+export type Question =
+  | { readonly ask: 'token' }
+  | { readonly ask: 'rebuild'; readonly times: number }
+  | { readonly ask: 'hashes'; readonly concurrency: number; readonly ms: number }
+  | { readonly ask: 'delay' }
+  | { readonly ask: 'resync' };
+
+const [data = '', port = '', events = 'e:e', actions = 'a:a'] = process.argv.slice(2);
+const account = (text: string): { user: string; secret: string } => ({
+  user: text.slice(0, text.indexOf(':')),
+  secret: text.slice(text.indexOf(':') + 1),
+});
+const config = readConfig({ OFFHOOK_DATA: data, OFFHOOK_SITE_ZONE: 'UTC' });
+const node = nodeId('ast1');
+const store = await openSqliteStore(path.join(data, 'offhook.db'));
+const journal = openJournal({ store: openSqliteJournal(path.join(data, 'journal.db')), node });
+const directory = await createDirectory(store);
+const audit = await createAudit(store, clock, log);
+const sessions = await createSessions({ store, clock, directory, audit, log, config });
+const began = performance.now();
+const engine = createAsteriskEngine({
+  node,
+  clock,
+  log,
+  connect: async () => ({
+    host: '127.0.0.1',
+    port: Number(port),
+    events: account(events),
+    actions: account(actions),
+  }),
+});
+const model = createModel();
+const live = createLiveView(model.view);
+const agents = await createAgents({ engine, live: live.view, directory, audit, store, clock, log });
+const stop = new AbortController();
+const isLive = Promise.withResolvers<number>();
+const loop = runEngineLoop({
+  engine,
+  model,
+  journal,
+  signal: stop.signal,
+  log,
+  site: siteEvent(directory.config(), clock.now()),
+  onStepped() {
+    live.changed();
+    if (live.view.live) isLive.resolve(performance.now() - began);
+  },
+  onCommitted(_rows, made) {
+    for (const event of made) agents.onDomainEvent(event);
+  },
+});
+const contacts = createContacts({ directory, live: live.view, clock });
+const host = await createHost({ config, authenticator: sessions, log, version: '0.0.0' });
+sessionRoutes(host.app, { sessions, directory, config });
+contactRoutes(host.app, contacts);
+agentRoutes(host.app, agents);
+const address = await host.listen({ host: '127.0.0.1', port: 0 });
+const connected = await isLive.promise;
+const written = async (): Promise<void> => {
+  while (loop.lag().held > 0) await clock.sleep(1);
+};
+await written();
+
+const delay = monitorEventLoopDelay({ resolution: 1 });
+delay.enable();
+process.on('message', (question: Question) => {
+  void answer(question).then((reply) => process.send?.(reply));
+});
+async function answer(question: Question): Promise<object> {
+  switch (question.ask) {
+    case 'token': {
+      const name = extensionOf(0);
+      const issued = await sessions.login({ name, password: PASSWORD, ip: '127.0.0.1' });
+      return { token: issued.token };
+    }
+    case 'rebuild':
+      return rebuild(question.times);
+    case 'hashes':
+      return await hashes(question.concurrency, question.ms);
+    case 'delay': {
+      const reply = {
+        p50: delay.percentile(50) / 1e6,
+        p99: delay.percentile(99) / 1e6,
+        max: delay.max / 1e6,
+      };
+      delay.reset();
+      return reply;
+    }
+    case 'resync': {
+      const before = engine.diagnostics().resyncs;
+      const from = performance.now();
+      engine.resync();
+      while (engine.diagnostics().resyncs === before) await clock.sleep(1);
+      await new Promise((resolve) => setImmediate(resolve));
+      await written();
+      return { ms: performance.now() - from, drift: engine.status().counters.drift };
+    }
+  }
+}
+let changes = 0;
+/** One extension's state changes, and the whole list is asked for: milliseconds of each. */
+function rebuild(times: number): { ms: number[]; bytes: number } {
+  const people = directory.people();
+  const ms: number[] = [];
+  let last = '';
+  for (let i = 0; i < times; i++) {
+    const n = changes++;
+    const endpoint = people[n % people.length]!.extension;
+    // The other state each time round, so that every change is one.
+    const state = Math.floor(n / people.length) % 2 === 0 ? 'INUSE' : 'NOT_INUSE';
+    const from = performance.now();
+    model.step({ type: 'device.state', at: clock.now(), endpoint, state });
+    const etag = contacts.etag();
+    contacts.body();
+    ms.push(performance.now() - from);
+    if (etag === last) throw new Error('a changed list has its old tag');
+    last = etag;
+  }
+  return { ms, bytes: contacts.body().length };
+}
+/** The limit of signing in: the key derivation alone. */
+async function hashes(concurrency: number, ms: number): Promise<{ count: number; seconds: number }> {
+  const from = performance.now();
+  let count = 0;
+  const work = async (): Promise<void> => {
+    while (performance.now() - from < ms) {
+      await hashPassword(PASSWORD);
+      count += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return { count, seconds: (performance.now() - from) / 1000 };
+}
+console.log(
+  JSON.stringify({ port: address.port, connected_ms: connected, life: hash('sha256', String(began)) }),
+);
+process.on('SIGTERM', () => process.exit());
