@@ -9,6 +9,7 @@ import { buildConversation } from './conversation.ts';
 import type { ConversationParty } from './conversation.ts';
 import { isComplete, withDirectory } from './records.ts';
 import type { KnownRecord } from './records.ts';
+import { peersOf, timelineOf } from './timeline.ts';
 
 const folder = new URL('./fixtures/', import.meta.url);
 const directory = directoryFixture();
@@ -65,6 +66,11 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'queue-answered': [
     '1001 out 500 ANSWERED · 0/2/2/0/5 · support · sip',
     '1004 in 1001 ANSWERED · 2/2/2/0/5 · support · sip',
+  ],
+  // Without media the internal pair stays between caller and agent.
+  'queue-answered-unoptimised': [
+    '1001 out 500 ANSWERED · 0/2/1/0/5 · support · sip',
+    '1003 in 1001 ANSWERED · 2/2/1/0/4 · support · sip',
   ],
   'queue-second-round': [
     '1001 out 500 ANSWERED · 0/5/2/0/8 · support · sip',
@@ -149,6 +155,38 @@ for (const [name, rows] of Object.entries(EXPECTED)) {
 test('history - every recording has its expected rows', () => {
   // Two calls at once, which only ingestion tells apart.
   assert.deepEqual(names.filter((n) => n !== 'call-waiting').sort(), Object.keys(EXPECTED).sort());
+});
+
+test('history - internal pairs are seen through: a peer is a real channel', () => {
+  const line = timelineOf(recorded('queue-answered-unoptimised'));
+  const agent = line.channels.find((c) => c.extension === '1003')!;
+  const caller = line.channels.find((c) => c.extension === '1001')!;
+  assert.deepEqual(
+    [...peersOf(line, agent), ...peersOf(line, caller)].map((p) => p.peer.extension),
+    ['1001', '1003'],
+  );
+});
+
+test('history - who rang beside the one that answered has missed nothing', () => {
+  const owner: Readonly<Record<string, string>> = { sip: '1003', webrtc: '1002', mobile: '1004' };
+  const group = recorded('three-devices').map((r) =>
+    r.extension === '1002' ? { ...r, extension: owner[r.device!]! } : r,
+  );
+  assert.deepEqual(
+    buildConversation(group).parties.map((p) => [p.extension, p.direction]),
+    [
+      ['1001', 'out'],
+      ['1002', 'in'],
+    ],
+  );
+  // A pickup is known by its own record, whatever cause the ringing ended with.
+  const picked = recorded('pickup').map((r) =>
+    r.extension === '1002' && r.type === 'hangup' ? { ...r, facts: { ...r.facts, cause: 16 } } : r,
+  );
+  assert.deepEqual(
+    buildConversation(picked).parties.map((p) => p.extension),
+    ['1001', '1003'],
+  );
 });
 
 test('history - any order and any repetition of records builds the same bytes', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,13 +8,14 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { HistoryQuery } from '@offhook/contract/history.ts';
-import { historyScene, NODE, recorded, recordingFile } from '../../../test/support/history-scene.ts';
+import { batchOf, historyScene, NODE, recorded, recordingFile } from '../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../test/support/history-scene.ts';
 import { until } from '../../../test/support/until.ts';
 import { createCelReader } from '../../adapters/asterisk/cel/reader.ts';
 import { systemClock } from '../../core/clock.ts';
 import { silent } from '../../core/log.ts';
 import type { Log } from '../../core/log.ts';
+import type { CallRecords } from '../../ports/call-records.ts';
 import { createHistory } from './feature.ts';
 import type { History } from './feature.ts';
 import type { Tables } from './tables.ts';
@@ -139,4 +141,24 @@ test('history - closing stops everything, also while nothing can be read', async
   const from = performance.now();
   await history.close();
   assert.ok(performance.now() - from < 1000);
+});
+
+test('history - a source that fails is read again from where it came to', async () => {
+  await using scene = await historyScene();
+  const asked: (number | null)[] = [];
+  const records: CallRecords = {
+    async *read(from, signal) {
+      asked.push(from?.offset ?? null);
+      if (asked.length > 1) return void (await once(signal, 'abort'));
+      yield batchOf(recorded('echo'), 7);
+      throw new Error('the source broke');
+    },
+  };
+  const clock = { ...systemClock, sleep: (ms: number, s?: AbortSignal) => systemClock.sleep(ms / 100, s) };
+  const { store, directory } = scene;
+  const history = await createHistory({ store, directory, records, clock, log: silent, zone: 'UTC' });
+  await until('the second reading', () => asked.length === 2);
+  assert.deepEqual(asked, [null, 7]);
+  assert.equal(await count(history, '1001'), 1);
+  await history.close();
 });

@@ -7,7 +7,10 @@ import type { HistoryScene } from '../../../test/support/history-scene.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { CallRecord } from '../../ports/call-records.ts';
 import type { Store } from '../../ports/store.ts';
+import { buildConversation } from './conversation.ts';
+import { clearCalls } from './hide.ts';
 import { SILENT_US } from './ingest.ts';
+import { withDirectory } from './records.ts';
 import type { Tables } from './tables.ts';
 
 const everything = async (): Promise<readonly CallRecord[]> =>
@@ -49,8 +52,29 @@ test('history - all recordings at once: one row for each conversation and extens
   // Every recording is one conversation, and `call-waiting` is two.
   assert.equal(new Set(rows.map((r) => r.root)).size, (await recordings()).length + 1);
   await assertSame(scene, rows);
-  const { party_name } = rows[0] as unknown as { party_name: string };
+  const call = rows.find((r) => r.root === 'ast1:1795228606.2' && r.extension === '1001');
+  const { party_name } = call as unknown as { party_name: string };
   assert.equal(party_name, 'Sam', "the directory's name, not the one on the phone");
+});
+
+test('history - what is stored of a recording is what all its records together tell', async () => {
+  await using scene = await historyScene();
+  for (const name of (await recordings()).filter((n) => n !== 'call-waiting')) {
+    await scene.clear();
+    for (const piece of inPieces(recorded(name), 5)) await scene.feed(...piece);
+    const { call_key, parties } = buildConversation(
+      recorded(name).map((r) => withDirectory(r, scene.directory)),
+    );
+    const rows = (await scene.rows()) as readonly { root: string; extension: string; talk_seconds: number }[];
+    assert.deepEqual(
+      rows.map((r) => [r.root, r.extension, r.talk_seconds]),
+      parties.map((p) => [call_key, p.extension, p.talk_seconds]),
+      name,
+    );
+    const db = scene.store.db<Tables>();
+    const all = await db.selectFrom('history_conversations').select('root').execute();
+    assert.deepEqual(all, [{ root: call_key }], `${name} is one conversation`);
+  }
 });
 
 test('history - killed at any statement while storing: nothing is lost and nothing is there twice', async () => {
@@ -258,5 +282,23 @@ test('history - who a channel belonged to is settled when its record is stored',
   assert.deepEqual(
     rows.map((r) => r.extension),
     ['1001', '1002'],
+  );
+});
+
+test('history - what comes while a history is cleared stays visible', async () => {
+  await using scene = await historyScene();
+  await scene.feed(...recorded('internal-answered'));
+  const slow: Store = {
+    ...scene.store,
+    async transaction(work) {
+      await scene.feed(...later(recorded('internal-answered'), 60));
+      return await scene.store.transaction(work);
+    },
+  };
+  await clearCalls(slow, '1001');
+  const rows = (await scene.rows()) as readonly { extension: string; hidden: number }[];
+  assert.deepEqual(
+    rows.filter((r) => r.extension === '1001').map((r) => r.hidden),
+    [1, 0],
   );
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -168,6 +168,22 @@ test('reading call records - a file that is renamed is finished before the new o
   assert.deepEqual(s.keys, keys);
 });
 
+test('reading call records - a last write into a file that was renamed already', async () => {
+  await using s = await scene();
+  await fs.writeFile(s.file, lines.slice(0, 5).join(''));
+  s.start({ linger_ms: 500 });
+  await s.saw(5);
+  const slow = await fs.open(s.file, 'a');
+  await fs.rename(s.file, `${s.file}.1`);
+  await fs.writeFile(s.file, lines.slice(6).join(''));
+  // The writer had opened the file before it was renamed and writes a moment after.
+  await systemClock.sleep(100);
+  await slow.write(lines[5]!);
+  await slow.close();
+  await s.saw(keys.length);
+  assert.deepEqual(s.keys, keys);
+});
+
 test('reading call records - renamed twice while nobody read: all files in between, in order', async () => {
   await using s = await scene();
   await fs.writeFile(s.file, lines.slice(0, 5).join(''));
@@ -177,23 +193,27 @@ test('reading call records - renamed twice while nobody read: all files in betwe
   await fs.appendFile(s.file, lines.slice(5, 8).join(''));
   await fs.rename(s.file, `${s.file}.2`);
   await fs.writeFile(`${s.file}.1`, lines.slice(8, 12).join(''));
-  await fs.writeFile(`${s.file}.0.gz`, 'packed');
+  await fs.writeFile(`${s.file}.0.gz`, 'packed\n');
   await fs.writeFile(s.file, lines.slice(12).join(''));
   const old = new Date(Date.now() - 60_000);
   await fs.utimes(`${s.file}.2`, old, old);
   s.start();
   await s.saw(keys.length);
   assert.deepEqual(s.keys, keys);
+  assert.deepEqual(s.malformed, []);
 });
 
 test('reading call records - copied and emptied: the end that was only in the copy is read too', async () => {
   await using s = await scene();
+  const older = new Date(Date.now() - 60_000);
   await fs.writeFile(s.file, lines.slice(0, 5).join(''));
   s.start();
   await s.saw(5);
   await s.stop();
   await fs.appendFile(s.file, lines.slice(5, 9).join(''));
   await fs.copyFile(s.file, `${s.file}-20261121`);
+  await fs.writeFile(`${s.file}-20261120`, lines.slice(0, 2).join(''));
+  await fs.utimes(`${s.file}-20261120`, older, older);
   await fs.truncate(s.file);
   await fs.appendFile(s.file, lines.slice(9).join(''));
   s.start();
@@ -210,6 +230,16 @@ test('reading call records - emptied while it is read', async () => {
   await s.saw(5);
   await fs.truncate(s.file);
   await fs.appendFile(s.file, lines.slice(5).join(''));
+  await s.saw(keys.length);
+  assert.deepEqual(s.keys, keys);
+});
+
+test('reading call records - another content at once, longer than what was read', async () => {
+  await using s = await scene();
+  await fs.writeFile(s.file, lines.slice(0, 2).join(''));
+  s.start();
+  await s.saw(2);
+  writeFileSync(s.file, lines.slice(2).join(''));
   await s.saw(keys.length);
   assert.deepEqual(s.keys, keys);
 });

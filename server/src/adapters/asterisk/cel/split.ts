@@ -55,8 +55,6 @@ export function splitRecords(bytes: Buffer, last = false): Split {
       take(end, end + 1, true);
       continue;
     }
-    // What comes after the line end decides whether the value goes on.
-    if (end + 2 >= bytes.length && !last) break;
     if (startsRecord(bytes, end + 1)) take(end, end + 1, false);
     else from = end + 1;
   }
