@@ -4,7 +4,7 @@ import { rfc3339 } from '../../core/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { LiveExtension, LiveView } from '../../ports/live.ts';
 import { contactOf } from './contact.ts';
-import { digitsOf, fold } from './fold.ts';
+import { digitsOf, fold } from '../../core/fold.ts';
 
 interface Item {
   readonly person: Person;

@@ -1,7 +1,7 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
 import type { Directory } from '../../ports/directory.ts';
 import type { Conversation, ConversationParty } from './conversation.ts';
-import { fold } from './fold.ts';
+import { fold } from '../../core/fold.ts';
 import type { HistoryRow, Tables } from './tables.ts';
 import type { Totals } from './totals.ts';
 

@@ -9,7 +9,7 @@ import type {
 import { ServiceError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import { readCursor, writeCursor } from './cursor.ts';
-import { fold } from './fold.ts';
+import { fold } from '../../core/fold.ts';
 import { clearCalls, hideCalls } from './hide.ts';
 import { readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
