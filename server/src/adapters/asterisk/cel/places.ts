@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { FileHandle } from 'node:fs/promises';
 
@@ -46,6 +46,17 @@ export async function rotatedPlaces(file: string): Promise<readonly Place[]> {
     .sort((a, b) =>
       a.changed_ns === b.changed_ns ? (a.path < b.path ? 1 : -1) : a.changed_ns < b.changed_ns ? -1 : 1,
     );
+}
+
+/** Files put aside that are kept for support. */
+const KEPT = 3;
+/**
+ * Puts a file aside that was read to its end; the engine opens it by name for every record and so begins a new one. Files
+ * put aside before it are all read; only the newest of them stay.
+ */
+export async function retire(file: string, suffix: string): Promise<void> {
+  await rename(file, `${file}.${suffix}`);
+  for (const old of (await rotatedPlaces(file)).slice(0, -KEPT)) await rm(old.path, { force: true });
 }
 
 /** Bytes before an offset that tell one file from another. */

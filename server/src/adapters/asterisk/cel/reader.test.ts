@@ -318,3 +318,15 @@ test('reading call records - ends when told to, also while it waits', async () =
   await s.stop();
   assert.ok(performance.now() - from < 1000);
 });
+
+test('reading call records - a file that has grown long is put aside once it is read, and only three such are kept', async () => {
+  await using s = await scene();
+  s.start({ rotate_bytes: 1 });
+  for (const [i, line] of lines.entries()) {
+    await fs.appendFile(s.file, line);
+    await s.saw(i + 1);
+  }
+  await until('the last file put aside', async () => !(await fs.readdir(s.folder)).includes('offhook.csv'));
+  assert.deepEqual(s.keys, keys);
+  assert.equal((await fs.readdir(s.folder)).length, 3);
+});

@@ -18,7 +18,7 @@ import type {
 } from '../../../ports/call-records.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { decodeRecord, salvage } from './decode.ts';
-import { MARK_BYTES, currentPlace, markOf, readMark, rotatedPlaces } from './places.ts';
+import { MARK_BYTES, currentPlace, markOf, readMark, retire, rotatedPlaces } from './places.ts';
 import type { Place } from './places.ts';
 import { RECORD_LIMIT, splitRecords } from './split.ts';
 import type { RawRecord } from './split.ts';
@@ -35,11 +35,14 @@ export interface CelReaderOptions {
   /** How long a file that was renamed is watched for a last write of who still had it open. */
   readonly linger_ms?: number;
   readonly chunk_bytes?: number;
+  /** A file that was read to its end and is longer than this is put aside, and the engine begins a new one. */
+  readonly rotate_bytes?: number;
 }
 
 /** Small enough that storing one batch never holds up the event loop for long. */
 const CHUNK_BYTES = 64 * 1024;
 const MALFORMED_LIMIT = 4096;
+const ROTATE_BYTES = 64 * 1024 * 1024;
 
 /** Where reading goes on: a file that is open, its place by name, and the next byte. */
 interface Reading {
@@ -78,6 +81,7 @@ export function createCelReader(options: CelReaderOptions): CallRecords {
   const log = options.log.child({ part: 'call-records' });
   const poll = options.poll_ms ?? 1000;
   const linger = options.linger_ms ?? 250;
+  const rotateAt = options.rotate_bytes ?? ROTATE_BYTES;
   const chunk = Math.max(options.chunk_bytes ?? CHUNK_BYTES, 1);
   // A record that is longer than a chunk must still come together.
   const window = Buffer.allocUnsafe(chunk + RECORD_LIMIT + MARK_BYTES);
@@ -189,7 +193,8 @@ export function createCelReader(options: CelReaderOptions): CallRecords {
             continue;
           }
           if (batch === null) {
-            await waker.wait(poll, signal);
+            if (reading.offset >= rotateAt) await retire(file, String(clock.now()));
+            else await waker.wait(poll, signal);
             continue;
           }
           at = batch.checkpoint;
