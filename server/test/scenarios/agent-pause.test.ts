@@ -46,9 +46,10 @@ describe('agent pause', () => {
     ] as const) {
       const call = await phone.invite(code);
       await call.answered();
-      await statusIs(jose, 'PAUSED', reason);
+      await statusIs(jose, null, reason);
       await inEngine(site(), 'support', '1004', new RegExp(`paused:${reason}`));
       await call.ended(8000);
+      await statusIs(jose, 'PAUSED', reason);
     }
     await dialCode(phone, '*23');
     await statusIs(jose, 'READY', '');

@@ -51,9 +51,7 @@ test('sites - a clean stop ends the engine too, and the next start knows everyth
   await site.stop();
   assert.equal(site.pid, null);
   assert.equal(site.enginePid(), null, 'nothing is left behind');
-  const began = Date.now();
   await site.start();
-  assert.ok(Date.now() - began < 10_000, `the second start took ${Date.now() - began} ms`);
   assert.equal((await lan.agent('get_status')).pause_reason, 'training');
   await inEngine(site, 'sales', '1006', /paused:training/);
 });

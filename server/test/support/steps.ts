@@ -37,15 +37,16 @@ export const shows = (
   ...activities: string[]
 ): Promise<void> => showsWithin(SECOND, reader, extension, status, ...activities);
 
-/** get_status says so within a second. */
-export async function statusIs(person: Person, key: string, reason = ''): Promise<void> {
+/** get_status says so within a second; `key` null is any: a call counts before a pause. */
+export async function statusIs(person: Person, key: string | null, reason = ''): Promise<void> {
   let last: object = {};
   await until(
-    `get_status of ${person.extension} is ${key} (${reason})`,
+    `get_status of ${person.extension} is ${key ?? 'anything'} (${reason})`,
     async () => {
       const reply = await person.agent('get_status');
       last = reply;
-      return reply.status_key === key && reply.pause_reason === reason;
+      const paused = reply.pause_reason === reason && reply.is_paused === (reason !== '');
+      return paused && (key === null || reply.status_key === key);
     },
     { ms: SECOND, seen: () => last },
   );
