@@ -219,7 +219,7 @@ const COMMANDS = {
   bench: one('bench/run.ts'),
   docs: one('server/src/docs.ts'),
   test: tests(TESTS),
-  scenarios: tests(['server/test/scenarios/**/*.test.ts']),
+  scenarios: tests(['server/test/{scenarios,faults}/**/*.test.ts']),
   check: () => [
     [path.join(MODULES, '.bin', 'tsc')],
     [path.join(MODULES, '.bin', 'oxlint')],
