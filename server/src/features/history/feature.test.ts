@@ -69,7 +69,7 @@ test('history - closed and opened again in the middle of a call: one row, nothin
     );
   for (const [i, end] of [3000, 3001, 7000, bytes.length].entries()) {
     await fs.writeFile(file, bytes.subarray(0, end));
-    const history = await open(scene, file);
+    await using history = await open(scene, file);
     const lines = bytes.subarray(0, end).toString().split('\n').length - 1;
     await until(`the records of part ${i}`, async () => (await stored()) >= lines, {
       seen: () => ({ lines }),
@@ -137,7 +137,7 @@ test('history - a new life of the engine ends what the one before left open', as
 
 test('history - closing stops everything, also while nothing can be read', async () => {
   await using scene = await historyScene();
-  const history = await open(scene, path.join(scene.folder, 'nowhere', 'offhook.csv'));
+  await using history = await open(scene, path.join(scene.folder, 'nowhere', 'offhook.csv'));
   const from = performance.now();
   await history.close();
   assert.ok(performance.now() - from < 1000);
@@ -156,7 +156,7 @@ test('history - a source that fails is read again from where it came to', async 
   };
   const clock = { ...systemClock, sleep: (ms: number, s?: AbortSignal) => systemClock.sleep(ms / 100, s) };
   const { store, directory } = scene;
-  const history = await createHistory({ store, directory, records, clock, log: silent, zone: 'UTC' });
+  await using history = await createHistory({ store, directory, records, clock, log: silent, zone: 'UTC' });
   await until('the second reading', () => asked.length === 2);
   assert.deepEqual(asked, [null, 7]);
   assert.equal(await count(history, '1001'), 1);
