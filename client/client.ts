@@ -99,7 +99,7 @@ const query = (fields: object): string => {
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined) parameters.set(name, String(value));
   }
-  return parameters.size === 0 ? '' : `?${parameters}`;
+  return parameters.size === 0 ? '' : `?${parameters.toString()}`;
 };
 
 export function createClient(options: ClientOptions): Client {

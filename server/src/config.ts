@@ -175,10 +175,10 @@ export const SETTINGS = {
   }),
   logLevel: setting({
     name: 'OFFHOOK_LOG_LEVEL',
-    expects: 'debug, info, warn or error',
+    expects: 'debug, info, warn, error or silent',
     initial: 'info',
     about: 'How much is logged.',
-    parse: oneOf('debug', 'info', 'warn', 'error'),
+    parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
   }),
 } as const;
 type SettingsTable = typeof SETTINGS;

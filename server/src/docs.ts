@@ -64,7 +64,7 @@ async function openapi(): Promise<string> {
         OFFHOOK_DATA: data,
         OFFHOOK_LISTEN: '127.0.0.1:0',
         OFFHOOK_ASTERISK: path.join(data, 'none'),
-        OFFHOOK_LOG_LEVEL: 'error',
+        OFFHOOK_LOG_LEVEL: 'silent',
       }),
       stop.signal,
       () => undefined,

@@ -94,8 +94,9 @@ export async function startService(
   fs.mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const lock = lockFolder(config.data);
   stack.defer(() => lock.release());
-  const { log, close: closeLog } = openLog(path.join(config.data, 'logs', 'offhook.log'), config.logLevel);
-  stack.defer(closeLog);
+  const logFile = openLog(path.join(config.data, 'logs', 'offhook.log'), config.logLevel);
+  const { log } = logFile;
+  stack.defer(() => logFile.close());
   log.info({ version: VERSION, node: process.version, pid: process.pid }, 'starting');
 
   const clock = systemClock;
