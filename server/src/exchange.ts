@@ -95,8 +95,8 @@ export function runExchange(options: ExchangeOptions): Exchange {
       clock,
       signal,
       onFailure(error, next) {
+        if (state !== error.message) say(`No engine yet, but it is tried again: ${error.message}`);
         state = error.message;
-        say(`No engine yet: ${error.message} (next try in ${Math.round(next / 1000)} s)`);
         log.warn({ reason: error.reason, next_try_ms: next }, error.message);
       },
     });

@@ -128,7 +128,7 @@ test('asterisk - one on the PATH is used when it is new enough, else the package
   assert.match(lines[0] ?? '', /is not an Asterisk 20 or later/);
 });
 
-test('asterisk - it is tried again while that can help, and no longer', async (t) => {
+test('asterisk - it is tried again, further and further apart', async (t) => {
   const folder = temporary(t);
   const { options, mirror } = await mirrorWithAsterisk(t, folder);
   const waits: number[] = [];
@@ -149,11 +149,22 @@ test('asterisk - it is tried again while that can help, and no longer', async (t
   assert.equal((await obtainAsteriskEventually({ ...options, clock, onFailure })).origin, 'packages');
   assert.deepEqual(told, ['missing', 'missing']);
   assert.deepEqual(waits, [5_000, 10_000]);
-  const never = { clock, onFailure: () => assert.fail('it must not be tried again') };
-  await assert.rejects(
-    obtainAsteriskEventually({ ...options, explicit: '/nowhere', ...never }),
-    isRefusal('invalid_program', /expected/),
-  );
+});
+
+test('asterisk - one that is named and comes later is taken when it is there', async (t) => {
+  const folder = temporary(t);
+  const explicit = path.join(folder, 'asterisk');
+  const clock = {
+    now: () => 0,
+    sleep: async () => {
+      says(folder, 'Asterisk 22.10.1');
+    },
+  };
+  const told: string[] = [];
+  const onFailure = ({ reason }: ProvisionError) => void told.push(reason);
+  const found = await obtainAsteriskEventually({ cache: folder, explicit, clock, onFailure });
+  assert.equal(found.version, '22.10.1');
+  assert.deepEqual(told, ['invalid_program']);
 });
 
 test('asterisk - packages that do not run say where they lie', async (t) => {

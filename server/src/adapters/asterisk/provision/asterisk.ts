@@ -144,8 +144,8 @@ export async function obtainAsterisk(options: ObtainAsteriskOptions): Promise<As
 }
 
 /**
- * As `obtainAsterisk`, but goes on trying (5 s up to 60 s apart) while waiting can help: a network that comes back.
- * `onFailure` is told each time. Errors: ProvisionError where waiting cannot help; the signal's reason when aborted.
+ * As `obtainAsterisk`, but goes on trying (5 s up to 60 s apart) until there is one: a network that comes back, an Asterisk
+ * that is installed meanwhile. `onFailure` is told each time. Errors: the signal's reason when aborted.
  */
 export async function obtainAsteriskEventually(
   options: ObtainAsteriskOptions & {
@@ -157,7 +157,7 @@ export async function obtainAsteriskEventually(
     try {
       return await obtainAsterisk(options);
     } catch (error) {
-      if (!(error instanceof ProvisionError) || !error.retryable) throw error;
+      if (!(error instanceof ProvisionError)) throw error;
       options.onFailure(error, pause);
       await options.clock.sleep(pause, options.signal);
     }

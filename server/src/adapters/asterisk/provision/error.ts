@@ -21,8 +21,4 @@ export class ProvisionError extends Error {
     this.name = 'ProvisionError';
     this.reason = reason;
   }
-  /** Whether trying again later, with nothing changed on this machine, can help. */
-  get retryable(): boolean {
-    return this.reason !== 'unsupported' && this.reason !== 'invalid_program';
-  }
 }

