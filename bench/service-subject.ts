@@ -59,6 +59,8 @@ const engine = createAsteriskEngine({
     events: account(events),
     actions: account(actions),
   }),
+  // The rows change states that no engine knows of; what it says itself must not undo them in between.
+  resync_ms: 3_600_000,
 });
 const model = createModel();
 const live = createLiveView(model.view);
@@ -129,7 +131,7 @@ async function answer(question: Question): Promise<object> {
   }
 }
 let changes = 0;
-/** One extension's state changes, and the whole list is asked for: milliseconds of each. */
+/** One extension's state changes, and the whole list is asked for: milliseconds of the core for each. */
 function rebuild(times: number): { ms: number[]; bytes: number } {
   const people = directory.people();
   const ms: number[] = [];
@@ -139,11 +141,12 @@ function rebuild(times: number): { ms: number[]; bytes: number } {
     const endpoint = people[n % people.length]!.extension;
     // The other state each time round, so that every change is one.
     const state = Math.floor(n / people.length) % 2 === 0 ? 'INUSE' : 'NOT_INUSE';
-    const from = performance.now();
+    const from = process.threadCpuUsage();
     model.step({ type: 'device.state', at: clock.now(), endpoint, state });
     const etag = contacts.etag();
     contacts.body();
-    ms.push(performance.now() - from);
+    const { user, system } = process.threadCpuUsage(from);
+    ms.push((user + system) / 1000);
     if (etag === last) throw new Error('a changed list has its old tag');
     last = etag;
   }

@@ -240,6 +240,7 @@ test('contacts - the tag holds until something shown changes, and 304 answers it
     const reply = await get('', { 'if-none-match': header });
     assert.equal(reply.statusCode, 304, header);
     assert.equal(reply.body, '');
+    assert.equal(reply.headers['content-length'], undefined, 'a 304 announces no body');
     assert.equal(reply.headers.etag, tag);
   }
   assert.equal((await get('', { 'if-none-match': '"other"' })).statusCode, 200);
