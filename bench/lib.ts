@@ -84,10 +84,10 @@ export async function firstLine<T>(child: ChildProcess): Promise<T> {
   return await promise;
 }
 /** Ends a child and waits until it is gone. */
-export async function end(child: ChildProcess): Promise<void> {
+export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
+  child.kill(signal);
   await gone;
 }
 

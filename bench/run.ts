@@ -20,6 +20,10 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P1: async () => (await import('./rows/decode.ts')).p1(),
   P2: async () => (await import('./rows/decode.ts')).p2(),
   P7: async () => (await import('./rows/directory.ts')).p7(),
+  P11: async () => (await import('./rows/pause.ts')).p11(),
+  P19: async () => (await import('./rows/logins.ts')).p19(),
+  LATENCY: async () => (await import('./rows/latency.ts')).latency(),
+  START: async () => (await import('./rows/start.ts')).start(),
 };
 const words = process.argv.slice(2);
 const keep = words.includes('--baseline');

@@ -1,0 +1,112 @@
+/** The real service with a real engine on ports and folders of its own, started as `npm start` does. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { loadInstance } from '../server/src/adapters/asterisk/process/instance-file.ts';
+import { findLiving } from '../server/src/adapters/asterisk/process/living.ts';
+import type { Instance } from '../server/src/adapters/asterisk/instance.ts';
+import { freePort, freeRange } from '../server/test/support/ports.ts';
+import { GENERATOR_CORE, SUBJECT_CORE, end, moveTo, onCore } from './lib.ts';
+import { fillSite } from './site-data.ts';
+import type { SiteSize } from './site-data.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+const MEDIA_PORTS = 60;
+
+export interface Exchange extends AsyncDisposable {
+  readonly base: string;
+  readonly data: string;
+  /** Of the process that runs now. */
+  readonly pid: number;
+  readonly instance: Instance;
+  /** Milliseconds from the start of the process until `/readyz` said so, the last time. */
+  readonly readyMs: number;
+  /** Ends the service; its engine goes on with `SIGUSR2` and ends with `SIGINT`. */
+  stop(signal: 'SIGINT' | 'SIGUSR2'): Promise<void>;
+  start(): Promise<void>;
+}
+/** `size` is the site's, or the demo company where it is missing. `spread` leaves the processes to the system's scheduler. */
+export async function startExchange(size?: SiteSize, spread = false): Promise<Exchange> {
+  const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
+  if (size !== undefined) await fillSite(data, size);
+  const [http, sip, rtp] = [await freePort(), await freePort(), await freeRange(MEDIA_PORTS)];
+  const own = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('OFFHOOK_') || name === 'OFFHOOK_CACHE' || name === 'OFFHOOK_ASTERISK',
+  );
+  const env = {
+    // As scripts/start.mjs sets them.
+    NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/node'),
+    MALLOC_ARENA_MAX: '2',
+    ...Object.fromEntries(own),
+    OFFHOOK_DATA: data,
+    OFFHOOK_LISTEN: `127.0.0.1:${http}`,
+    OFFHOOK_SIP_LISTEN: `127.0.0.1:${sip}`,
+    OFFHOOK_RTP_PORTS: `${rtp}-${rtp + MEDIA_PORTS - 1}`,
+    OFFHOOK_SITE_ZONE: 'UTC',
+  };
+  const base = `http://127.0.0.1:${http}`;
+  let child: ChildProcess | undefined;
+  let readyMs = 0;
+  const engine = () => {
+    const instance = loadInstance(data);
+    return instance === null ? null : findLiving(instance);
+  };
+  async function start(): Promise<void> {
+    const command = [process.execPath, path.join(ROOT, 'server/src/main.ts')];
+    const [program = '', ...args] = spread
+      ? ['taskset', '-c', `0-${os.cpus().length - 1}`, ...command]
+      : onCore(SUBJECT_CORE, command);
+    const began = performance.now();
+    const started = spawn(program, args, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'] });
+    child = started;
+    for (const until = began + 240_000; ;) {
+      if (started.exitCode !== null) throw new Error(`the service ended with ${started.exitCode}`);
+      if (performance.now() > until) throw new Error('the service was not ready in 240 s');
+      const ok = await fetch(`${base}/readyz`).then(
+        async (reply) => (await reply.arrayBuffer(), reply.ok),
+        () => false,
+      );
+      if (ok) break;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    readyMs = performance.now() - began;
+    const living = engine();
+    if (living !== null && !spread) moveTo(GENERATOR_CORE, living.pid);
+  }
+  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child !== undefined) await end(child, signal);
+  };
+  const exchange: Exchange = {
+    base,
+    data,
+    get pid() {
+      return child?.pid ?? 0;
+    },
+    get instance() {
+      const instance = loadInstance(data);
+      if (instance === null) throw new Error('there is no engine instance');
+      return instance;
+    },
+    get readyMs() {
+      return readyMs;
+    },
+    stop,
+    start,
+    async [Symbol.asyncDispose]() {
+      await stop('SIGKILL');
+      const living = engine();
+      if (living !== null) process.kill(living.pid, 'SIGKILL');
+      while (engine() !== null) await new Promise((resolve) => setTimeout(resolve, 20));
+      await fs.rm(data, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+  try {
+    await start();
+  } catch (error) {
+    await exchange[Symbol.asyncDispose]();
+    throw error;
+  }
+  return exchange;
+}

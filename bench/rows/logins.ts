@@ -1,0 +1,85 @@
+/** P19: signing in beside the key derivation alone. */
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
+import { signIn, together } from '../http-client.ts';
+import {
+  ROUNDS,
+  SUBJECT_CORE,
+  ask,
+  atLeast,
+  atMost,
+  cpuOf,
+  end,
+  figure,
+  firstLine,
+  interleave,
+  ratioOf,
+  series,
+  start,
+} from '../lib.ts';
+import type { Row } from '../lib.ts';
+import { PASSWORD, extensionOf, fillSite } from '../site-data.ts';
+
+const CONCURRENCY = 16;
+const LOGINS = 60;
+const PEOPLE = 200;
+
+export async function p19(): Promise<Row> {
+  const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
+  await using engine = await startFakeAmi();
+  await fillSite(data, { extensions: PEOPLE, queues: 0, agentsPerQueue: 0 });
+  const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE);
+  try {
+    const { port } = await firstLine<{ port: number }>(service);
+    const delays: number[] = [];
+    let next = 0;
+    const measure = async (who: string): Promise<{ cpu: number; rate: number }> => {
+      const before = cpuOf(service.pid!);
+      const began = performance.now();
+      let count = LOGINS;
+      if (who === 'hashes') {
+        ({ count } = await ask<{ count: number }>(service, {
+          ask: 'hashes',
+          concurrency: CONCURRENCY,
+          ms: 1_500,
+        }));
+      } else {
+        await ask(service, { ask: 'delay' });
+        const names = Array.from({ length: LOGINS }, () => extensionOf(next++ % PEOPLE));
+        await together(names, CONCURRENCY, async (name) => {
+          await signIn(`http://127.0.0.1:${port}`, name, PASSWORD);
+        });
+        delays.push((await ask<{ p99: number }>(service, { ask: 'delay' })).p99);
+      }
+      const seconds = (performance.now() - began) / 1000;
+      return { cpu: (cpuOf(service.pid!) - before) / count, rate: count / seconds };
+    };
+    await measure('logins');
+    delays.length = 0;
+    const costs = await interleave(['logins', 'hashes'], ROUNDS, measure);
+    const cpu = (who: string): number[] => (costs.get(who) ?? []).map((c) => c.cpu);
+    const rate = (who: string): number[] => (costs.get(who) ?? []).map((c) => c.rate);
+    const share = ratioOf(cpu('hashes'), cpu('logins'));
+    return {
+      id: 'P19',
+      title: 'Signing in, 16 at once on one core',
+      figures: [
+        figure('Offhook', 'sign-ins/s', 'ours', rate('logins')),
+        figure('Offhook', 'µs CPU/sign-in', 'ours', cpu('logins')),
+        figure('argon2id alone', 'hashes/s', 'limit', rate('hashes')),
+        figure('argon2id alone', 'µs CPU/hash', 'limit', cpu('hashes')),
+        figure('share of the key derivation alone', '×', 'ours', [share], 'lower'),
+        figure('delay of the event loop meanwhile, p99', 'ms', 'ours', delays),
+      ],
+      gates: [
+        atLeast('share of the key derivation alone', 0.9, share, '×'),
+        atMost('delay of the event loop meanwhile, p99', 20, series(delays).median, ' ms'),
+      ],
+    };
+  } finally {
+    await end(service);
+    await fs.rm(data, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,130 @@
+/** P11: from the request to pause until the answer that the engine has confirmed it. */
+import { startExchange } from '../exchange.ts';
+import { request, signIn, together } from '../http-client.ts';
+import { ROUNDS, atMost, figure, interleave, quantile } from '../lib.ts';
+import type { Figure, Gate, Row } from '../lib.ts';
+import { rawManager } from '../raw-manager.ts';
+import { PASSWORD, extensionOf, queueOf } from '../site-data.ts';
+
+const AGENTS = 50;
+const QUEUES = 12;
+/** Pauses of one round. */
+const TIMES = 100;
+
+export async function p11(): Promise<Row> {
+  await using site = await startExchange({
+    extensions: 100,
+    queues: QUEUES,
+    agentsPerQueue: AGENTS,
+    static: true,
+  });
+  const { ami_port, ami_actions, ami_events } = site.instance;
+  const actions = await rawManager(ami_port, ami_actions, 'off');
+  const events = await rawManager(ami_port, ami_events, 'agent');
+  const agents = Array.from({ length: AGENTS }, (_, i) => extensionOf(i));
+  const tokens = new Map<string, string>();
+  await together(agents, 4, async (agent) => {
+    tokens.set(agent, await signIn(site.base, agent, PASSWORD));
+  });
+  const paused = new Map<string, boolean>();
+  const flip = (agent: string): boolean => {
+    const next = paused.get(agent) !== true;
+    paused.set(agent, next);
+    return next;
+  };
+  const url = `${site.base}/api/cc_actions/agent.php`;
+  async function ours(agent: string, queue: string | null): Promise<void> {
+    const on = flip(agent);
+    const answer = await request(url, {
+      method: 'POST',
+      token: tokens.get(agent)!,
+      json: {
+        action: on ? 'pause' : 'unpause',
+        ...(on ? { reason: 'break' } : {}),
+        ...(queue === null ? {} : { queue }),
+      },
+    });
+    const { is_paused } = JSON.parse(answer.body) as { is_paused?: boolean };
+    if (answer.status !== 200 || is_paused !== on) throw new Error(`${answer.status} ${answer.body}`);
+  }
+  async function raw(agent: string, queue: string | null): Promise<void> {
+    const on = flip(agent);
+    const iface = `Local/${agent}@queue-agent`;
+    const seen = Array.from({ length: queue === null ? QUEUES : 1 }, () =>
+      events.event('QueueMemberPause', iface, `\r\nPaused: ${on ? 1 : 0}\r\n`),
+    );
+    const sent = actions.action('QueuePause', {
+      Interface: iface,
+      Paused: String(on),
+      ...(queue === null ? {} : { Queue: queue }),
+      ...(on ? { Reason: 'break' } : {}),
+    });
+    await Promise.all([sent, ...seen]);
+  }
+  /** Milliseconds of each, in order of their ends. */
+  async function round(way: typeof ours, queue: string | null, concurrency: number): Promise<number[]> {
+    const ms: number[] = [];
+    const todo = Array.from({ length: TIMES }, (_, i) => agents[i % AGENTS]!);
+    await together(todo, concurrency, async (agent) => {
+      const from = performance.now();
+      await way(agent, queue);
+      ms.push(performance.now() - from);
+    });
+    return ms;
+  }
+  const figures: Figure[] = [];
+  const gates: Gate[] = [];
+  try {
+    for (const [queue, queues] of [
+      [queueOf(0), '1 queue'],
+      [null, '12 queues'],
+    ] as const) {
+      for (const concurrency of [1, 50]) {
+        const measure = async (who: string): Promise<number[]> =>
+          await round(who === 'ours' ? ours : raw, queue, concurrency);
+        await measure('ours');
+        await measure('raw');
+        const rounds = await interleave(['ours', 'raw'], ROUNDS, measure);
+        const at = (who: string, share: number): number[] =>
+          (rounds.get(who) ?? []).map((ms) => quantile(ms, share));
+        const what = `${queues}, ${concurrency} at once`;
+        const figureOf = (who: 'ours' | 'raw', share: number): Figure =>
+          figure(
+            `${who === 'ours' ? 'Offhook' : 'two bare connections to the manager'}, ${what}, p${share * 100}`,
+            'ms',
+            who === 'ours' ? 'ours' : 'limit',
+            at(who, share),
+          );
+        const mine = [figureOf('ours', 0.5), figureOf('ours', 0.99)] as const;
+        const limit = [figureOf('raw', 0.5), figureOf('raw', 0.99)] as const;
+        figures.push(...mine, ...limit);
+        gates.push(
+          atMost(
+            `${what}: p50, the limit and 1.5 ms`,
+            limit[0].series.median + 1.5,
+            mine[0].series.median,
+            ' ms',
+          ),
+          atMost(
+            `${what}: p99, three times the limit's`,
+            3 * limit[1].series.median,
+            mine[1].series.median,
+            ' ms',
+          ),
+        );
+      }
+    }
+  } finally {
+    actions.close();
+    events.close();
+  }
+  return {
+    id: 'P11',
+    title: 'Pause of an agent on a real engine, request to confirmed answer',
+    figures,
+    gates,
+    notes: [
+      'Ours writes the intent and the audit line to disk before it answers; the bare connections only wait for the event.',
+    ],
+  };
+}
