@@ -1,6 +1,7 @@
 /** A small HTTP client over kept connections, whose own cost disappears beside what it asks. */
 import http from 'node:http';
 
+const LATE_MS = 10_000;
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
 export interface Answer {
   readonly status: number;
@@ -35,6 +36,7 @@ export function request(
       },
     );
     sent.on('error', reject);
+    sent.setTimeout(LATE_MS, () => sent.destroy(new Error(`no answer from ${url}`)));
     sent.end(body);
   });
 }

@@ -1,6 +1,7 @@
 /** The least a client of the manager can do: it looks for the bytes it waits for and reads nothing. */
 import net from 'node:net';
 
+const LATE_MS = 10_000;
 const END = '\r\n\r\n';
 export interface RawManager {
   /** Sends an action and resolves when its response is complete. */
@@ -62,7 +63,15 @@ export async function rawManager(
         );
       }),
     list: (name) => new Promise((resolve) => lists.set(write(name), { frames: 0, resolve })),
-    event: (...pieces) => new Promise((resolve) => waiting.push({ pieces, resolve })),
+    event: (...pieces) =>
+      new Promise((resolve, reject) => {
+        const late = setTimeout(() => reject(new Error(`no event with ${pieces.join(' ')}`)), LATE_MS);
+        const came = (): void => {
+          clearTimeout(late);
+          resolve();
+        };
+        waiting.push({ pieces, resolve: came });
+      }),
     close: () => socket.destroy(),
   };
   await manager.action('Login', { Username: account.user, Secret: account.secret, Events: events });

@@ -45,7 +45,7 @@ export async function fillSite(data: string, size: SiteSize): Promise<void> {
       department: `Department ${i % 40}`,
       level: i < agents ? ('agent' as const) : ('user' as const),
       active: 1,
-      sip_password: `sip-password-of-${i}`,
+      sip_password: `a-long-sip-password-of-${i}`,
       voicemail: 1,
       voicemail_pin: '123456',
     }));
