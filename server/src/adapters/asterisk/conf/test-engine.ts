@@ -57,6 +57,9 @@ async function freePort(): Promise<number> {
 const PROMPT = /^"STREAM_BEGIN","[0-9.]+","FILE_STREAM_BEGIN","PJSIP\/(\d+)-.*""sound"":""([^"]*)""/;
 const MEMBER = /^ +(\d+) \(Local\/\1@queue-agent from hint:\1@hints\)(.*) has taken /gm;
 
+/** A caller who hangs up while music is being written to it: nothing the configuration could change. */
+const MUSIC_CUT = /moh_files_generator: Failed to write frame/;
+
 export async function startTestEngine(site: Site): Promise<TestEngine> {
   const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
   const program = await obtainAsterisk({ cache, explicit: process.env['OFFHOOK_ASTERISK'] ?? '' });
@@ -108,7 +111,7 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
     write,
     async warnings() {
       const lines = await read(consoleFile(instance));
-      return lines.filter((line) => / (WARNING|ERROR)\[/.test(line));
+      return lines.filter((line) => / (WARNING|ERROR)\[/.test(line) && !MUSIC_CUT.test(line));
     },
     async members(queue) {
       const shown = await cli(`queue show ${queue}`);
