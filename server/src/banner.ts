@@ -11,8 +11,15 @@ export function urlOf({ host, port }: Address): string {
 }
 
 /** The lines printed once everything works; passwords only where the site's own file still holds them. */
-export async function readyText(config: Config, address: Address, seconds: number): Promise<string> {
+export async function readyText(
+  config: Config,
+  address: Address,
+  deskPhones: boolean,
+  seconds: number,
+): Promise<string> {
   const url = config.publicUrl === '' ? urlOf(address) : config.publicUrl;
+  const { host, port } = config.sipListen;
+  const sip = deskPhones ? `SIP ${host}:${port}` : `none: ${host}:${port} is used by another program`;
   const people = await readCredentials(config.data);
   const first = people.find((p) => p.level === 'agent') ?? people[0];
   const lines = [
@@ -20,7 +27,7 @@ export async function readyText(config: Config, address: Address, seconds: numbe
     `  ${config.siteTitle} is ready after ${seconds.toFixed(1)} s`,
     '',
     `  Web and API        ${url}      (documents: ${url}/docs)`,
-    `  Phones             SIP ${config.sipListen.host}:${config.sipListen.port}, browsers ${url.replace(/^http/, 'ws')}/ws`,
+    `  Phones             browsers ${url.replace(/^http/, 'ws')}/ws; desk phones ${sip}`,
     `  Engine's console   npm run engine -- "queue show"`,
   ];
   if (people.length > 0) {

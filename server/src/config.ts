@@ -1,3 +1,4 @@
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 
@@ -47,7 +48,15 @@ const range = (text: string): { from: number; to: number } | undefined => {
   const [from, to] = [Number(m[1]), Number(m[2])];
   return from >= 1024 && to <= 65535 && to - from >= 3 ? { from, to } : undefined;
 };
-const folder = (text: string): string | undefined => (text.includes('\0') ? undefined : path.resolve(text));
+const folder = (text: string): string | undefined =>
+  text === '' || text.includes('\0') ? undefined : path.resolve(text);
+const network = (text: string): boolean => {
+  const [ip = '', bits, ...more] = text.split('/');
+  const size = net.isIPv4(ip) ? 32 : net.isIPv6(ip) ? 128 : -1;
+  return (
+    more.length === 0 && size > 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= size))
+  );
+};
 const oneOf =
   <T extends string>(...words: T[]) =>
   (text: string): T | undefined =>
@@ -145,7 +154,7 @@ export const SETTINGS = {
         .split(',')
         .map((s) => s.trim())
         .filter(Boolean);
-      return list.every((s) => /^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(s)) ? list : undefined;
+      return list.every(network) ? list : undefined;
     },
   }),
   metricsListen: setting({

@@ -18,7 +18,9 @@ export function settingsDocument(): string {
         : s.name === 'OFFHOOK_SITE_ZONE'
           ? "the system's"
           : s.initial;
-    return `| \`${s.name}\` | ${initial === '' ? 'none' : `\`${initial}\``} | ${cell(s.expects)} | ${cell(s.about)} |`;
+    const shown =
+      s.name === 'OFFHOOK_SITE_ZONE' ? "the system's" : initial === '' ? 'none' : `\`${initial}\``;
+    return `| \`${s.name}\` | ${shown} | ${cell(s.expects)} | ${cell(s.about)} |`;
   });
   return `# Settings
 
@@ -50,7 +52,7 @@ ${rows.join('\n')}
 /** docs/feature-codes.md from the list of codes. */
 export const featureCodesDocument = (): string => `# Feature codes
 
-Dialled from any phone of the exchange. They are dialplan, so they work while the service is down; each plays one sound for success and another for refusal. Who calls is told by the phone that signed in, never by the caller ID it shows.
+Dialled from any phone of the exchange. They are dialplan, so they work while the service is down; those of agents play one sound for success and another for refusal. Who calls is told by the phone that signed in, never by the caller ID it shows.
 
 ${featureCodesTable()}`;
 

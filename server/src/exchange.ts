@@ -19,6 +19,8 @@ import type { Site } from './ports/site.ts';
 export interface Exchange {
   /** True from the moment the engine's process runs; its AMI may still be booting. */
   running(): boolean;
+  /** False where another program has the address of desk phones. */
+  deskPhones(): boolean;
   /** What it does or what is missing, one sentence for people. */
   state(): string;
   /** Resolves once the engine's process runs for the first time. */
@@ -71,6 +73,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
   const first = Promise.withResolvers<void>();
   let engine: EngineProcess | undefined;
   let state = 'the engine is being looked for';
+  let deskPhones = true;
   const running = (): boolean => {
     const now = engine?.status().state;
     return now === 'running' || now === 'adopted';
@@ -102,7 +105,8 @@ export function runExchange(options: ExchangeOptions): Exchange {
     });
     log.info({ version: program.version, origin: program.origin }, 'engine program found');
     const living = findLiving(instance);
-    if (living === null && (await sipPortTaken(config.sipListen))) {
+    deskPhones = living !== null || !(await sipPortTaken(config.sipListen));
+    if (!deskPhones) {
       const { host, port } = config.sipListen;
       say(
         `OFFHOOK_SIP_LISTEN ${host}:${port} is used by another program: desk phones cannot register until it is free`,
@@ -141,6 +145,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
   });
   return {
     running,
+    deskPhones: () => deskPhones,
     state: () => state,
     started: first.promise,
     async stop() {

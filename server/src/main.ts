@@ -5,6 +5,9 @@ import { startService } from './service.ts';
 
 const STOP_DEADLINE_MS = 30_000;
 
+// What a site keeps is its owner's alone, whatever the folder it was given lets others do.
+process.umask(0o077);
+
 const stopping = new AbortController();
 /** SIGUSR2 ends the service alone, for an update: the engine and its calls go on, and the next service adopts it. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
@@ -21,9 +24,11 @@ for (const name of SIGNALS) {
 }
 
 try {
-  await using service = await startService(readConfig(process.env, process.argv.slice(2)), stopping.signal);
+  const service = await startService(readConfig(process.env, process.argv.slice(2)), stopping.signal);
   await service.closed;
   if (stopping.signal.reason === 'SIGUSR2') service.keepEngine();
+  await service[Symbol.asyncDispose]();
+  process.stdout.write('  Stopped.\n');
 } catch (error) {
   process.exitCode = 1;
   const what = error instanceof ConfigError ? 'Wrong settings:\n' : 'Offhook could not start: ';

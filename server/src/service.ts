@@ -1,5 +1,4 @@
 /** The composition root: the one place that knows every part. */
-import fs from 'node:fs';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createCelReader } from './adapters/asterisk/cel/reader.ts';
@@ -8,9 +7,12 @@ import { celFile } from './adapters/asterisk/instance.ts';
 import { createInstance } from './adapters/asterisk/process/instance-file.ts';
 import { openSqliteJournal } from './adapters/sqlite/journal.ts';
 import { openSqliteStore } from './adapters/sqlite/store.ts';
+import { ConfigError } from './config.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
+import { messageOf } from './core/errors.ts';
 import { lockFolder } from './core/folder-lock.ts';
+import { makeFolder } from './core/folders.ts';
 import { openLog } from './core/log-file.ts';
 import { runExchange } from './exchange.ts';
 import { createAgents } from './features/agents/feature.ts';
@@ -91,7 +93,13 @@ export async function startService(
   const began = performance.now();
   const say = (line: string): void => print(`  ${line}\n`);
   await using stack = new AsyncDisposableStack();
-  fs.mkdirSync(config.data, { recursive: true, mode: 0o700 });
+  try {
+    makeFolder(config.data);
+  } catch (error) {
+    throw new ConfigError(
+      `OFFHOOK_DATA=${config.data}: expected a folder that can be made and written; ${messageOf(error)}`,
+    );
+  }
   const lock = lockFolder(config.data);
   stack.defer(() => lock.release());
   const logFile = openLog(path.join(config.data, 'logs', 'offhook.log'), config.logLevel);
@@ -109,7 +117,8 @@ export async function startService(
   stack.defer(() => journal.close());
 
   await store.migrate('pbx-config', pbxConfigMigrations);
-  await seed(store, { empty: config.empty });
+  const seeded = await seed(store, { empty: config.empty });
+  if (config.empty && !seeded) say('--empty changes nothing: this site has people already.');
   const directory = await createDirectory(store);
   const audit = await createAudit(store, clock, log);
   stack.defer(() => audit.close());
@@ -252,7 +261,12 @@ export async function startService(
   auditRoutes(app, audit);
   sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });
 
-  const address = await host.listen(config.listen);
+  const address = await host.listen(config.listen).catch((error: unknown) => {
+    const { host: name, port } = config.listen;
+    throw new ConfigError(
+      `OFFHOOK_LISTEN=${name}:${port}: expected an address that is free; ${messageOf(error)}`,
+    );
+  });
   stack.defer(async () => {
     host.drain();
     await host.close();
@@ -278,7 +292,7 @@ export async function startService(
     if (until.aborted) return;
     const seconds = (performance.now() - began) / 1000;
     log.info({ seconds }, 'ready');
-    print(await readyText(config, address, seconds));
+    print(await readyText(config, address, exchange.deskPhones(), seconds));
   }
 
   const stopped = Promise.withResolvers<void>();

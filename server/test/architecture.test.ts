@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { lineOf, readSources } from './support/sources.ts';
 import type { Source } from './support/sources.ts';
 
-/** Who may import whom (architecture.md section 3). `self` is the same feature or adapter; `*` is everything. */
+/** Who may import whom (ARCHITECTURE.md). `self` is the same feature or adapter; `*` is everything. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   client: ['contract'],

@@ -81,7 +81,7 @@ function refreshReadiness(s: State, t: Turn, agent: Agent, since: number): void 
 }
 
 /**
- * Since when a member is paused: our own event time, since the engine's moves with every repeated pause (pains.md 9). Only
+ * Since when a member is paused: our own event time, since the engine's moves with every repeated pause. Only
  * where a snapshot shows a pause that nobody told us of is the engine's all there is.
  */
 function pausedAt(

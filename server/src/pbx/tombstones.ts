@@ -1,4 +1,4 @@
-/** Long enough for any frame that was on its way when its channel ended (reliability.md section 3.1). */
+/** Long enough for any frame that was on its way when its channel ended. */
 const KEEP_MS = 120_000;
 const MAX = 50_000;
 

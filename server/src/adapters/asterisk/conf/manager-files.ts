@@ -8,7 +8,7 @@ const port = (n: number, what: string): ConfText => whole(n, what, 1, 65535);
 /**
  * Two users: one only hears, one only acts, because events wait behind a long action on the same session. Dialplan steps,
  * variables and RTCP reports are switched off where they arise: they are most of the traffic, and the first two carry
- * text of callers unescaped (reliability.md section 1).
+ * text of callers unescaped.
  */
 export function managerConf(instance: Instance): ConfText {
   const user = (u: { readonly user: string; readonly secret: string }, rights: ConfText): ConfText => conf`

@@ -3,7 +3,7 @@ import type { ConfText } from './text.ts';
 
 /**
  * What an exchange needs and nothing else: naming modules instead of `autoload` more than halves start-up time and memory
- * (engine.md section 2). A module that another one needs stands here too, because autoload is what would have found it.
+ *. A module that another one needs stands here too, because autoload is what would have found it.
  */
 const MODULES = {
   core: ['res_timing_timerfd', 'res_clioriginate', 'res_manager_devicestate', 'res_manager_presencestate'],

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../../../core/folders.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { ProvisionError } from './error.ts';
 import { fetchFromAny } from './fetch.ts';
@@ -80,7 +81,7 @@ export async function obtainPackages(options: ObtainPackagesOptions): Promise<Un
     return tree;
   };
   try {
-    await fs.mkdir(path.dirname(root), { recursive: true });
+    makeFolder(path.dirname(root));
     return await withLock(path.join(cache, 'packages.lock'), work, {
       signal,
       onWait: () => progress('another Offhook is getting packages into the same cache; waiting for it'),

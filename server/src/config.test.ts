@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConfigError, SETTINGS, readConfig } from './config.ts';
+
+const wrong = (env: Record<string, string>, args: string[] = []): string => {
+  try {
+    readConfig(env, args);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.message;
+  }
+  return '';
+};
+
+test('settings - every default is valid', () => {
+  assert.deepEqual(readConfig({}).listen, { host: '127.0.0.1', port: 8080 });
+  assert.equal(readConfig({}).empty, false);
+  assert.equal(readConfig({}, ['--empty']).empty, true);
+});
+
+test('settings - each wrong value is named with what was expected, all at once', () => {
+  const values: Record<string, string[]> = {
+    OFFHOOK_LISTEN: ['nonsense', '127.0.0.1', '127.0.0.1:99999', ':8080', 'a b:1'],
+    OFFHOOK_DATA: ['', 'a\0b'],
+    OFFHOOK_SIP_LISTEN: ['127.0.0.1:0', 'sip'],
+    OFFHOOK_RTP_PORTS: ['10000', '10010-10000', '80-90', '10000-70000'],
+    OFFHOOK_CORS_ORIGINS: ['example.com', 'https://example.com/path', '*'],
+    OFFHOOK_SITE_ZONE: ['Mars/Olympus'],
+    OFFHOOK_SITE_TITLE: ['', 'a\nb', 'x'.repeat(81)],
+    OFFHOOK_PUBLIC_URL: ['pbx.example.com', 'ftp://x'],
+    OFFHOOK_TRUST_PROXY: ['1.2.3.4/99', '...', '::1/129', '1.2.3.4/8/8', 'proxy'],
+    OFFHOOK_METRICS_LISTEN: ['0.0.0.0:9000', '10.0.0.1:9000'],
+    OFFHOOK_SESSION_IDLE_SECONDS: ['1', '-60', '1e4', 'day'],
+    OFFHOOK_SESSION_ABSOLUTE_SECONDS: ['59'],
+    OFFHOOK_LOG_LEVEL: ['loud'],
+  };
+  for (const [name, texts] of Object.entries(values)) {
+    for (const text of texts)
+      assert.match(wrong({ [name]: text }), new RegExp(`^${name}=.*: expected `, 's'), text);
+  }
+  const both = wrong({ OFFHOOK_LISTEN: 'x', OFFHOOK_LOG_LEVEL: 'y' });
+  assert.match(both, /OFFHOOK_LISTEN[^]*OFFHOOK_LOG_LEVEL/);
+});
+
+test('settings - a name that does not exist is refused with those that do', () => {
+  assert.match(wrong({ OFFHOOK_LISTN: 'x' }), /OFFHOOK_LISTN is not a setting; there are: OFFHOOK_LISTEN/);
+  assert.match(wrong({}, ['--emtpy']), /--emtpy is not an option/);
+});
+
+test('settings - every one has a name of its own and says what it is for', () => {
+  const all = Object.values(SETTINGS);
+  assert.equal(new Set(all.map((s) => s.name)).size, all.length);
+  for (const s of all) assert.ok(s.about.endsWith('.') && s.expects.length > 5, s.name);
+});

@@ -1,0 +1,14 @@
+import fs from 'node:fs';
+import path from 'node:path';
+
+/**
+ * Makes a folder with its parents, for its owner only. One level at a time, because Node's own recursive way never returns
+ * where a file system (such as /proc) says that a folder does not exist when it may not be made. Throws what `mkdir` throws.
+ */
+export function makeFolder(folder: string): void {
+  const missing: string[] = [];
+  for (let at = path.resolve(folder); !fs.existsSync(at); at = path.dirname(at)) missing.unshift(at);
+  for (const level of missing) fs.mkdirSync(level, { mode: 0o700 });
+  if (!fs.statSync(folder).isDirectory()) throw new Error('it is a file');
+  fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
+}
