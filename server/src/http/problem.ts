@@ -40,7 +40,7 @@ export function asServiceError(error: unknown): ServiceError {
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
       return new ServiceError('invalid_request', 'body: not valid JSON');
     case 'FST_ERR_NOT_FOUND':
-      // The parser also knows RTSP, whose methods the router has no place for.
+      // Only a line that ends in RTSP/1.0 comes here: the router has no place for those methods, and the parser takes none with HTTP.
       return new ServiceError('invalid_request', 'this is not an HTTP/1.1 request');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'ECONNRESET':

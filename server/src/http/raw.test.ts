@@ -52,6 +52,20 @@ function parse(text: string) {
   };
 }
 
+/** The parser knows these of another protocol. */
+const RTSP_METHODS = [
+  'DESCRIBE',
+  'ANNOUNCE',
+  'SETUP',
+  'PLAY',
+  'PAUSE',
+  'TEARDOWN',
+  'GET_PARAMETER',
+  'SET_PARAMETER',
+  'REDIRECT',
+  'RECORD',
+  'FLUSH',
+];
 test('raw - a method nobody has heard of is 405 on a known path and 404 on any other', async () => {
   for (const method of [
     'FOO',
@@ -63,6 +77,10 @@ test('raw - a method nobody has heard of is 405 on a known path and 404 on any o
     'CONNECT',
     'PROPFIND',
     'QUERY',
+    'SOURCE',
+    'M-SEARCH',
+    'PRI',
+    ...RTSP_METHODS,
     'HEAD',
     'OPTIONS',
     'PUT',
@@ -156,6 +174,7 @@ test('raw - what two programs could read as two requests is refused and the conn
     ['bad host', 'GET /api/mobile/here.php HTTP/1.1', ['Host: x/../y'], ''],
     ['host with user', 'GET /api/mobile/here.php HTTP/1.1', ['Host: a@b'], ''],
     ['HTTP/2 preface', 'PRI * HTTP/2.0', ['Host: x'], ''],
+    ['HTTP/2 preface with a path', 'PRI /api/mobile/here.php HTTP/2.0', ['Host: x'], ''],
     ['another protocol', 'DESCRIBE /api/mobile/here.php RTSP/1.0', ['Host: x'], ''],
     ['no protocol', 'GET /api/mobile/here.php', ['Host: x'], ''],
     ['three words too many', 'GET /a b c HTTP/1.1', ['Host: x'], ''],
@@ -184,6 +203,15 @@ test('raw - a broken request behind a good one does not take its answer', async 
     [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map((m) => m[1]),
     ['200', '405'],
   );
+  for (const method of ['PRI', 'DESCRIBE']) {
+    // oxlint-disable-next-line no-await-in-loop -- one connection each
+    const behind = await rawExchange(port, `${good}${method} /nowhere HTTP/1.1\r\nHost: x\r\n\r\n`);
+    assert.deepEqual(
+      [...behind.text.matchAll(/HTTP\/1\.1 (\d+)/g)].map((m) => m[1]),
+      ['200', '404'],
+      method,
+    );
+  }
   const garbage = await rawExchange(port, `${good}${good}\0\0\0\r\n\r\n`);
   assert.deepEqual(
     [...garbage.text.matchAll(/HTTP\/1\.1 (\d+)/g)].map((m) => m[1]),

@@ -5,6 +5,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
 import type { Host } from './host.ts';
 import { sipRelayRoutes } from './sip-relay.ts';
+import { closeFrame } from './ws-frames.ts';
 
 /** The engine's side: accepts the handshake and then does what the test says. */
 interface FakeEngine {
@@ -260,6 +261,30 @@ test('sip relay - when one side goes, so does the other', async () => {
   await second.until(() => second.isClosed(), 'the end after the engine’s end');
   assert.equal(second.bytes().readUInt16BE(2), 1011);
   assert.match(await host.metrics.registry.metrics(), /offhook_sip_relays 0/);
+});
+test('sip relay - a frame that breaks the protocol ends the connection with 1002 and does not reach the engine', async () => {
+  for (const [name, bytes] of Object.entries({
+    'a long ping': [0x89, 0xfe, 0x00, 0x7e, 0, 0, 0, 0],
+    'a ping in pieces': [0x09, 0x80, 0, 0, 0, 0],
+    'a reserved kind': [0x83, 0x80, 0, 0, 0, 0],
+  })) {
+    const client = await connect(port);
+    client.socket.write(Buffer.from(bytes));
+    await client.until(() => client.isClosed(), `the end of the connection after ${name}`);
+    assert.equal(client.bytes()[0], 0x88, name);
+    assert.equal(client.bytes().readUInt16BE(2), 1002, name);
+  }
+});
+test('sip relay - where the engine said goodbye, or was cut off inside a frame, no close frame is added', async () => {
+  const goodbye = closeFrame(1000, 'bye');
+  const half = Buffer.from([0x81, 0x05, 0x61]);
+  for (const [name, said] of Object.entries({ goodbye, half })) {
+    engine.sockets = [];
+    const client = await connect(port);
+    engine.sockets[0]?.end(said);
+    await client.until(() => client.isClosed(), `the end after ${name}`);
+    assert.deepEqual(client.bytes(), said, name);
+  }
 });
 test('sip relay - one address cannot open connections without end', async () => {
   const small = await hostFixture();

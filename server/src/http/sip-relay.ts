@@ -7,7 +7,8 @@ import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { App } from '../ports/http.ts';
 import type { Metrics } from './metrics.ts';
-import { FrameError, closeFrame, frameGuard } from './ws-frames.ts';
+import { FrameError, closeFrame, frameGuard, frameWatch } from './ws-frames.ts';
+import type { FrameWatch } from './ws-frames.ts';
 
 export interface SipRelayOptions {
   /** The engine's own HTTP port on loopback, asked at every connection; null while there is none. */
@@ -32,6 +33,12 @@ const LIMITS: SipRelayLimits = {
   maxFrame: 64 * 1024,
   answerMs: 5_000,
 };
+interface Pair {
+  readonly client: Duplex;
+  readonly engine: net.Socket;
+  /** What the client was sent. */
+  readonly sent: FrameWatch;
+}
 const MAX_ADDRESSES = 10_000;
 const MAX_HEAD = 8 * 1024;
 const KEEP_ALIVE_MS = 30_000;
@@ -44,7 +51,7 @@ const KEEP_ALIVE_MS = 30_000;
 export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   const limits = { ...LIMITS, ...options.limits };
   const { log } = options;
-  const open = new Set<{ client: Duplex; engine: net.Socket }>();
+  const open = new Set<Pair>();
   const allowed = rateLimit(limits.burst, limits.perSecond);
   let closing = false;
   let connecting = 0;
@@ -81,7 +88,8 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     }
     reply.hijack();
     const client = upgrade.take();
-    const pair = { client, engine: engine.socket };
+    const sent = frameWatch();
+    const pair: Pair = { client, engine: engine.socket, sent };
     open.add(pair);
     if (client instanceof net.Socket) {
       client.setTimeout(0);
@@ -92,12 +100,13 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
         `Sec-WebSocket-Accept: ${acceptOf(key)}\r\nSec-WebSocket-Protocol: sip\r\n\r\n`,
     );
+    sent.see(engine.rest);
     client.write(engine.rest);
     const guard = frameGuard(limits.maxFrame);
     guard.write(upgrade.head);
     const end = (code: number, reason: string): void => {
       if (!open.delete(pair)) return;
-      endClient(client, code, reason);
+      endClient(pair, code, reason);
       engine.socket.destroy();
     };
     guard.on('error', (error) => {
@@ -114,6 +123,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     // The guard's own failure is answered above, before the pipeline takes the engine's side down.
     pipeline(guard, engine.socket, () => setImmediate(end, 1011, 'the engine closed the connection'));
     engine.socket.on('data', (chunk: Buffer) => {
+      sent.see(chunk);
       if (client.writable && !client.write(chunk)) engine.socket.pause();
     });
     client.on('drain', () => engine.socket.resume());
@@ -141,18 +151,18 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   );
   app.addHook('preClose', (done) => {
     closing = true;
-    for (const { client, engine } of open) {
-      endClient(client, 1012, 'the service is restarting');
-      engine.destroy();
+    for (const pair of open) {
+      endClient(pair, 1012, 'the service is restarting');
+      pair.engine.destroy();
     }
     done();
   });
 }
 
-/** Ends politely; who does not answer is cut off after a second. */
-function endClient(client: Duplex, code: number, reason: string): void {
+/** Ends politely, unless the engine did or cannot any more; who does not answer is cut off after a second. */
+function endClient({ client, sent }: Pair, code: number, reason: string): void {
   client.resume();
-  if (client.writable) client.end(closeFrame(code, reason));
+  if (client.writable) client.end(sent.mayClose ? closeFrame(code, reason) : undefined);
   setTimeout(() => client.destroy(), 1_000).unref();
 }
 const acceptOf = (key: string): string =>

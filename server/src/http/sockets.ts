@@ -96,14 +96,23 @@ export function attachSockets(
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
+/** What the parser says of a method or a target it does not take; the second is RTSP's methods, the third `PRI`. */
+const LINE_ERRORS: readonly (string | undefined)[] = [
+  'HPE_INVALID_METHOD',
+  'HPE_INVALID_CONSTANT',
+  'HPE_INVALID_VERSION',
+  'HPE_INVALID_URL',
+];
 /** A request line that only its method or the bytes of its target make unreadable is still answered by the route table. */
 function refusal(
   error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number },
   table: RouteTable,
 ): Buffer {
-  if (error.code === 'HPE_INVALID_METHOD' || error.code === 'HPE_INVALID_URL') {
+  if (LINE_ERRORS.includes(error.code)) {
     const packet = error.rawPacket?.toString('latin1') ?? '';
-    const start = packet.lastIndexOf('\n', error.bytesParsed ?? 0) + 1;
+    // `PRI` is given up only behind the end of its line.
+    const back = error.code === 'HPE_INVALID_VERSION' ? 2 : 0;
+    const start = packet.lastIndexOf('\n', Math.max(0, (error.bytesParsed ?? 0) - back)) + 1;
     const line = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64} (\S{1,8192}) HTTP\/1\.[01]\r?\n/.exec(
       packet.slice(start),
     );

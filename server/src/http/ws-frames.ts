@@ -11,36 +11,76 @@ export class FrameError extends Error {
 }
 const HEADER_MAX = 14;
 
+const CLOSE = 0x8;
+
+interface Frame {
+  readonly opcode: number;
+  readonly payload: number;
+}
+interface Walk {
+  step(chunk: Buffer): void;
+  /** Between two frames, and not inside one. */
+  readonly between: boolean;
+}
 /**
- * Passes the bytes of a client's WebSocket frames on unchanged and fails with a `FrameError` at the first frame that is
- * not masked, uses reserved bits (nothing was negotiated) or holds more than `maxPayload` bytes. Nothing is buffered but a
- * header that is not complete.
+ * Follows frames over chunks that are cut anywhere; keeps nothing but a header that is not complete. `start` is given the
+ * first two bytes of a header, `frame` a complete one; what they throw is thrown.
  */
-export function frameGuard(maxPayload: number): Transform {
+function frameWalk(start: (first: number, second: number) => void, frame: (frame: Frame) => void): Walk {
   let header = Buffer.alloc(0);
   let payload = 0;
-  const check = (chunk: Buffer): void => {
-    let at = 0;
-    while (at < chunk.length) {
-      if (payload > 0) {
-        const step = Math.min(payload, chunk.length - at);
-        payload -= step;
-        at += step;
-        continue;
+  return {
+    get between() {
+      return header.length === 0 && payload === 0;
+    },
+    step(chunk) {
+      let at = 0;
+      while (at < chunk.length) {
+        if (payload > 0) {
+          const step = Math.min(payload, chunk.length - at);
+          payload -= step;
+          at += step;
+          continue;
+        }
+        const had = header.length;
+        header = Buffer.concat([header, chunk.subarray(at, at + HEADER_MAX - had)]);
+        const [first, second] = header;
+        if (first === undefined || second === undefined) return;
+        start(first, second);
+        const size = headerSize(second);
+        if (header.length < size) return;
+        at += size - had;
+        payload = payloadSize(header);
+        frame({ opcode: first & 0x0f, payload });
+        header = Buffer.alloc(0);
       }
-      const had = header.length;
-      header = Buffer.concat([header, chunk.subarray(at, at + HEADER_MAX - had)]);
-      const size = headerSize(header);
-      if (size === undefined || header.length < size) return;
-      at += size - had;
-      payload = payloadSize(header, maxPayload);
-      header = Buffer.alloc(0);
-    }
+    },
   };
+}
+function headerSize(second: number): number {
+  const length = second & 0x7f;
+  return 2 + (length === 126 ? 2 : length === 127 ? 8 : 0) + (second & 0x80 ? 4 : 0);
+}
+function payloadSize(header: Buffer): number {
+  const short = header[1]! & 0x7f;
+  return short === 126 ? header.readUInt16BE(2) : short === 127 ? Number(header.readBigUInt64BE(2)) : short;
+}
+
+/**
+ * Passes the bytes of a client's WebSocket frames on unchanged and fails with a `FrameError` at the first frame that is
+ * not masked, uses reserved bits (nothing was negotiated) or a reserved opcode, is a control frame in pieces or of more than
+ * 125 bytes, or holds more than `maxPayload` bytes. The chunk with such a frame does not pass.
+ */
+export function frameGuard(maxPayload: number): Transform {
+  const walk = frameWalk(checkStart, ({ payload }) => {
+    if (payload > maxPayload) {
+      throw new FrameError(1009, `a frame of ${payload} bytes is larger than ${maxPayload}`);
+    }
+  });
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       try {
-        check(chunk);
+        walk.step(chunk);
         done(null, chunk);
       } catch (error) {
         done(error as Error);
@@ -48,21 +88,39 @@ export function frameGuard(maxPayload: number): Transform {
     },
   });
 }
-/** Bytes of the header that begins here; undefined while that cannot be told. */
-function headerSize(bytes: Buffer): number | undefined {
-  const [first, second] = bytes;
-  if (first === undefined || second === undefined) return undefined;
-  if ((first & 0x70) !== 0) throw new FrameError(1002, 'a reserved bit is set');
-  if ((second & 0x80) === 0) throw new FrameError(1002, 'a client frame is not masked');
-  const length = second & 0x7f;
-  return 2 + (length === 126 ? 2 : length === 127 ? 8 : 0) + 4;
+function checkStart(first: number, second: number): void {
+  const refuse = (reason: string): never => {
+    throw new FrameError(1002, reason);
+  };
+  if ((first & 0x70) !== 0) refuse('a reserved bit is set');
+  if ((second & 0x80) === 0) refuse('a client frame is not masked');
+  const opcode = first & 0x0f;
+  if ((opcode & 0x7) > 2) refuse(`the opcode ${opcode} is reserved`);
+  if (opcode < CLOSE) return;
+  if ((first & 0x80) === 0) refuse('a control frame comes in pieces');
+  if ((second & 0x7f) > 125) refuse('a control frame is longer than 125 bytes');
 }
-function payloadSize(header: Buffer, max: number): number {
-  const short = header[1]! & 0x7f;
-  const size =
-    short === 126 ? header.readUInt16BE(2) : short === 127 ? Number(header.readBigUInt64BE(2)) : short;
-  if (size > max) throw new FrameError(1009, `a frame of ${size} bytes is larger than ${max}`);
-  return size;
+
+/** Sees the bytes one side was sent, to tell whether a close frame may follow them. */
+export interface FrameWatch {
+  see(chunk: Buffer): void;
+  /** False inside a frame, and for good once a close frame was seen. */
+  readonly mayClose: boolean;
+}
+export function frameWatch(): FrameWatch {
+  let closed = false;
+  const walk = frameWalk(
+    () => {},
+    ({ opcode }) => {
+      closed ||= opcode === CLOSE;
+    },
+  );
+  return {
+    see: (chunk) => walk.step(chunk),
+    get mayClose() {
+      return !closed && walk.between;
+    },
+  };
 }
 
 /** A close frame as a server sends it. */
