@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely';
+import type { Generated, Kysely, Transaction } from 'kysely';
 import { AuditRow } from '@offhook/contract/audit.ts';
 import type { AuditQuery } from '@offhook/contract/audit.ts';
 import { rfc3339 } from '../../core/clock.ts';
@@ -72,21 +72,24 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
   }, PURGE_EVERY_MS);
   timer.unref();
 
+  async function add(to: Kysely<Tables>, entry: AuditEntry): Promise<void> {
+    await to
+      .insertInto('audit')
+      .values({
+        at: clock.now(),
+        action: entry.action,
+        actor: entry.actor,
+        object: entry.object,
+        outcome: entry.outcome,
+        ip: entry.ip,
+        detail: JSON.stringify(entry.detail ?? {}),
+      })
+      .execute();
+  }
+
   return {
-    async record(entry) {
-      await db
-        .insertInto('audit')
-        .values({
-          at: clock.now(),
-          action: entry.action,
-          actor: entry.actor,
-          object: entry.object,
-          outcome: entry.outcome,
-          ip: entry.ip,
-          detail: JSON.stringify(entry.detail ?? {}),
-        })
-        .execute();
-    },
+    record: (entry) => add(db, entry),
+    recordIn: (trx, entry) => add(trx as unknown as Transaction<Tables>, entry),
     async page({ limit = 50, cursor, action, actor, from, to }) {
       let query = db
         .selectFrom('audit')
