@@ -231,15 +231,17 @@ export async function undoChanges(deps: EngineDeps, failure: ChangeFailure): Pro
     } catch (error) {
       const refused = error instanceof ChangeFailure && error.error.code === 'engine_refused';
       if (refused && shows(live, change, original(change))) return null;
-      return `outcome unknown, and it could not be taken back: ${messageOf(error)}`;
+      return `it could not be taken back: ${messageOf(error)}`;
     }
   };
   const entries = [...failure.outcomes];
   const problems = await Promise.all(entries.map(takeBack));
   if (problems.every((p) => p === null)) return null;
-  return entries.map(([change, { state, error }], i) => ({
-    queue: change.queue,
-    ok: shows(live, change, wanted(change)),
-    detail: problems[i] ?? (state === 'sent' ? 'taken back' : (error?.message ?? 'nothing was sent')),
-  }));
+  return entries.map(([change, { state, error }], i) => {
+    const ok = shows(live, change, wanted(change));
+    const problem = problems[i] ?? null;
+    const done = state === 'sent' ? 'taken back' : (error?.message ?? 'nothing was sent');
+    const left = `${ok ? 'the engine did it' : 'outcome unknown'}, and ${problem}`;
+    return { queue: change.queue, ok, detail: problem === null ? done : left };
+  });
 }

@@ -159,7 +159,7 @@ test('agents - half a logout is taken back, pause, reason and penalty included',
 });
 
 test('agents - what cannot be taken back is reported queue by queue', async (t) => {
-  const { pbx, act, fails } = await agentsRig(t);
+  const { pbx, act, fails, clock, agents } = await agentsRig(t);
   await act({ action: 'login' });
   let count = 0;
   pbx.script((s) => {
@@ -177,6 +177,15 @@ test('agents - what cannot be taken back is reported queue by queue', async (t) 
     ],
   );
   assert.match(queues[0]!.detail, /could not be taken back.*no more/);
+  assert.deepEqual(pbx.shows('support'), ['1003 lunch']);
+  pbx.script(() => 'ok');
+  await clock.advance(60_000);
+  await agents.idle();
+  assert.deepEqual(
+    pbx.shows('support'),
+    ['1003 ready'],
+    'what was refused is nobody’s choice and does not stay',
+  );
 });
 
 for (const [behaviour, about] of [
@@ -253,7 +262,8 @@ test('agents - the engine gone in the middle is 503 with the outcome of each que
         ['sales', behaviour === 'done-cut'],
       ],
     );
-    for (const { detail } of queues) assert.match(detail, /unknown/);
+    for (const { detail, ok } of queues)
+      assert.match(detail, ok ? /^the engine did it, and/ : /^outcome unknown, and/);
   }
 });
 

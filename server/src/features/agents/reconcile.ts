@@ -288,8 +288,13 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       busy.delete(extension);
       if (!live.live || !ourBoot()) return;
       for (const queue of touched) {
-        if (!pending.get(extension)?.has(queue)) adoptShown(extension, queue, live.as_of);
+        if (pending.get(extension)?.has(queue)) continue;
+        const shown = membershipOf(rowIn(live, extension, queue));
+        // What is left of an action that failed is nobody's choice.
+        if (isLate(extension, queue, shown)) expect(extension, queue, shown);
+        else adoptShown(extension, queue, live.as_of);
       }
+      kick();
     },
     onResynced(newBoot, at) {
       const shown = engine.status().boot_id;
