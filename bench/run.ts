@@ -21,6 +21,8 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P2: async () => (await import('./rows/decode.ts')).p2(),
   P7: async () => (await import('./rows/directory.ts')).p7(),
   P11: async () => (await import('./rows/pause.ts')).p11(),
+  P15: async () => (await import('./rows/resync.ts')).p15(),
+  P16: async () => (await import('./rows/resync.ts')).p16(),
   P19: async () => (await import('./rows/logins.ts')).p19(),
   LATENCY: async () => (await import('./rows/latency.ts')).latency(),
   START: async () => (await import('./rows/start.ts')).start(),

@@ -1,0 +1,129 @@
+/** P15: the whole state read anew, P16: a start of the service beside an engine that runs, on a site of 10,000 extensions. */
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { startExchange } from '../exchange.ts';
+import type { Exchange } from '../exchange.ts';
+import {
+  ROUNDS,
+  SUBJECT_CORE,
+  ask,
+  atMost,
+  count,
+  end,
+  figure,
+  firstLine,
+  interleave,
+  ratioOf,
+  run,
+  series,
+  slopeOf,
+  start,
+} from '../lib.ts';
+import type { Row } from '../lib.ts';
+
+/** Readings of one round after the first one, which pays for compiling. */
+const TIMES = 3;
+interface Reading {
+  readonly first: number;
+  readonly again: number;
+  readonly frames: number;
+  readonly delay: number;
+}
+const sizeOf = (extensions: number) => ({
+  extensions,
+  queues: Math.max(5, extensions / 20),
+  agentsPerQueue: 20,
+  static: true,
+});
+
+async function measure(site: Exchange, who: string): Promise<Reading> {
+  const { ami_port, ami_events, ami_actions } = site.instance;
+  const [events, actions] = [ami_events, ami_actions].map((a) => `${a.user}:${a.secret}`);
+  if (who === 'raw') {
+    const { ms, frames } = await run<{ ms: number[]; frames: number }>(
+      'raw-lists.ts',
+      [ami_port, actions!, TIMES + 1],
+      SUBJECT_CORE,
+    );
+    return { first: ms[0]!, again: series(ms.slice(1)).median, frames, delay: 0 };
+  }
+  // A folder of its own: nothing that was told before makes its first reading cheaper.
+  const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
+  await fs.copyFile(path.join(site.data, 'offhook.db'), path.join(data, 'offhook.db'));
+  const service = start('service-subject.ts', [data, ami_port, events!, actions!], SUBJECT_CORE);
+  try {
+    const { connected_ms } = await firstLine<{ connected_ms: number }>(service);
+    await ask(service, { ask: 'delay' });
+    const again: number[] = [];
+    for (let i = 0; i < TIMES; i++) again.push((await ask<{ ms: number }>(service, { ask: 'resync' })).ms);
+    const { p99 } = await ask<{ p99: number }>(service, { ask: 'delay' });
+    return { first: connected_ms, again: series(again).median, frames: 0, delay: p99 };
+  } finally {
+    await end(service);
+    await fs.rm(data, { recursive: true, force: true });
+  }
+}
+
+let kept: { resync: Row; coldStart: Row } | undefined;
+/** Both rows share the big engine, whose own start takes most of the time. */
+async function both(): Promise<{ resync: Row; coldStart: Row }> {
+  if (kept !== undefined) return kept;
+  const growth: [number, number][] = [];
+  for (const extensions of [100, 1_000]) {
+    await using site = await startExchange(sizeOf(extensions));
+    await site.stop('SIGUSR2');
+    const readings = [await measure(site, 'ours'), await measure(site, 'ours'), await measure(site, 'ours')];
+    growth.push([extensions, series(readings.map((r) => r.again)).median]);
+  }
+  await using site = await startExchange(sizeOf(10_000));
+  const firstStart = site.readyMs;
+  const starts: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    await site.stop('SIGUSR2');
+    await site.start();
+    starts.push(site.readyMs);
+  }
+  await site.stop('SIGUSR2');
+  const readings = await interleave(['ours', 'raw'], ROUNDS, (who) => measure(site, who));
+  const all = (who: string, what: keyof Reading): number[] => (readings.get(who) ?? []).map((r) => r[what]);
+  growth.push([10_000, series(all('ours', 'again')).median]);
+  const times = ratioOf(all('ours', 'again'), all('raw', 'again'));
+  const delay = series(all('ours', 'delay')).median;
+  const frames = all('raw', 'frames')[0] ?? 0;
+  const p15 = series(all('ours', 'first')).median;
+  const resync: Row = {
+    id: 'P15',
+    title: 'The whole state read anew: 10,000 extensions with three devices each, 500 queues of 20',
+    figures: [
+      figure('Offhook, read, compared and in the journal', 'ms', 'ours', all('ours', 'again')),
+      figure('Offhook, first time: connect, read and journal everything', 'ms', 'ours', all('ours', 'first')),
+      figure(`the same lists thrown away (${count(frames)} frames)`, 'ms', 'limit', all('raw', 'again')),
+      figure('the same lists thrown away, first time', 'ms', 'limit', all('raw', 'first')),
+      figure('times the limit', '×', 'ours', [times], 'higher'),
+      figure("delay of the service's event loop meanwhile, p99", 'ms', 'ours', all('ours', 'delay')),
+    ],
+    gates: [
+      atMost('times the limit', 1.5, times, '×'),
+      atMost('delay of the event loop meanwhile, p99', 20, delay, ' ms'),
+      atMost('P22: slope from 100 to 10,000 extensions', 1.1, slopeOf(growth)),
+    ],
+    notes: ['No phone is registered, so the list of contacts is empty.'],
+  };
+  const cold = figure('start of the service to ready', 'ms', 'ours', starts);
+  kept = {
+    resync,
+    coldStart: {
+      id: 'P16',
+      title: 'Start of the service on that site, the engine running',
+      figures: [
+        cold,
+        figure('the very first start, the engine booted and everything written', 'ms', 'ours', [firstStart]),
+      ],
+      gates: [atMost('start to ready: P15 first time and 1,500 ms', p15 + 1_500, cold.series.median, ' ms')],
+    },
+  };
+  return kept;
+}
+export const p15 = async (): Promise<Row> => (await both()).resync;
+export const p16 = async (): Promise<Row> => (await both()).coldStart;
