@@ -1,5 +1,7 @@
 /** The feature codes on a real engine, with no service beside it. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { registerPhone } from '../../../../test/support/phone.ts';
@@ -7,6 +9,7 @@ import type { Phone } from '../../../../test/support/phone.ts';
 import { openTransport, randomTag } from '../../../../test/support/sip/transport.ts';
 import { until } from '../../../../test/support/until.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
+import { etcDir } from '../instance.ts';
 import { PASSWORD, company } from './test-company.ts';
 import { startTestEngine } from './test-engine.ts';
 import type { TestEngine } from './test-engine.ts';
@@ -155,4 +158,18 @@ test('conf/codes - a refusal is all that stands in the log', async () => {
     (await engine.warnings()).filter((line) => !meant.test(line)),
     [],
   );
+});
+
+test('conf/codes - the engine has every application that the dialplan calls', async () => {
+  const dialplan = await readFile(path.join(etcDir(engine.instance), 'extensions.conf'), 'utf8');
+  const applications = new Set(
+    [...dialplan.matchAll(/^\s*(?:exten|same) => (?:[^,(]*,)?[^,(]+(?:\([a-z0-9_-]+\))?,([A-Z]\w+)\(/gm)].map(
+      (m) => m[1]!,
+    ),
+  );
+  assert.ok(applications.has('PauseQueueMember') && applications.has('Dial'), [...applications].join(' '));
+  for (const name of applications) {
+    const about = await engine.cli(`core show application ${name}`);
+    assert.ok(about.includes(`Info about Application '${name}'`), `${name} is missing: see modules-file.ts`);
+  }
 });
