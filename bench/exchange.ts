@@ -8,7 +8,7 @@ import { loadInstance } from '../server/src/adapters/asterisk/process/instance-f
 import { findLiving } from '../server/src/adapters/asterisk/process/living.ts';
 import type { Instance } from '../server/src/adapters/asterisk/instance.ts';
 import { freePort, freeRange } from '../server/test/support/ports.ts';
-import { GENERATOR_CORE, SUBJECT_CORE, end, moveTo, onCore } from './lib.ts';
+import { ALL_CORES, GENERATOR_CORE, SUBJECT_CORE, end, moveTo, onCore } from './lib.ts';
 import { fillSite } from './site-data.ts';
 import type { SiteSize } from './site-data.ts';
 
@@ -55,9 +55,9 @@ export async function startExchange(size?: SiteSize, spread = false): Promise<Ex
   };
   async function start(): Promise<void> {
     const command = [process.execPath, path.join(ROOT, 'server/src/main.ts')];
-    const [program = '', ...args] = spread
-      ? ['taskset', '-c', `0-${os.cpus().length - 1}`, ...command]
-      : onCore(SUBJECT_CORE, command);
+    // An engine takes over the cores of the service that starts it, and a big one boots long enough on all of them.
+    const free = spread || engine() === null;
+    const [program = '', ...args] = free ? onCore(ALL_CORES, command) : onCore(SUBJECT_CORE, command);
     const began = performance.now();
     const started = spawn(program, args, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'] });
     child = started;
@@ -73,7 +73,9 @@ export async function startExchange(size?: SiteSize, spread = false): Promise<Ex
     }
     readyMs = performance.now() - began;
     const living = engine();
-    if (living !== null && !spread) moveTo(GENERATOR_CORE, living.pid);
+    if (spread) return;
+    moveTo(SUBJECT_CORE, started.pid!);
+    if (living !== null) moveTo(GENERATOR_CORE, living.pid);
   }
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (child !== undefined) await end(child, signal);

@@ -7,6 +7,7 @@ import path from 'node:path';
 
 export const SUBJECT_CORE = 0;
 export const GENERATOR_CORE = os.availableParallelism() > 1 ? 1 : 0;
+export const ALL_CORES = `0-${os.cpus().length - 1}`;
 /** A figure whose repeats lie further apart is not published. */
 export const MOST_SPREAD = 0.15;
 
@@ -16,7 +17,7 @@ export const pinned = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 const folder = import.meta.dirname;
 
 /** The command as it is, or bound to one core where the machine lets it. */
-export const onCore = (core: number, command: readonly string[]): string[] =>
+export const onCore = (core: number | string, command: readonly string[]): string[] =>
   pinned ? ['taskset', '-c', String(core), ...command] : [...command];
 /** Binds a running process with all its threads. */
 export function moveTo(core: number, pid: number): void {

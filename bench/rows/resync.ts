@@ -37,7 +37,7 @@ const sizeOf = (extensions: number) => ({
   static: true,
 });
 
-async function measure(site: Exchange, who: string): Promise<Reading> {
+export async function measure(site: Pick<Exchange, 'data' | 'instance'>, who: string): Promise<Reading> {
   const { ami_port, ami_events, ami_actions } = site.instance;
   const [events, actions] = [ami_events, ami_actions].map((a) => `${a.user}:${a.secret}`);
   if (who === 'raw') {
