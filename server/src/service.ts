@@ -64,8 +64,9 @@ export interface Service extends AsyncDisposable {
 /** Everyone who cannot sign in yet gets a password; the file of them is for the site's owner. */
 async function giveCredentials(data: string, directory: StoredDirectory, sessions: Sessions): Promise<void> {
   const fresh: Credential[] = [];
+  const known = await sessions.withPassword();
   for (const person of directory.people()) {
-    if (await sessions.hasPassword(person.id)) continue;
+    if (known.has(person.id)) continue;
     const password = newPassword();
     const { extension, username, name: full_name, level } = person;
     fresh.push({ extension, username, full_name, level, password });
@@ -73,12 +74,15 @@ async function giveCredentials(data: string, directory: StoredDirectory, session
   if (fresh.length === 0) return;
   // The file first: a password that was set and never written down would lock its person out.
   await writeCredentials(data, fresh);
-  await Promise.all(
-    fresh.map(async ({ extension, password }) => {
+  // A few at a time: more at once than the line of key derivations takes would be refused.
+  const rest = fresh.values();
+  const give = async (): Promise<void> => {
+    for (const { extension, password } of rest) {
       const person = directory.byExtension(extension);
       if (person !== undefined) await sessions.setPassword(person.id, password);
-    }),
-  );
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, give));
 }
 
 /**

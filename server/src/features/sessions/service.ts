@@ -73,7 +73,8 @@ export interface Sessions extends Authenticator {
   readonly otp: SecondFactor;
   /** For the seeder and administrators: sets it and ends the person's sessions. */
   setPassword(personId: number, password: string): Promise<void>;
-  hasPassword(personId: number): Promise<boolean>;
+  /** Ids of everyone who has one. */
+  withPassword(): Promise<ReadonlySet<number>>;
   /** Called with each session that ended, so that its sockets are closed; returns the way to stop. */
   onSessionEnded(listener: (sessionId: number, reason: EndReason) => void): () => void;
   /** Writes what is only in memory: when sessions were last used. */
@@ -316,7 +317,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       const phc = await hashPassword(password);
       ended(await store.setPassword(personId, phc, clock.now(), true), 'password_changed');
     },
-    hasPassword: async (personId) => (await store.password(personId)) !== null,
+    withPassword: () => store.withPassword(),
     onSessionEnded(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

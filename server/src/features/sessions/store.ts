@@ -262,6 +262,10 @@ export async function createSessionStore(store: Store) {
         .executeTakeFirst();
       return row?.password ?? null;
     },
+    async withPassword(): Promise<ReadonlySet<number>> {
+      const rows = await db.selectFrom('credentials').select('person_id').execute();
+      return new Set(rows.map((row) => row.person_id));
+    },
     /** Sets a password and, unless it is only the same one hashed anew, ends every session of the person; returns those. */
     setPassword(personId: number, password: string, at: number, endSessions: boolean): Promise<number[]> {
       return store.transaction<SessionTables, number[]>(async (trx) => {
