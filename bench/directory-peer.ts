@@ -1,4 +1,4 @@
-/** What the directory is measured beside: `directory-peer.ts <json|prebuilt|hello> <file with the body>`. */
+/** What the directory is measured beside: `directory-peer.ts <json|framework|prebuilt|hello> <file with the body>`. */
 import fs from 'node:fs';
 import http from 'node:http';
 import type net from 'node:net';
@@ -9,14 +9,16 @@ const body = fs.readFileSync(file);
 const type = 'application/json; charset=utf-8';
 const listening = (port: number): void => console.log(JSON.stringify({ port }));
 
-if (kind === 'json') {
+const hello = Buffer.from('{"hello":"world"}');
+if (kind === 'json' || kind === 'framework') {
   const app = Fastify();
   const contacts: unknown = JSON.parse(body.toString());
-  app.get('/', () => contacts);
+  if (kind === 'json') app.get('/', () => contacts);
+  else app.get('/', (_request, reply) => reply.type(type).send(hello));
   await app.listen({ host: '127.0.0.1', port: 0 });
   listening((app.server.address() as net.AddressInfo).port);
 } else {
-  const sent = kind === 'prebuilt' ? body : Buffer.from('{"hello":"world"}');
+  const sent = kind === 'prebuilt' ? body : hello;
   const server = http.createServer((_request, response) => {
     response.writeHead(200, { 'content-type': type, 'content-length': sent.length }).end(sent);
   });

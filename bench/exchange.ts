@@ -8,7 +8,7 @@ import { loadInstance } from '../server/src/adapters/asterisk/process/instance-f
 import { findLiving } from '../server/src/adapters/asterisk/process/living.ts';
 import type { Instance } from '../server/src/adapters/asterisk/instance.ts';
 import { freePort, freeRange } from '../server/test/support/ports.ts';
-import { ALL_CORES, GENERATOR_CORE, SUBJECT_CORE, end, moveTo, onCore } from './lib.ts';
+import { ALL_CORES, GENERATOR_CORE, SERVICE_FLAGS, SUBJECT_CORE, end, moveTo, onCore } from './lib.ts';
 import { fillSite } from './site-data.ts';
 import type { SiteSize } from './site-data.ts';
 
@@ -54,7 +54,7 @@ export async function startExchange(size?: SiteSize, spread = false): Promise<Ex
     return instance === null ? null : findLiving(instance);
   };
   async function start(): Promise<void> {
-    const command = [process.execPath, path.join(ROOT, 'server/src/main.ts')];
+    const command = [process.execPath, ...SERVICE_FLAGS, path.join(ROOT, 'server/src/main.ts')];
     // An engine takes over the cores of the service that starts it, and a big one boots long enough on all of them.
     const free = spread || engine() === null;
     const [program = '', ...args] = free ? onCore(ALL_CORES, command) : onCore(SUBJECT_CORE, command);

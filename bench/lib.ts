@@ -23,14 +23,22 @@ export const onCore = (core: number | string, command: readonly string[]): strin
 export function moveTo(core: number, pid: number): void {
   if (pinned) spawnSync('taskset', ['-acp', String(core), String(pid)]);
 }
+/** As scripts/start.mjs starts the service. */
+export const SERVICE_FLAGS = ['--max-semi-space-size=4'];
 const children = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 /** Starts `bench/<file>` on one core; it prints one line of JSON and may be asked more over IPC. */
-export function start(file: string, args: readonly (string | number)[], core: number): ChildProcess {
+export function start(
+  file: string,
+  args: readonly (string | number)[],
+  core: number,
+  flags: readonly string[] = [],
+): ChildProcess {
   const [program = '', ...rest] = onCore(core, [
     process.execPath,
+    ...flags,
     path.join(folder, file),
     ...args.map(String),
   ]);
@@ -56,8 +64,13 @@ export async function ask<T>(child: ChildProcess, question: object): Promise<T> 
   }
 }
 /** Runs `bench/<file>` to its line of JSON. */
-export async function run<T>(file: string, args: readonly (string | number)[], core: number): Promise<T> {
-  const child = start(file, args, core);
+export async function run<T>(
+  file: string,
+  args: readonly (string | number)[],
+  core: number,
+  flags: readonly string[] = [],
+): Promise<T> {
+  const child = start(file, args, core, flags);
   try {
     return await firstLine<T>(child);
   } finally {

@@ -2,6 +2,7 @@
 import {
   GENERATOR_CORE,
   ROUNDS,
+  SERVICE_FLAGS,
   SUBJECT_CORE,
   atLeast,
   atMost,
@@ -45,6 +46,7 @@ async function measure(
         'decode-subject.ts',
         [subject, sent.port, extensions, sent.events],
         SUBJECT_CORE,
+        ['decode', 'model'].includes(subject) ? SERVICE_FLAGS : [],
       );
       // The greeting after the sign-in is an event as well.
       const lost = sent.events + 1 - cost.events;

@@ -4,7 +4,18 @@ import os from 'node:os';
 import path from 'node:path';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import { request } from '../http-client.ts';
-import { ROUNDS, SUBJECT_CORE, ask, atMost, end, figure, firstLine, quantile, start } from '../lib.ts';
+import {
+  ROUNDS,
+  SERVICE_FLAGS,
+  SUBJECT_CORE,
+  ask,
+  atMost,
+  end,
+  figure,
+  firstLine,
+  quantile,
+  start,
+} from '../lib.ts';
 import type { Row } from '../lib.ts';
 import { recordingCopy } from '../recording.ts';
 import { extensionOf, fillSite } from '../site-data.ts';
@@ -18,7 +29,7 @@ export async function latency(): Promise<Row> {
   const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
   await using engine = await startFakeAmi();
   await fillSite(data, { extensions: EXTENSIONS, queues: 0, agentsPerQueue: 0 });
-  const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE);
+  const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE, SERVICE_FLAGS);
   let sent = 0;
   let due = 0;
   let frames: string[] = [];

@@ -6,6 +6,7 @@ import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import { signIn, together } from '../http-client.ts';
 import {
   ROUNDS,
+  SERVICE_FLAGS,
   SUBJECT_CORE,
   ask,
   atLeast,
@@ -30,7 +31,7 @@ export async function p19(): Promise<Row> {
   const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
   await using engine = await startFakeAmi();
   await fillSite(data, { extensions: PEOPLE, queues: 0, agentsPerQueue: 0 });
-  const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE);
+  const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE, SERVICE_FLAGS);
   try {
     const { port } = await firstLine<{ port: number }>(service);
     const delays: number[] = [];

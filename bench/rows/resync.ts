@@ -6,6 +6,7 @@ import { startExchange } from '../exchange.ts';
 import type { Exchange } from '../exchange.ts';
 import {
   ROUNDS,
+  SERVICE_FLAGS,
   SUBJECT_CORE,
   ask,
   atMost,
@@ -51,7 +52,12 @@ export async function measure(site: Pick<Exchange, 'data' | 'instance'>, who: st
   // A folder of its own: nothing that was told before makes its first reading cheaper.
   const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
   await fs.copyFile(path.join(site.data, 'offhook.db'), path.join(data, 'offhook.db'));
-  const service = start('service-subject.ts', [data, ami_port, events!, actions!], SUBJECT_CORE);
+  const service = start(
+    'service-subject.ts',
+    [data, ami_port, events!, actions!],
+    SUBJECT_CORE,
+    SERVICE_FLAGS,
+  );
   try {
     const { connected_ms } = await firstLine<{ connected_ms: number }>(service);
     await ask(service, { ask: 'delay' });
