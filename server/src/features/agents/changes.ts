@@ -127,7 +127,8 @@ async function within(
   try {
     await Promise.race([work(late.signal), timeout]);
   } finally {
-    done.abort();
+    // A reason of its own spares the error with a stack that would be made for nobody.
+    done.abort('done');
   }
 }
 

@@ -320,7 +320,7 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
     try {
       return { ...(await answered.promise), rows: entry.rows };
     } finally {
-      done.abort();
+      done.abort('answered');
       signal?.removeEventListener('abort', give);
     }
   };
