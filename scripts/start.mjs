@@ -210,7 +210,10 @@ const one =
   (...words) =>
   (args) => [[...words, ...args]];
 const COMPILED = path.join(MODULES, '.cache', 'node');
-/** A first process compiles and ends, so that the one that stays does not hold the memory it takes. */
+/**
+ * A first process compiles and ends, so that the one that stays does not hold the memory it takes. What it stumbles over
+ * the service itself will say.
+ */
 const compile = () => {
   if (fs.existsSync(COMPILED)) return [];
   try {
@@ -218,7 +221,7 @@ const compile = () => {
   } catch {
     return [];
   }
-  return [['-e', "import('./server/src/service.ts')"]];
+  return [['-e', "import('./server/src/service.ts').catch(() => {})"]];
 };
 /** Each command as one or more argument lists for Node; all of a command's are run, the worst exit code counts. */
 const COMMANDS = {
