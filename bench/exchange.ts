@@ -1,14 +1,22 @@
 /** The real service with a real engine on ports and folders of its own, started as `npm start` does. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import fs from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { loadInstance } from '../server/src/adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../server/src/adapters/asterisk/process/living.ts';
 import type { Instance } from '../server/src/adapters/asterisk/instance.ts';
 import { freePort, freeRange } from '../server/test/support/ports.ts';
-import { ALL_CORES, GENERATOR_CORE, SERVICE_FLAGS, SUBJECT_CORE, end, moveTo, onCore } from './lib.ts';
+import {
+  ALL_CORES,
+  GENERATOR_CORE,
+  SERVICE_FLAGS,
+  SUBJECT_CORE,
+  end,
+  atExit,
+  moveTo,
+  onCore,
+  temporaryFolder,
+} from './lib.ts';
 import { fillSite } from './site-data.ts';
 import type { SiteSize } from './site-data.ts';
 
@@ -29,7 +37,8 @@ export interface Exchange extends AsyncDisposable {
 }
 /** `size` is the site's, or the demo company where it is missing. `spread` leaves the processes to the system's scheduler. */
 export async function startExchange(size?: SiteSize, spread = false): Promise<Exchange> {
-  const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
+  const folder = temporaryFolder();
+  const data = folder.path;
   if (size !== undefined) await fillSite(data, size);
   const [http, sip, rtp] = [await freePort(), await freePort(), await freeRange(MEDIA_PORTS)];
   const own = Object.entries(process.env).filter(
@@ -77,6 +86,12 @@ export async function startExchange(size?: SiteSize, spread = false): Promise<Ex
     moveTo(SUBJECT_CORE, started.pid!);
     if (living !== null) moveTo(GENERATOR_CORE, living.pid);
   }
+  const kill = (): void => {
+    child?.kill('SIGKILL');
+    const living = engine();
+    if (living !== null) process.kill(living.pid, 'SIGKILL');
+  };
+  const forget = atExit(kill);
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (child !== undefined) await end(child, signal);
   };
@@ -98,10 +113,10 @@ export async function startExchange(size?: SiteSize, spread = false): Promise<Ex
     start,
     async [Symbol.asyncDispose]() {
       await stop('SIGKILL');
-      const living = engine();
-      if (living !== null) process.kill(living.pid, 'SIGKILL');
+      kill();
       while (engine() !== null) await new Promise((resolve) => setTimeout(resolve, 20));
-      await fs.rm(data, { recursive: true, force: true, maxRetries: 5 });
+      forget();
+      folder[Symbol.dispose]();
     },
   };
   try {

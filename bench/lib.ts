@@ -26,9 +26,31 @@ export function moveTo(core: number, pid: number): void {
 /** As scripts/start.mjs starts the service. */
 export const SERVICE_FLAGS = ['--max-semi-space-size=4'];
 const children = new Set<ChildProcess>();
+const leftovers = new Set<() => void>();
+/** Runs `clean` when the run is broken off; it must not wait for anything. Returns the way to say that it is not needed. */
+export function atExit(clean: () => void): () => void {
+  leftovers.add(clean);
+  return () => leftovers.delete(clean);
+}
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
+  // The newest first: a folder goes after what runs in it.
+  for (const clean of [...leftovers].toReversed()) clean();
 });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
+/** A folder that is gone afterwards, whatever happens. */
+export function temporaryFolder(): Disposable & { readonly path: string } {
+  const made = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-bench-'));
+  const remove = (): void => fs.rmSync(made, { recursive: true, force: true, maxRetries: 5 });
+  const forget = atExit(remove);
+  return {
+    path: made,
+    [Symbol.dispose]() {
+      forget();
+      remove();
+    },
+  };
+}
 /** Starts `bench/<file>` on one core; it prints one line of JSON and may be asked more over IPC. */
 export function start(
   file: string,

@@ -1,7 +1,6 @@
 /** P7: the directory over HTTP, with the real host, sessions, model and routes. */
 import type { ChildProcess } from 'node:child_process';
 import fs from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import {
@@ -24,6 +23,7 @@ import {
   series,
   slopeOf,
   start,
+  temporaryFolder,
 } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { fillSite } from '../site-data.ts';
@@ -49,19 +49,16 @@ export async function withDirectory<T>(
   extensions: number,
   work: (service: ChildProcess, port: number, data: string) => Promise<T>,
 ): Promise<T> {
-  const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
+  using folder = temporaryFolder();
+  const data = folder.path;
   await using engine = await startFakeAmi();
+  await fillSite(data, { extensions, queues: 0, agentsPerQueue: 0 });
+  const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE, SERVICE_FLAGS);
   try {
-    await fillSite(data, { extensions, queues: 0, agentsPerQueue: 0 });
-    const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE, SERVICE_FLAGS);
-    try {
-      const { port } = await firstLine<{ port: number }>(service);
-      return await work(service, port, data);
-    } finally {
-      await end(service);
-    }
+    const { port } = await firstLine<{ port: number }>(service);
+    return await work(service, port, data);
   } finally {
-    await fs.rm(data, { recursive: true, force: true });
+    await end(service);
   }
 }
 /** Milliseconds of making the list anew after one change: of every round the median and p99. */

@@ -1,7 +1,4 @@
 /** From a frame of the engine to the changed presence that a client reads, while other frames arrive. */
-import fs from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import { request } from '../http-client.ts';
 import {
@@ -15,6 +12,7 @@ import {
   firstLine,
   quantile,
   start,
+  temporaryFolder,
 } from '../lib.ts';
 import type { Row } from '../lib.ts';
 import { recordingCopy } from '../recording.ts';
@@ -26,7 +24,8 @@ const TICK_MS = 5;
 const TIMES = 150;
 
 export async function latency(): Promise<Row> {
-  const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
+  using folder = temporaryFolder();
+  const data = folder.path;
   await using engine = await startFakeAmi();
   await fillSite(data, { extensions: EXTENSIONS, queues: 0, agentsPerQueue: 0 });
   const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE, SERVICE_FLAGS);
@@ -103,6 +102,5 @@ export async function latency(): Promise<Row> {
   } finally {
     clearInterval(flood);
     await end(service);
-    await fs.rm(data, { recursive: true, force: true });
   }
 }

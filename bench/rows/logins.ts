@@ -1,7 +1,4 @@
 /** P19: signing in beside the key derivation alone. */
-import fs from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import { signIn, together } from '../http-client.ts';
 import {
@@ -19,6 +16,7 @@ import {
   ratioOf,
   series,
   start,
+  temporaryFolder,
 } from '../lib.ts';
 import type { Row } from '../lib.ts';
 import { PASSWORD, extensionOf, fillSite } from '../site-data.ts';
@@ -28,7 +26,8 @@ const LOGINS = 60;
 const PEOPLE = 200;
 
 export async function p19(): Promise<Row> {
-  const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
+  using folder = temporaryFolder();
+  const data = folder.path;
   await using engine = await startFakeAmi();
   await fillSite(data, { extensions: PEOPLE, queues: 0, agentsPerQueue: 0 });
   const service = start('service-subject.ts', [data, engine.port], SUBJECT_CORE, SERVICE_FLAGS);
@@ -81,6 +80,5 @@ export async function p19(): Promise<Row> {
     };
   } finally {
     await end(service);
-    await fs.rm(data, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,9 @@
 /** P11: from the request to pause until the answer that the engine has confirmed it. */
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { startExchange } from '../exchange.ts';
 import { request, signIn, together } from '../http-client.ts';
-import { ROUNDS, atMost, figure, interleave, quantile } from '../lib.ts';
+import { ROUNDS, atMost, figure, interleave, quantile, temporaryFolder } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { rawManager } from '../raw-manager.ts';
 import { PASSWORD, extensionOf, queueOf } from '../site-data.ts';
@@ -9,6 +11,18 @@ import { PASSWORD, extensionOf, queueOf } from '../site-data.ts';
 /** One pause for each in a round, so that no two of one agent can overtake one another. */
 const AGENTS = 100;
 const QUEUES = 12;
+
+/** Milliseconds that one flushed commit of a few rows takes on this disk. */
+function commits(db: DatabaseSync): number[] {
+  const insert = db.prepare('insert into lines (text) values (?)');
+  return Array.from({ length: 50 }, () => {
+    const from = performance.now();
+    db.exec('begin immediate');
+    insert.run('x'.repeat(300));
+    db.exec('commit');
+    return performance.now() - from;
+  });
+}
 
 export async function p11(): Promise<Row> {
   await using site = await startExchange({
@@ -70,6 +84,10 @@ export async function p11(): Promise<Row> {
     });
     return ms;
   }
+  using folder = temporaryFolder();
+  using db = new DatabaseSync(path.join(folder.path, 'commits.db'));
+  db.exec('pragma journal_mode=wal; pragma synchronous=full; create table lines (text text)');
+  const disk: number[] = [];
   const figures: Figure[] = [];
   const gates: Gate[] = [];
   try {
@@ -82,6 +100,7 @@ export async function p11(): Promise<Row> {
           await round(who === 'ours' ? ours : raw, queue, concurrency);
         await measure('ours');
         await measure('raw');
+        disk.push(quantile(commits(db), 0.5));
         const rounds = await interleave(['ours', 'raw'], ROUNDS, measure);
         const at = (who: string, share: number): number[] =>
           (rounds.get(who) ?? []).map((ms) => quantile(ms, share));
@@ -112,6 +131,7 @@ export async function p11(): Promise<Row> {
         );
       }
     }
+    figures.push(figure('one flushed commit of SQLite on this disk', 'ms', 'limit', disk));
   } finally {
     actions.close();
     events.close();

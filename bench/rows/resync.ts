@@ -1,6 +1,5 @@
 /** P15: the whole state read anew, P16: a start of the service beside an engine that runs, on a site of 10,000 extensions. */
 import fs from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { startExchange } from '../exchange.ts';
 import type { Exchange } from '../exchange.ts';
@@ -20,6 +19,7 @@ import {
   series,
   slopeOf,
   start,
+  temporaryFolder,
 } from '../lib.ts';
 import type { Row } from '../lib.ts';
 
@@ -50,7 +50,8 @@ export async function measure(site: Pick<Exchange, 'data' | 'instance'>, who: st
     return { first: ms[0]!, again: series(ms.slice(1)).median, frames, delay: 0 };
   }
   // A folder of its own: nothing that was told before makes its first reading cheaper.
-  const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-bench-'));
+  using folder = temporaryFolder();
+  const data = folder.path;
   await fs.copyFile(path.join(site.data, 'offhook.db'), path.join(data, 'offhook.db'));
   const service = start(
     'service-subject.ts',
@@ -67,7 +68,6 @@ export async function measure(site: Pick<Exchange, 'data' | 'instance'>, who: st
     return { first: connected_ms, again: series(again).median, frames: 0, delay: p99 };
   } finally {
     await end(service);
-    await fs.rm(data, { recursive: true, force: true });
   }
 }
 
