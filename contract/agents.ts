@@ -11,28 +11,64 @@ export const AgentQueue = z.object({
   in_call: z.boolean(),
   last_call_at: z.string().nullable(),
 });
-/** The agent of domain.md section 2: three stored axes and the state derived from them. */
-export const Agent = z.object({
+/** The one word of a tile, in order of precedence (domain.md section 2). */
+export const AgentState = z.enum([
+  'logged_out',
+  'unreachable',
+  'talking',
+  'held',
+  'offered',
+  'wrap_up',
+  'busy_other',
+  'not_responding',
+  'not_ready',
+  'available',
+]);
+export type AgentState = z.infer<typeof AgentState>;
+/** What the agent does, a fact of the engine; wrap-up is ours. */
+export const Engagement = z.enum([
+  'idle',
+  'offered',
+  'talking',
+  'held',
+  'wrap_up',
+  'busy_other',
+  'unreachable',
+]);
+export type Engagement = z.infer<typeof Engagement>;
+/** What waits for the next release point: the end of a call, or of the wrap-up after it. */
+export const PendingState = z.enum(['ready', 'not_ready', 'logged_out']);
+export type PendingState = z.infer<typeof PendingState>;
+/** The agent without its queues, as every agent event carries it: the state right after that event. */
+export const AgentSummary = z.object({
   extension: z.string(),
   name: z.string(),
-  state: z.enum([
-    'logged_out',
-    'unreachable',
-    'talking',
-    'held',
-    'offered',
-    'busy_other',
-    'not_ready',
-    'available',
-  ]),
+  state: AgentState,
   since: z.string(),
   session: z.enum(['logged_in', 'logged_out']),
-  readiness: z.object({ ready: z.boolean(), reason: z.string().nullable(), since: z.string().nullable() }),
-  pending: z.enum(['ready', 'not_ready', 'logged_out']).nullable(),
-  engagement: z.enum(['idle', 'offered', 'talking', 'held', 'busy_other', 'unreachable']),
-  stale: z.boolean(),
-  queues: z.array(AgentQueue),
+  readiness: z.object({
+    ready: z.boolean(),
+    reason: z.string().nullable(),
+    since: z.string().nullable(),
+    source: z.enum(['agent', 'supervisor', 'system', 'schedule']).nullable(),
+  }),
+  pending: PendingState.nullable(),
+  pending_reason: z.string().nullable(),
+  engagement: Engagement,
+  /** The queue, call and offer of the engagement, where it has one. */
+  queue: z.string().nullable(),
+  call_id: z.string().nullable(),
+  offer_id: z.string().nullable(),
+  /** When the offer or the wrap-up runs out. */
+  deadline: z.string().nullable(),
+  /** Of a call that is no queue's. */
+  direction: z.enum(['in', 'out']).nullable(),
+  /** True after too many unanswered offers, until the agent is ready again. */
+  not_responding: z.boolean(),
 });
+export type AgentSummary = z.infer<typeof AgentSummary>;
+/** The agent of domain.md section 2: three stored axes and the state derived from them. */
+export const Agent = AgentSummary.extend({ stale: z.boolean(), queues: z.array(AgentQueue) });
 export type Agent = z.infer<typeof Agent>;
 export type AgentQueue = z.infer<typeof AgentQueue>;
 

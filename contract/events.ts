@@ -1,8 +1,14 @@
 import { z } from 'zod';
+import { AgentSummary, PendingState } from './agents.ts';
 import { Presence } from './extensions.ts';
+import { QueueStats } from './wallboard.ts';
 
 const Party = z.object({ number: z.string(), name: z.string() });
-const CallRef = z.object({ call_id: z.string() });
+const CallRef = z.object({
+  call_id: z.string(),
+  /** Every extension of ours that has or had a leg in the call, sorted: it is theirs to hear of. */
+  extensions: z.array(z.string()).optional(),
+});
 const Leg = z.object({
   leg_id: z.string(),
   /** Null for a leg that is not one of our extensions. */
@@ -11,7 +17,7 @@ const Leg = z.object({
   number: z.string(),
   name: z.string(),
 });
-const QueueCaller = CallRef.extend({ queue: z.string(), leg_id: z.string(), caller: Party });
+const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });
 const Offer = z.object({
   /** `<queue>:<caller leg>:<agent channel>` (ids.ts). */
   offer_id: z.string(),
@@ -22,7 +28,12 @@ const Offer = z.object({
   member: z.string(),
   call_id: z.string(),
 });
-const AgentRef = z.object({ extension: z.string() });
+/** `queue` is null where the event is not about one queue; `agent` is the state right after the event. */
+const AgentRef = z.object({
+  extension: z.string(),
+  queue: z.string().nullable().optional(),
+  agent: AgentSummary.optional(),
+});
 
 /** `data` of every domain event, by type (wire.md section 6). Times inside `data` are RFC 3339 UTC. */
 export const EVENT_DATA = {
@@ -62,11 +73,43 @@ export const EVENT_DATA = {
   'offer.canceled': Offer,
   'agent.logged_in': AgentRef.extend({ queue: z.string() }),
   'agent.logged_out': AgentRef.extend({ queue: z.string() }),
-  'agent.ready': AgentRef.extend({ queue: z.string() }),
+  /** With a queue: the engine offers it calls again. Without: a call, a wrap-up or an absence is over and it is ready. */
+  'agent.ready': AgentRef,
   /** `since`: when it began, which for a pause found by a resync is before the event. */
-  'agent.not_ready': AgentRef.extend({ queue: z.string(), reason: z.string(), since: z.string() }),
+  'agent.not_ready': AgentRef.extend({ reason: z.string(), since: z.string() }),
+  'agent.pending_changed': AgentRef.extend({
+    pending: PendingState.nullable(),
+    reason: z.string().nullable(),
+  }),
+  'agent.offered': AgentRef.extend({ queue: z.string(), call_id: z.string(), offer_id: z.string() }),
   'agent.talking': AgentRef.extend({ queue: z.string(), call_id: z.string() }),
+  'agent.held': AgentRef,
+  'agent.retrieved': AgentRef,
+  'agent.wrap_up': AgentRef.extend({
+    queue: z.string(),
+    call_id: z.string().nullable(),
+    deadline: z.string(),
+    /** Seconds the agent was connected in this queue call, held time included. */
+    talk_seconds: z.int(),
+  }),
+  'agent.wrap_up_extended': AgentRef.extend({ deadline: z.string() }),
+  'agent.busy_other': AgentRef.extend({ direction: z.enum(['in', 'out']) }),
   'agent.unreachable': AgentRef,
+  /** Too many offers in a row were not answered: the system took the agent out. */
+  'agent.not_responding': AgentRef.extend({ missed: z.int() }),
+  'queue.stats': QueueStats,
+  /** The outcome of a command; the events it led to carry its id as `caused_by`. */
+  'operation.completed': z.object({
+    operation_id: z.string(),
+    action: z.string(),
+    /** `unknown`: the engine did not confirm in time; it is never repeated. */
+    state: z.enum(['succeeded', 'failed', 'unknown']),
+    /** A code of the error registry where it did not succeed. */
+    code: z.string().nullable(),
+    detail: z.string().nullable(),
+    call_id: z.string().nullable(),
+    extension: z.string().nullable(),
+  }),
   'config.applied': z.object({ files: z.array(z.string()) }),
   'engine.link_up': z.object({ node: z.string(), boot_id: z.string() }),
   'engine.link_down': z.object({ node: z.string(), reason: z.string() }),

@@ -199,7 +199,7 @@ export async function startService(
   });
   stack.defer(() => history.close());
   stack.defer(() => agents.close());
-  stack.defer(directory.onChange(() => loop.site(siteEvent(directory.config(), clock.now()))));
+  stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
 
   const metrics = createMetrics();

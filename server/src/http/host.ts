@@ -3,7 +3,6 @@ import Fastify from 'fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
-import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { App, Authenticator } from '../ports/http.ts';
@@ -11,6 +10,7 @@ import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody } from './body.
 import { addIdempotency } from './idempotency.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import { createMetrics } from './metrics.ts';
+import { checkAccess } from './operations.ts';
 import type { Metrics } from './metrics.ts';
 import { addOpenApi, openapiDocument } from './openapi.ts';
 import type { OpenApiDocument } from './openapi.ts';
@@ -190,9 +190,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (credential.cookie && !safe && !request.sameOrigin()) {
       throw new ServiceError('foreign_origin', 'a cookie session works from its own origin only');
     }
-    if (!includesLevel(caller.level, level)) {
-      throw new ServiceError('forbidden', `this needs the level ${level}; yours is ${caller.level}`);
-    }
+    if (level !== 'public') checkAccess(caller, { level, scope: request.routeOptions.config.scope });
     request.caller = caller.cookie === credential.cookie ? caller : { ...caller, cookie: credential.cookie };
   }
   app.addHook('onRequest', async (request, reply) => {

@@ -278,7 +278,7 @@ test('engine loop - a changed site reaches the model in order', async () => {
   s.engine.connect();
   await eventually('live', () => s.model.view.live);
   assert.equal(s.model.view.extension('2001'), undefined);
-  s.loop.site(site(['2001']));
+  s.loop.tell(site(['2001']));
   assert.equal(s.model.view.extension('2001')?.extension, '2001');
   assert.equal(s.model.view.extension('1001'), undefined);
   await s.end();

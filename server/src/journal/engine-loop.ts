@@ -2,9 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { Engine, EngineEvent } from '../ports/engine.ts';
+import type { Engine } from '../ports/engine.ts';
 import type { JournalRow } from '../ports/journal-store.ts';
-import type { LiveModel, SiteEvent } from '../ports/live.ts';
+import type { LiveModel, ModelInput, SiteEvent } from '../ports/live.ts';
 import { eventOf } from './journal.ts';
 import type { Journal } from './journal.ts';
 
@@ -36,8 +36,15 @@ export interface EngineLoop {
   /** Resolves when the engine's events end or the signal is aborted and what was held is written or given up. */
   readonly closed: Promise<void>;
   lag(): JournalLag;
-  /** Tells the model of the site, in order with the engine's facts. The newest one is remembered. */
-  site(event: SiteEvent): void;
+  /**
+   * Gives the model what the house itself decided, in order with the engine's facts. The newest `site.changed` is
+   * remembered. O(1) beside the step.
+   */
+  tell(input: ModelInput): void;
+  /** Commits events of features, which are not the model's, in order with the model's own. */
+  publish(events: readonly DomainEvent[]): void;
+  /** True when everything that happened is committed: what the model shows is the state at the journal's head. */
+  settled(): boolean;
 }
 export interface EngineLoopOptions {
   readonly engine: Pick<Engine, 'events' | 'resync'>;
@@ -70,6 +77,7 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
   let overflowed = false;
   let dropped = 0;
   let failed = 0;
+  let flushing = false;
   let lastResync = -Infinity;
   let sinceCheckpoint = 0;
   let site = options.site;
@@ -84,7 +92,7 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
     }
     step(site);
   };
-  const step = (event: EngineEvent | SiteEvent): void => {
+  const step = (event: ModelInput): void => {
     let events: readonly DomainEvent[];
     try {
       events = model.step(event);
@@ -99,6 +107,9 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
       }
       return;
     }
+    hold(events);
+  };
+  const hold = (events: readonly DomainEvent[]): void => {
     if (events.length === 0) return;
     if (overflowed) {
       dropped += events.length;
@@ -118,6 +129,16 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
    */
   const flush = (isRetry = false): boolean => {
     if (error !== null && !isRetry) return held.length === 0;
+    // A reader that publishes while it is told: the write that is under way takes it up, after every reader was told.
+    if (flushing) return false;
+    flushing = true;
+    try {
+      return write();
+    } finally {
+      flushing = false;
+    }
+  };
+  const write = (): boolean => {
     const until = performance.now() + TURN_MS;
     while (held.length > 0) {
       const group = held.length <= GROUP_ROWS ? held : held.slice(0, GROUP_ROWS);
@@ -224,12 +245,17 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
       dropped,
       failed,
     }),
-    site(event) {
-      site = event;
-      step(event);
+    tell(input) {
+      if (input.type === 'site.changed') site = input;
+      step(input);
       options.onStepped?.();
       drain();
     },
+    publish(events) {
+      hold(events);
+      drain();
+    },
+    settled: () => held.length === 0 && !overflowed,
   };
 }
 

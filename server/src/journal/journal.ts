@@ -1,6 +1,7 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { NodeId } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../core/clock.ts';
+import { topicsOf } from '../core/topics.ts';
 import type { JournalRow, JournalStore } from '../ports/journal-store.ts';
 
 /** Rows kept in memory, so that readers near the head never touch the disk. */
@@ -128,7 +129,7 @@ function rowOf(event: DomainEvent, seq: number, epoch: string, node: NodeId): Jo
     `{"specversion":"1.0","id":"${epoch}:${seq}","source":"/offhook/${node}","type":"${type}",` +
     `"subject":${JSON.stringify(subject)},"time":"${rfc3339(at)}","seq":${seq},"observed":"${event.observed}",` +
     `${caused}"data":${JSON.stringify(event.data)}}`;
-  return { seq, type, subject, at, json };
+  return { seq, type, subject, at, topics: topicsOf(event).join(' '), json };
 }
 /** The event a row was made of. */
 export function eventOf(row: JournalRow): DomainEvent {

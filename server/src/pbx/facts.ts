@@ -118,6 +118,7 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'agent.ready':
     case 'agent.not_ready': {
       const { queue, extension } = event.data;
+      if (queue == null) return;
       members.set(memberKey(queue, extension), {
         queue,
         extension,

@@ -3,15 +3,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
-import type { Level, PersonLevel } from '@offhook/contract/ids.ts';
+import type { Level } from '@offhook/contract/ids.ts';
+import type { Scope } from '@offhook/contract/keys.ts';
+import type { Principal } from '../core/rights.ts';
 
 /** Who is calling, set before any handler of a level above public runs. */
-export interface Caller {
+export interface Caller extends Principal {
+  /** 0 for an API key. */
   readonly session_id: number;
+  /** The negative id of an API key. */
   readonly person_id: number;
   readonly extension: string;
+  /** `key:<name>` for an API key. */
   readonly username: string;
-  readonly level: PersonLevel;
   readonly expires_at: number;
   /** True when it came as a cookie. */
   readonly cookie: boolean;
@@ -33,6 +37,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Required on every route; the host refuses to register one without it. */
     level?: Level;
+    /** An API key with this scope may call the route, whatever its level; without it no API key may. */
+    scope?: Scope;
     /** On a public route: `request.caller` is set where a good session is presented, and null otherwise. */
     identify?: boolean;
     /** Codes this route can answer beside those its level and body imply; they become its documented replies. */

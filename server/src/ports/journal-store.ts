@@ -6,6 +6,8 @@ export interface JournalRow {
   readonly type: string;
   readonly subject: string;
   readonly at: number;
+  /** The topics it belongs to (core/topics.ts), joined by one space. */
+  readonly topics: string;
   readonly json: string;
 }
 

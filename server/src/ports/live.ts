@@ -88,10 +88,13 @@ export interface SiteEvent {
   readonly services: readonly string[];
 }
 
+/** What a step takes: facts of the engine, and what the house itself decided. */
+export type ModelInput = EngineEvent | SiteEvent;
+
 /** The live model as its driver sees it: facts in, domain events out. Deterministic; never throws for a strange fact. */
 export interface LiveModel {
   readonly view: ModelView;
-  step(event: EngineEvent | SiteEvent): readonly DomainEvent[];
+  step(event: ModelInput): readonly DomainEvent[];
   /** Tells the model what is now in the journal, in order. */
   committed(events: readonly DomainEvent[]): void;
   /** What the journal left open (calls, waiting callers, offers, memberships, presence), to begin again from. */

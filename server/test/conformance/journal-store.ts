@@ -7,6 +7,7 @@ export const journalRow = (seq: number): JournalRow => ({
   type: 'call.started',
   subject: `calls/${seq}`,
   at: 1_700_000_000_000 + seq,
+  topics: `calls calls/mine/${seq}`,
   json: `{"seq":${seq}}`,
 });
 export const journalRows = (from: number, to: number): JournalRow[] =>

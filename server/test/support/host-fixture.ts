@@ -19,6 +19,7 @@ export const fixtureAuthenticator: Authenticator = {
       level,
       expires_at: 4_000_000_000_000,
       cookie: false,
+      key: null,
     };
     return Promise.resolve(caller);
   },

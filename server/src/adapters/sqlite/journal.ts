@@ -9,7 +9,8 @@ import { Connection, DamagedDatabaseError, checkDatabase, unavailable } from './
 const SCHEMA = `
 create table if not exists meta (key text primary key, value text not null) without rowid;
 create table if not exists journal (
-  seq integer primary key, type text not null, subject text not null, at integer not null, json text not null
+  seq integer primary key, type text not null, subject text not null, at integer not null, json text not null,
+  topics text not null default ''
 );`;
 
 /**
@@ -48,6 +49,10 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
   db.exec('pragma synchronous=full');
   db.exec('pragma journal_size_limit=16777216');
   db.exec(SCHEMA);
+  const columns = db.run("select name from pragma_table_info('journal')", []).rows;
+  if (!columns.some((column) => column['name'] === 'topics')) {
+    db.exec("alter table journal add column topics text not null default ''");
+  }
   const meta = new Map(db.run('select key, value from meta', []).rows.map((r) => [r['key'], r['value']]));
   const inode = String(fs.statSync(file).ino);
   const lost = meta.get('open_on') !== undefined && meta.get('open_on') !== machine;
@@ -69,9 +74,11 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
   // Only now that the mark is on the disk; where a lost tail could not be noticed, every group goes on being flushed.
   if (machine !== null) db.exec('pragma synchronous=normal');
 
-  const insert = db.prepare('insert into journal (seq, type, subject, at, json) values (?, ?, ?, ?, ?)');
+  const insert = db.prepare(
+    'insert into journal (seq, type, subject, at, topics, json) values (?, ?, ?, ?, ?, ?)',
+  );
   const select = db.prepare(
-    'select seq, type, subject, at, json from journal where seq > ? order by seq limit ?',
+    'select seq, type, subject, at, topics, json from journal where seq > ? order by seq limit ?',
   );
   const edge = db.run('select min(seq) as first, max(seq) as last from journal', []).rows[0];
   const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
@@ -88,7 +95,7 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
       }
       try {
         db.exec('begin immediate');
-        for (const row of rows) insert.run(row.seq, row.type, row.subject, row.at, row.json);
+        for (const row of rows) insert.run(row.seq, row.type, row.subject, row.at, row.topics, row.json);
         db.exec('commit');
       } catch (error) {
         if (db.inTransaction) db.exec('rollback');

@@ -8,8 +8,15 @@ import type { Reconciler } from './reconcile.ts';
  * never waits: what follows from an event runs by itself.
  */
 export function createReactions(reconciler: Reconciler): (event: DomainEvent) => void {
-  const note = (event: DomainEvent, agent: { extension: string; queue: string }, state: Membership): void =>
-    reconciler.onAgentEvent({ ...agent, state, observed: event.observed, at: event.at });
+  const note = (
+    event: DomainEvent,
+    agent: { extension: string; queue?: string | null | undefined },
+    state: Membership,
+  ): void => {
+    const { extension, queue } = agent;
+    if (queue == null) return;
+    reconciler.onAgentEvent({ extension, queue, state, observed: event.observed, at: event.at });
+  };
   return (event) => {
     switch (event.type) {
       case 'engine.resynced':

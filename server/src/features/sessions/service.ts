@@ -201,6 +201,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
         level: who.level,
         expires_at: expiry(now, live.session.ends_at),
         cookie: false,
+        key: null,
       };
     },
 

@@ -1,0 +1,96 @@
+/** The frames of the stream and the names of its topics (wire.md section 6). */
+import { z } from 'zod';
+import { Envelope } from './events.ts';
+import { Problem } from './errors.ts';
+
+/** The sub-protocol a WebSocket asks for. */
+export const STREAM_PROTOCOL = 'offhook.v1';
+/** Largest frame a client may send, in bytes. */
+export const MAX_FRAME_BYTES = 65_536;
+/** Topics one frame may name. */
+export const MAX_TOPICS = 256;
+/** Bad frames in a row after which the connection is closed. */
+export const MAX_BAD_FRAMES = 20;
+
+export const CLOSE_CODES = {
+  bad_frame: 4400,
+  not_authenticated: 4401,
+  not_allowed: 4403,
+  too_slow: 4408,
+  session_ended: 4409,
+  protocol_unknown: 4412,
+  restarting: 1012,
+} as const;
+
+/** `presence`, `presence/<ext>`, `calls`, `calls/mine`, `queues`, `queues/<name>`, `agents`, `agents/<ext>`, … */
+export const Topic = z
+  .string()
+  .regex(
+    /^(presence(\/\d{1,20})?|calls(\/mine)?|queues(\/[a-z0-9_-]{1,64})?|agents(\/\d{1,20})?|history(\/mine)?|config|system)$/,
+    'not a topic',
+  );
+export type Topic = z.infer<typeof Topic>;
+
+const Id = z.union([z.string().max(64), z.int()]);
+export const ClientFrame = z.discriminatedUnion('op', [
+  z.strictObject({
+    op: z.literal('subscribe'),
+    id: Id,
+    topics: z.array(Topic).min(1).max(MAX_TOPICS),
+    snapshot: z.boolean().optional(),
+    /** Newest seq the client has; what came after it is sent first. */
+    cursor: z.int().min(0).optional(),
+    /** The epoch the cursor belongs to, where the client kept it; another one is answered with a gap. */
+    epoch: z.string().max(64).optional(),
+  }),
+  z.strictObject({ op: z.literal('unsubscribe'), id: Id, topics: z.array(Topic).min(1).max(MAX_TOPICS) }),
+  z.strictObject({ op: z.literal('ping'), id: Id.optional() }),
+  z.strictObject({ op: z.literal('pong'), id: Id.optional() }),
+  z.strictObject({
+    op: z.literal('command'),
+    id: Id,
+    action: z.string().max(64),
+    data: z.record(z.string(), z.unknown()).optional(),
+    /** As the header of the same name. */
+    idempotency_key: z.string().max(255).optional(),
+  }),
+]);
+export type ClientFrame = z.infer<typeof ClientFrame>;
+
+export const ServerFrame = z.discriminatedUnion('op', [
+  z.object({
+    op: z.literal('hello'),
+    protocol: z.literal(STREAM_PROTOCOL),
+    epoch: z.string(),
+    head: z.int(),
+    heartbeat_seconds: z.int(),
+    level: z.string(),
+  }),
+  z.object({ op: z.literal('subscribed'), id: Id, topics: z.array(z.string()), cursor: z.int() }),
+  z.object({ op: z.literal('unsubscribed'), id: Id, topics: z.array(z.string()) }),
+  z.object({ op: z.literal('snapshot'), topic: z.string(), cursor: z.int(), data: z.unknown() }),
+  z.object({ op: z.literal('event'), event: Envelope, prev: z.int() }),
+  z.object({ op: z.literal('heartbeat'), scanned: z.int(), time: z.string() }),
+  z.object({ op: z.literal('reconnect'), after_ms: z.int() }),
+  z.object({ op: z.literal('resumed'), cursor: z.int() }),
+  z.object({
+    op: z.literal('gap'),
+    from: z.int(),
+    to: z.int(),
+    reason: z.enum(['cursor_outdated', 'epoch', 'cursor_ahead']),
+  }),
+  z.object({ op: z.literal('ping'), id: Id.optional() }),
+  z.object({ op: z.literal('pong'), id: Id.optional() }),
+  z.object({ op: z.literal('error'), id: Id.optional(), code: z.string(), detail: z.string() }),
+  z.object({
+    op: z.literal('result'),
+    id: Id,
+    ok: z.boolean(),
+    data: z.unknown().optional(),
+    error: Problem.optional(),
+  }),
+]);
+export type ServerFrame = z.infer<typeof ServerFrame>;
+
+/** Reply of `POST /api/v1/stream/ticket`: one upgrade within 30 s. */
+export const Ticket = z.object({ success: z.literal(true), ticket: z.string(), expires_at: z.string() });

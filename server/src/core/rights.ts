@@ -1,0 +1,72 @@
+/** Who may see or do what to which object; one place for REST, the stream and webhooks. */
+import type { Scope } from '@offhook/contract/keys.ts';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import type { PersonLevel } from '@offhook/contract/ids.ts';
+
+/** What an API key is limited to; `null` is every queue or extension. */
+export interface KeyRights {
+  readonly id: number;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly queues: readonly string[] | null;
+  readonly extensions: readonly string[] | null;
+}
+export interface Principal {
+  /** Empty for an API key. */
+  readonly extension: string;
+  /** `supervisor` for an API key, whose scopes and objects narrow it. */
+  readonly level: PersonLevel;
+  readonly key: KeyRights | null;
+}
+/** Every object of a kind (`null`), or the named ones; an empty list is no right at all. */
+export type Objects = readonly string[] | null;
+const NONE: Objects = [];
+
+export const reaches = (objects: Objects, name: string): boolean =>
+  objects === null || objects.includes(name);
+const byKey = (who: Principal, scope: Scope, objects: (key: KeyRights) => Objects): Objects =>
+  who.key === null || !who.key.scopes.includes(scope) ? NONE : objects(who.key);
+const supervises = (who: Principal): boolean => who.key === null && includesLevel(who.level, 'supervisor');
+
+/** Extensions whose presence may be seen. */
+export const presenceOf = (who: Principal): Objects =>
+  who.key === null ? null : byKey(who, 'directory:read', (key) => key.extensions);
+/** Extensions whose calls may be seen (`read`) or steered (`control`). */
+export const callsOf = (who: Principal, access: 'read' | 'control' = 'read'): Objects =>
+  supervises(who)
+    ? null
+    : who.key === null
+      ? [who.extension]
+      : byKey(who, `calls:${access}`, (key) => key.extensions);
+/** Agents that may be seen or changed: oneself, or all for a supervisor. */
+export const agentsOf = (who: Principal, access: 'read' | 'control' = 'read'): Objects =>
+  supervises(who)
+    ? null
+    : who.key === null
+      ? includesLevel(who.level, 'agent')
+        ? [who.extension]
+        : NONE
+      : byKey(who, `agents:${access}`, (key) => key.extensions);
+/** Queues that may be seen or changed. `own` are those the person works in; only a supervisor changes them. */
+export const queuesOf = (
+  who: Principal,
+  own: readonly string[],
+  access: 'read' | 'control' = 'read',
+): Objects =>
+  supervises(who)
+    ? null
+    : who.key === null
+      ? access === 'read' && includesLevel(who.level, 'agent')
+        ? own
+        : NONE
+      : byKey(who, `queues:${access}`, (key) => key.queues);
+/** Extensions whose history may be seen. */
+export const historyOf = (who: Principal): Objects =>
+  supervises(who)
+    ? null
+    : who.key === null
+      ? [who.extension]
+      : byKey(who, 'history:read', (key) => key.extensions);
+/** Whether the site's configuration, or the state of the engine, may be seen. */
+export const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): boolean =>
+  who.key === null ? includesLevel(who.level, 'admin') : who.key.scopes.includes(scope);

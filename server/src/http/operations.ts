@@ -1,0 +1,85 @@
+import type { z } from 'zod';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import type { Level } from '@offhook/contract/ids.ts';
+import type { Scope } from '@offhook/contract/keys.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { App, Caller } from '../ports/http.ts';
+import type { AnyOperation, Commands, DefineOperation } from '../ports/operations.ts';
+
+export const operation: DefineOperation = (definition) => definition as unknown as AnyOperation;
+
+/** Throws `forbidden` where this caller may not run what needs the level or, for an API key, the scope. */
+export function checkAccess(
+  caller: Caller,
+  needs: { readonly level: Level; readonly scope?: Scope | undefined },
+): void {
+  if (caller.key !== null) {
+    if (needs.scope !== undefined && caller.key.scopes.includes(needs.scope)) return;
+    const wanted = needs.scope === undefined ? 'no API key may do this' : `this key lacks ${needs.scope}`;
+    throw new ServiceError('forbidden', wanted);
+  }
+  if (includesLevel(caller.level, needs.level)) return;
+  throw new ServiceError('forbidden', `this needs the level ${needs.level}; yours is ${caller.level}`);
+}
+
+/** Registers the REST route of each operation, and answers with what runs them by name. */
+export function addOperations(app: App, operations: readonly AnyOperation[]): Commands {
+  const byAction = new Map<string, AnyOperation>();
+  for (const op of operations) {
+    if (byAction.has(op.action)) throw new Error(`two operations are called ${op.action}`);
+    byAction.set(op.action, op);
+    const status = op.status ?? 200;
+    app.route({
+      method: op.method,
+      url: op.path,
+      config: {
+        level: op.level,
+        errors: op.errors,
+        ...(op.scope === undefined ? {} : { scope: op.scope }),
+      },
+      schema: {
+        summary: op.summary,
+        tags: [op.tag],
+        params: op.params as z.ZodType,
+        ...(op.method === 'DELETE' ? {} : { body: op.body as z.ZodType }),
+        response: { [status]: op.reply as z.ZodType },
+      },
+      handler: async (request, reply) => {
+        const input = { params: request.params, body: op.method === 'DELETE' ? null : request.body };
+        const answer: unknown = await op.run({ caller: request.person(), ip: request.ip }, input);
+        return reply.code(status).send(answer);
+      },
+    });
+  }
+  return {
+    async run(actor, action, data) {
+      const op = byAction.get(action);
+      if (op === undefined) throw new ServiceError('unknown_action', 'no command has this name');
+      checkAccess(actor.caller, op);
+      return op.run(actor, split(op, data ?? {}));
+    },
+  };
+}
+
+/** A command's `data` as a route would have it: what the path names, and the rest. */
+function split(op: AnyOperation, data: unknown): { params: never; body: never } {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new ServiceError('invalid_request', 'data: expected an object');
+  }
+  const names = Object.keys((op.params as z.ZodObject).shape);
+  const rest: Record<string, unknown> = { ...data };
+  const params: Record<string, unknown> = {};
+  for (const name of names) {
+    // A number is taken for the text it would be in an address.
+    const value = rest[name];
+    params[name] = typeof value === 'number' ? String(value) : value;
+    delete rest[name];
+  }
+  return { params: parsed(op.params as z.ZodType, params), body: parsed(op.body as z.ZodType, rest) };
+}
+function parsed(schema: z.ZodType, value: unknown): never {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data as never;
+  const { path, message } = result.error.issues[0]!;
+  throw new ServiceError('invalid_request', `data.${path.join('.')}: ${message}`);
+}
