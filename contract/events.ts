@@ -6,119 +6,157 @@ import { QueueStats } from './wallboard.ts';
 const Party = z.object({ number: z.string(), name: z.string() });
 const CallRef = z.object({
   call_id: z.string(),
-  /** Every extension of ours that has or had a leg in the call, sorted: it is theirs to hear of. */
-  extensions: z.array(z.string()).optional(),
+  extensions: z
+    .array(z.string())
+    .optional()
+    .describe('Every extension of ours that has or had a leg in the call, sorted: it is theirs to hear of.'),
 });
 const Leg = z.object({
   leg_id: z.string(),
-  /** Null for a leg that is not one of our extensions. */
-  extension: z.string().nullable(),
+  extension: z.string().nullable().describe('Null for a leg that is not one of our extensions.'),
   endpoint: z.string().nullable(),
   number: z.string(),
   name: z.string(),
 });
 const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });
 const Offer = z.object({
-  /** `<queue>:<caller leg>:<agent channel>` (ids.ts). */
-  offer_id: z.string(),
+  offer_id: z.string().describe('`<queue>:<caller leg>:<agent channel>`.'),
   queue: z.string(),
-  /** Null for a queue member that is not one of our extensions. */
-  extension: z.string().nullable(),
-  /** The member's name in the queue. */
-  member: z.string(),
+  extension: z.string().nullable().describe('Null for a queue member that is not one of our extensions.'),
+  member: z.string().describe("The member's name in the queue."),
   call_id: z.string(),
 });
-/** `queue` is null where the event is not about one queue; `agent` is the state right after the event. */
 const AgentRef = z.object({
   extension: z.string(),
-  queue: z.string().nullable().optional(),
-  agent: AgentSummary.optional(),
+  queue: z.string().nullable().optional().describe('Null where the event is not about one queue.'),
+  agent: AgentSummary.optional().describe('The state right after the event.'),
 });
 
-/** `data` of every domain event, by type (wire.md section 6). Times inside `data` are RFC 3339 UTC. */
+/**
+ * `data` of every domain event, by type (wire.md section 6). Times inside `data` are RFC 3339 UTC. A description says when
+ * the event is: docs/events.md and the AsyncAPI document show it.
+ */
 export const EVENT_DATA = {
-  'presence.changed': Presence.extend({ extension: z.string() }),
-  'call.started': CallRef.extend({ leg: Leg, dialled: z.string() }),
-  'call.ringing': CallRef.extend({ leg: Leg }),
-  'call.answered': CallRef.extend({ leg: Leg }),
-  'call.held': CallRef.extend({ leg: Leg }),
-  'call.retrieved': CallRef.extend({ leg: Leg }),
+  'presence.changed': Presence.extend({ extension: z.string() }).describe(
+    'What an extension can be reached by, does or says has changed; the whole presence as it is now.',
+  ),
+  'call.started': CallRef.extend({ leg: Leg, dialled: z.string() }).describe(
+    'The first leg of a call exists.',
+  ),
+  'call.ringing': CallRef.extend({ leg: Leg }).describe('A leg rings.'),
+  'call.answered': CallRef.extend({ leg: Leg }).describe('A leg was answered.'),
+  'call.held': CallRef.extend({ leg: Leg }).describe('A leg has put the other side on hold.'),
+  'call.retrieved': CallRef.extend({ leg: Leg }).describe('A leg has taken the other side back from hold.'),
   'call.transferred': CallRef.extend({
     kind: z.enum(['blind', 'attended', 'pickup']),
     by: z.string().nullable(),
     to: z.string(),
-    /** The call that was joined into this one by an attended transfer. */
-    merged_call_id: z.string().nullable(),
-  }),
-  'call.parked': CallRef.extend({ leg: Leg, slot: z.string() }),
+    merged_call_id: z
+      .string()
+      .nullable()
+      .describe('The call that was joined into this one by an attended transfer.'),
+  }).describe('The call goes on with somebody else.'),
+  'call.parked': CallRef.extend({ leg: Leg, slot: z.string() }).describe(
+    'A leg waits on a numbered slot where anybody can take it.',
+  ),
   'call.ended': CallRef.extend({
     cause: z.int().nullable(),
     cause_text: z.string(),
     reason: z.enum(['hangup', 'engine_lost', 'merged']),
-    /** The call that goes on with the legs of this one, where the reason is `merged`. */
-    merged_into: z.string().nullable(),
-  }),
-  'queue.caller_joined': QueueCaller.extend({ position: z.int(), joined_at: z.string() }),
+    merged_into: z
+      .string()
+      .nullable()
+      .describe('The call that goes on with the legs of this one, where the reason is `merged`.'),
+  }).describe('The last leg is gone; nothing more comes of this call.'),
+  'queue.caller_joined': QueueCaller.extend({ position: z.int(), joined_at: z.string() }).describe(
+    'A caller waits in a queue.',
+  ),
   'queue.caller_left': QueueCaller.extend({
     waited_seconds: z.int(),
     reason: z.enum(['answered', 'other', 'engine_lost']),
-  }),
-  'queue.caller_abandoned': QueueCaller.extend({ waited_seconds: z.int(), position: z.int() }),
-  'offer.created': Offer,
-  'offer.accepted': Offer.extend({ waited_seconds: z.int(), ring_seconds: z.int() }),
-  'offer.timeout': Offer.extend({ ring_seconds: z.int() }),
-  /** The agent's device said busy. */
-  'offer.rejected': Offer,
-  /** The caller gave up, or another agent took the call. */
-  'offer.canceled': Offer,
-  'agent.logged_in': AgentRef.extend({ queue: z.string() }),
-  'agent.logged_out': AgentRef.extend({ queue: z.string() }),
-  /** With a queue: the engine offers it calls again. Without: a call, a wrap-up or an absence is over and it is ready. */
-  'agent.ready': AgentRef,
-  /** `since`: when it began, which for a pause found by a resync is before the event. */
-  'agent.not_ready': AgentRef.extend({ reason: z.string(), since: z.string() }),
+  }).describe('A caller waits no longer and did not give up: answered, or the queue sent it on.'),
+  'queue.caller_abandoned': QueueCaller.extend({ waited_seconds: z.int(), position: z.int() }).describe(
+    'A caller gave up before anybody answered.',
+  ),
+  'offer.created': Offer.describe('An agent rings for a queue call.'),
+  'offer.accepted': Offer.extend({ waited_seconds: z.int(), ring_seconds: z.int() }).describe(
+    'The agent answered the offer.',
+  ),
+  'offer.timeout': Offer.extend({ ring_seconds: z.int() }).describe('The agent did not answer in time.'),
+  'offer.rejected': Offer.describe("The agent's device said busy."),
+  'offer.canceled': Offer.describe('The caller gave up, or another agent took the call.'),
+  'agent.logged_in': AgentRef.extend({ queue: z.string() }).describe('The agent became a member of a queue.'),
+  'agent.logged_out': AgentRef.extend({ queue: z.string() }).describe(
+    'The agent is no longer a member of a queue.',
+  ),
+  'agent.ready': AgentRef.describe(
+    'With a queue: the engine offers it calls again. Without: a call, a wrap-up or an absence is over and it is ready.',
+  ),
+  'agent.not_ready': AgentRef.extend({
+    reason: z.string(),
+    since: z.string().describe('When it began, which for a pause found by a resync is before the event.'),
+  }).describe('The agent is paused, with its reason.'),
   'agent.pending_changed': AgentRef.extend({
     pending: PendingState.nullable(),
     reason: z.string().nullable(),
-  }),
-  'agent.offered': AgentRef.extend({ queue: z.string(), call_id: z.string(), offer_id: z.string() }),
-  'agent.talking': AgentRef.extend({ queue: z.string(), call_id: z.string() }),
-  'agent.held': AgentRef,
-  'agent.retrieved': AgentRef,
+  }).describe('What waits for the next release point of the agent, or null: nothing waits any more.'),
+  'agent.offered': AgentRef.extend({ queue: z.string(), call_id: z.string(), offer_id: z.string() }).describe(
+    'The agent rings for a queue call.',
+  ),
+  'agent.talking': AgentRef.extend({ queue: z.string(), call_id: z.string() }).describe(
+    'The agent is connected in a queue call.',
+  ),
+  'agent.held': AgentRef.describe("The agent's queue call is on hold."),
+  'agent.retrieved': AgentRef.describe("The agent's queue call is off hold again."),
   'agent.wrap_up': AgentRef.extend({
     queue: z.string(),
     call_id: z.string().nullable(),
     deadline: z.string(),
-    /** Seconds the agent was connected in this queue call, held time included. */
-    talk_seconds: z.int(),
-  }),
-  'agent.wrap_up_extended': AgentRef.extend({ deadline: z.string() }),
-  'agent.busy_other': AgentRef.extend({ direction: z.enum(['in', 'out']) }),
-  'agent.unreachable': AgentRef,
-  /** Too many offers in a row were not answered: the system took the agent out. */
-  'agent.not_responding': AgentRef.extend({ missed: z.int() }),
-  'queue.stats': QueueStats,
-  /** The outcome of a command; the events it led to carry its id as `caused_by`. */
-  'operation.completed': z.object({
-    operation_id: z.string(),
-    action: z.string(),
-    /** `unknown`: the engine did not confirm in time; it is never repeated. */
-    state: z.enum(['succeeded', 'failed', 'unknown']),
-    /** A code of the error registry where it did not succeed. */
-    code: z.string().nullable(),
-    detail: z.string().nullable(),
-    call_id: z.string().nullable(),
-    extension: z.string().nullable(),
-  }),
-  'config.applied': z.object({ files: z.array(z.string()) }),
-  'engine.link_up': z.object({ node: z.string(), boot_id: z.string() }),
-  'engine.link_down': z.object({ node: z.string(), reason: z.string() }),
-  'engine.resynced': z.object({
-    node: z.string(),
-    boot_id: z.string(),
-    restarted: z.boolean(),
-    differences: z.int(),
-  }),
+    talk_seconds: z.int().describe('Seconds the agent was connected in this queue call, held time included.'),
+  }).describe('The queue call is over; the next one is offered at the deadline at the earliest.'),
+  'agent.wrap_up_extended': AgentRef.extend({ deadline: z.string() }).describe(
+    'The wrap-up got a later deadline.',
+  ),
+  'agent.busy_other': AgentRef.extend({ direction: z.enum(['in', 'out']) }).describe(
+    "The agent is in a call that is no queue's.",
+  ),
+  'agent.unreachable': AgentRef.describe('No device of the agent can be reached.'),
+  'agent.not_responding': AgentRef.extend({ missed: z.int() }).describe(
+    'Too many offers in a row were not answered: the system took the agent out.',
+  ),
+  'queue.stats': QueueStats.describe(
+    "The queue's figures of today and what is in it now; every event is the whole state.",
+  ),
+  'operation.completed': z
+    .object({
+      operation_id: z.string(),
+      action: z.string(),
+      state: z
+        .enum(['succeeded', 'failed', 'unknown'])
+        .describe('`unknown`: the engine did not confirm in time; it is never repeated.'),
+      code: z.string().nullable().describe('A code of the error registry where it did not succeed.'),
+      detail: z.string().nullable(),
+      call_id: z.string().nullable(),
+      extension: z.string().nullable(),
+    })
+    .describe('The outcome of a command; the events it led to carry its id as `caused_by`.'),
+  'config.applied': z
+    .object({ files: z.array(z.string()) })
+    .describe('The engine runs with the configuration as it is now.'),
+  'engine.link_up': z
+    .object({ node: z.string(), boot_id: z.string() })
+    .describe('The service is connected to the engine; what is shown is fresh after `engine.resynced`.'),
+  'engine.link_down': z
+    .object({ node: z.string(), reason: z.string() })
+    .describe('The link to the engine is lost: everything shown is as of now until `engine.resynced`.'),
+  'engine.resynced': z
+    .object({
+      node: z.string(),
+      boot_id: z.string(),
+      restarted: z.boolean(),
+      differences: z.int(),
+    })
+    .describe('What was missed has been reported, marked `observed: resync`; what is shown is fresh again.'),
 } as const;
 export type EventType = keyof typeof EVENT_DATA;
 export type EventData<T extends EventType> = z.infer<(typeof EVENT_DATA)[T]>;
