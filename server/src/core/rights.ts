@@ -70,3 +70,44 @@ export const historyOf = (who: Principal): Objects =>
 /** Whether the site's configuration, or the state of the engine, may be seen. */
 export const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): boolean =>
   who.key === null ? includesLevel(who.level, 'admin') : who.key.scopes.includes(scope);
+
+/**
+ * The names in a row's `topics` by which this subscriber hears a topic, or null where it may not subscribe to it. A wide
+ * topic is narrowed to the objects that may be seen; a person below supervisor asks for `calls/mine` and `history/mine`
+ * by name. `own`: the queues the person works in. Asked anew at delivery, because rights change.
+ */
+export function heardAs(
+  who: Principal,
+  topic: string,
+  own: readonly string[],
+): readonly string[] | null {
+  const [noun = '', ...rest] = topic.split('/');
+  const name = rest.length === 0 ? null : rest.join('/');
+  switch (noun) {
+    case 'presence':
+      return named('presence', name, presenceOf(who));
+    case 'agents':
+      return named('agents', name, agentsOf(who));
+    case 'queues':
+      return named('queues', name, queuesOf(who, own));
+    case 'calls':
+    case 'history': {
+      const objects = noun === 'calls' ? callsOf(who) : historyOf(who);
+      if (name === 'mine') return who.extension === '' ? null : [`${noun}/mine/${who.extension}`];
+      if (name !== null || (who.key === null && objects !== null)) return null;
+      if (objects === null) return [noun];
+      return objects.length === 0 ? null : objects.map((extension) => `${noun}/mine/${extension}`);
+    }
+    case 'config':
+      return name === null && seesSite(who, 'config:read') ? ['config'] : null;
+    case 'system':
+      return name === null && seesSite(who, 'system:read') ? ['system'] : null;
+    default:
+      return null;
+  }
+}
+function named(noun: string, name: string | null, objects: Objects): readonly string[] | null {
+  if (name !== null) return reaches(objects, name) ? [`${noun}/${name}`] : null;
+  if (objects === null) return [noun];
+  return objects.length === 0 ? null : objects.map((object) => `${noun}/${object}`);
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { heardAs } from './rights.ts';
+import type { KeyRights, Principal } from './rights.ts';
+import type { PersonLevel } from '@offhook/contract/ids.ts';
+
+const person = (level: PersonLevel): Principal => ({ extension: '1003', level, key: null });
+const key = (fields: Partial<KeyRights>): Principal => ({
+  extension: '',
+  level: 'supervisor',
+  key: { id: 1, name: 'crm', scopes: [], queues: null, extensions: null, ...fields },
+});
+const OWN = ['support'];
+const heard = (who: Principal, ...topics: string[]) => topics.map((topic) => heardAs(who, topic, OWN));
+
+test('rights - a person hears what it may read: own calls, own queues, all of it as a supervisor', () => {
+  const wide = ['presence', 'calls', 'history', 'queues', 'agents', 'config', 'system'];
+  assert.deepEqual(heard(person('user'), ...wide), [['presence'], null, null, null, null, null, null]);
+  assert.deepEqual(heard(person('user'), 'calls/mine', 'history/mine', 'presence/1001'), [
+    ['calls/mine/1003'],
+    ['history/mine/1003'],
+    ['presence/1001'],
+  ]);
+  assert.deepEqual(heard(person('user'), 'queues/support', 'agents/1003'), [null, null]);
+  assert.deepEqual(heard(person('agent'), 'queues', 'queues/support', 'queues/sales'), [
+    ['queues/support'],
+    ['queues/support'],
+    null,
+  ]);
+  assert.deepEqual(heard(person('agent'), 'agents', 'agents/1003', 'agents/1004', 'calls'), [
+    ['agents/1003'],
+    ['agents/1003'],
+    null,
+    null,
+  ]);
+  assert.deepEqual(
+    heard(person('supervisor'), ...wide),
+    ['presence', 'calls', 'history', 'queues', 'agents', null, null].map((t) => t && [t]),
+  );
+  assert.deepEqual(
+    heard(person('admin'), ...wide),
+    wide.map((t) => [t]),
+  );
+});
+
+test('rights - a key hears the topics of its scopes, narrowed to its objects, and nothing is its own', () => {
+  const reads = key({
+    scopes: ['directory:read', 'calls:read', 'queues:read'],
+    queues: ['sales'],
+    extensions: ['1001', '1002'],
+  });
+  assert.deepEqual(heard(reads, 'presence', 'presence/1002', 'presence/1003'), [
+    ['presence/1001', 'presence/1002'],
+    ['presence/1002'],
+    null,
+  ]);
+  assert.deepEqual(heard(reads, 'calls', 'calls/mine'), [['calls/mine/1001', 'calls/mine/1002'], null]);
+  assert.deepEqual(heard(reads, 'queues', 'queues/sales', 'queues/support'), [
+    ['queues/sales'],
+    ['queues/sales'],
+    null,
+  ]);
+  assert.deepEqual(heard(reads, 'agents', 'history', 'config', 'system'), [null, null, null, null]);
+  assert.deepEqual(heard(key({ scopes: ['calls:read', 'system:read'] }), 'calls', 'system', 'config'), [
+    ['calls'],
+    ['system'],
+    null,
+  ]);
+  assert.deepEqual(heard(key({ scopes: ['calls:read'], extensions: [] }), 'calls'), [null]);
+});
+
+test('rights - what is no topic is heard by nobody', () => {
+  const names = ['', '*', 'calls/1001', 'calls/mine/1001', 'history/1001', 'config/x', 'system/x'];
+  for (const topic of names) {
+    assert.equal(heardAs(person('admin'), topic, OWN), null, topic);
+  }
+});
