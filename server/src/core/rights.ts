@@ -72,15 +72,11 @@ export const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): 
   who.key === null ? includesLevel(who.level, 'admin') : who.key.scopes.includes(scope);
 
 /**
- * The names in a row's `topics` by which this subscriber hears a topic, or null where it may not subscribe to it. A wide
+ * The names in a row's `topics` by which a topic is heard, or null where it may not be heard. A wide
  * topic is narrowed to the objects that may be seen; a person below supervisor asks for `calls/mine` and `history/mine`
  * by name. `own`: the queues the person works in. Asked anew at delivery, because rights change.
  */
-export function heardAs(
-  who: Principal,
-  topic: string,
-  own: readonly string[],
-): readonly string[] | null {
+export function heardAs(who: Principal, topic: string, own: readonly string[]): readonly string[] | null {
   const [noun = '', ...rest] = topic.split('/');
   const name = rest.length === 0 ? null : rest.join('/');
   switch (noun) {
