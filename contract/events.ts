@@ -4,11 +4,15 @@ import { Presence } from './extensions.ts';
 import { QueueStats } from './wallboard.ts';
 
 const Party = z.object({ number: z.string(), name: z.string() });
+export const CallDirection = z
+  .enum(['in', 'out', 'internal', 'transit'])
+  .describe('By the endpoints met so far: one of no extension is a trunk; `transit` is from trunk to trunk.');
+export type CallDirection = z.infer<typeof CallDirection>;
 const CallRef = z.object({
   call_id: z.string(),
+  direction: CallDirection,
   extensions: z
     .array(z.string())
-    .optional()
     .describe('Every extension of ours that has or had a leg in the call, sorted: it is theirs to hear of.'),
 });
 const Leg = z.object({
@@ -18,6 +22,7 @@ const Leg = z.object({
   number: z.string(),
   name: z.string(),
 });
+const CallParty = Party.describe("Who is on the call's first leg.");
 const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });
 const Offer = z.object({
   offer_id: z.string().describe('`<queue>:<caller leg>:<agent channel>`.'),
@@ -43,8 +48,8 @@ export const EVENT_DATA = {
   'call.started': CallRef.extend({ leg: Leg, dialled: z.string() }).describe(
     'The first leg of a call exists.',
   ),
-  'call.ringing': CallRef.extend({ leg: Leg }).describe('A leg rings.'),
-  'call.answered': CallRef.extend({ leg: Leg }).describe('A leg was answered.'),
+  'call.ringing': CallRef.extend({ leg: Leg, caller: CallParty }).describe('A leg rings.'),
+  'call.answered': CallRef.extend({ leg: Leg, caller: CallParty }).describe('A leg was answered.'),
   'call.held': CallRef.extend({ leg: Leg }).describe('A leg has put the other side on hold.'),
   'call.retrieved': CallRef.extend({ leg: Leg }).describe('A leg has taken the other side back from hold.'),
   'call.transferred': CallRef.extend({

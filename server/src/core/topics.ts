@@ -17,7 +17,7 @@ export function topicsOf(event: DomainEvent): readonly string[] {
       return ['presence', `presence/${extension}`];
     }
     case 'call': {
-      const { extensions = [] } = event.data as { extensions?: readonly string[] };
+      const { extensions } = event.data as { extensions: readonly string[] };
       return ['calls', ...extensions.map(mineOf)];
     }
     case 'operation': {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { Scene, call, chan, types } from './test-events.ts';
+import { Scene, call, chan, site, types } from './test-events.ts';
 
 const ofType = <T extends DomainEvent['type']>(events: readonly DomainEvent[], type: T) =>
   events.filter((e): e is Extract<DomainEvent, { type: T }> => e.type === type);
@@ -353,4 +353,83 @@ test('pbx calls - a leg that comes after its call ended is a call of its own, wi
     ofType(scene.told, 'call.ended').map((e) => e.data.call_id),
     started,
   );
+});
+
+const who = (events: readonly DomainEvent[]) =>
+  events.flatMap((e) =>
+    'extensions' in e.data ? [[e.type, e.data.direction, e.data.extensions.join(' ')]] : [],
+  );
+
+test('pbx calls - every event of a call names all who have or had a leg in it, and who calls', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: 'trunk', dialled: '1002', caller: { number: '0305550', name: 'Ann' } });
+  scene.created('2', { endpoint: '1002', of: '1' });
+  scene.state('2', 'ringing');
+  scene.hangup('2');
+  scene.created('3', { endpoint: '1001-web', of: '1' });
+  scene.state('3', 'ringing');
+  scene.state('3', 'up');
+  scene.enter('b', '3');
+  scene.enter('b', '1');
+  scene.hangup('3');
+  scene.hangup('1');
+  assert.deepEqual(who(scene.told), [
+    ['call.started', 'in', ''],
+    ['call.ringing', 'in', '1002'],
+    ['call.ringing', 'in', '1001 1002'],
+    ['call.answered', 'in', '1001 1002'],
+    ['call.ended', 'in', '1001 1002'],
+  ]);
+  const ann = { number: '0305550', name: 'Ann' };
+  assert.deepEqual(ofType(scene.told, 'call.ringing')[1]?.data.caller, ann);
+  assert.deepEqual(ofType(scene.told, 'call.answered')[0]?.data.caller, ann);
+});
+
+test('pbx calls - the direction follows the endpoints that a call meets', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001' });
+  scene.created('2', { endpoint: 'trunk', of: '1' });
+  scene.state('2', 'ringing');
+  scene.created('3', { endpoint: 'trunk', of: '3' });
+  scene.created('4', { endpoint: 'trunk2', of: '3' });
+  scene.state('4', 'ringing');
+  scene.created('5', { endpoint: '1003', of: '3' });
+  scene.state('5', 'ringing');
+  assert.deepEqual(who(scene.told), [
+    ['call.started', 'internal', '1001'],
+    ['call.ringing', 'out', '1001'],
+    ['call.started', 'in', ''],
+    ['call.ringing', 'transit', ''],
+    ['call.ringing', 'in', '1003'],
+  ]);
+});
+
+test('pbx calls - a call that was joined into another is told to the people of both', () => {
+  const scene = new Scene();
+  talking(scene);
+  scene.created('5', { endpoint: '1002-web', dialled: '1003' });
+  scene.created('6', { endpoint: 'trunk', of: '5' });
+  scene.created('7', { endpoint: '1003', of: '5' });
+  scene.told.length = 0;
+  scene.send({ type: 'channel.linked', id: chan('6'), call: call('1') });
+  for (const id of ['1', '2', '5', '6', '7']) scene.hangup(id);
+  assert.deepEqual(who(scene.told), [
+    ['call.ended', 'out', '1002 1003'],
+    ['call.ended', 'out', '1001 1002 1003'],
+  ]);
+});
+
+test('pbx calls - a phone that picks up, and one given to another person, belong to the call', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: 'trunk' });
+  scene.created('2', { endpoint: '1002', of: '1' });
+  scene.send({
+    type: 'channel.renamed',
+    id: chan('2'),
+    channel: { ...scene_channel('2'), name: '1003-x', endpoint: '1003', state: 'up' },
+  });
+  scene.model.step(site(['1001', '1002', '1003', 'trunk']));
+  scene.hangup('2');
+  scene.hangup('1');
+  assert.deepEqual(who(scene.told).at(-1), ['call.ended', 'in', '1002 1003 trunk']);
 });

@@ -1,4 +1,4 @@
-import type { EventData } from '@offhook/contract/events.ts';
+import type { CallDirection, EventData } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { Party } from '../ports/engine.ts';
 import type { LiveCall, LiveLeg } from '../ports/live.ts';
@@ -26,6 +26,62 @@ export function legParty(s: State, ch: Channel): Party {
 }
 export function legRef(s: State, ch: Channel): EventData<'call.ringing'>['leg'] {
   return { leg_id: ch.id, extension: ch.extension, endpoint: ch.endpoint, ...legParty(s, ch) };
+}
+
+export const callRef = (call: Call) => ({
+  call_id: call.id,
+  direction: call.direction ?? 'internal',
+  extensions: [...call.extensions],
+});
+/** Who is on the first leg, or on `leg` where that is gone. */
+const callerOf = (s: State, call: Call, leg: Channel): Party =>
+  legParty(s, (call.first_leg === null ? undefined : s.channels.get(call.first_leg)) ?? leg);
+
+/** Tells something about one leg of a call. */
+export function tellLeg(
+  s: State,
+  t: Turn,
+  type: 'call.ringing' | 'call.answered' | 'call.held' | 'call.retrieved',
+  leg: Channel,
+): void {
+  const call = leg.call === null ? undefined : s.calls.get(leg.call);
+  if (call === undefined) return;
+  const data = { ...callRef(call), leg: legRef(s, leg) };
+  const subject = `calls/${call.id}`;
+  if (type === 'call.held' || type === 'call.retrieved') emit(t, type, subject, data);
+  else emit(t, type, subject, { ...data, caller: callerOf(s, call, leg) });
+}
+
+function directionWith(call: Call, leg: Channel): CallDirection {
+  const isOurs = leg.extension !== null;
+  switch (call.direction) {
+    case null:
+      return isOurs ? 'internal' : 'in';
+    case 'internal':
+      return isOurs ? 'internal' : 'out';
+    case 'in':
+      // The first leg of a call that was told before is the trunk we knew.
+      return isOurs || call.extensions.length > 0 || call.first_leg === null ? 'in' : 'transit';
+    case 'transit':
+      return isOurs ? 'in' : 'transit';
+    case 'out':
+      return 'out';
+  }
+}
+const withExtension = (extensions: readonly string[], extension: string | null): readonly string[] =>
+  extension === null || extensions.includes(extension) ? extensions : [...extensions, extension].toSorted();
+function directionOfBoth(kept: Call, lost: Call): CallDirection | null {
+  if (kept.direction === 'internal') return lost.direction === 'internal' ? 'internal' : 'out';
+  return kept.direction === 'transit' && lost.extensions.length > 0 ? 'in' : kept.direction;
+}
+
+/** A leg now belongs to another extension than before. */
+export function ownerChanged(s: State, ch: Channel): void {
+  const call = ch.call === null ? undefined : s.calls.get(ch.call);
+  if (call === undefined || ch.extension === null) return;
+  const direction = call.direction === 'transit' ? 'in' : call.direction;
+  s.calls.set(call.id, { ...call, direction, extensions: withExtension(call.extensions, ch.extension) });
+  touchCall(s, call.id);
 }
 
 /** A leg of this channel's component other than itself: over bridges that do not hold, and across internal pairs. */
@@ -75,6 +131,8 @@ export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, crea
     answered_at: null,
     channels: [],
     first_leg: null,
+    direction: null,
+    extensions: [],
     aliases: own === raw ? [] : [raw],
     cause: null,
     transfer: '',
@@ -88,16 +146,19 @@ export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, crea
 export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
   const isLeg = ch.kind === 'endpoint';
   const starts = isLeg && !call.started;
-  s.calls.set(call.id, {
+  const joined: Call = {
     ...call,
     channels: call.channels.includes(ch.id) ? call.channels : [...call.channels, ch.id],
     first_leg: call.first_leg ?? (isLeg ? ch.id : null),
+    direction: isLeg ? directionWith(call, ch) : call.direction,
+    extensions: withExtension(call.extensions, ch.extension),
     started: call.started || isLeg,
-  });
+  };
+  s.calls.set(call.id, joined);
   touchCall(s, call.id);
   if (starts) {
     emit(t, 'call.started', `calls/${call.id}`, {
-      call_id: call.id,
+      ...callRef(joined),
       leg: legRef(s, ch),
       dialled: ch.dialled,
     });
@@ -128,7 +189,7 @@ export function endCall(s: State, t: Turn, id: CallId, reason: 'hangup' | 'engin
   }
   if (!call.started) return;
   emit(t, 'call.ended', `calls/${id}`, {
-    call_id: id,
+    ...callRef(call),
     cause: call.cause?.code ?? null,
     cause_text: call.cause?.text ?? '',
     reason,
@@ -149,6 +210,8 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
     answered_at: kept.answered_at ?? lost.answered_at,
     channels: [...kept.channels, ...lost.channels],
     first_leg: kept.first_leg ?? lost.first_leg,
+    direction: directionOfBoth(kept, lost),
+    extensions: lost.extensions.reduce(withExtension, kept.extensions),
     aliases: [...kept.aliases, lost.id, ...lost.aliases],
   };
   s.calls.delete(lost.id);
@@ -162,7 +225,7 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
   touchCall(s, kept.id);
   if (lost.started) {
     emit(t, 'call.ended', `calls/${lost.id}`, {
-      call_id: lost.id,
+      ...callRef(lost),
       cause: null,
       cause_text: '',
       reason: 'merged',
@@ -170,8 +233,7 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
     });
   }
   const leg = answeredNow ? lost.channels.map((id) => s.channels.get(id)).find(isLegChannel) : undefined;
-  if (leg !== undefined)
-    emit(t, 'call.answered', `calls/${kept.id}`, { call_id: kept.id, leg: legRef(s, leg) });
+  if (leg !== undefined) tellLeg(s, t, 'call.answered', leg);
 }
 const isLegChannel = (ch: Channel | undefined): ch is Channel => ch?.kind === 'endpoint';
 
@@ -211,7 +273,7 @@ export function answerCall(s: State, t: Turn, leg: Channel): void {
   if (call === undefined || call.answered_at !== null) return;
   s.calls.set(call.id, { ...call, answered_at: t.at });
   touchCall(s, call.id);
-  emit(t, 'call.answered', `calls/${call.id}`, { call_id: call.id, leg: legRef(s, leg) });
+  tellLeg(s, t, 'call.answered', leg);
 }
 
 /**
@@ -243,7 +305,7 @@ export function transferred(
   if (call === undefined || !call.started || call.transfer === key) return;
   s.calls.set(id, { ...call, transfer: key });
   emit(t, 'call.transferred', `calls/${id}`, {
-    call_id: id,
+    ...callRef(call),
     kind,
     by: by?.extension ?? null,
     to,

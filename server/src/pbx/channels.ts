@@ -8,13 +8,14 @@ import {
   checkAnswered,
   joinCall,
   leaveCall,
-  legRef,
   mergeByAge,
+  ownerChanged,
   relink,
+  tellLeg,
   touchCall,
 } from './calls.ts';
 import { cancelOffersOf, closeVisitOf } from './queues.ts';
-import { addTo, emit, takeFrom } from './state.ts';
+import { addTo, takeFrom } from './state.ts';
 import type { Channel, State, Turn } from './state.ts';
 
 /**
@@ -104,7 +105,7 @@ export function stateReached(s: State, t: Turn, ch: Channel): void {
   if (ch.kind !== 'endpoint' || ch.call === null) return;
   if (ch.state === 'ringing' && !ch.rang) {
     const leg = setChannel(s, t, ch, { rang: true });
-    emit(t, 'call.ringing', `calls/${ch.call}`, { call_id: ch.call, leg: legRef(s, leg) });
+    tellLeg(s, t, 'call.ringing', leg);
   } else if (ch.state === 'up' && ch.queued === null && s.site.services.has(ch.dialled)) {
     answerCall(s, t, ch);
   }
@@ -133,6 +134,7 @@ export function channelRenamed(s: State, t: Turn, id: ChannelId, described: Engi
   const { name, kind, endpoint, pair: key, state, caller, connected } = described;
   const next = setChannel(s, t, ch, { name, kind, endpoint, extension, pair: key, state, caller, connected });
   if (ch.kind !== kind) changeKind(s, t, next);
+  if (ch.extension !== extension) ownerChanged(s, next);
   const call = next.call === null ? undefined : s.calls.get(next.call);
   if (call !== undefined && ch.kind !== 'endpoint' && kind === 'endpoint') joinCall(s, t, call, next);
   if (key !== null && ch.pair !== key) pair(s, t, next, key);
@@ -155,11 +157,7 @@ export function channelHeld(s: State, t: Turn, id: ChannelId, held: boolean): vo
   const ch = s.channels.get(id);
   if (ch === undefined || ch.held === held) return;
   const next = setChannel(s, t, ch, { held });
-  if (next.kind !== 'endpoint' || next.call === null) return;
-  emit(t, held ? 'call.held' : 'call.retrieved', `calls/${next.call}`, {
-    call_id: next.call,
-    leg: legRef(s, next),
-  });
+  if (next.kind === 'endpoint') tellLeg(s, t, held ? 'call.held' : 'call.retrieved', next);
 }
 
 /** The channel is gone for good: nothing that comes later under its id is believed. */

@@ -1,9 +1,11 @@
-import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import type { CallDirection, DomainEvent, EventData } from '@offhook/contract/events.ts';
 
 /** What the journal has told and not yet closed: small, and enough for the next snapshot to yield differences only. */
 export interface ToldCall {
   started_at: number;
   answered_at: number | null;
+  direction: CallDirection;
+  extensions: readonly string[];
   aliases: string[];
   /** Extensions that were told to talk in it as agents. */
   talking: string[];
@@ -45,6 +47,8 @@ export interface OpenFacts {
 }
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
 
+/** What the events and checkpoints of the first release do not say of a call. */
+const NO_ONE: Pick<ToldCall, 'direction' | 'extensions'> = { direction: 'internal', extensions: [] };
 /** As many as could still be on the engine's tongue. */
 const MAX_ENDED = 1000;
 
@@ -61,12 +65,24 @@ export const noFacts = (): OpenFacts => ({
 export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
   const { calls, visits, offers, members, presence } = facts;
   switch (event.type) {
-    case 'call.started':
-      calls.set(event.data.call_id, { started_at: event.at, answered_at: null, aliases: [], talking: [] });
+    case 'call.started': {
+      const { call_id, direction, extensions } = { ...NO_ONE, ...event.data };
+      const told = { started_at: event.at, answered_at: null, aliases: [], talking: [] };
+      calls.set(call_id, { ...told, direction, extensions });
       return;
-    case 'call.answered': {
-      const call = calls.get(event.data.call_id);
-      if (call !== undefined) call.answered_at ??= event.at;
+    }
+    case 'call.ringing':
+    case 'call.answered':
+    case 'call.held':
+    case 'call.retrieved':
+    case 'call.transferred':
+    case 'call.parked': {
+      const { call_id, direction, extensions } = { ...NO_ONE, ...event.data };
+      const call = calls.get(call_id);
+      if (call === undefined) return;
+      call.direction = direction;
+      call.extensions = extensions;
+      if (event.type === 'call.answered') call.answered_at ??= event.at;
       return;
     }
     case 'call.ended': {
@@ -165,7 +181,7 @@ export function readFacts(text: string | null): OpenFacts {
   };
   if (read.version !== 1) return noFacts();
   return {
-    calls: new Map(read.calls),
+    calls: new Map(read.calls.map(([id, call]) => [id, { ...NO_ONE, ...(call as ToldCall) }])),
     ended: new Set(read.ended),
     visits: new Map(read.visits),
     offers: new Map(read.offers),

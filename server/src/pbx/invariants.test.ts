@@ -85,7 +85,18 @@ function stream(moves: readonly Move[], how: Damage): EngineEvent[] {
 function assertCallsClosed(told: readonly DomainEvent[]): void {
   const open = new Map<string, number>();
   const all = new Set<string>();
+  const heard = new Map<string, readonly string[]>();
   for (const e of told) {
+    if (e.type.startsWith('call.') && 'extensions' in e.data && e.data.call_id !== null) {
+      const { call_id, extensions } = e.data;
+      assert.deepEqual(extensions, [...new Set(extensions)].toSorted());
+      for (const before of heard.get(call_id) ?? []) {
+        assert.ok(extensions.includes(before), `${e.type} of ${call_id} is no longer told to ${before}`);
+      }
+      heard.set(call_id, extensions);
+      const own = 'leg' in e.data ? e.data.leg.extension : null;
+      assert.ok(own === null || extensions.includes(own), `${e.type} is not told to ${own}`);
+    }
     if (e.type === 'call.started') {
       assert.ok(!all.has(e.data.call_id), `${e.data.call_id} started twice`);
       all.add(e.data.call_id);

@@ -114,6 +114,8 @@ function begin(before: State, facts: OpenFacts): State {
       answered_at: told.answered_at,
       channels: [],
       first_leg: null,
+      direction: told.direction,
+      extensions: told.extensions,
       aliases,
       cause: null,
       transfer: '',

@@ -1,7 +1,7 @@
 import type { EndpointKind } from '../ports/directory.ts';
 import type { SiteEvent } from '../ports/live.ts';
 import { agentOf, refreshAgent } from './agents.ts';
-import { touchCall } from './calls.ts';
+import { ownerChanged, touchCall } from './calls.ts';
 import { extensionOf, setChannel } from './channels.ts';
 import { dropExtension, refreshPresence } from './presence.ts';
 import { addTo, takeFrom } from './state.ts';
@@ -40,7 +40,7 @@ export function applySite(s: State, t: Turn, event: SiteEvent): void {
     if (ch.extension === extension) continue;
     if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, ch.id);
     if (extension !== null) addTo(s.legsOf, extension, ch.id);
-    setChannel(s, t, ch, { extension });
+    ownerChanged(s, setChannel(s, t, ch, { extension }));
   }
   // A leg shows its person's name, which is the directory's.
   for (const call of s.calls.values()) touchCall(s, call.id);

@@ -154,3 +154,16 @@ test('pbx snapshot - begun again: presence that did not change is not told, and 
     ['1002'],
   );
 });
+
+test('pbx snapshot - begun again: who had a leg in a call, and its direction, are still known', () => {
+  const before = new Scene();
+  before.created('1', { endpoint: 'trunk' });
+  before.created('2', { endpoint: '1002', of: '1' });
+  before.state('2', 'ringing');
+  before.hangup('2');
+  const scene = again(before);
+  scene.snapshot({ channels: [channel('1', { endpoint: 'trunk' })] });
+  scene.hangup('1');
+  const ended = scene.told.findLast((e) => e.type === 'call.ended');
+  assert.deepEqual([ended?.data.direction, ended?.data.extensions], ['in', ['1002']]);
+});

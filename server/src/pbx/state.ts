@@ -1,4 +1,4 @@
-import type { DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
+import type { CallDirection, DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
 import type { DeviceState, EngineQueue, EngineChannel, Party, QueueMember } from '../ports/engine.ts';
@@ -32,6 +32,10 @@ export interface Call {
   /** Legs and halves of internal pairs, oldest first. */
   readonly channels: readonly ChannelId[];
   readonly first_leg: ChannelId | null;
+  /** Null until the first leg. */
+  readonly direction: CallDirection | null;
+  /** Extensions that have or had a leg in it, sorted. */
+  readonly extensions: readonly string[];
   /** Other ids under which the engine still speaks of this call. */
   readonly aliases: readonly CallId[];
   /** Of the first leg where that is gone, else of the newest leg that is. */
