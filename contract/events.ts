@@ -22,7 +22,7 @@ const Leg = z.object({
   number: z.string(),
   name: z.string(),
 });
-const CallParty = Party.describe("Who is on the call's first leg.");
+const FirstParty = Party.describe("Who is on the call's first leg.");
 const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });
 const Offer = z.object({
   offer_id: z.string().describe('`<queue>:<caller leg>:<agent channel>`.'),
@@ -48,8 +48,8 @@ export const EVENT_DATA = {
   'call.started': CallRef.extend({ leg: Leg, dialled: z.string() }).describe(
     'The first leg of a call exists.',
   ),
-  'call.ringing': CallRef.extend({ leg: Leg, caller: CallParty }).describe('A leg rings.'),
-  'call.answered': CallRef.extend({ leg: Leg, caller: CallParty }).describe('A leg was answered.'),
+  'call.ringing': CallRef.extend({ leg: Leg, caller: FirstParty }).describe('A leg rings.'),
+  'call.answered': CallRef.extend({ leg: Leg, caller: FirstParty }).describe('A leg was answered.'),
   'call.held': CallRef.extend({ leg: Leg }).describe('A leg has put the other side on hold.'),
   'call.retrieved': CallRef.extend({ leg: Leg }).describe('A leg has taken the other side back from hold.'),
   'call.transferred': CallRef.extend({
