@@ -29,6 +29,8 @@ export const ERRORS = {
   request_timeout: { status: 408, retry: 'later', title: 'The request did not arrive in time' },
   idempotency_conflict: { status: 409, retry: 'after_change', title: 'This key was used with another body' },
   otp_already_on: { status: 409, retry: 'after_change', title: 'The second factor is on already' },
+  name_taken: { status: 409, retry: 'after_change', title: 'This name is in use' },
+  limit_reached: { status: 409, retry: 'after_change', title: 'There are as many as there can be' },
   not_in_queue: { status: 409, retry: 'after_change', title: 'The agent is not a member of the queue' },
   static_member: { status: 409, retry: 'never', title: 'A static member cannot leave its queue' },
   body_too_large: { status: 413, retry: 'after_change', title: 'The body is larger than 64 KiB' },

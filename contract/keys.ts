@@ -16,3 +16,59 @@ export const SCOPES = [
 ] as const;
 export const Scope = z.enum(SCOPES);
 export type Scope = z.infer<typeof Scope>;
+
+/** Begins every API key, so that a leaked one is found by those who look for them. */
+export const KEY_PREFIX = 'ohk_';
+/** Keys a site can have. */
+export const MAX_API_KEYS = 500;
+
+const Name = z
+  .string()
+  .regex(/^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u, 'letters, digits, and " ._-" between them');
+const unique = (list: readonly string[]): boolean => new Set(list).size === list.length;
+const Scopes = z.array(Scope).min(1).max(SCOPES.length).refine(unique, 'a scope is named twice');
+const Queues = z.array(z.string().regex(/^[a-z0-9_-]{1,64}$/, 'not a queue')).max(256);
+const Extensions = z.array(z.string().regex(/^\d{1,20}$/, 'not an extension')).max(1_000);
+const Expiry = z.iso.datetime({ offset: true }).nullable();
+
+/** Body of `POST /api/v1/api-keys`. `null` is every queue or extension, or no expiry. */
+export const NewApiKey = z.strictObject({
+  name: Name,
+  scopes: Scopes,
+  queues: Queues.nullable().default(null),
+  extensions: Extensions.nullable().default(null),
+  expires_at: Expiry.default(null),
+});
+export type NewApiKey = z.output<typeof NewApiKey>;
+/** Body of `PATCH /api/v1/api-keys/:id`; what is not named stays. */
+export const ApiKeyChange = z.strictObject({
+  name: Name.optional(),
+  scopes: Scopes.optional(),
+  queues: Queues.nullable().optional(),
+  extensions: Extensions.nullable().optional(),
+  expires_at: Expiry.optional(),
+});
+export type ApiKeyChange = z.output<typeof ApiKeyChange>;
+export const ApiKeyId = z.strictObject({ id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of an API key') });
+
+/** An API key without its secret, which nobody can read again. */
+export const ApiKey = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    scopes: z.array(Scope),
+    queues: z.array(z.string()).nullable(),
+    extensions: z.array(z.string()).nullable(),
+    created_at: z.string(),
+    /** Extension of the person who made it. */
+    created_by: z.string(),
+    expires_at: z.string().nullable(),
+    /** To about a minute. */
+    last_used_at: z.string().nullable(),
+  })
+  .meta({ id: 'ApiKey' });
+export type ApiKey = z.infer<typeof ApiKey>;
+export const ApiKeyReply = z.object({ success: z.literal(true), api_key: ApiKey });
+/** The only time the key itself is shown. */
+export const ApiKeyCreated = ApiKeyReply.extend({ key: z.string() });
+export const ApiKeys = z.object({ success: z.literal(true), api_keys: z.array(ApiKey) });

@@ -17,6 +17,9 @@ import { openLog } from './core/log-file.ts';
 import { runExchange } from './exchange.ts';
 import { createAgents } from './features/agents/feature.ts';
 import { agentRoutes } from './features/agents/routes.ts';
+import { apiKeyOperations } from './features/api-keys/operations.ts';
+import { apiKeyRoutes } from './features/api-keys/routes.ts';
+import { createApiKeys, isApiKey } from './features/api-keys/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
 import { createAudit } from './features/audit/service.ts';
 import { createContacts } from './features/contacts/feature.ts';
@@ -39,6 +42,7 @@ import type { Check } from './http/health.ts';
 import { createHost } from './http/host.ts';
 import { createIdempotencyStore } from './http/idempotency.ts';
 import { createMetrics } from './http/metrics.ts';
+import { addOperations, operation } from './http/operations.ts';
 import { sipRelayRoutes } from './http/sip-relay.ts';
 import { runEngineLoop } from './journal/engine-loop.ts';
 import { openJournal } from './journal/journal.ts';
@@ -128,6 +132,8 @@ export async function startService(
   stack.defer(() => audit.close());
   const sessions = await createSessions({ store, clock, directory, audit, log, config });
   stack.defer(() => sessions.close());
+  const apiKeys = await createApiKeys({ store, clock, directory, audit, log });
+  stack.defer(() => apiKeys.close());
   await giveCredentials(config.data, directory, sessions);
 
   const engine = createAsteriskEngine({
@@ -249,7 +255,10 @@ export async function startService(
 
   const host = await createHost({
     config,
-    authenticator: sessions,
+    authenticator: {
+      authenticate: (token) =>
+        isApiKey(token) ? apiKeys.authenticate(token) : sessions.authenticate(token),
+    },
     log,
     version: VERSION,
     metrics,
@@ -263,6 +272,8 @@ export async function startService(
   historyRoutes(app, history);
   agentRoutes(app, agents);
   auditRoutes(app, audit);
+  apiKeyRoutes(app, apiKeys);
+  addOperations(app, [...apiKeyOperations(operation, apiKeys)]);
   sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });
 
   const address = await host.listen(config.listen).catch((error: unknown) => {

@@ -182,7 +182,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const { level = 'admin' } = request.routeOptions.config;
     const credential = request.credential();
     const caller = credential === null ? null : await authenticator.authenticate(credential.token);
-    if (caller === null || credential === null) {
+    // A browser never holds a key: one that comes as a cookie was planted.
+    if (caller === null || credential === null || (credential.cookie && caller.key !== null)) {
       if (level === 'public') return;
       throw new ServiceError('not_authenticated', 'sign in first');
     }

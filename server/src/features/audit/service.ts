@@ -45,7 +45,7 @@ const KEEP_MS = 400 * 86_400_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_AT_ONCE = 5_000;
 
-export interface AuditTrail extends Audit {
+export interface AuditTrail extends Required<Audit> {
   /** Newest first; one line more than `limit` is never read into memory. */
   page(query: AuditQuery): Promise<{ entries: AuditRow[]; next_cursor: string | null }>;
   close(): void;

@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { ContactsQuery } from '@offhook/contract/extensions.ts';
 import { rfc3339 } from '../../core/clock.ts';
+import type { Objects } from '../../core/rights.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { LiveExtension, LiveView } from '../../ports/live.ts';
 import { contactOf } from './contact.ts';
@@ -19,10 +20,10 @@ const PER_CHUNK = 64;
 
 /** The bodies of contacts.php, kept ready: what did not change since the request before is not made again. */
 export interface ContactsBody {
-  /** Changes with every change of the whole list and of `stale`; quoted, as the header wants it. */
-  etag(): string;
-  /** The whole list, or the part of it that the query asks for. The buffer must not be written to. */
-  body(query?: ContactsQuery): Buffer;
+  /** Changes with every change of the whole list and of `stale`, and with `seen`; quoted, as the header wants it. */
+  etag(seen?: Objects): string;
+  /** The whole list of who is `seen`, or the part of it that the query asks for. The buffer must not be written to. */
+  body(query?: ContactsQuery, seen?: Objects): Buffer;
 }
 
 /** Digits of any length in the order of their numbers, anything else after them. */
@@ -123,14 +124,16 @@ export function createContactsBody(directory: Directory, live: LiveView, started
   };
 
   return {
-    etag() {
+    etag(seen = null) {
       refresh();
-      return `"${life}.${directoryVersion}.${presenceVersion}.${stale ? 's' : 'l'}"`;
+      const part = seen === null ? '' : `.${hash('sha256', seen.join(), 'base64url').slice(0, 12)}`;
+      return `"${life}.${directoryVersion}.${presenceVersion}.${stale ? 's' : 'l'}${part}"`;
     },
-    body({ q = '', limit, offset = 0 } = {}) {
+    body({ q = '', limit, offset = 0 } = {}, seen = null) {
       refresh();
-      if (q === '' && limit === undefined && offset === 0) return (whole ??= wholeBody());
-      const found = matching(q);
+      if (seen === null && q === '' && limit === undefined && offset === 0) return (whole ??= wholeBody());
+      const who = seen === null ? null : new Set(seen);
+      const found = matching(q).filter((item) => who === null || who.has(item.person.extension));
       const page = found.slice(offset, limit === undefined ? undefined : offset + limit);
       return Buffer.from(`${head(found.length)}${page.map((item) => item.json).join(',')}]}`);
     },

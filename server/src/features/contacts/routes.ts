@@ -1,4 +1,5 @@
 import { Contacts, ContactsQuery } from '@offhook/contract/extensions.ts';
+import { presenceOf } from '../../core/rights.ts';
 import type { App } from '../../ports/http.ts';
 import { matchesTag } from './body.ts';
 import type { ContactsBody } from './body.ts';
@@ -8,7 +9,7 @@ export function contactRoutes(app: App, contacts: ContactsBody): void {
   app.get(
     '/api/mobile/contacts.php',
     {
-      config: { level: 'user' },
+      config: { level: 'user', scope: 'directory:read' },
       schema: {
         summary: 'The corporate directory with real-time presence',
         tags: ['contacts'],
@@ -17,7 +18,8 @@ export function contactRoutes(app: App, contacts: ContactsBody): void {
       },
     },
     (request, reply) => {
-      const etag = contacts.etag();
+      const seen = presenceOf(request.person());
+      const etag = contacts.etag(seen);
       reply.header('etag', etag);
       if (matchesTag(request.headers['if-none-match'], etag)) {
         // Not null, which would be serialised and announce a body that a 304 does not have.
@@ -26,7 +28,7 @@ export function contactRoutes(app: App, contacts: ContactsBody): void {
       }
       reply.header('content-type', 'application/json; charset=utf-8');
       // The body is JSON already: a buffer passes the serialiser by.
-      void reply.send(contacts.body(request.query) as never);
+      void reply.send(contacts.body(request.query, seen) as never);
     },
   );
 }

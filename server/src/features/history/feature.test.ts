@@ -38,7 +38,7 @@ const open = (scene: HistoryScene, file: string, log: Log = silent): Promise<His
     records: createCelReader({ file, node: NODE, log, clock: systemClock, poll_ms: 50 }),
   });
 const count = async (history: History, extension: string): Promise<number> =>
-  (await history.list({ extension, level: 'user' }, everything)).stats.total_calls;
+  (await history.list({ extension, level: 'user', key: null }, everything)).stats.total_calls;
 
 test('history - a row is there within a second of the last record', async () => {
   await using scene = await historyScene();
@@ -97,7 +97,7 @@ test('history - while the database is locked records wait, and reads go on', asy
     await fs.appendFile(file, readFileSync(recordingFile('internal-answered')));
     await until('a refused write', () => warnings.some((w) => w.startsWith('storing call records failed')));
     assert.equal(await count(history, '1001'), 1);
-    await assert.rejects(history.act({ extension: '1001', level: 'user' }, { action: 'clear' }), {
+    await assert.rejects(history.act({ extension: '1001', level: 'user', key: null }, { action: 'clear' }), {
       code: 'store_unavailable',
     });
   } finally {

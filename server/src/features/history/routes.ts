@@ -8,7 +8,11 @@ export function historyRoutes(app: App, history: HistoryService): void {
     app.get(
       path,
       {
-        config: { level: 'user', errors: ['invalid_request', 'forbidden', 'store_unavailable'] },
+        config: {
+          level: 'user',
+          scope: 'history:read',
+          errors: ['invalid_request', 'forbidden', 'store_unavailable'],
+        },
         schema: {
           summary: "The caller's own calls, newest first, one row for one conversation",
           tags: ['history'],

@@ -1,5 +1,3 @@
-import { includesLevel } from '@offhook/contract/ids.ts';
-import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type {
   History as HistoryReply,
   HistoryAction,
@@ -7,6 +5,8 @@ import type {
   HistoryQuery,
 } from '@offhook/contract/history.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { historyOf, reaches } from '../../core/rights.ts';
+import type { Principal } from '../../core/rights.ts';
 import type { Store } from '../../ports/store.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { fold } from '../../core/fold.ts';
@@ -17,10 +17,7 @@ import type { Tables } from './tables.ts';
 import { callOnWire, localTimeIn } from './wire.ts';
 
 /** Who asks. */
-export interface Reader {
-  readonly extension: string;
-  readonly level: PersonLevel;
-}
+export type Reader = Principal;
 export interface HistoryService {
   /** Throws `invalid_request` (range, cursor) and `forbidden` (another extension's calls). */
   list(reader: Reader, query: HistoryQuery): Promise<HistoryReply>;
@@ -48,9 +45,11 @@ export function createHistoryService(deps: {
 
   function listOf(reader: Reader, query: HistoryQuery): ListQuery {
     const extension = query.extension ?? reader.extension;
+    if (extension === '') throw invalid('extension: an API key has no calls of its own; name an extension');
     const own = extension === reader.extension;
-    if (!own && !includesLevel(reader.level, 'supervisor')) {
-      throw new ServiceError('forbidden', "another extension's calls need the level supervisor");
+    if (!reaches(historyOf(reader), extension)) {
+      const needs = reader.key === null ? 'the level supervisor' : 'a key that has this extension';
+      throw new ServiceError('forbidden', `another extension's calls need ${needs}`);
     }
     const from_us = readMoment(query.from, 'from');
     const to_us = readMoment(query.to, 'to');
