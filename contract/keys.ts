@@ -24,7 +24,10 @@ export const MAX_API_KEYS = 500;
 
 const Name = z
   .string()
-  .regex(/^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u, 'letters, digits, and " ._-" between them');
+  .regex(
+    /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u,
+    'letters, digits, and " ._-" between them',
+  );
 const unique = (list: readonly string[]): boolean => new Set(list).size === list.length;
 const Scopes = z.array(Scope).min(1).max(SCOPES.length).refine(unique, 'a scope is named twice');
 const Queues = z.array(z.string().regex(/^[a-z0-9_-]{1,64}$/, 'not a queue')).max(256);
@@ -49,7 +52,9 @@ export const ApiKeyChange = z.strictObject({
   expires_at: Expiry.optional(),
 });
 export type ApiKeyChange = z.output<typeof ApiKeyChange>;
-export const ApiKeyId = z.strictObject({ id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of an API key') });
+export const ApiKeyId = z.strictObject({
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of an API key'),
+});
 
 /** An API key without its secret, which nobody can read again. */
 export const ApiKey = z

@@ -256,8 +256,7 @@ export async function startService(
   const host = await createHost({
     config,
     authenticator: {
-      authenticate: (token) =>
-        isApiKey(token) ? apiKeys.authenticate(token) : sessions.authenticate(token),
+      authenticate: (token) => (isApiKey(token) ? apiKeys.authenticate(token) : sessions.authenticate(token)),
     },
     log,
     version: VERSION,

@@ -1,10 +1,4 @@
-import {
-  ApiKeyChange,
-  ApiKeyCreated,
-  ApiKeyId,
-  ApiKeyReply,
-  NewApiKey,
-} from '@offhook/contract/keys.ts';
+import { ApiKeyChange, ApiKeyCreated, ApiKeyId, ApiKeyReply, NewApiKey } from '@offhook/contract/keys.ts';
 import { Done, NoFields } from '@offhook/contract/session.ts';
 import { z } from 'zod';
 import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
