@@ -1,11 +1,18 @@
-/** Writes the documents that follow from the code, or with `--check` fails when one is not current. */
+/**
+ * Writes the documents that follow from the code. With `--check` it writes nothing and fails when one is not current or
+ * the contract lost something since the last release; with `--baseline` the contract as it is now becomes what counts.
+ */
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { ERRORS } from '@offhook/contract/errors.ts';
+import { messageOf } from './core/errors.ts';
+import { asyncapiBreaks, openapiBreaks } from './contract-breaks.ts';
+import type { Document } from './contract-breaks.ts';
+import { eventsDocument } from './events-document.ts';
 import { SETTINGS, readConfig } from './config.ts';
 import { featureCodesTable } from './features/feature-codes/feature-codes.ts';
-import { startService } from './service.ts';
+import { VERSION, startService } from './service.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
@@ -56,8 +63,8 @@ Dialled from any phone of the exchange. They are dialplan, so they work while th
 
 ${featureCodesTable()}`;
 
-/** docs/openapi.json as the service itself serves it; started without an engine in a temporary folder. */
-async function openapi(): Promise<string> {
+/** Two documents as the service itself serves them; started once without an engine in a temporary folder. */
+async function served(): Promise<{ readonly openapi: string; readonly asyncapi: string }> {
   const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-docs-'));
   const stop = new AbortController();
   try {
@@ -71,32 +78,78 @@ async function openapi(): Promise<string> {
       stop.signal,
       () => undefined,
     );
-    const reply = await fetch(`http://127.0.0.1:${service.address.port}/api/v1/openapi.json`);
-    return `${JSON.stringify(await reply.json(), null, 2)}\n`;
+    const get = async (name: string): Promise<string> => {
+      const reply = await fetch(`http://127.0.0.1:${service.address.port}/api/v1/${name}`);
+      return `${JSON.stringify(await reply.json(), null, 2)}\n`;
+    };
+    return { openapi: await get('openapi.json'), asyncapi: await get('asyncapi.json') };
   } finally {
     stop.abort();
     await fs.rm(data, { recursive: true, force: true });
   }
 }
 
-const documents: Readonly<Record<string, () => string | Promise<string>>> = {
-  'settings.md': settingsDocument,
-  'errors.md': errorsDocument,
-  'feature-codes.md': featureCodesDocument,
-  'openapi.json': openapi,
+async function documents(): Promise<Readonly<Record<string, string>>> {
+  const { openapi, asyncapi } = await served();
+  return {
+    'settings.md': settingsDocument(),
+    'errors.md': errorsDocument(),
+    'feature-codes.md': featureCodesDocument(),
+    'events.md': eventsDocument(),
+    'openapi.json': openapi,
+    'asyncapi.json': asyncapi,
+  };
+}
+/** What a client of the last release relies on and would miss now, in words. */
+async function breaks(now: Readonly<Record<string, string>>, baseline: string): Promise<string[]> {
+  const found = await Promise.all(
+    (['openapi.json', 'asyncapi.json'] as const).map(async (name) => {
+      const before = JSON.parse(await fs.readFile(path.join(baseline, name), 'utf8')) as Document;
+      const after = JSON.parse(now[name] ?? '{}') as Document;
+      return (name === 'openapi.json' ? openapiBreaks : asyncapiBreaks)(before, after);
+    }),
+  );
+  return found.flat();
+}
+/** A break is taken into the baseline only with a version that says so: another major, or before 1.0 another minor. */
+const announces = (before: string, after: string): boolean => {
+  const [major, minor] = before.split('.');
+  const [newMajor, newMinor] = after.split('.');
+  return newMajor !== major || (major === '0' && newMinor !== minor);
 };
+async function versionOf(file: string): Promise<string> {
+  const text = await fs.readFile(file, 'utf8').catch(() => '{"info":{"version":"0.0.0"}}');
+  return (JSON.parse(text) as { info: { version: string } }).info.version;
+}
 
 if (import.meta.main) {
   const folder = path.resolve(import.meta.dirname, '../../docs');
-  for (const [name, write] of Object.entries(documents)) {
-    const file = path.join(folder, name);
-    const text = await write();
-    if (process.argv.includes('--check')) {
-      if ((await fs.readFile(file, 'utf8').catch(() => '')) === text) continue;
+  const baseline = path.join(folder, 'contract-baseline');
+  const now = await documents();
+  const lost = await breaks(now, baseline).catch((error: unknown) => [`no baseline: ${messageOf(error)}`]);
+  if (process.argv.includes('--check')) {
+    for (const [name, text] of Object.entries(now)) {
+      if ((await fs.readFile(path.join(folder, name), 'utf8').catch(() => '')) === text) continue;
       console.error(`docs/${name} is not current; write it with: npm run docs`);
       process.exitCode = 1;
+    }
+    if (lost.length > 0) process.exitCode = 1;
+  } else {
+    for (const [name, text] of Object.entries(now)) await fs.writeFile(path.join(folder, name), text);
+  }
+  for (const line of lost) console.error(`breaks clients of the last release: ${line}`);
+  if (process.argv.includes('--baseline')) {
+    const released = await versionOf(path.join(baseline, 'openapi.json'));
+    if (lost.length > 0 && !announces(released, VERSION)) {
+      console.error(
+        `the baseline of ${released} stays: a break needs a version that says so (CONTRIBUTING.md)`,
+      );
+      process.exitCode = 1;
     } else {
-      await fs.writeFile(file, text);
+      await fs.mkdir(baseline, { recursive: true });
+      for (const name of ['openapi.json', 'asyncapi.json']) {
+        await fs.copyFile(path.join(folder, name), path.join(baseline, name));
+      }
     }
   }
 }

@@ -6,6 +6,7 @@ import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { App, Authenticator } from '../ports/http.ts';
+import { asyncapiDocument } from './asyncapi.ts';
 import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody } from './body.ts';
 import { addIdempotency } from './idempotency.ts';
 import type { IdempotencyStore } from './idempotency.ts';
@@ -255,6 +256,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
     (_request, reply) => {
       document ??= Buffer.from(JSON.stringify(openapiDocument(app, table)));
       return reply.type('application/json; charset=utf-8').send(document);
+    },
+  );
+  let events: Buffer | undefined;
+  app.get(
+    '/api/v1/asyncapi.json',
+    { config: { level: 'public' }, schema: { hide: true } },
+    (_request, reply) => {
+      events ??= Buffer.from(JSON.stringify(asyncapiDocument(table, options.version)));
+      return reply.type('application/json; charset=utf-8').send(events);
     },
   );
 

@@ -27,6 +27,7 @@ test('openapi - every route of the API is in it, with the method it takes and no
     '/docs',
     '/docs/errors',
     '/api/v1/openapi.json',
+    '/api/v1/asyncapi.json',
     '/favicon.ico',
     '/favicon.svg',
     '/front-door.css',

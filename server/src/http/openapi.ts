@@ -11,6 +11,8 @@ interface Operation {
   summary?: string;
   description?: string;
   security?: object[];
+  /** The level a person needs; none on what is public. */
+  'x-level'?: string;
   requestBody?: { content?: Record<string, object> };
   responses?: Record<string, { description: string; content?: object; headers?: object }>;
 }
@@ -74,6 +76,7 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
       const operation = document.paths[path]?.[method.toLowerCase()];
       if (operation === undefined) continue;
       if (config.level !== undefined && config.level !== 'public') {
+        operation['x-level'] = config.level;
         operation.security = [{ bearer: [] }, { cookie: [] }];
         operation.description = [operation.description, `Level: ${config.level}.`].filter(Boolean).join(' ');
       }

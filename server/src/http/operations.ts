@@ -35,6 +35,7 @@ export function addOperations(app: App, operations: readonly AnyOperation[]): Co
       config: {
         level: op.level,
         errors: op.errors,
+        operation: op,
         ...(op.scope === undefined ? {} : { scope: op.scope }),
       },
       schema: {

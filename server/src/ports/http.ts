@@ -6,6 +6,7 @@ import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { Principal } from '../core/rights.ts';
+import type { AnyOperation } from './operations.ts';
 
 /** Who is calling, set before any handler of a level above public runs. */
 export interface Caller extends Principal {
@@ -45,6 +46,8 @@ declare module 'fastify' {
     errors?: readonly ErrorCode[];
     /** `form`: takes form encoding beside JSON and ignores unknown fields. */
     body?: 'json' | 'form';
+    /** The operation whose route this is; it can be asked for by a `command` frame too. */
+    operation?: AnyOperation;
     /** This path takes WebSocket upgrades (GET only); on every other path an upgrade is 404. */
     upgrade?: boolean;
   }

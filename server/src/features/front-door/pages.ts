@@ -61,7 +61,10 @@ export function frontPage({ title, version, engineUp, origin }: FrontDoor): stri
       <p><span class="state" id="engine" role="status" data-engine="${word}">${text}</span></p>
       <h2>Where to go</h2>
       <ul>
-        <li><a href="/docs">The API, with try-it</a> (<a href="/api/v1/openapi.json">as OpenAPI 3.1</a>)</li>
+        <li>
+          <a href="/docs">The API, with try-it</a> (<a href="/api/v1/openapi.json">as OpenAPI 3.1</a>, events
+          <a href="/api/v1/asyncapi.json">as AsyncAPI 3</a>)
+        </li>
         <li><a href="/docs/errors">Every error code</a></li>
         <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
       </ul>

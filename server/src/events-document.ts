@@ -1,0 +1,154 @@
+/** docs/events.md: every event type with its topics, when it is, its fields and an example, from the schemas alone. */
+import { EVENT_TYPES, eventSchemas, topicsOfType } from './http/asyncapi.ts';
+
+interface Schema {
+  readonly $ref?: string;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly description?: string;
+}
+type Schemas = Readonly<Record<string, Schema>>;
+
+const REF = '#/components/schemas/';
+const NODE = 'ast1';
+const TIME = '2026-03-02T09:15:04.250Z';
+/** What a field of this name holds in an example; the rest follows from its type. */
+const VALUES: Readonly<Record<string, unknown>> = {
+  extension: '1003',
+  extensions: ['1003'],
+  name: 'Eva Klein',
+  member: 'Eva Klein',
+  number: '0301234567',
+  dialled: '1003',
+  endpoint: '1003',
+  queue: 'support',
+  call_id: `${NODE}:1772442904.17`,
+  leg_id: `${NODE}:1772442904.17`,
+  merged_into: null,
+  merged_call_id: null,
+  offer_id: `support:${NODE}:1772442904.17:${NODE}:1772442904.19`,
+  operation_id: 'op_7f3a',
+  action: 'calls.originate',
+  by: '1003',
+  to: '1004',
+  slot: '701',
+  cause: 16,
+  cause_text: 'Normal Clearing',
+  reason: 'lunch',
+  note: null,
+  summary: 'available',
+  day: '2026-03-02',
+  from: null,
+  code: null,
+  detail: null,
+  node: NODE,
+  boot_id: '1772430000',
+  files: ['extensions.conf'],
+  direction: 'in',
+  pending: null,
+  pending_reason: null,
+};
+/** Which data of an event this is depends on its type: what a field means there, the name alone does not say. */
+const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'engine.link_down': { reason: 'the connection was closed' },
+};
+
+function resolved(schema: Schema, all: Schemas): Schema {
+  if (schema.$ref !== undefined) return resolved(all[schema.$ref.slice(REF.length)] ?? {}, all);
+  const [only] = schema.allOf ?? [];
+  return only === undefined ? schema : { ...resolved(only, all), ...schema };
+}
+const nameOf = (schema: Schema): string | undefined =>
+  (schema.$ref ?? schema.allOf?.[0]?.$ref)?.slice(REF.length);
+
+/** The type in one cell, e.g. `string, null` or `in \| out`. */
+function typeOf(schema: Schema): string {
+  const named = nameOf(schema);
+  if (named !== undefined) return `[${named}](#${named.toLowerCase().replaceAll('.', '')})`;
+  if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
+  if (schema.enum !== undefined) return schema.enum.map((word) => `\`${String(word)}\``).join(' ');
+  if (schema.anyOf !== undefined) return schema.anyOf.map((one) => typeOf(one)).join(', ');
+  if (schema.type === 'array') return `[${typeOf(schema.items ?? {})}]`;
+  return [schema.type ?? 'any'].flat().join(', ');
+}
+function rows(schema: Schema, prefix = ''): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const { description = '' } = field;
+    const optional = schema.required?.includes(name) === true ? '' : '?';
+    const own = `| \`${prefix}${name}\`${optional} | ${typeOf(field)} | ${description.replaceAll('|', '\\|')} |`;
+    return nameOf(field) === undefined ? [own, ...rows(field, `${prefix}${name}.`)] : [own];
+  });
+}
+
+/** A value that fits the schema; the same every time. */
+function exampleOf(
+  schema: Schema,
+  all: Schemas,
+  name: string,
+  own: Readonly<Record<string, unknown>>,
+): unknown {
+  const whole = resolved(schema, all);
+  if (whole.const !== undefined) return whole.const;
+  if (name in own) return own[name];
+  if (whole.enum !== undefined) return whole.enum.includes(VALUES[name]) ? VALUES[name] : whole.enum[0];
+  if (whole.anyOf !== undefined) {
+    return VALUES[name] === null ? null : exampleOf(whole.anyOf[0] ?? {}, all, name, own);
+  }
+  const [type] = [whole.type ?? 'null'].flat();
+  if (type === 'object') {
+    return Object.fromEntries(
+      Object.entries(whole.properties ?? {}).map(([key, field]) => [key, exampleOf(field, all, key, own)]),
+    );
+  }
+  if (name in VALUES) return VALUES[name];
+  if (type === 'array') return [exampleOf(whole.items ?? {}, all, name, own)];
+  if (type === 'boolean') return false;
+  if (type === 'integer') return 1;
+  if (type === 'number') return 0.8;
+  return /(_at|since|deadline)$/.test(name) ? TIME : name;
+}
+/** `data` as an event of this type can have it. */
+export function exampleData(type: string): unknown {
+  const all = eventSchemas() as Schemas;
+  return exampleOf(all[type] ?? {}, all, '', OWN_VALUES[type] ?? {});
+}
+
+const table = (schema: Schema): string => `| Field | Type | |\n|---|---|---|\n${rows(schema).join('\n')}\n`;
+
+export function eventsDocument(): string {
+  const all = eventSchemas() as Schemas;
+  const types = new Set<string>(EVENT_TYPES);
+  const sections = EVENT_TYPES.map((type) => {
+    const schema = resolved(all[type] ?? {}, all);
+    const topics = topicsOfType(type).map((topic) => (topic === 'every topic' ? topic : `\`${topic}\``));
+    return `## ${type}
+
+${schema.description}
+
+Topics: ${topics.join(', ')}
+
+${table(schema)}
+\`\`\`json
+${JSON.stringify(exampleData(type), null, 1)}
+\`\`\`
+`;
+  });
+  const used = JSON.stringify(EVENT_TYPES.map((type) => all[type]));
+  const parts = Object.keys(all).filter(
+    (name) => !types.has(name) && (name === 'Envelope' || used.includes(`"${REF}${name}"`)),
+  );
+  return `# Events
+
+Every event on every transport is the envelope below with \`data\` by its \`type\`. Fields and types are only ever added, so a client passes over what it does not know. A field with \`?\` may be missing. The same as AsyncAPI 3: [asyncapi.json](asyncapi.json), served at \`/api/v1/asyncapi.json\`.
+
+${EVENT_TYPES.map((type) => `[${type}](#${type.replaceAll('.', '')})`).join(' · ')}
+
+${sections.join('\n')}
+${parts.map((name) => `## ${name}\n\n${table(resolved(all[name] ?? {}, all))}`).join('\n')}`;
+}

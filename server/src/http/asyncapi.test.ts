@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { z } from 'zod';
+import { EVENT_DATA } from '@offhook/contract/events.ts';
+import { CLOSE_CODES, ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
+import { hostFixture } from '../../test/support/host-fixture.ts';
+import { exampleData } from '../events-document.ts';
+import { EVENT_TYPES, topicsOfType } from './asyncapi.ts';
+import type { AsyncApiDocument } from './asyncapi.ts';
+import type { Host } from './host.ts';
+import { addOperations, operation } from './operations.ts';
+
+let host: Host;
+let document: AsyncApiDocument;
+before(async () => {
+  host = await hostFixture();
+  addOperations(host.app, [
+    operation({
+      action: 'kettles.boil',
+      method: 'POST',
+      path: '/api/v1/kettles/:name/boil',
+      level: 'agent',
+      errors: [],
+      summary: 'Boils.',
+      tag: 'kettles',
+      params: z.strictObject({ name: z.string() }),
+      body: z.strictObject({ degrees: z.int().max(100).optional() }).nullable(),
+      reply: z.object({ success: z.literal(true) }),
+      run: () => Promise.resolve({ success: true as const }),
+    }),
+  ]);
+  const response = await host.app.inject('/api/v1/asyncapi.json');
+  assert.equal(response.statusCode, 200);
+  document = response.json();
+});
+after(() => host.close());
+
+/** Where a reference of the document leads; undefined for nowhere. */
+const follow = (reference: string): unknown =>
+  reference
+    .slice(2)
+    .split('/')
+    .reduce<unknown>(
+      (at, part) => (at as Record<string, unknown> | undefined)?.[part.replaceAll('~1', '/')],
+      document,
+    );
+
+test('asyncapi - the document is valid by the schema of AsyncAPI 3', () => {
+  const require = createRequire(import.meta.url);
+  const schema = require('@asyncapi/specs/schemas/3.0.0.json') as object;
+  // The schema brings the meta-schema along, so Ajv must not have one too.
+  const ajv = new Ajv({ strict: false, allErrors: true, meta: false, validateSchema: false });
+  // The package is CommonJS: its function is a property of what is imported.
+  (addFormats as unknown as { default: (ajv: Ajv) => void }).default(ajv);
+  assert.ok(ajv.validate(schema, document), ajv.errorsText(ajv.errors?.slice(0, 5)));
+  assert.ok(!ajv.validate(schema, { ...document, channels: { x: { adress: 1 } } }), 'the schema sees faults');
+});
+test('asyncapi - every reference leads somewhere', () => {
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((m) => m[1]!);
+  assert.ok(references.length > 100);
+  for (const reference of references) assert.ok(follow(reference) !== undefined, reference);
+});
+test('asyncapi - every event is described, is on each of its topics and on the webhooks', () => {
+  for (const type of EVENT_TYPES) {
+    assert.ok(EVENT_DATA[type].description, `${type} does not say when it is: add .describe(…)`);
+    for (const topic of topicsOfType(type).filter((t) => t !== 'every topic')) {
+      const channel = Object.values(document.channels).find(({ address }) => address === topic);
+      assert.ok(channel?.messages[type], `${type} on ${topic}`);
+    }
+    assert.ok(document.channels.webhooks?.messages[type], type);
+  }
+  assert.deepEqual(topicsOfType('call.ended'), ['calls', 'calls/mine']);
+  assert.deepEqual(topicsOfType('queue.stats'), ['queues', 'queues/{name}']);
+  const { messages } = document.channels['presence-extension']!;
+  assert.ok('engine.link_down' in messages, 'what concerns everyone is on every topic');
+});
+test('asyncapi - every frame and every close code of the stream is in it', () => {
+  const { messages, description } = document.channels.stream!;
+  const ops = (frames: readonly { shape: { op: z.ZodLiteral<string> } }[]) =>
+    frames.map((f) => f.shape.op.value);
+  for (const op of ops(ServerFrame.options)) assert.ok(messages[`server.${op}`], op);
+  for (const op of ops(ClientFrame.options)) assert.ok(messages[`client.${op}`], op);
+  for (const code of Object.values(CLOSE_CODES)) assert.match(description ?? '', new RegExp(String(code)));
+});
+test('asyncapi - an operation is a command with the path’s names and the body in one object, and its result', () => {
+  const { payload } = document.components.messages['command.kettles.boil']!;
+  assert.deepEqual((payload.properties as Record<string, unknown>).data, {
+    type: 'object',
+    properties: { name: { type: 'string' }, degrees: { type: 'integer', maximum: 100 } },
+    required: ['name'],
+    additionalProperties: false,
+  });
+  const { reply, description } = document.operations['command-kettles.boil']!;
+  assert.equal(description, 'Level: agent.');
+  assert.equal(reply?.messages[0]?.$ref, '#/channels/stream/messages/result.kettles.boil');
+});
+test('asyncapi - what we send may grow: no schema of it is closed', () => {
+  const { schemas, messages } = document.components;
+  const sent = Object.entries(messages).filter(([name]) => /^(server|result)\./.test(name));
+  assert.doesNotMatch(JSON.stringify([schemas, sent]), /"additionalProperties":false/);
+});
+test('asyncapi - the example of every event fits its own schema', () => {
+  for (const type of EVENT_TYPES) {
+    const result = EVENT_DATA[type].safeParse(exampleData(type));
+    assert.ok(result.success, `${type}: ${result.error?.message}`);
+  }
+});

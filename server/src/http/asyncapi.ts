@@ -1,0 +1,315 @@
+/** AsyncAPI 3 of everything that is not a plain request: events by topic, the frames of the stream, webhooks. */
+import { z } from 'zod';
+import { AgentSummary } from '@offhook/contract/agents.ts';
+import { Problem } from '@offhook/contract/errors.ts';
+import { EVENT_DATA, Envelope } from '@offhook/contract/events.ts';
+import type { DomainEvent, EventType } from '@offhook/contract/events.ts';
+import { Presence } from '@offhook/contract/extensions.ts';
+import { CLOSE_CODES, ClientFrame, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
+import { QueueFigures, QueueStats } from '@offhook/contract/wallboard.ts';
+import { EVERYONE, topicsOf } from '../core/topics.ts';
+import type { AnyOperation } from '../ports/operations.ts';
+import type { RouteTable } from './route-table.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+interface Reference {
+  readonly $ref: string;
+}
+interface Message {
+  readonly name: string;
+  readonly title?: string;
+  readonly summary?: string;
+  readonly contentType?: string;
+  readonly headers?: Schema;
+  readonly payload: Schema;
+}
+interface Channel {
+  readonly address: string | null;
+  readonly title: string;
+  readonly description?: string;
+  readonly messages: Readonly<Record<string, Reference>>;
+  readonly parameters?: Readonly<Record<string, { readonly description: string }>>;
+  readonly bindings?: object;
+}
+interface Operation {
+  /** As the service sees it: what it sends, what it receives. */
+  readonly action: 'send' | 'receive';
+  readonly channel: Reference;
+  readonly summary: string;
+  readonly description?: string;
+  readonly messages: readonly Reference[];
+  readonly reply?: { readonly channel: Reference; readonly messages: readonly Reference[] };
+}
+export interface AsyncApiDocument {
+  readonly asyncapi: '3.0.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly defaultContentType: string;
+  readonly channels: Readonly<Record<string, Channel>>;
+  readonly operations: Readonly<Record<string, Operation>>;
+  readonly components: {
+    readonly messages: Readonly<Record<string, Message>>;
+    readonly schemas: Readonly<Record<string, Schema>>;
+  };
+}
+
+export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
+/** Named in the document, because more than one event or reply holds them. */
+const NAMED = { Envelope, AgentSummary, Presence, QueueFigures, QueueStats, Problem } as const;
+
+/** Topics that an event of this type is on, with `{extension}` and `{name}` where they name one. */
+export function topicsOfType(type: EventType): readonly string[] {
+  const data = { extension: '{extension}', extensions: ['{extension}'], queue: '{name}' };
+  const topics = topicsOf({ type, data } as unknown as DomainEvent);
+  const named = topics.map((topic) => topic.replace(/^(.+\/mine)\/.*$/, '$1'));
+  return named.includes(EVERYONE) ? [...named.filter((topic) => topic !== EVERYONE), 'every topic'] : named;
+}
+
+/** JSON Schemas of the data of every event, and of the parts they share, by name; references lead to `components`. */
+export function eventSchemas(): Readonly<Record<string, Schema>> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(NAMED)) registry.add(schema, { id });
+  for (const type of EVENT_TYPES) {
+    // Two types may have the very same data, which needs a name for each.
+    registry.add(EVENT_DATA[type].clone(), { id: type });
+  }
+  const { schemas } = z.toJSONSchema(registry, {
+    target: 'draft-7',
+    uri: (id) => `#/components/schemas/${id}`,
+    override: grows,
+  });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => {
+      const description = (EVENT_DATA as Record<string, z.ZodType>)[name]?.description;
+      return [name, { ...(description === undefined ? {} : { description }), ...bare(schema) }];
+    }),
+  );
+}
+/** Without the names that a schema of its own has and a part of a document has not. */
+const bare = (schema: object): Schema =>
+  Object.fromEntries(Object.entries(schema).filter(([key]) => !['$id', '$schema', 'id'].includes(key)));
+const LIMITS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
+/** What we send may grow, so no schema of it is closed; a bound that every integer of JSON has says nothing. */
+function grows({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+  dropLimits({ jsonSchema });
+}
+function dropLimits({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (LIMITS.includes(jsonSchema.maximum ?? 0)) delete jsonSchema.maximum;
+  if (LIMITS.includes(jsonSchema.minimum ?? 0)) delete jsonSchema.minimum;
+}
+const sent = (schema: z.ZodType): Schema => plain(schema, 'output');
+const received = (schema: z.ZodType): Schema => plain(schema, 'input');
+function plain(schema: z.ZodType, io: 'input' | 'output'): Schema {
+  const whole = z.toJSONSchema(schema, {
+    target: 'draft-7',
+    io,
+    unrepresentable: 'any',
+    override: io === 'output' ? grows : dropLimits,
+  });
+  const { definitions = {}, ...own } = whole;
+  return inlined(bare(own), definitions as Record<string, Schema>) as Schema;
+}
+/** References into a schema's own `definitions` would lead nowhere in the document. */
+function inlined(value: unknown, definitions: Readonly<Record<string, Schema>>): unknown {
+  if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref } = value as { $ref?: string };
+  if (typeof $ref === 'string' && $ref.startsWith('#/definitions/')) {
+    return inlined(bare(definitions[$ref.slice('#/definitions/'.length)] ?? {}), definitions);
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inlined(item, definitions)]));
+}
+
+const to = (...path: readonly string[]): Reference => ({
+  $ref: `#/${path.map((part) => part.replaceAll('/', '~1')).join('/')}`,
+});
+const message = (name: string): Reference => to('components', 'messages', name);
+/** A topic as the key of a channel. */
+const keyOf = (topic: string): string => topic.replaceAll(/[{}]/g, '').replaceAll('/', '-');
+const frameName = (frame: z.ZodObject): string => (frame.shape.op as z.ZodLiteral<string>).value;
+
+/** Every operation that a `command` frame can name, in order of name. */
+const commandsOf = (table: RouteTable): AnyOperation[] =>
+  table
+    .entries()
+    .flatMap((entry) => [...entry.methods.values()])
+    .flatMap(({ operation }) => (operation === undefined ? [] : [operation]))
+    .toSorted((a, b) => (a.action < b.action ? -1 : 1));
+/** `data` of a command frame: the path's names and the body in one object. */
+function commandData(operation: AnyOperation): Schema {
+  const body = received(operation.body as z.ZodType);
+  const variants = (body.anyOf as readonly Schema[] | undefined)?.filter(({ type }) => type !== 'null') ?? [
+    body,
+  ];
+  const params = received(operation.params as z.ZodType);
+  const joined = variants.map((variant) => ({
+    ...variant,
+    properties: { ...(params.properties as object), ...(variant.properties as object) },
+    required: [...((params.required ?? []) as string[]), ...((variant.required ?? []) as string[])],
+  }));
+  return joined.length === 1 ? joined[0]! : { anyOf: joined };
+}
+
+/** Deterministic: the same routes and schemas give the same bytes. The app must be ready. */
+export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDocument {
+  const messages: Record<string, Message> = {};
+  const channels: Record<string, Channel> = {};
+  const operations: Record<string, Operation> = {};
+
+  for (const type of EVENT_TYPES) {
+    messages[type] = {
+      name: type,
+      summary: EVENT_DATA[type].description ?? type,
+      payload: {
+        allOf: [
+          to('components', 'schemas', 'Envelope'),
+          { properties: { type: { const: type }, data: to('components', 'schemas', type) } },
+        ],
+      },
+    };
+  }
+  const events = Object.fromEntries(EVENT_TYPES.map((type) => [type, message(type)]));
+
+  const topics = new Set(
+    EVENT_TYPES.flatMap((type) => topicsOfType(type).filter((t) => t !== 'every topic')),
+  );
+  for (const topic of topics) {
+    const key = keyOf(topic);
+    const types = EVENT_TYPES.filter((type) => {
+      const on = topicsOfType(type);
+      return on.includes(topic) || on.includes('every topic');
+    });
+    channels[key] = {
+      address: topic,
+      title: `Topic ${topic}`,
+      messages: Object.fromEntries(types.map((type) => [type, message(type)])),
+      ...(topic.includes('{')
+        ? {
+            parameters: Object.fromEntries(
+              [...topic.matchAll(/\{(.+?)\}/g)].map(([, name]) => [
+                name!,
+                { description: `One ${key.split('-')[0]} by its ${name}.` },
+              ]),
+            ),
+          }
+        : {}),
+    };
+    operations[`follow-${key}`] = {
+      action: 'send',
+      channel: to('channels', key),
+      summary: `Events of the topic ${topic}.`,
+      messages: types.map((type) => to('channels', key, 'messages', type)),
+    };
+  }
+
+  const stream: Record<string, Reference> = {};
+  const frame = (name: string, payload: Schema): Reference => {
+    messages[name] = { name, payload };
+    stream[name] = message(name);
+    return to('channels', 'stream', 'messages', name);
+  };
+  const serverFrames = ServerFrame.options.map((option) => {
+    const schema = sent(option);
+    return frame(`server.${frameName(option)}`, frameName(option) === 'event' ? eventFrame(schema) : schema);
+  });
+  const sentBy = (name: string): Reference => to('channels', 'stream', 'messages', `server.${name}`);
+  operations['send-frames'] = {
+    action: 'send',
+    channel: to('channels', 'stream'),
+    summary: 'What the service sends on the stream.',
+    messages: serverFrames,
+  };
+  const answers: Readonly<Record<string, string>> = {
+    subscribe: 'subscribed',
+    unsubscribe: 'unsubscribed',
+    ping: 'pong',
+    command: 'result',
+  };
+  for (const option of ClientFrame.options) {
+    const name = frameName(option);
+    const answer = answers[name];
+    operations[`receive-${name}`] = {
+      action: 'receive',
+      channel: to('channels', 'stream'),
+      summary: `The frame ${name}.`,
+      messages: [frame(`client.${name}`, received(option))],
+      ...(answer === undefined
+        ? {}
+        : { reply: { channel: to('channels', 'stream'), messages: [sentBy(answer), sentBy('error')] } }),
+    };
+  }
+  for (const operation of commandsOf(table)) {
+    const { action } = operation;
+    const result = frame(`result.${action}`, {
+      type: 'object',
+      properties: { op: { const: 'result' }, ok: { const: true }, data: sent(operation.reply as z.ZodType) },
+    });
+    operations[`command-${action}`] = {
+      action: 'receive',
+      channel: to('channels', 'stream'),
+      summary: operation.summary,
+      description: `Level: ${operation.level}.`,
+      messages: [
+        frame(`command.${action}`, {
+          type: 'object',
+          properties: { op: { const: 'command' }, action: { const: action }, data: commandData(operation) },
+          required: ['op', 'id', 'action', 'data'],
+        }),
+      ],
+      reply: { channel: to('channels', 'stream'), messages: [result, sentBy('result'), sentBy('error')] },
+    };
+  }
+  channels.stream = {
+    address: '/api/v1/stream',
+    title: 'The stream',
+    description: `WebSocket, sub-protocol ${STREAM_PROTOCOL}; one JSON object in each text frame. Close codes: ${Object.entries(
+      CLOSE_CODES,
+    )
+      .map(([name, code]) => `${code} ${name}`)
+      .join(', ')}.`,
+    messages: stream,
+    bindings: {
+      ws: {
+        method: 'GET',
+        query: {
+          type: 'object',
+          properties: {
+            ticket: { type: 'string', description: 'From POST /api/v1/stream/ticket; for one upgrade.' },
+          },
+        },
+      },
+    },
+  };
+  channels.webhooks = {
+    address: null,
+    title: 'Webhooks',
+    description: 'The address is each subscription’s own; the events are those of its topics.',
+    messages: events,
+  };
+  operations['call-webhook'] = {
+    action: 'send',
+    channel: to('channels', 'webhooks'),
+    summary: 'An event as a request to a subscription’s own address, signed as Standard Webhooks 1.0 says.',
+    description:
+      'POST with the headers webhook-id, webhook-timestamp and webhook-signature; the body is the envelope.',
+    messages: EVENT_TYPES.map((type) => to('channels', 'webhooks', 'messages', type)),
+  };
+
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Offhook events',
+      version,
+      description:
+        'One durable, ordered log of events; read it by WebSocket (the channel `stream`, with topics), server-sent events or long poll (in the OpenAPI document), or webhooks. Fields are only ever added.',
+    },
+    defaultContentType: 'application/json',
+    channels,
+    operations,
+    components: { messages, schemas: eventSchemas() },
+  };
+}
+const eventFrame = (schema: Schema): Schema => ({
+  ...schema,
+  properties: { ...(schema.properties as object), event: to('components', 'schemas', 'Envelope') },
+});
