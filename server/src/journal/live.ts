@@ -52,6 +52,9 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
       queue: (name) => view.queue(name),
       queues: () => view.queues(),
       calls: () => view.calls(),
+      call: (id) => view.call(id),
+      leg: (id) => view.leg(id),
+      gone: (channel) => view.gone(channel),
       until,
     },
     changed() {

@@ -160,10 +160,14 @@ export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
     emit(t, 'call.started', `calls/${call.id}`, {
       ...callRef(joined),
       leg: legRef(s, ch),
-      dialled: ch.dialled,
+      dialled: ch.dialled || placedTo(s, call),
     });
   }
 }
+
+/** The number of a call that the engine places for somebody: its internal pair was there before any leg. */
+const placedTo = (s: State, call: Call): string =>
+  call.channels.map((id) => s.channels.get(id)?.dialled).find(Boolean) ?? '';
 
 /** Takes a channel that is gone out of its call; the last one ends it. */
 export function leaveCall(s: State, t: Turn, ch: Channel, code: number | null, text: string): void {
@@ -334,18 +338,7 @@ export function callView(s: State, call: Call): LiveCall {
   const legs: LiveLeg[] = [];
   for (const id of call.channels) {
     const ch = s.channels.get(id);
-    if (ch === undefined || ch.kind !== 'endpoint') continue;
-    legs.push(
-      Object.freeze({
-        id: ch.id,
-        call: call.id,
-        extension: ch.extension,
-        endpoint: ch.endpoint,
-        party: legParty(s, ch),
-        state: ch.leg,
-        since: ch.leg_since,
-      }),
-    );
+    if (ch?.kind === 'endpoint') legs.push(legView(s, ch, call.id));
   }
   const view = Object.freeze({
     id: call.id,
@@ -356,9 +349,27 @@ export function callView(s: State, call: Call): LiveCall {
   s.callViews.set(call.id, view);
   return view;
 }
+const legView = (s: State, ch: Channel, call: CallId): LiveLeg =>
+  Object.freeze({
+    id: ch.id,
+    call,
+    extension: ch.extension,
+    endpoint: ch.endpoint,
+    party: legParty(s, ch),
+    state: ch.leg,
+    since: ch.leg_since,
+  });
 export function callList(s: State): readonly LiveCall[] {
   s.callList ??= Object.freeze(
     [...s.calls.values()].filter((c) => c.started && c.channels.length > 0).map((c) => callView(s, c)),
   );
   return s.callList;
+}
+export function callById(s: State, id: CallId): LiveCall | undefined {
+  const call = s.calls.get(s.aliases.get(id) ?? id);
+  return call?.started && call.channels.length > 0 ? callView(s, call) : undefined;
+}
+export function legById(s: State, id: ChannelId): LiveLeg | undefined {
+  const ch = s.channels.get(id);
+  return ch?.kind === 'endpoint' && ch.call !== null ? legView(s, ch, ch.call) : undefined;
 }

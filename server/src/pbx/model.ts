@@ -1,9 +1,9 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
-import type { EngineEvent, EngineEventOf } from '../ports/engine.ts';
-import type { LiveModel, ModelView, SiteEvent } from '../ports/live.ts';
+import type { EngineEventOf } from '../ports/engine.ts';
+import type { LiveModel, ModelInput, ModelView } from '../ports/live.ts';
 import { agentReleased, agentView, memberRemoved, memberSeen } from './agents.ts';
-import { callList, joinByHand, relink, transferred } from './calls.ts';
+import { callById, callList, joinByHand, legById, relink, transferred } from './calls.ts';
 import {
   bridgeEntered,
   bridgeLeft,
@@ -16,6 +16,7 @@ import {
 } from './channels.ts';
 import { noFacts, readFacts, reduceFacts, writeFacts } from './facts.ts';
 import type { OpenFacts } from './facts.ts';
+import { attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
 import { RING, changedSince, deviceState } from './presence.ts';
 import {
@@ -36,6 +37,8 @@ import { emit, emptyState } from './state.ts';
 import type { State, Turn } from './state.ts';
 
 const NOTHING: readonly DomainEvent[] = Object.freeze([]);
+/** What says nothing about how fresh the engine's facts are. */
+const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set(['site.changed', 'engine.link', 'operation.sent']);
 
 export interface PbxModel extends LiveModel {
   /** What is inside, for tests and for counting. */
@@ -71,6 +74,9 @@ export function createModel(): PbxModel {
     },
     queues: () => queueList(s),
     calls: () => callList(s),
+    call: (id) => callById(s, id as CallId),
+    leg: (id) => legById(s, id as ChannelId),
+    gone: (channel) => s.gone.has(channel as ChannelId),
   };
   return {
     view,
@@ -83,9 +89,9 @@ export function createModel(): PbxModel {
         observed: event.type === 'engine.snapshot' ? 'resync' : 'live',
         out: [],
       };
-      const isFact = event.type !== 'site.changed' && event.type !== 'engine.link';
-      if (isFact && event.at > s.as_of) s.as_of = event.at;
+      if (!NO_FACTS.has(event.type) && event.at > s.as_of) s.as_of = event.at;
       apply(s, t, event);
+      attribute(s, t.out);
       return t.out.length === 0 ? NOTHING : t.out;
     },
     committed(events) {
@@ -145,10 +151,12 @@ function begin(before: State, facts: OpenFacts): State {
   return s;
 }
 
-function apply(s: State, t: Turn, event: EngineEvent | SiteEvent): void {
+function apply(s: State, t: Turn, event: ModelInput): void {
   switch (event.type) {
     case 'site.changed':
       return applySite(s, t, event);
+    case 'operation.sent':
+      return operationSent(s, event);
     case 'engine.link':
       return linkChanged(s, t, event);
     case 'engine.snapshot':

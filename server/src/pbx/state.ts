@@ -2,7 +2,7 @@ import type { CallDirection, DomainEvent, EventData, EventType } from '@offhook/
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
 import type { DeviceState, EngineQueue, EngineChannel, Party, QueueMember } from '../ports/engine.ts';
-import type { LiveAgent, LiveCall, LiveExtension, LiveLeg } from '../ports/live.ts';
+import type { ExpectedEvent, LiveAgent, LiveCall, LiveExtension, LiveLeg } from '../ports/live.ts';
 import type { ToldMember, ToldPresence, ToldVisit } from './facts.ts';
 import { Tombstones } from './tombstones.ts';
 
@@ -95,6 +95,12 @@ export interface Agent {
   view: LiveAgent | null;
 }
 
+export interface OpenOperation {
+  readonly until: number;
+  /** What is still to come, and how often. */
+  readonly left: { readonly event: ExpectedEvent; times: number }[];
+}
+
 export interface SiteIndex {
   readonly names: ReadonlyMap<string, string>;
   readonly endpoints: ReadonlyMap<string, { readonly extension: string; readonly kind: EndpointKind }>;
@@ -143,6 +149,8 @@ export interface State {
   readonly toldVisits: Map<string, ToldVisit>;
   /** Calls by the extension that was told to talk in them. */
   readonly toldTalks: Map<string, string>;
+  /** Operations whose doing is still to be seen, oldest first. */
+  readonly operations: Map<string, OpenOperation>;
 }
 
 export const NO_SITE: SiteIndex = {
@@ -185,6 +193,7 @@ export const emptyState = (): State => ({
   toldPresence: new Map(),
   toldVisits: new Map(),
   toldTalks: new Map(),
+  operations: new Map(),
 });
 
 /** One step: when the fact happened, how it is known, and the events it leads to. */

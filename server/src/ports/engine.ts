@@ -3,6 +3,7 @@
  * No word of a vendor crosses this file; an adapter translates in both directions.
  */
 import type { BridgeId, CallId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
+import type { EndpointKind } from './directory.ts';
 
 /** What an endpoint does, in the engine's own eight words (numbers 0 to 8 of app_queue are mapped by the adapter). */
 export const DEVICE_STATES = [
@@ -304,4 +305,28 @@ export interface Engine {
   /** How an extension of ours is written as a queue member. */
   memberOf(extension: string): { readonly interface: string; readonly state_interface: string };
   close(): Promise<void>;
+}
+
+/** A call that the engine places for somebody: the own devices ring first, and whichever answers then calls the number. */
+export interface PlacedCall {
+  /** Ids of the internal pair it begins with, chosen before it is asked for; the first is the id of the call. */
+  readonly pair: readonly [ChannelId, ChannelId];
+  readonly extension: string;
+  /** The one kind of device to ring; null for all. */
+  readonly device: EndpointKind | null;
+  readonly number: string;
+  /** The number the called side is shown. */
+  readonly caller_number: string;
+  /** How long the own devices ring. */
+  readonly ring_seconds: number;
+  /** The call ends so long after the own device answered; null for no limit. */
+  readonly limit_seconds: number | null;
+}
+/**
+ * Verbs for calls; each is one fixed template of the adapter, filled with ids and digits only. They resolve and throw as
+ * those of `Engine`; a channel that is gone is `engine_refused`.
+ */
+export interface CallVerbs {
+  placeCall(call: PlacedCall, options?: CommandOptions): Promise<void>;
+  hangup(channel: ChannelId, options?: CommandOptions): Promise<void>;
 }

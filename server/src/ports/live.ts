@@ -59,6 +59,12 @@ export interface ModelView {
   queue(name: string): EngineQueue | undefined;
   queues(): readonly EngineQueue[];
   calls(): readonly LiveCall[];
+  /** One call by its id, or by an id it had before it was joined with another. */
+  call(id: string): LiveCall | undefined;
+  /** One leg of a call that goes on. */
+  leg(id: string): LiveLeg | undefined;
+  /** True for a channel that ended lately. */
+  gone(channel: string): boolean;
 }
 
 /** Read view of the live model. */
@@ -88,8 +94,26 @@ export interface SiteEvent {
   readonly services: readonly string[];
 }
 
+/** One event that an operation is to lead to; every fact that is named must fit. */
+export interface ExpectedEvent {
+  readonly type: DomainEvent['type'];
+  readonly call?: string;
+  readonly leg?: string;
+  readonly extension?: string;
+  /** How many such events are its doing; 1. */
+  readonly times?: number;
+}
+/** An operation is about to be given to the engine: what it leads to carries its id, until the event time `until`. */
+export interface OperationEvent {
+  readonly type: 'operation.sent';
+  readonly at: number;
+  readonly operation_id: string;
+  readonly until: number;
+  readonly expects: readonly ExpectedEvent[];
+}
+
 /** What a step takes: facts of the engine, and what the house itself decided. */
-export type ModelInput = EngineEvent | SiteEvent;
+export type ModelInput = EngineEvent | SiteEvent | OperationEvent;
 
 /** The live model as its driver sees it: facts in, domain events out. Deterministic; never throws for a strange fact. */
 export interface LiveModel {

@@ -254,6 +254,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     queue: queueView,
     queues: () => [...queues.keys()].map((name) => queueView(name)!),
     calls: () => [],
+    call: () => undefined,
+    leg: () => undefined,
+    gone: () => false,
     until(holds, { ms, waitingFor, signal }) {
       return new Promise((resolve, reject) => {
         const done = new AbortController();

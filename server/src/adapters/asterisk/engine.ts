@@ -2,7 +2,8 @@ import type { NodeId } from '@offhook/contract/ids.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Engine, EngineEventOf, EngineStatus, LinkState } from '../../ports/engine.ts';
+import type { CallVerbs, Engine, EngineEventOf, EngineStatus, LinkState } from '../../ports/engine.ts';
+import { callActions } from './actions/calls.ts';
 import { memberActions } from './actions/members.ts';
 import { AmiClosed, connectAmi } from './ami/connection.ts';
 import type { AmiConnection, CloseReason } from './ami/connection.ts';
@@ -35,7 +36,7 @@ export interface AsteriskEngineOptions {
   /** How many events may wait for the consumer; 200,000. */
   readonly buffer?: number;
 }
-export interface AsteriskEngine extends Engine {
+export interface AsteriskEngine extends Engine, CallVerbs {
   /** For support: the last frames that could not be read, newest last. */
   malformed(): readonly string[];
   diagnostics(): { readonly dropped: number; readonly strays: number; readonly resyncs: number };
@@ -383,6 +384,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     },
     resync: want,
     ...memberActions(requireActions),
+    ...callActions(requireActions),
     memberOf,
     async close() {
       stop.abort();

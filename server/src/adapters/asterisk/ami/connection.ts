@@ -31,7 +31,7 @@ const TURN_MS = 4;
 export const MAX_PENDING = 1_000;
 const MAX_UNSENT_BYTES = 1024 * 1024;
 /** How long an answer may take, by action. */
-export const ACTION_MS = { ping: 2_000, member: 3_000, list: 15_000, reload: 120_000 } as const;
+export const ACTION_MS = { ping: 2_000, member: 3_000, call: 3_000, list: 15_000, reload: 120_000 } as const;
 
 const ACTION_ID = header('ActionID');
 const MESSAGE = header('Message');

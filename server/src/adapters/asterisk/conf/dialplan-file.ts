@@ -1,12 +1,19 @@
 /** The dialplan: what happens when a number is dialled, and what each extension's devices are. */
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
+import { callContexts } from './call-contexts.ts';
 import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /** How the endpoint of each kind is named after its extension; the order is the order of a hint's devices. */
 const SUFFIX: Record<EndpointKind, ConfText> = { sip: conf``, webrtc: conf`-web`, mobile: conf`-mobile` };
 const KINDS = Object.keys(SUFFIX) as EndpointKind[];
+/** The context that leaves the addresses of one kind of device. */
+const DEVICES_OF: Record<EndpointKind, ConfText> = {
+  sip: conf`devices-sip`,
+  webrtc: conf`devices-webrtc`,
+  mobile: conf`devices-mobile`,
+};
 const nothing = conf``;
 const EXTEN = conf`$\{EXTEN}`;
 
@@ -200,6 +207,13 @@ ${joined(
       ...patterns.map((p) => addresses(p, EXTEN, KINDS)),
       ...few.map((e) => addresses(e.number, e.number, e.kinds)),
     ]),
+    ...KINDS.map((kind) =>
+      context(
+        DEVICES_OF[kind],
+        patterns.map((p) => addresses(p, EXTEN, [kind])),
+      ),
+    ),
+    callContexts,
     context(conf`hints`, [
       ...patterns.map((p) => hint(p, EXTEN, KINDS)),
       ...few.map((e) => hint(e.number, e.number, e.kinds)),

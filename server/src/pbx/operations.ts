@@ -1,0 +1,59 @@
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { CallId } from '@offhook/contract/ids.ts';
+import type { ExpectedEvent, OperationEvent } from '../ports/live.ts';
+import type { State } from './state.ts';
+
+/** More than can be under way at once; the oldest are forgotten beyond it. */
+const MOST = 1_000;
+
+/** From now on the events that this operation is expected to lead to carry its id. */
+export function operationSent(s: State, event: OperationEvent): void {
+  for (const [id, open] of s.operations) {
+    if (open.until >= event.at && s.operations.size < MOST) break;
+    s.operations.delete(id);
+  }
+  const left = event.expects.map((expected) => ({ event: expected, times: expected.times ?? 1 }));
+  if (left.length > 0) s.operations.set(event.operation_id, { until: event.until, left });
+}
+
+/** Writes into what just happened which operation it is the doing of; O(operations under way), nothing where none is. */
+export function attribute(s: State, out: DomainEvent[]): void {
+  if (s.operations.size === 0) return;
+  for (const [i, event] of out.entries()) {
+    const id = takeExpected(s, event);
+    if (id !== null) out[i] = { ...event, caused_by: id };
+  }
+}
+
+function takeExpected(s: State, event: DomainEvent): string | null {
+  for (const [id, open] of s.operations) {
+    if (event.at > open.until) {
+      s.operations.delete(id);
+      continue;
+    }
+    const at = open.left.findIndex((expected) => fits(s, expected.event, event));
+    const found = open.left[at];
+    if (found === undefined) continue;
+    found.times -= 1;
+    if (found.times === 0) open.left.splice(at, 1);
+    if (open.left.length === 0) s.operations.delete(id);
+    return id;
+  }
+  return null;
+}
+
+function fits(s: State, expected: ExpectedEvent, event: DomainEvent): boolean {
+  if (expected.type !== event.type) return false;
+  const data = event.data as {
+    call_id?: string | null;
+    extension?: string | null;
+    leg?: { leg_id: string; extension: string | null };
+    leg_id?: string;
+  };
+  const call = (id: string): string => s.aliases.get(id as CallId) ?? id;
+  if (expected.call !== undefined && (data.call_id == null || call(data.call_id) !== call(expected.call))) {
+    return false;
+  }
+  if (expected.leg !== undefined && (data.leg?.leg_id ?? data.leg_id) !== expected.leg) return false;
+  return expected.extension === undefined || (data.leg?.extension ?? data.extension) === expected.extension;
+}
