@@ -22,6 +22,8 @@ import { apiKeyRoutes } from './features/api-keys/routes.ts';
 import { createApiKeys, isApiKey } from './features/api-keys/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
 import { createAudit } from './features/audit/service.ts';
+import { createCallControlFeature } from './features/calls/feature.ts';
+import { callOperations } from './features/calls/operations.ts';
 import { createContacts } from './features/contacts/feature.ts';
 import { contactRoutes } from './features/contacts/routes.ts';
 import { FEATURE_CODES } from './features/feature-codes/feature-codes.ts';
@@ -203,6 +205,23 @@ export async function startService(
     stopLoop.abort();
     await loop.closed;
   });
+  const calls = await createCallControlFeature({
+    engine,
+    live: live.view,
+    directory,
+    audit,
+    store,
+    clock,
+    log,
+    tell: (input) => loop.tell(input),
+    publish: (events) => loop.publish(events),
+    numbers: () => {
+      const { services, parking } = directory.config();
+      return { services: services.map((s) => s.number), parking };
+    },
+    zone: config.siteZone,
+  });
+  stack.defer(() => calls.close());
   stack.defer(() => history.close());
   stack.defer(() => agents.close());
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
@@ -272,7 +291,7 @@ export async function startService(
   agentRoutes(app, agents);
   auditRoutes(app, audit);
   apiKeyRoutes(app, apiKeys);
-  addOperations(app, [...apiKeyOperations(operation, apiKeys)]);
+  addOperations(app, [...apiKeyOperations(operation, apiKeys), ...callOperations(operation, calls)]);
   sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });
 
   const address = await host.listen(config.listen).catch((error: unknown) => {

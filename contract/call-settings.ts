@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { LEVELS } from './ids.ts';
+
+/** What a number is, for what it may cost. `feature_code` and `unknown` are never reached from the API. */
+export const DESTINATIONS = [
+  'internal',
+  'emergency',
+  'national',
+  'mobile',
+  'international',
+  'premium',
+  'feature_code',
+  'unknown',
+] as const;
+export const Destination = z.enum(DESTINATIONS);
+export type Destination = z.infer<typeof Destination>;
+export const PermittedDestination = Destination.exclude(['feature_code', 'unknown']);
+
+const Digits = z.string().regex(/^[0-9]{1,20}$/);
+const PersonLevel = z.enum(LEVELS).exclude(['public']);
+/** What calls that are asked for by the API may cost: kept by the site, changed by an administrator. */
+export const CallSettings = z
+  .strictObject({
+    enabled: z.boolean().describe('False: nobody places or transfers a call from the API.'),
+    allowed: z
+      .record(PersonLevel, z.array(PermittedDestination).max(DESTINATIONS.length))
+      .describe('Destinations each level may call. API keys have those of `user`.'),
+    per_minute: z.int().min(1).max(600).describe('Calls one person may place in a minute.'),
+    per_day: z.int().min(1).max(100_000).describe("Calls one person may place on a day of the site's zone."),
+    countries_per_day: z.int().min(1).max(200).describe('Different countries one person may call on a day.'),
+    caller_ids: z.array(Digits).max(100).describe('Numbers anybody may show beside the own extension.'),
+    emergency: z.array(Digits).max(50).describe('Whole numbers; never counted or limited.'),
+    prefixes: z
+      .array(
+        z.strictObject({
+          prefix: z.string().regex(/^(\+[0-9]{0,15}|[0-9]{1,15})$/),
+          destination: PermittedDestination.exclude(['internal', 'emergency']),
+        }),
+      )
+      .max(5_000)
+      .describe('The longest prefix decides. `00` in front of a number reads as `+`.'),
+  })
+  .meta({ id: 'CallSettings' });
+export type CallSettings = z.infer<typeof CallSettings>;
+export const CallSettingsReply = z.object({ success: z.literal(true), settings: CallSettings });
+
+/** Inside the house and emergency numbers only, until an administrator says otherwise. */
+export const INITIAL_CALL_SETTINGS: CallSettings = {
+  enabled: true,
+  allowed: {
+    user: ['internal', 'emergency'],
+    agent: ['internal', 'emergency'],
+    supervisor: ['internal', 'emergency'],
+    admin: ['internal', 'emergency'],
+  },
+  per_minute: 30,
+  per_day: 2_000,
+  countries_per_day: 5,
+  caller_ids: [],
+  emergency: ['110', '112', '911', '999'],
+  prefixes: [
+    { prefix: '+', destination: 'international' },
+    { prefix: '0', destination: 'national' },
+    // Satellites, international networks and international premium rate: where fraud goes.
+    ...['+870', '+878', '+881', '+882', '+883', '+888', '+979', '+1900', '0900'].map((prefix) => ({
+      prefix,
+      destination: 'premium' as const,
+    })),
+  ],
+};

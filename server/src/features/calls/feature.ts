@@ -1,0 +1,79 @@
+import type { CallSettings } from '@offhook/contract/call-settings.ts';
+import type { Directory } from '../../ports/directory.ts';
+import type { CallVerbs, Engine } from '../../ports/engine.ts';
+import type { Store } from '../../ports/store.ts';
+import type { SiteParking } from '../../ports/site.ts';
+import type { OwnNumbers } from './destinations.ts';
+import { createGuard } from './guard.ts';
+import type { Guard } from './guard.ts';
+import { createPerformer } from './perform.ts';
+import type { PerformDeps } from './perform.ts';
+import { createCallControl } from './service.ts';
+import type { CallControl } from './service.ts';
+import { createCallStore } from './store.ts';
+
+export interface CallControlFeatureDeps extends PerformDeps {
+  readonly engine: Pick<Engine, 'node'> & CallVerbs;
+  readonly directory: Directory;
+  readonly store: Store;
+  /** What can be dialled beside people and queues. */
+  readonly numbers: () => { readonly services: readonly string[]; readonly parking: SiteParking | null };
+  /** IANA name of the site's zone: a day of the limits is a day there. */
+  readonly zone: string;
+}
+export interface CallControlFeature extends CallControl {
+  readonly guard: Pick<Guard, 'refusals'>;
+  settings(): CallSettings;
+  close(): Promise<void>;
+}
+
+/** Runs the migrations and reads the settings. */
+export async function createCallControlFeature(deps: CallControlFeatureDeps): Promise<CallControlFeature> {
+  const { directory, clock, numbers } = deps;
+  const store = await createCallStore(deps.store);
+  let settings = await store.settings();
+  const own: OwnNumbers = {
+    has(number) {
+      if (directory.byExtension(number)?.active === true) return true;
+      if (directory.queues().some((q) => q.number === number)) return true;
+      const { services, parking } = numbers();
+      if (services.includes(number)) return true;
+      const n = Number(number);
+      return parking !== null && n >= parking.first_slot && n <= parking.last_slot && String(n) === number;
+    },
+  };
+  const today = dayOf(deps.zone, () => clock.now());
+  const used = await store.usageOf(today().day);
+  const guard = createGuard({ settings: () => settings, own, store, used, clock, today });
+  const performer = createPerformer(deps);
+  const control = createCallControl({ ...deps, guard, performer });
+  return {
+    ...control,
+    guard,
+    settings: () => settings,
+    close: () => performer.close(),
+  };
+}
+
+const DAY_SECONDS = 86_400;
+/** The day in a zone and how much of it is left, give or take the hour of a change of clocks. */
+function dayOf(zone: string, now: () => number): () => { day: string; seconds_left: number } {
+  const format = new Intl.DateTimeFormat('en-CA', {
+    timeZone: zone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  });
+  return () => {
+    const parts = new Map(format.formatToParts(now()).map((p) => [p.type, p.value]));
+    const [h = 0, m = 0, s = 0] = ['hour', 'minute', 'second'].map((part) =>
+      Number(parts.get(part as never)),
+    );
+    const day = `${parts.get('year')}-${parts.get('month')}-${parts.get('day')}`;
+    return { day, seconds_left: Math.max(1, DAY_SECONDS - (h * 3600 + m * 60 + s)) };
+  };
+}

@@ -1,0 +1,60 @@
+/** Which call and which leg somebody may steer. */
+import { callsOf, reaches } from '../../core/rights.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { LiveCall, LiveLeg, LiveView } from '../../ports/live.ts';
+import type { Actor } from '../../ports/operations.ts';
+
+/** True where this caller may steer every call. */
+export const steersAll = ({ caller }: Actor): boolean => callsOf(caller, 'control') === null;
+const steers = ({ caller }: Actor, leg: LiveLeg): boolean => {
+  const objects = callsOf(caller, 'control');
+  return objects === null || (leg.extension !== null && reaches(objects, leg.extension));
+};
+const overOrUnknown = (live: LiveView, id: string): ServiceError =>
+  live.gone(id)
+    ? new ServiceError('call_gone', 'this call is over')
+    : new ServiceError('not_found', 'there is no such call');
+
+/** The call, for somebody who may steer a leg of it. Throws `not_found` also for a call that is none of theirs. */
+export function callFor(live: LiveView, actor: Actor, id: string): LiveCall {
+  const call = live.call(id);
+  if (call === undefined) throw overOrUnknown(live, id);
+  if (!call.legs.some((leg) => steers(actor, leg)) && !steersAll(actor)) {
+    throw new ServiceError('not_found', 'there is no such call');
+  }
+  return call;
+}
+
+/** In order of how much of a call it is: of two devices, the one that talks. */
+const STATES: readonly LiveLeg['state'][] = [
+  'connected',
+  'held',
+  'queued',
+  'parked',
+  'initiated',
+  'alerting',
+];
+const mostLive = (legs: readonly LiveLeg[]): LiveLeg | undefined =>
+  legs.toSorted((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state))[0];
+
+/**
+ * The leg of a call that an operation is about: the one that is named, else the caller's own, else the only one the caller
+ * may steer. Throws `call_gone`, `forbidden`, or `invalid_request` where it must be named.
+ */
+export function legFor(live: LiveView, actor: Actor, call: LiveCall, named: string | undefined): LiveLeg {
+  if (named !== undefined) {
+    const leg = call.legs.find((l) => l.id === named);
+    if (leg === undefined) throw new ServiceError('call_gone', 'this leg is not in the call any more');
+    if (!steers(actor, leg)) throw new ServiceError('forbidden', 'this leg is not yours');
+    return leg;
+  }
+  const own = mostLive(
+    call.legs.filter((l) => l.extension !== null && l.extension === actor.caller.extension),
+  );
+  if (own !== undefined) return own;
+  const mine = call.legs.filter((leg) => steers(actor, leg));
+  const extensions = new Set(mine.map((leg) => leg.extension));
+  const only = extensions.size === 1 ? mostLive(mine) : undefined;
+  if (only !== undefined) return only;
+  throw new ServiceError('invalid_request', 'leg_id: say which leg; none of this call is your own');
+}

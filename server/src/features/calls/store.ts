@@ -1,0 +1,79 @@
+import { CallSettings, INITIAL_CALL_SETTINGS } from '@offhook/contract/call-settings.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+
+interface Tables {
+  call_settings: { id: number; value: string };
+  /** What one person placed on one day of the site's zone. */
+  call_usage: { who: string; day: string; calls: number; countries: string };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-calls',
+    async up(db) {
+      await db.schema
+        .createTable('call_settings')
+        .addColumn('id', 'integer', (c) => c.primaryKey())
+        .addColumn('value', 'text', (c) => c.notNull())
+        .execute();
+      await db.schema
+        .createTable('call_usage')
+        .addColumn('who', 'text', (c) => c.notNull())
+        .addColumn('day', 'text', (c) => c.notNull())
+        .addColumn('calls', 'integer', (c) => c.notNull())
+        .addColumn('countries', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('call_usage_key', ['who', 'day'])
+        .execute();
+    },
+  },
+];
+
+export interface Usage {
+  readonly calls: number;
+  /** Country codes. */
+  readonly countries: readonly string[];
+}
+export const NOTHING_USED: Usage = { calls: 0, countries: [] };
+export interface CallStore {
+  settings(): Promise<CallSettings>;
+  saveSettings(settings: CallSettings): Promise<void>;
+  /** What each person placed on this day; other days are forgotten. */
+  usageOf(day: string): Promise<ReadonlyMap<string, Usage>>;
+  keepUsage(who: string, day: string, usage: Usage): Promise<void>;
+}
+
+export async function createCallStore(store: Store): Promise<CallStore> {
+  await store.migrate('calls', migrations);
+  const db = store.db<Tables>();
+  return {
+    async settings() {
+      const row = await db.selectFrom('call_settings').select('value').executeTakeFirst();
+      return row === undefined ? INITIAL_CALL_SETTINGS : CallSettings.parse(JSON.parse(row.value));
+    },
+    async saveSettings(settings) {
+      const value = JSON.stringify(settings);
+      await db
+        .insertInto('call_settings')
+        .values({ id: 1, value })
+        .onConflict((c) => c.column('id').doUpdateSet({ value }))
+        .execute();
+    },
+    async usageOf(day) {
+      await db.deleteFrom('call_usage').where('day', '!=', day).execute();
+      const rows = await db.selectFrom('call_usage').select(['who', 'calls', 'countries']).execute();
+      return new Map(
+        rows.map(({ who, calls, countries }) => [
+          who,
+          { calls, countries: countries.split(' ').filter(Boolean) },
+        ]),
+      );
+    },
+    async keepUsage(who, day, { calls, countries }) {
+      const row = { calls, countries: countries.join(' ') };
+      await db
+        .insertInto('call_usage')
+        .values({ who, day, ...row })
+        .onConflict((c) => c.columns(['who', 'day']).doUpdateSet(row))
+        .execute();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** Steps of call control: what is asked by REST, and what the journal of the site then says. */
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { CallOperation } from '@offhook/contract/call-control.ts';
+import { OperationReply } from '@offhook/contract/call-control.ts';
+import { Problem } from '@offhook/contract/errors.ts';
+import { Envelope } from '@offhook/contract/events.ts';
+import { ApiError } from './api.ts';
+import type { Person } from './api.ts';
+import type { Site } from './site.ts';
+import { until } from './until.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly operation: CallOperation;
+}
+/** `POST /api/v1/calls<path>`; throws `ApiError` where it is refused. */
+export async function ask(site: Site, person: Person, to: string, body: object = {}): Promise<Answer> {
+  const response = await fetch(`${site.base}/api/v1/calls${to}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${person.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(20_000),
+  });
+  const json: unknown = await response.json();
+  if (response.ok) return { status: response.status, operation: OperationReply.parse(json).operation };
+  const { code, detail } = Problem.parse(json);
+  throw new ApiError(response.status, code, detail);
+}
+
+export type Told = Envelope & { readonly data: Readonly<Record<string, unknown>> };
+/** Every event of the journal of these types, oldest first. */
+export function eventsOf(site: Site, ...types: string[]): Told[] {
+  const db = new DatabaseSync(path.join(site.dataDir, 'journal.db'), { readOnly: true });
+  try {
+    const rows = db.prepare('select json from journal order by seq').all() as { json: string }[];
+    return rows
+      .map((row) => Envelope.parse(JSON.parse(row.json)) as Told)
+      .filter((event) => types.length === 0 || types.includes(event.type));
+  } finally {
+    db.close();
+  }
+}
+/** The first event of this type that the operation led to. */
+export const doneBy = (site: Site, operation: CallOperation, type: string): Promise<Told> =>
+  until(
+    `${type} caused by ${operation.action} ${operation.id}`,
+    () => eventsOf(site, type).find((e) => e.caused_by === operation.id),
+    {
+      ms: 5_000,
+      seen: () =>
+        eventsOf(site)
+          .slice(-8)
+          .map((e) => [e.type, e.caused_by, e.data]),
+    },
+  );
