@@ -6,7 +6,7 @@ export const CallRef = z
   .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a call or a leg');
 export const CallPath = z.strictObject({ id: CallRef });
 /** What can be dialled: digits, and a plus in front. Whether it may be is another question. */
-export const DialNumber = z.string().regex(/^\+?[0-9*#]{1,32}$/, 'not a number: digits, and a + in front');
+export const ToNumber = z.string().regex(/^\+?[0-9*#]{1,32}$/, 'not a number: digits, and a + in front');
 const Extension = z.string().regex(/^[0-9]{1,20}$/, 'not an extension');
 
 /** The devices of an extension by the place they stand at. */
@@ -16,7 +16,7 @@ export type Device = z.infer<typeof Device>;
 
 export const NewCall = z
   .strictObject({
-    to: DialNumber.describe('Whom to call.'),
+    to: ToNumber.describe('Whom to call.'),
     from: Extension.optional().describe(
       'Whose devices ring first: oneself, where it is not given. An API key must say.',
     ),
