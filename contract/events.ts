@@ -24,6 +24,11 @@ const Leg = z.object({
 });
 const FirstParty = Party.describe("Who is on the call's first leg.");
 const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });
+const LeftReason = z
+  .enum(['answered', 'timeout', 'key', 'moved', 'withdrawn', 'other', 'engine_lost'])
+  .describe(
+    "`timeout`: the queue's longest wait was over; `key`: the caller chose to leave by a digit; `moved` to another place or queue, and `withdrawn`, by a supervisor; `other`: the queue sent it on for a reason the engine does not tell; `engine_lost`: the engine lost the call, or it ended while nobody listened.",
+  );
 const Offer = z.object({
   offer_id: z.string().describe('`<queue>:<caller leg>:<agent channel>`.'),
   queue: z.string(),
@@ -78,8 +83,11 @@ export const EVENT_DATA = {
   ),
   'queue.caller_left': QueueCaller.extend({
     waited_seconds: z.int(),
-    reason: z.enum(['answered', 'other', 'engine_lost']),
+    reason: LeftReason,
   }).describe('A caller waits no longer and did not give up: answered, or the queue sent it on.'),
+  'queue.caller_changed': QueueCaller.extend({ position: z.int(), priority: z.int().nullable() }).describe(
+    'A caller got another priority, or another place than those before it who left make for it.',
+  ),
   'queue.caller_abandoned': QueueCaller.extend({ waited_seconds: z.int(), position: z.int() }).describe(
     'A caller gave up before anybody answered.',
   ),

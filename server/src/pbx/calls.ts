@@ -2,6 +2,7 @@ import type { CallDirection, EventData } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { Party } from '../ports/engine.ts';
 import type { LiveCall, LiveLeg } from '../ports/live.ts';
+import { touchQueue } from './queues.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
 
@@ -131,6 +132,7 @@ export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, crea
     answered_at: null,
     channels: [],
     first_leg: null,
+    dialled: '',
     direction: null,
     extensions: [],
     aliases: own === raw ? [] : [raw],
@@ -150,6 +152,7 @@ export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
     ...call,
     channels: call.channels.includes(ch.id) ? call.channels : [...call.channels, ch.id],
     first_leg: call.first_leg ?? (isLeg ? ch.id : null),
+    dialled: isLeg && call.first_leg === null ? ch.dialled : call.dialled,
     direction: isLeg ? directionWith(call, ch) : call.direction,
     extensions: withExtension(call.extensions, ch.extension),
     started: call.started || isLeg,
@@ -223,7 +226,10 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
   for (const alias of [lost.id, ...lost.aliases]) s.aliases.set(alias, kept.id);
   for (const id of lost.channels) {
     const ch = s.channels.get(id);
-    if (ch !== undefined) s.channels.set(id, { ...ch, call: kept.id });
+    if (ch === undefined) continue;
+    s.channels.set(id, { ...ch, call: kept.id });
+    const queue = ch.queued === null ? undefined : s.queues.get(ch.queued);
+    if (queue !== undefined) touchQueue(s, queue);
   }
   touchCall(s, lost.id);
   touchCall(s, kept.id);
@@ -342,6 +348,9 @@ export function callView(s: State, call: Call): LiveCall {
   }
   const view = Object.freeze({
     id: call.id,
+    direction: call.direction ?? 'internal',
+    extensions: call.extensions,
+    dialled: call.dialled,
     started_at: call.started_at,
     answered_at: call.answered_at,
     legs: Object.freeze(legs),
@@ -358,16 +367,18 @@ const legView = (s: State, ch: Channel, call: CallId): LiveLeg =>
     party: legParty(s, ch),
     state: ch.leg,
     since: ch.leg_since,
+    held: ch.held,
+    queue: ch.queued,
+    slot: ch.slot,
   });
+const isShown = (call: Call): boolean => call.started && call.channels.length > 0;
 export function callList(s: State): readonly LiveCall[] {
-  s.callList ??= Object.freeze(
-    [...s.calls.values()].filter((c) => c.started && c.channels.length > 0).map((c) => callView(s, c)),
-  );
+  s.callList ??= Object.freeze([...s.calls.values()].filter(isShown).map((c) => callView(s, c)));
   return s.callList;
 }
 export function callById(s: State, id: CallId): LiveCall | undefined {
   const call = s.calls.get(s.aliases.get(id) ?? id);
-  return call?.started && call.channels.length > 0 ? callView(s, call) : undefined;
+  return call !== undefined && isShown(call) ? callView(s, call) : undefined;
 }
 export function legById(s: State, id: ChannelId): LiveLeg | undefined {
   const ch = s.channels.get(id);

@@ -59,6 +59,7 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     held: false,
     slot: null,
     queued: null,
+    ending: false,
     rang: false,
   };
   const ch: Channel = { ...bare, leg: legState(bare), leg_since: t.at };
@@ -158,6 +159,12 @@ export function channelHeld(s: State, t: Turn, id: ChannelId, held: boolean): vo
   if (ch === undefined || ch.held === held) return;
   const next = setChannel(s, t, ch, { held });
   if (next.kind === 'endpoint') tellLeg(s, t, held ? 'call.held' : 'call.retrieved', next);
+}
+
+/** Only who waits in a queue is told apart by this: whether it gave up. */
+export function channelEnding(s: State, id: ChannelId): void {
+  const ch = s.channels.get(id);
+  if (ch !== undefined && ch.queued !== null) s.channels.set(id, { ...ch, ending: true });
 }
 
 /** The channel is gone for good: nothing that comes later under its id is believed. */

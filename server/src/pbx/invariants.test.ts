@@ -21,7 +21,7 @@ const SITE: SiteEvent = {
     name: `Person ${extension}`,
     endpoints: [{ kind: 'sip', name: extension }],
   })),
-  queues: [{ name: 'support', agents: ['1002', '1003'] }],
+  queues: [{ name: 'support', agents: ['1002', '1003'], max_wait_seconds: 0 }],
   services: [],
 };
 const move: fc.Arbitrary<Move> = fc.record({

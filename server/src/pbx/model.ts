@@ -7,6 +7,7 @@ import { callById, callList, joinByHand, legById, relink, transferred } from './
 import {
   bridgeEntered,
   bridgeLeft,
+  channelEnding,
   channelGone,
   channelHeld,
   channelParty,
@@ -24,6 +25,7 @@ import {
   callerAbandoned,
   callerJoined,
   callerLeft,
+  callerTaken,
   offerAccepted,
   offerCreated,
   offerDialEnded,
@@ -38,7 +40,12 @@ import type { State, Turn } from './state.ts';
 
 const NOTHING: readonly DomainEvent[] = Object.freeze([]);
 /** What says nothing about how fresh the engine's facts are. */
-const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set(['site.changed', 'engine.link', 'operation.sent']);
+const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
+  'site.changed',
+  'engine.link',
+  'operation.sent',
+  'caller.taken',
+]);
 
 export interface PbxModel extends LiveModel {
   /** What is inside, for tests and for counting. */
@@ -120,6 +127,7 @@ function begin(before: State, facts: OpenFacts): State {
       answered_at: told.answered_at,
       channels: [],
       first_leg: null,
+      dialled: '',
       direction: told.direction,
       extensions: told.extensions,
       aliases,
@@ -175,12 +183,14 @@ function apply(s: State, t: Turn, event: ModelInput): void {
       return channelRenamed(s, t, event.id, event.channel);
     case 'channel.held':
       return channelHeld(s, t, event.id, event.held);
+    case 'channel.ending':
+      return channelEnding(s, event.id);
     case 'channel.hungup':
       return channelGone(s, t, event.id, event.cause, event.cause_text);
     case 'dial.begun':
       return undefined;
     case 'dial.ended':
-      return offerDialEnded(s, t, event.to, event.status);
+      return offerDialEnded(s, t, event);
     case 'bridge.entered':
       return bridgeEntered(s, t, event.bridge, event.id, event.holding);
     case 'bridge.left':
@@ -199,6 +209,8 @@ function apply(s: State, t: Turn, event: ModelInput): void {
       return callerJoined(s, t, event.caller);
     case 'queue.caller_left':
       return callerLeft(s, t, event.queue, event.channel);
+    case 'caller.taken':
+      return callerTaken(s, event.channel, event.why);
     case 'queue.caller_abandoned':
       return callerAbandoned(s, t, event);
     case 'queue.member':

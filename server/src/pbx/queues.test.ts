@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { Scene, call, chan, types } from './test-events.ts';
+import { Scene, call, chan, channel, types } from './test-events.ts';
 
 const iface = (extension: string) => `Local/${extension}@queue-agent`;
 /** A caller from outside waits in support; 1002 and 1003 are its members. */
@@ -15,11 +15,11 @@ function waiting(scene: Scene): void {
 const join = (scene: Scene, id: string, position = 1, queue = 'support'): readonly DomainEvent[] =>
   scene.send({
     type: 'queue.caller_joined',
-    caller: { queue, channel: chan(id), position, joined_at: scene.at + 1000 },
+    caller: { queue, channel: chan(id), position, joined_at: scene.at + 1000, priority: null },
   });
 const left = (scene: Scene, id: string) =>
   scene.send({ type: 'queue.caller_left', queue: 'support', channel: chan(id) });
-const abandoned = (scene: Scene, id: string) =>
+const unserved = (scene: Scene, id: string) =>
   scene.send({
     type: 'queue.caller_abandoned',
     queue: 'support',
@@ -27,6 +27,10 @@ const abandoned = (scene: Scene, id: string) =>
     hold_seconds: 1,
     position: 1,
   });
+const abandoned = (scene: Scene, id: string): void => {
+  scene.send({ type: 'channel.ending', id: chan(id) });
+  unserved(scene, id);
+};
 /** Rings an agent over an internal pair, as a member `Local/…` is rung. */
 function ring(scene: Scene, extension: string, caller = '1'): void {
   const half = `l${extension}`;
@@ -48,6 +52,7 @@ const dialEnded = (scene: Scene, extension: string, status: string) =>
   scene.send({ type: 'dial.ended', from: chan('1'), to: chan(`l${extension}`), status });
 const only = (events: readonly DomainEvent[], ...prefixes: string[]) =>
   events.filter((e) => prefixes.some((p) => e.type.startsWith(p)));
+const reason = (scene: Scene) => (last(scene, 'queue.caller_left') as { reason: string } | undefined)?.reason;
 const last = (scene: Scene, type: DomainEvent['type']) => scene.told.findLast((e) => e.type === type)?.data;
 
 test('pbx queues - an answered call: joined, offered, left as answered, accepted, talking', () => {
@@ -129,6 +134,7 @@ test('pbx queues - nobody answers: the offer times out once, and the caller who 
   scene.send({ type: 'offer.timeout', ...offer('1002'), ring_seconds: 15 });
   dialEnded(scene, '1002', 'CANCEL');
   scene.hangup('l1002', 0);
+  unserved(scene, '1');
   left(scene, '1');
   assert.deepEqual(types(only(scene.told, 'offer', 'queue')), [
     'queue.caller_joined',
@@ -136,7 +142,7 @@ test('pbx queues - nobody answers: the offer times out once, and the caller who 
     'offer.timeout',
     'queue.caller_left',
   ]);
-  assert.equal((last(scene, 'queue.caller_left') as { reason: string }).reason, 'other');
+  assert.equal(reason(scene), 'other');
   assert.equal(scene.view.calls().length, 1);
 });
 
@@ -210,4 +216,180 @@ test('pbx queues - what was offered while nobody told us is told when it is acce
   accepted(scene, '1002');
   scene.send({ type: 'offer.created', ...offer('1002') });
   assert.deepEqual(types(only(scene.told, 'offer')), ['offer.created', 'offer.accepted']);
+});
+
+const taken = (scene: Scene, id: string, why: 'moved' | 'withdrawn' | null): unknown =>
+  scene.model.step({ type: 'caller.taken', at: scene.at, channel: chan(id), why });
+
+test('pbx queues - nobody got the caller: who did not hang up did not abandon, and the outcome says why', () => {
+  const outcome = (
+    before: (scene: Scene) => void,
+    how: (scene: Scene, id: string) => unknown = unserved,
+  ): string | undefined => {
+    const scene = new Scene();
+    waiting(scene);
+    before(scene);
+    how(scene, '1');
+    left(scene, '1');
+    const ends = only(scene.told, 'queue.caller_left', 'queue.caller_abandoned');
+    assert.equal(ends.length, 1);
+    return reason(scene) ?? ends[0]?.type;
+  };
+  assert.equal(
+    outcome((scene) => void (scene.at += 57_501)),
+    'timeout',
+    'the queue lets wait for 60 s',
+  );
+  assert.equal(
+    outcome((scene) => void (scene.at += 57_500)),
+    'other',
+  );
+  assert.equal(
+    outcome((scene) => void (scene.at += 300_000), abandoned),
+    'queue.caller_abandoned',
+    'who hangs up late gave up all the same',
+  );
+  assert.equal(
+    outcome((scene) => void taken(scene, '1', 'moved')),
+    'moved',
+  );
+  assert.equal(
+    outcome((scene) => void taken(scene, '1', 'withdrawn')),
+    'withdrawn',
+  );
+  assert.equal(
+    outcome((scene) => {
+      taken(scene, '1', 'moved');
+      taken(scene, '1', null);
+    }),
+    'other',
+    'it did not come to that',
+  );
+  assert.equal(
+    outcome((scene) => void taken(scene, '1', 'withdrawn'), abandoned),
+    'queue.caller_abandoned',
+    'it hung up before it could be taken',
+  );
+  assert.equal(
+    outcome(
+      () => {},
+      () => {},
+    ),
+    'key',
+    'the engine calls nobody abandoned who leaves by a digit',
+  );
+});
+
+test('pbx queues - a long wait is no timeout where callers may wait for ever', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: 'trunk' });
+  join(scene, '1', 1, 'sales');
+  scene.at += 3_600_000;
+  scene.send({
+    type: 'queue.caller_abandoned',
+    queue: 'sales',
+    channel: chan('1'),
+    hold_seconds: 1,
+    position: 1,
+  });
+  assert.equal(reason(scene), 'other');
+});
+
+test('pbx queues - a caller whom an agent answered without an offer we know left as answered', () => {
+  const scene = new Scene();
+  waiting(scene);
+  dialEnded(scene, '1002', 'ANSWER');
+  left(scene, '1');
+  assert.equal(reason(scene), 'answered');
+});
+
+test('pbx queues - a caller who is moved has two visits, each with one outcome', () => {
+  const scene = new Scene();
+  waiting(scene);
+  taken(scene, '1', 'moved');
+  unserved(scene, '1');
+  left(scene, '1');
+  join(scene, '1', 1, 'sales');
+  scene.send({ type: 'channel.ending', id: chan('1') });
+  scene.hangup('1');
+  assert.deepEqual(
+    only(scene.told, 'queue').map((e) => [e.type, (e.data as { queue: string }).queue]),
+    [
+      ['queue.caller_joined', 'support'],
+      ['queue.caller_left', 'support'],
+      ['queue.caller_joined', 'sales'],
+      ['queue.caller_abandoned', 'sales'],
+    ],
+  );
+});
+
+test('pbx queues - a queue shows who waits with call, party and priority, and its open offers', () => {
+  const scene = new Scene();
+  waiting(scene);
+  ring(scene, '1002');
+  const shown = scene.view.queue('support');
+  assert.deepEqual(shown?.callers[0], {
+    queue: 'support',
+    channel: chan('1'),
+    position: 1,
+    joined_at: scene.view.queue('support')?.callers[0]?.joined_at,
+    priority: null,
+    leg: chan('1'),
+    call: call('1'),
+    party: { number: '0305550', name: 'Ann' },
+  });
+  assert.deepEqual(
+    shown?.offers.map((o) => [o.id, o.extension, o.call]),
+    [[`support:${chan('1')}:${chan('l1002')}`, '1002', call('1')]],
+  );
+  scene.created('0', { endpoint: '1004' });
+  scene.send({ type: 'channel.linked', id: chan('1'), call: call('0') });
+  assert.equal(scene.view.queue('support')?.callers[0]?.call, call('0'), 'joined into another call');
+  dialEnded(scene, '1002', 'CANCEL');
+  assert.deepEqual(scene.view.queue('support')?.offers, []);
+});
+
+test('pbx queues - a snapshot shows priorities and the places they lead to, each change told once', () => {
+  const scene = new Scene();
+  for (const id of ['1', '2', '3']) {
+    scene.created(id, { endpoint: 'trunk' });
+    join(scene, id, Number(id));
+  }
+  const shown = (...order: [string, number][]) => ({
+    channels: ['1', '2', '3'].map((id) => channel(id, { endpoint: 'trunk' })),
+    queues: [
+      {
+        name: 'support',
+        strategy: 'ringall',
+        members: [],
+        callers: order.map(([id, priority], i) => ({
+          queue: 'support',
+          channel: chan(id),
+          position: i + 1,
+          joined_at: scene.at,
+          priority,
+        })),
+      },
+    ],
+  });
+  const changes = (events: readonly DomainEvent[]) =>
+    events.flatMap((e) =>
+      e.type === 'queue.caller_changed' ? [[e.data.leg_id, e.data.position, e.data.priority]] : [],
+    );
+  assert.deepEqual(scene.snapshot(shown(['1', 0], ['2', 0], ['3', 0])), [], 'no priority is no news');
+  assert.deepEqual(changes(scene.snapshot(shown(['3', 10], ['1', 0], ['2', 0]))), [[chan('3'), 1, 10]]);
+  assert.deepEqual(
+    scene.view.queue('support')?.callers.map((c) => [c.channel, c.position, c.priority]),
+    [
+      [chan('3'), 1, 10],
+      [chan('1'), 2, 0],
+      [chan('2'), 3, 0],
+    ],
+  );
+  assert.deepEqual(changes(scene.snapshot(shown(['2', 20], ['3', 10], ['1', 5]))), [
+    [chan('2'), 1, 20],
+    [chan('1'), 3, 5],
+  ]);
+  assert.deepEqual(changes(scene.snapshot(shown(['3', 10], ['2', 20], ['1', 5]))), [[chan('3'), 1, 10]]);
+  assert.deepEqual(scene.snapshot(shown(['3', 10], ['2', 20], ['1', 5])), []);
 });

@@ -1,26 +1,41 @@
+import type { EventData } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../core/clock.ts';
-import type { EngineEventOf, EngineQueue, QueueCaller } from '../ports/engine.ts';
+import type { EngineEventOf, QueueCaller } from '../ports/engine.ts';
+import type { LiveOffer, LiveQueue } from '../ports/live.ts';
 import { beginTalk, refreshAgent } from './agents.ts';
 import { legOf, legParty } from './calls.ts';
 import { setChannel } from './channels.ts';
+import type { ToldVisit } from './facts.ts';
 import { addTo, emit, secondsBetween, takeFrom } from './state.ts';
 import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
 
 /**
  * A caller's visit has exactly one outcome:
  *
- *   joined --leaves, an agent had answered--> caller_left (answered)
- *          --leaves otherwise--------------> caller_left (other)
- *          --gives up, or its channel dies-> caller_abandoned
- *          --missing in a snapshot---------> caller_left (answered | engine_lost | other)
+ *   joined --leaves, an agent had answered-> caller_left (answered)
+ *          --leaves on its own-------------> caller_left (key)
+ *          --nobody got it: it hung up-----> caller_abandoned
+ *                           we took it-----> caller_left (moved | withdrawn)
+ *                           it waited long-> caller_left (timeout)
+ *                           anything else--> caller_left (other)
+ *          --its channel dies--------------> caller_abandoned
+ *          --missing in a snapshot---------> caller_left (answered | moved | withdrawn | engine_lost | other)
  *
- * The engine says that a caller left before it says which agent got it, and that it gave up before it says it left.
+ * The engine says that a caller left before it says which agent got it. It calls everyone whom nobody got abandoned, and says
+ * that before it says that the caller left; whether somebody hung up is what tells those who gave up.
  */
 export function queueOf(s: State, name: string): Queue {
   const known = s.queues.get(name);
   if (known !== undefined) return known;
-  const queue: Queue = { name, strategy: '', members: new Map(), callers: [], view: null };
+  const queue: Queue = {
+    name,
+    strategy: '',
+    members: new Map(),
+    callers: [],
+    offers: new Set(),
+    view: null,
+  };
   s.queues.set(name, queue);
   touchQueue(s, queue);
   return queue;
@@ -36,19 +51,23 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
   const open = s.visits.get(caller.channel);
   if (open !== undefined) {
     if (open.queue === caller.queue) return;
-    closeVisit(s, t, open, 'other');
+    closeVisit(s, t, open, open.taken ?? 'other');
   }
   const queue = queueOf(s, caller.queue);
   const leg = legOf(s, ch) ?? ch;
   const told = s.toldVisits.get(leg.id);
-  s.toldVisits.delete(leg.id);
   const same = told?.queue === caller.queue ? told : undefined;
+  if (same !== undefined) s.toldVisits.delete(leg.id);
+  else if (told !== undefined) closeTold(s, t, told, 'other');
   const visit: Visit = Object.freeze({
     queue: caller.queue,
     channel: caller.channel,
     leg: leg.id,
     caller: legParty(s, leg),
     joined_at: same?.joined_at ?? caller.joined_at,
+    priority: caller.priority,
+    answered: false,
+    taken: null,
   });
   const place = Math.min(Math.max(caller.position - 1, 0), queue.callers.length);
   queue.callers.splice(place, 0, visit);
@@ -69,6 +88,70 @@ const visitRef = (visit: Visit, ch: Channel) => ({
   caller: visit.caller,
 });
 
+/** A visit that the journal left open and the engine knows no more. */
+export function closeTold(s: State, t: Turn, visit: ToldVisit, reason: Left): void {
+  s.toldVisits.delete(visit.leg);
+  emit(t, 'queue.caller_left', `queues/${visit.queue}`, {
+    call_id: s.aliases.get(visit.call as CallId) ?? visit.call,
+    queue: visit.queue,
+    leg_id: visit.leg,
+    caller: visit.caller,
+    waited_seconds: secondsBetween(visit.joined_at, t.at),
+    reason,
+  });
+}
+
+type Left = EventData<'queue.caller_left'>['reason'];
+
+function changeVisit(s: State, visit: Visit, patch: Partial<Visit>): Visit {
+  const changed = Object.freeze({ ...visit, ...patch });
+  const queue = queueOf(s, visit.queue);
+  const place = queue.callers.indexOf(visit);
+  if (place >= 0) queue.callers[place] = changed;
+  s.visits.set(visit.channel, changed);
+  touchQueue(s, queue);
+  return changed;
+}
+export function callerTaken(s: State, channel: ChannelId, why: Visit['taken']): void {
+  const visit = s.visits.get(channel);
+  if (visit !== undefined) changeVisit(s, visit, { taken: why });
+}
+
+/** Priorities and places as the engine holds them; whoever does not simply follow those before it is told. */
+export function orderCallers(s: State, t: Turn, queue: Queue, told: readonly QueueCaller[]): void {
+  const moved: Visit[] = [];
+  const wanted: Visit[] = [];
+  for (const caller of told.toSorted((a, b) => a.position - b.position)) {
+    const visit = s.visits.get(caller.channel);
+    if (visit?.queue !== queue.name) continue;
+    if (visit.priority === caller.priority) {
+      wanted.push(visit);
+      continue;
+    }
+    const changed = changeVisit(s, visit, { priority: caller.priority });
+    wanted.push(changed);
+    // One whose priority was not known before had none.
+    if ((visit.priority ?? 0) !== (caller.priority ?? 0)) moved.push(changed);
+  }
+  const { callers } = queue;
+  const put = (visit: Visit): void => {
+    callers.splice(callers.indexOf(visit), 1);
+    callers.splice(wanted.indexOf(visit), 0, visit);
+    touchQueue(s, queue);
+    const ch = s.channels.get(visit.channel);
+    if (ch === undefined) return;
+    emit(t, 'queue.caller_changed', `queues/${queue.name}`, {
+      ...visitRef(visit, ch),
+      position: callers.indexOf(visit) + 1,
+      priority: visit.priority,
+    });
+  };
+  for (const visit of moved) put(visit);
+  wanted.forEach((visit, place) => {
+    if (callers[place] !== visit) put(visit);
+  });
+}
+
 function endVisit(s: State, t: Turn, visit: Visit): { ch: Channel | undefined; position: number } {
   s.visits.delete(visit.channel);
   const queue = queueOf(s, visit.queue);
@@ -79,12 +162,7 @@ function endVisit(s: State, t: Turn, visit: Visit): { ch: Channel | undefined; p
   if (ch !== undefined) setChannel(s, t, ch, { queued: null });
   return { ch, position: place + 1 };
 }
-export function closeVisit(
-  s: State,
-  t: Turn,
-  visit: Visit,
-  reason: 'answered' | 'other' | 'engine_lost',
-): void {
+export function closeVisit(s: State, t: Turn, visit: Visit, reason: Left): void {
   const { ch } = endVisit(s, t, visit);
   if (ch === undefined) return;
   emit(t, 'queue.caller_left', `queues/${visit.queue}`, {
@@ -97,11 +175,22 @@ export function closeVisit(
 export function callerLeft(s: State, t: Turn, queue: string, channel: ChannelId): void {
   const visit = s.visits.get(channel);
   if (visit === undefined || visit.queue !== queue) return;
-  closeVisit(s, t, visit, hasAnswer(s, queue, channel) ? 'answered' : 'other');
+  if (hasAnswer(s, visit)) closeVisit(s, t, visit, 'answered');
+  else if (s.channels.get(channel)?.ending === true) abandon(s, t, visit, null);
+  else closeVisit(s, t, visit, unanswered(s, t, visit) ?? 'key');
 }
-function hasAnswer(s: State, queue: string, caller: ChannelId): boolean {
-  for (const offer of offersOf(s, caller)) {
-    if (offer.queue !== queue || offer.caller !== caller) continue;
+/** The engine counts whole seconds from the one in which the caller joined, and says a little later that it did. */
+const EARLY_MS = 1_500;
+/** Why nobody got a caller who has not hung up; null where nothing tells. */
+function unanswered(s: State, t: Turn, visit: Visit): Left | null {
+  if (visit.taken !== null) return visit.taken;
+  const most = s.site.longestWait.get(visit.queue) ?? 0;
+  return most > 0 && t.at - visit.joined_at > most * 1000 - EARLY_MS ? 'timeout' : null;
+}
+function hasAnswer(s: State, visit: Visit): boolean {
+  if (visit.answered) return true;
+  for (const offer of offersOf(s, visit.channel)) {
+    if (offer.queue !== visit.queue || offer.caller !== visit.channel) continue;
     if (offer.answered || s.channels.get(offer.agent)?.state === 'up') return true;
   }
   return false;
@@ -109,7 +198,9 @@ function hasAnswer(s: State, queue: string, caller: ChannelId): boolean {
 
 export function callerAbandoned(s: State, t: Turn, e: EngineEventOf<'queue.caller_abandoned'>): void {
   const visit = s.visits.get(e.channel);
-  if (visit !== undefined && visit.queue === e.queue) abandon(s, t, visit, e.position);
+  if (visit === undefined || visit.queue !== e.queue) return;
+  if (s.channels.get(e.channel)?.ending === true) abandon(s, t, visit, e.position);
+  else closeVisit(s, t, visit, unanswered(s, t, visit) ?? 'other');
 }
 function abandon(s: State, t: Turn, visit: Visit, said: number | null): void {
   const { ch, position } = endVisit(s, t, visit);
@@ -125,7 +216,7 @@ export function closeVisitOf(s: State, t: Turn, ch: Channel): void {
   const visit = s.visits.get(ch.id);
   if (visit === undefined) return;
   if (t.observed === 'resync') closeVisit(s, t, visit, 'engine_lost');
-  else if (hasAnswer(s, visit.queue, ch.id)) closeVisit(s, t, visit, 'answered');
+  else if (hasAnswer(s, visit)) closeVisit(s, t, visit, 'answered');
   else abandon(s, t, visit, null);
 }
 
@@ -150,16 +241,21 @@ export function* offersOf(s: State, key: string): Generator<Offer> {
 }
 export function addOffer(s: State, offer: Offer): void {
   s.offers.set(offer.id, offer);
+  const queue = queueOf(s, offer.queue);
+  queue.offers.add(offer.id);
+  touchQueue(s, queue);
   for (const key of [offer.caller, offer.agent, offer.extension]) {
     if (key !== null) addTo(s.offersOf, key, offer.id);
   }
 }
+const callOf = (s: State, offer: Offer): string =>
+  s.channels.get(offer.caller)?.call ?? s.aliases.get(offer.call as CallId) ?? offer.call;
 const offerRef = (s: State, offer: Offer) => ({
   offer_id: offer.id,
   queue: offer.queue,
   extension: offer.extension,
   member: offer.member,
-  call_id: s.channels.get(offer.caller)?.call ?? s.aliases.get(offer.call as CallId) ?? offer.call,
+  call_id: callOf(s, offer),
 });
 
 export function offerCreated(s: State, t: Turn, e: OfferPlace): Offer | undefined {
@@ -195,6 +291,8 @@ export function closeOffer(
   seconds?: [number, number],
 ): void {
   if (!s.offers.delete(offer.id)) return;
+  const queue = s.queues.get(offer.queue);
+  if (queue?.offers.delete(offer.id) === true) touchQueue(s, queue);
   s.closedOffers.add(offer.id, t.at);
   for (const key of [offer.caller, offer.agent, offer.extension]) {
     if (key !== null) takeFrom(s.offersOf, key, offer.id);
@@ -229,7 +327,10 @@ export function offerTimeout(s: State, t: Turn, e: EngineEventOf<'offer.timeout'
 }
 
 /** How the ringing of one agent ended, told by the dial before app_queue's own event where there is one. */
-export function offerDialEnded(s: State, t: Turn, agent: ChannelId, status: string): void {
+export function offerDialEnded(s: State, t: Turn, e: EngineEventOf<'dial.ended'>): void {
+  const { from, to: agent, status } = e;
+  const visit = from === null ? undefined : s.visits.get(from);
+  if (visit !== undefined && status === 'ANSWER') changeVisit(s, visit, { answered: true });
   for (const offer of offersOf(s, agent)) {
     if (offer.agent !== agent) continue;
     if (status === 'ANSWER') s.offers.set(offer.id, Object.freeze({ ...offer, answered: true }));
@@ -249,7 +350,11 @@ export function cancelOffersOf(s: State, t: Turn, channel: ChannelId): void {
   for (const offer of offersOf(s, channel)) closeOffer(s, t, offer, 'canceled');
 }
 
-export function queueView(s: State, queue: Queue): EngineQueue {
+const offerView = (s: State, offer: Offer): LiveOffer => {
+  const { id, queue, extension, member, caller, created_at } = offer;
+  return Object.freeze({ id, queue, extension, member, caller, call: callOf(s, offer), created_at });
+};
+export function queueView(s: State, queue: Queue): LiveQueue {
   queue.view ??= Object.freeze({
     name: queue.name,
     strategy: queue.strategy,
@@ -261,13 +366,23 @@ export function queueView(s: State, queue: Queue): EngineQueue {
           channel: visit.channel,
           position: i + 1,
           joined_at: visit.joined_at,
+          priority: visit.priority,
+          leg: visit.leg,
+          call: s.channels.get(visit.channel)?.call ?? '',
+          party: visit.caller,
         }),
       ),
+    ),
+    offers: Object.freeze(
+      [...queue.offers].flatMap((id) => {
+        const offer = s.offers.get(id);
+        return offer === undefined ? [] : [offerView(s, offer)];
+      }),
     ),
   });
   return queue.view;
 }
-export function queueList(s: State): readonly EngineQueue[] {
+export function queueList(s: State): readonly LiveQueue[] {
   s.queueList ??= Object.freeze([...s.queues.values()].map((q) => queueView(s, q)));
   return s.queueList;
 }

@@ -96,7 +96,7 @@ const STORIES: Readonly<Record<string, readonly string[]>> = {
     'offer.created 1005',
     'call.ringing 1005',
     'offer.timeout 1005',
-    'queue.caller_abandoned 1003',
+    'queue.caller_left 1003 other',
     'call.ended hangup',
   ],
   'queue-calls': [

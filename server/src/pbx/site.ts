@@ -24,6 +24,7 @@ function indexOf(event: SiteEvent): SiteIndex {
     endpoints,
     devices,
     agents: new Set(event.queues.flatMap((queue) => queue.agents)),
+    longestWait: new Map(event.queues.map((queue) => [queue.name, queue.max_wait_seconds])),
     services: new Set(event.services),
   };
 }

@@ -7,7 +7,13 @@ const support = (members: ReturnType<typeof member>[], ...callers: string[]) => 
   name: 'support',
   strategy: 'ringall',
   members,
-  callers: callers.map((id, i) => ({ queue: 'support', channel: chan(id), position: i + 1, joined_at: T0 })),
+  callers: callers.map((id, i) => ({
+    queue: 'support',
+    channel: chan(id),
+    position: i + 1,
+    joined_at: T0,
+    priority: 0,
+  })),
 });
 /** A model that begins again from what another one told. */
 function again(before: Scene): Scene {
@@ -25,7 +31,7 @@ test('pbx snapshot - what was missed is told as resync, with how many difference
   scene.created('2', { endpoint: 'trunk' });
   scene.send({
     type: 'queue.caller_joined',
-    caller: { queue: 'support', channel: chan('2'), position: 1, joined_at: scene.at },
+    caller: { queue: 'support', channel: chan('2'), position: 1, joined_at: scene.at, priority: null },
   });
   scene.member('support', '1002');
   scene.told.length = 0;
@@ -166,4 +172,47 @@ test('pbx snapshot - begun again: who had a leg in a call, and its direction, ar
   scene.hangup('1');
   const ended = scene.told.findLast((e) => e.type === 'call.ended');
   assert.deepEqual([ended?.data.direction, ended?.data.extensions], ['in', ['1002']]);
+});
+
+test('pbx snapshot - begun again: a caller who waits in another queue by now has left the first', () => {
+  const before = new Scene();
+  before.created('1', { endpoint: 'trunk' });
+  before.send({
+    type: 'queue.caller_joined',
+    caller: { queue: 'support', channel: chan('1'), position: 1, joined_at: before.at, priority: null },
+  });
+  const scene = again(before);
+  const sales = { ...support([], '1'), name: 'sales' };
+  scene.snapshot({
+    channels: [channel('1', { endpoint: 'trunk' })],
+    queues: [{ ...sales, callers: sales.callers.map((c) => ({ ...c, queue: 'sales' })) }],
+  });
+  assert.deepEqual(
+    scene.told.flatMap((e) => (e.subject.startsWith('queues/') ? [`${e.type} ${e.subject}`] : [])),
+    ['queue.caller_left queues/support', 'queue.caller_joined queues/sales'],
+  );
+});
+
+test('pbx snapshot - a call is found by its id and by the id of one that was joined into it', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '1002' });
+  scene.created('2', { endpoint: '1002' });
+  scene.send({ type: 'channel.linked', id: chan('2'), call: call('1') });
+  scene.send({ type: 'channel.parked', id: chan('2'), slot: '701', lot: 'default' });
+  const shown = scene.view.call(call('2'));
+  assert.equal(shown, scene.view.call(call('1')));
+  assert.deepEqual(
+    [shown?.id, shown?.direction, shown?.dialled, shown?.extensions],
+    [call('1'), 'internal', '1002', ['1001', '1002']],
+  );
+  assert.deepEqual(
+    shown?.legs.map((l) => [l.extension, l.held, l.queue, l.slot]),
+    [
+      ['1001', false, null, null],
+      ['1002', false, null, '701'],
+    ],
+  );
+  scene.hangup('1');
+  scene.hangup('2');
+  assert.equal(scene.view.call(call('1')), undefined);
 });

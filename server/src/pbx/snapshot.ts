@@ -12,8 +12,16 @@ import {
   stateReached,
 } from './channels.ts';
 import { refreshPresence, tellPresence } from './presence.ts';
-import { callerJoined, closeOffer, closeVisit, queueOf, touchQueue } from './queues.ts';
-import { emit, secondsBetween } from './state.ts';
+import {
+  callerJoined,
+  closeOffer,
+  closeTold,
+  closeVisit,
+  orderCallers,
+  queueOf,
+  touchQueue,
+} from './queues.ts';
+import { emit } from './state.ts';
 import type { Queue, State, Turn } from './state.ts';
 
 /**
@@ -42,7 +50,7 @@ export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void
   for (const call of s.calls.values()) {
     if (call.channels.length === 0) endCall(s, t, call.id, 'engine_lost');
   }
-  closeTold(s, t);
+  closeAllTold(s, t);
   s.synced = true;
   for (const live of s.extensions.values()) tellPresence(s, t, live);
 }
@@ -81,7 +89,7 @@ function seeQueues(s: State, t: Turn, snapshot: EngineSnapshot, present: Readonl
       ? 'engine_lost'
       : talking.has(visit.channel)
         ? 'answered'
-        : 'other';
+        : (visit.taken ?? 'other');
     closeVisit(s, t, visit, reason);
   }
   for (const described of snapshot.queues) {
@@ -94,7 +102,7 @@ function seeQueues(s: State, t: Turn, snapshot: EngineSnapshot, present: Readonl
     dropMembers(s, t, queue, (iface) => !interfaces.has(iface));
     for (const member of described.members) memberSeen(s, t, member);
     for (const caller of described.callers) callerJoined(s, t, caller);
-    orderCallers(s, queue, new Map(described.callers.map((c) => [c.channel, c.position])));
+    orderCallers(s, t, queue, described.callers);
   }
   const names = new Set(snapshot.queues.map((q) => q.name));
   for (const queue of s.queues.values()) {
@@ -113,14 +121,6 @@ function dropMembers(s: State, t: Turn, queue: Queue, gone: (iface: string) => b
     if (gone(iface)) memberRemoved(s, t, queue.name, iface);
   }
 }
-function orderCallers(s: State, queue: Queue, position: ReadonlyMap<ChannelId, number>): void {
-  const place = (channel: ChannelId): number => position.get(channel) ?? Number.MAX_SAFE_INTEGER;
-  const sorted = queue.callers.toSorted((a, b) => place(a.channel) - place(b.channel));
-  if (sorted.every((visit, i) => visit === queue.callers[i])) return;
-  queue.callers.splice(0, queue.callers.length, ...sorted);
-  touchQueue(s, queue);
-}
-
 function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
   const states = new Map(snapshot.devices.map((d) => [d.endpoint, d.state]));
   const changed = new Set<string>();
@@ -160,19 +160,10 @@ function seeHeld(s: State, t: Turn): void {
 }
 
 /** What the journal left open and the engine no longer knows is closed now. */
-function closeTold(s: State, t: Turn): void {
+function closeAllTold(s: State, t: Turn): void {
   for (const visit of s.toldVisits.values()) {
-    const call_id = s.aliases.get(visit.call as CallId) ?? visit.call;
-    emit(t, 'queue.caller_left', `queues/${visit.queue}`, {
-      call_id,
-      queue: visit.queue,
-      leg_id: visit.leg,
-      caller: visit.caller,
-      waited_seconds: secondsBetween(visit.joined_at, t.at),
-      reason: s.channels.has(visit.leg as ChannelId) ? 'other' : 'engine_lost',
-    });
+    closeTold(s, t, visit, s.channels.has(visit.leg as ChannelId) ? 'other' : 'engine_lost');
   }
-  s.toldVisits.clear();
   for (const { extension, queue } of s.toldMembers.values()) {
     emit(t, 'agent.logged_out', `agents/${extension}`, { extension, queue });
   }

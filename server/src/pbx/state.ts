@@ -1,8 +1,16 @@
 import type { CallDirection, DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
-import type { DeviceState, EngineQueue, EngineChannel, Party, QueueMember } from '../ports/engine.ts';
-import type { ExpectedEvent, LiveAgent, LiveCall, LiveExtension, LiveLeg } from '../ports/live.ts';
+import type { DeviceState, EngineChannel, Party, QueueMember } from '../ports/engine.ts';
+import type {
+  CallerTaken,
+  ExpectedEvent,
+  LiveAgent,
+  LiveCall,
+  LiveExtension,
+  LiveLeg,
+  LiveQueue,
+} from '../ports/live.ts';
 import type { ToldMember, ToldPresence, ToldVisit } from './facts.ts';
 import { Tombstones } from './tombstones.ts';
 
@@ -18,6 +26,8 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly slot: string | null;
   /** The queue it waits in. */
   readonly queued: string | null;
+  /** True once somebody hangs it up. */
+  readonly ending: boolean;
   readonly rang: boolean;
   readonly leg: LiveLeg['state'];
   readonly leg_since: number;
@@ -32,6 +42,8 @@ export interface Call {
   /** Legs and halves of internal pairs, oldest first. */
   readonly channels: readonly ChannelId[];
   readonly first_leg: ChannelId | null;
+  /** What the first leg dialled. */
+  readonly dialled: string;
   /** Null until the first leg. */
   readonly direction: CallDirection | null;
   /** Extensions that have or had a leg in it, sorted. */
@@ -51,6 +63,11 @@ export interface Visit {
   readonly leg: string;
   readonly caller: Party;
   readonly joined_at: number;
+  readonly priority: number | null;
+  /** True once a member answered: it leaves for that. */
+  readonly answered: boolean;
+  /** Why a supervisor takes it out; null while nobody does. */
+  readonly taken: CallerTaken['why'];
 }
 export interface Queue {
   readonly name: string;
@@ -58,8 +75,9 @@ export interface Queue {
   readonly members: Map<string, QueueMember>;
   /** In order of position. */
   readonly callers: Visit[];
+  readonly offers: Set<OfferId>;
   /** What readers are given, until the queue changes. */
-  view: EngineQueue | null;
+  view: LiveQueue | null;
 }
 /** One ring of one agent for one caller. */
 export interface Offer {
@@ -107,6 +125,8 @@ export interface SiteIndex {
   /** Endpoint names of each kind, by extension. */
   readonly devices: ReadonlyMap<string, readonly { readonly kind: EndpointKind; readonly name: string }[]>;
   readonly agents: ReadonlySet<string>;
+  /** Seconds a caller waits at most, by queue; 0 for ever. */
+  readonly longestWait: ReadonlyMap<string, number>;
   readonly services: ReadonlySet<string>;
 }
 
@@ -129,7 +149,7 @@ export interface State {
   readonly aliases: Map<CallId, CallId>;
   readonly ended: Tombstones<CallId>;
   readonly queues: Map<string, Queue>;
-  queueList: readonly EngineQueue[] | null;
+  queueList: readonly LiveQueue[] | null;
   readonly visits: Map<ChannelId, Visit>;
   readonly offers: Map<OfferId, Offer>;
   /** Open offers by the channel of the caller and by that of the agent, and by extension. */
@@ -158,6 +178,7 @@ export const NO_SITE: SiteIndex = {
   endpoints: new Map(),
   devices: new Map(),
   agents: new Set(),
+  longestWait: new Map(),
   services: new Set(),
 };
 

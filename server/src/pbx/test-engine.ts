@@ -32,6 +32,8 @@ export const MOVES = [
   'reject',
   'leave_queue',
   'abandon',
+  'send_on',
+  'send_on',
   'release',
   'park',
   'unpark',
@@ -195,6 +197,7 @@ export class SimEngine {
     const caller = this.#callers[i];
     if (caller === undefined) return;
     const { queue } = caller;
+    this.#tell({ type: 'channel.ending', id });
     this.#tell({ type: 'queue.caller_abandoned', queue, channel: id, hold_seconds: 1, position: 1 });
     this.#unqueue(id);
   }
@@ -305,7 +308,7 @@ export class SimEngine {
     this.#state(caller.id, 'up');
     const queue = QUEUES[b % 2] ?? 'support';
     const position = this.#callers.filter((c) => c.queue === queue).length + 1;
-    const joined = { queue, channel: caller.id, position, joined_at: this.at };
+    const joined = { queue, channel: caller.id, position, joined_at: this.at, priority: null };
     this.#callers.push(joined);
     this.#tell({ type: 'queue.caller_joined', caller: joined });
   }
@@ -370,6 +373,28 @@ export class SimEngine {
     if (caller === undefined) return;
     this.#endOffers((o) => o.caller === caller.channel, 'CANCEL');
     this.#unqueue(caller.channel);
+  }
+  /** Waited too long, or was taken out: the engine says abandoned, and the call goes on. */
+  send_on(a: number, b: number): void {
+    const caller = this.#pick(this.#callers, a);
+    if (caller === undefined) return;
+    const { queue, channel: id } = caller;
+    this.#endOffers((o) => o.caller === id, 'CANCEL');
+    this.#tell({ type: 'queue.caller_abandoned', queue, channel: id, hold_seconds: 1, position: 1 });
+    this.#unqueue(id);
+    if (b % 2 === 0) return;
+    const into = QUEUES[b % 3 === 0 ? 0 : 1] ?? 'support';
+    const others = this.#callers.filter((c) => c.queue === into);
+    const position = (b % (others.length + 1)) + 1;
+    const joined = { queue: into, channel: id, position, joined_at: this.at, priority: null };
+    this.#callers.splice(
+      others[position - 1] === undefined
+        ? this.#callers.length
+        : this.#callers.indexOf(others[position - 1]!),
+      0,
+      joined,
+    );
+    this.#tell({ type: 'queue.caller_joined', caller: joined });
   }
   abandon(a: number): void {
     const caller = this.#pick(this.#callers, a);

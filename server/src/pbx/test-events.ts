@@ -78,7 +78,7 @@ export const site = (extensions: readonly string[] = ['1001', '1002', '1003', '1
       { kind: 'mobile', name: `${extension}-mobile` },
     ],
   })),
-  queues: [{ name: 'support', agents: ['1002', '1003'] }],
+  queues: [{ name: 'support', agents: ['1002', '1003'], max_wait_seconds: 60 }],
   services: ['600'],
 });
 

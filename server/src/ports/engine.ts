@@ -69,6 +69,8 @@ export interface QueueCaller {
   readonly channel: ChannelId;
   readonly position: number;
   readonly joined_at: number;
+  /** Null until a snapshot shows it. */
+  readonly priority: number | null;
 }
 export interface EngineQueue {
   readonly name: string;
@@ -134,6 +136,8 @@ export type EngineEvent = { readonly at: number } & (
   | { readonly type: 'channel.linked'; readonly id: ChannelId; readonly call: CallId }
   | { readonly type: 'channel.renamed'; readonly id: ChannelId; readonly channel: EngineChannel }
   | { readonly type: 'channel.held'; readonly id: ChannelId; readonly held: boolean }
+  /** Somebody hangs this channel up: what ends from here on ends for that. */
+  | { readonly type: 'channel.ending'; readonly id: ChannelId }
   | {
       readonly type: 'channel.hungup';
       readonly id: ChannelId;
@@ -187,6 +191,7 @@ export type EngineEvent = { readonly at: number } & (
     }
   | { readonly type: 'queue.caller_joined'; readonly caller: QueueCaller }
   | { readonly type: 'queue.caller_left'; readonly queue: string; readonly channel: ChannelId }
+  /** No agent got this caller: it gave up, waited too long, or was taken out. `queue.caller_left` follows. */
   | {
       readonly type: 'queue.caller_abandoned';
       readonly queue: string;
@@ -329,4 +334,32 @@ export interface PlacedCall {
 export interface CallVerbs {
   placeCall(call: PlacedCall, options?: CommandOptions): Promise<void>;
   hangup(channel: ChannelId, options?: CommandOptions): Promise<void>;
+}
+/** Where a caller shall wait. */
+export interface QueuePlace {
+  /** The queue's number. */
+  readonly number: string;
+  /** From 1, among those of the same priority; null for the end. */
+  readonly position: number | null;
+  readonly priority: number;
+}
+/** Verbs for callers who wait. They resolve and throw as those of `Engine`; refused where the caller is not in `queue`. */
+export interface QueueVerbs {
+  /** A higher priority is served first; the caller takes its new place at once. Only a snapshot shows what came of it. */
+  setCallerPriority(
+    queue: string,
+    caller: ChannelId,
+    priority: number,
+    options?: CommandOptions,
+  ): Promise<void>;
+  /**
+   * Takes a caller out of its queue: into another place of the same or another queue, or, with `null`, to where a caller
+   * goes who has waited too long.
+   */
+  takeCaller(
+    queue: string,
+    caller: ChannelId,
+    to: QueuePlace | null,
+    options?: CommandOptions,
+  ): Promise<void>;
 }

@@ -1,7 +1,7 @@
-import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
-import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
+import type { CallDirection, DomainEvent } from '@offhook/contract/events.ts';
 import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
-import type { DeviceState, EngineEvent, EngineQueue, Party, QueueMember } from './engine.ts';
+import type { DeviceState, EngineEvent, EngineQueue, Party, QueueCaller, QueueMember } from './engine.ts';
 import type { Endpoint, EndpointKind } from './directory.ts';
 
 /** What is known now of one extension. Frozen, replaced as a whole when anything in it changes. */
@@ -25,12 +25,45 @@ export interface LiveLeg {
   readonly party: Party;
   readonly state: 'initiated' | 'alerting' | 'queued' | 'connected' | 'held' | 'parked';
   readonly since: number;
+  /** True while this leg has put the other side on hold. */
+  readonly held: boolean;
+  /** The queue it waits in. */
+  readonly queue: string | null;
+  /** The slot it is parked on. */
+  readonly slot: string | null;
 }
 export interface LiveCall {
   readonly id: CallId;
+  readonly direction: CallDirection;
+  /** Every extension that has or had a leg in it, sorted. */
+  readonly extensions: readonly string[];
+  /** What its first leg dialled, or was reached by. */
+  readonly dialled: string;
   readonly started_at: number;
   readonly answered_at: number | null;
   readonly legs: readonly LiveLeg[];
+}
+/** A caller who waits; `leg` names its visit until it has left. */
+export interface LiveCaller extends QueueCaller {
+  readonly leg: string;
+  readonly call: string;
+  readonly party: Party;
+}
+/** One ring of one agent for one caller. */
+export interface LiveOffer {
+  readonly id: OfferId;
+  readonly queue: string;
+  /** Null for a member that is no extension of ours. */
+  readonly extension: string | null;
+  readonly member: string;
+  readonly caller: ChannelId;
+  readonly call: string;
+  readonly created_at: number;
+}
+export interface LiveQueue extends EngineQueue {
+  /** In order of position. */
+  readonly callers: readonly LiveCaller[];
+  readonly offers: readonly LiveOffer[];
 }
 /** One agent over all its queues, as the engine last confirmed. */
 export interface LiveAgent {
@@ -56,8 +89,8 @@ export interface ModelView {
   changedSince(version: number): readonly string[] | null;
   /** Undefined for an extension that is no agent: in no queue's list and no member of one. */
   agent(extension: string): LiveAgent | undefined;
-  queue(name: string): EngineQueue | undefined;
-  queues(): readonly EngineQueue[];
+  queue(name: string): LiveQueue | undefined;
+  queues(): readonly LiveQueue[];
   calls(): readonly LiveCall[];
   /** One call by its id, or by an id it had before it was joined with another. */
   call(id: string): LiveCall | undefined;
@@ -89,7 +122,12 @@ export interface SiteEvent {
     readonly name: string;
     readonly endpoints: readonly Endpoint[];
   }[];
-  readonly queues: readonly { readonly name: string; readonly agents: readonly string[] }[];
+  /** `max_wait_seconds`: how long a caller waits at most; 0 for ever. */
+  readonly queues: readonly {
+    readonly name: string;
+    readonly agents: readonly string[];
+    readonly max_wait_seconds: number;
+  }[];
   /** Numbers that the engine answers by itself: echo test, music, voicemail. */
   readonly services: readonly string[];
 }
@@ -112,8 +150,15 @@ export interface OperationEvent {
   readonly expects: readonly ExpectedEvent[];
 }
 
+/** A supervisor takes this caller out of its queue; told before the engine is. `null`: it did not come to that. */
+export interface CallerTaken {
+  readonly type: 'caller.taken';
+  readonly at: number;
+  readonly channel: ChannelId;
+  readonly why: 'moved' | 'withdrawn' | null;
+}
 /** What a step takes: facts of the engine, and what the house itself decided. */
-export type ModelInput = EngineEvent | SiteEvent | OperationEvent;
+export type ModelInput = EngineEvent | SiteEvent | OperationEvent | CallerTaken;
 
 /** The live model as its driver sees it: facts in, domain events out. Deterministic; never throws for a strange fact. */
 export interface LiveModel {

@@ -2,8 +2,8 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { DeviceState, Engine, EngineQueue, QueueMember } from '../../src/ports/engine.ts';
-import type { LiveAgent, LiveExtension, LiveView } from '../../src/ports/live.ts';
+import type { DeviceState, Engine, QueueMember } from '../../src/ports/engine.ts';
+import type { LiveAgent, LiveExtension, LiveQueue, LiveView } from '../../src/ports/live.ts';
 
 /** One command as the engine got it. */
 export type Sent =
@@ -228,9 +228,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
 
   const membersOf = (extension: string): QueueMember[] =>
     [...queues.values()].flatMap((rows) => [...rows.values()].filter((r) => r.extension === extension));
-  const queueView = (name: string): EngineQueue | undefined => {
+  const queueView = (name: string): LiveQueue | undefined => {
     const rows = queues.get(name);
-    return rows && { name, strategy: 'ringall', members: [...rows.values()], callers: [] };
+    return rows && { name, strategy: 'ringall', members: [...rows.values()], callers: [], offers: [] };
   };
   const live: LiveView = {
     get live() {

@@ -2,7 +2,15 @@ import type { NodeId } from '@offhook/contract/ids.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CallVerbs, Engine, EngineEventOf, EngineStatus, LinkState } from '../../ports/engine.ts';
+import type {
+  CallVerbs,
+  Engine,
+  EngineEventOf,
+  EngineStatus,
+  LinkState,
+  QueueVerbs,
+} from '../../ports/engine.ts';
+import { callerActions } from './actions/callers.ts';
 import { callActions } from './actions/calls.ts';
 import { memberActions } from './actions/members.ts';
 import { AmiClosed, connectAmi } from './ami/connection.ts';
@@ -36,7 +44,7 @@ export interface AsteriskEngineOptions {
   /** How many events may wait for the consumer; 200,000. */
   readonly buffer?: number;
 }
-export interface AsteriskEngine extends Engine, CallVerbs {
+export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs {
   /** For support: the last frames that could not be read, newest last. */
   malformed(): readonly string[];
   diagnostics(): { readonly dropped: number; readonly strays: number; readonly resyncs: number };
@@ -385,6 +393,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     resync: want,
     ...memberActions(requireActions),
     ...callActions(requireActions),
+    ...callerActions(requireActions, (id) => flow.known.channel(id)?.name),
     memberOf,
     async close() {
       stop.abort();

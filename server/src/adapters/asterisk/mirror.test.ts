@@ -48,7 +48,7 @@ const base: EngineSnapshot = {
   devices: [{ endpoint: '1', state: 'INUSE' }],
   contacts: [{ endpoint: '1', address: 'sip:1', reachable: true }],
 };
-const caller = { queue: 'q', channel: id(1), position: 1, joined_at: 0 };
+const caller = { queue: 'q', channel: id(1), position: 1, joined_at: 0, priority: null };
 const contact = { endpoint: '1', address: 'sip:2', reachable: true };
 /** Each fact with how many differences it makes to the state before. */
 const FACTS: [EngineEvent, number][] = [
@@ -114,4 +114,26 @@ test('mirror - a caller leaves once, whichever way', () => {
     mirror.apply(event);
     assert.deepEqual(mirror.parts().queues[0]?.callers, []);
   }
+});
+
+test('mirror - places in a queue follow from who got in before and who left', () => {
+  const at = (n: number, position: number) => ({ ...caller, channel: id(n), position });
+  const places = (mirror: Mirror) =>
+    mirror.parts().queues[0]?.callers.map((c) => [c.channel, c.position] as const);
+  const mirror = new Mirror();
+  mirror.load({ ...base, queues: [{ ...base.queues[0]!, callers: [at(2, 2), at(1, 1)] }] });
+  mirror.apply({ at: 0, type: 'queue.caller_joined', caller: at(3, 1) });
+  mirror.apply({ at: 0, type: 'queue.caller_joined', caller: at(4, 3) });
+  assert.deepEqual(places(mirror), [
+    [id(3), 1],
+    [id(1), 2],
+    [id(4), 3],
+    [id(2), 4],
+  ]);
+  mirror.apply({ at: 0, type: 'queue.caller_left', queue: 'q', channel: id(1) });
+  assert.deepEqual(places(mirror), [
+    [id(3), 1],
+    [id(4), 2],
+    [id(2), 3],
+  ]);
 });

@@ -60,6 +60,18 @@ export class Mirror implements Known {
     else others.add(row.channel);
   }
 
+  /** A caller may get in before others, whose places then follow from the order. */
+  #join(caller: QueueCaller): void {
+    const callers = this.#queues.get(caller.queue)?.callers;
+    if (callers === undefined) return;
+    const behind = [...callers].slice(Math.max(0, caller.position - 1));
+    callers.set(caller.channel, caller);
+    for (const [channel, other] of behind) {
+      callers.delete(channel);
+      callers.set(channel, other);
+    }
+  }
+
   /** Follows one fact. A fact about something unknown changes nothing. */
   apply(e: EngineEvent): void {
     switch (e.type) {
@@ -89,7 +101,7 @@ export class Mirror implements Known {
         if (this.#bridged.get(e.id)?.bridge === e.bridge) this.#leave(e.id);
         return;
       case 'queue.caller_joined':
-        this.#queues.get(e.caller.queue)?.callers.set(e.caller.channel, e.caller);
+        this.#join(e.caller);
         return;
       case 'queue.caller_left':
       case 'queue.caller_abandoned':
@@ -113,6 +125,7 @@ export class Mirror implements Known {
         return;
       case 'engine.link':
       case 'channel.held':
+      case 'channel.ending':
       case 'dial.begun':
       case 'dial.ended':
       case 'transfer.blind':
@@ -146,7 +159,7 @@ export class Mirror implements Known {
       this.#queues.set(q.name, {
         strategy: q.strategy,
         members: new Map(q.members.map((m) => [m.interface, m])),
-        callers: new Map(q.callers.map((c) => [c.channel, c])),
+        callers: new Map(q.callers.toSorted((a, b) => a.position - b.position).map((c) => [c.channel, c])),
       });
     for (const d of s.devices) this.#devices.set(d.endpoint, d.state);
     for (const c of s.contacts) this.#contacts.set(contactKey(c), c);
@@ -161,7 +174,7 @@ export class Mirror implements Known {
         name,
         strategy: q.strategy,
         members: [...q.members.values()],
-        callers: [...q.callers.values()],
+        callers: [...q.callers.values()].map((c, i) => ({ ...c, position: i + 1 })),
       })),
       devices: Array.from(this.#devices, ([endpoint, state]) => ({ endpoint, state })),
       contacts: [...this.#contacts.values()],

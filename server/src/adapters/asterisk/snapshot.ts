@@ -37,6 +37,7 @@ const bridgeOf = header('BridgeId');
 const duration = header('Duration');
 const strategy = header('Strategy');
 const wait = header('Wait');
+const priority = header('Priority');
 
 export interface Reading {
   /** `restarted` is left to whoever knows the snapshot before. */
@@ -143,6 +144,7 @@ export const readSnapshot = async (
           position: frame.int(H.position, 0),
           channel: channelId(node, need(frame, H.uniqueid)),
           joined_at: began_at - frame.int(wait, 0) * 1000,
+          priority: frame.has(priority) ? frame.int(priority, 0) : null,
         });
     },
     { signal },

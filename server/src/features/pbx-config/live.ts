@@ -8,7 +8,7 @@ export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
   extensions: config.people
     .filter(({ person }) => person.active)
     .map(({ person: { extension, name, endpoints } }) => ({ extension, name, endpoints })),
-  queues: config.queues.map(({ name, agents }) => ({ name, agents })),
+  queues: config.queues.map(({ name, agents, max_wait_seconds }) => ({ name, agents, max_wait_seconds })),
   services: config.services.map(({ number }) => number),
 });
 

@@ -109,17 +109,23 @@ function person(e: SiteExtension): ConfText {
   const number = dialled(e.extension, 'an extension');
   return exten(number, [conf`Gosub(call,${number},1(${e.voicemail ? number : nothing}))`]);
 }
-function queue(q: SiteQueue): ConfText {
+const NOBODY: readonly ConfText[] = [conf`Playback(vm-nobodyavail)`, conf`Hangup()`];
+/** A caller waits in it; `rest` are arguments behind the longest wait. */
+function waiting(q: SiteQueue, rest: ConfText): ConfText {
   const name = slug(q.name, 'a queue name');
   const wait =
     q.max_wait_seconds === 0 ? nothing : whole(q.max_wait_seconds, `queue ${name}: longest wait`, 1, 86_400);
-  return exten(dialled(q.number, `queue ${name}: number`), [
-    conf`Answer()`,
-    conf`Queue(${name},C,,,${wait})`,
-    conf`Playback(vm-nobodyavail)`,
-    conf`Hangup()`,
-  ]);
+  return conf`Queue(${name},C,,,${wait}${rest})`;
 }
+const queue = (q: SiteQueue): ConfText =>
+  exten(dialled(q.number, `queue ${q.name}: number`), [conf`Answer()`, waiting(q, nothing), ...NOBODY]);
+/** Where callers go whom a supervisor takes out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
+const moved = (q: SiteQueue): ConfText =>
+  exten(conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`, [
+    conf`Set(QUEUE_PRIO=$\{CUT(EXTEN,*,3)})`,
+    waiting(q, conf`,,,,$\{CUT(EXTEN,*,2)}`),
+    ...NOBODY,
+  ]);
 const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
   echo: [
     conf`Answer()`,
@@ -197,6 +203,7 @@ ${joined(
       conf`feature-codes`,
       site.feature_codes.map((code) => featureCode(code, site)),
     ),
+    context(conf`queue-moved`, [...site.queues.map(moved), exten(conf`withdrawn`, NOBODY)]),
     context(conf`agent-queues`, agentQueues(site.queues)),
     CALL,
     context(

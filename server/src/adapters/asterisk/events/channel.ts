@@ -16,6 +16,8 @@ import { channelState, describeChannel } from './names.ts';
  * NewConnectedLine  chan
  * Hangup            chan Cause Cause-txt [TechCause]
  * Rename            Channel Newname Uniqueid
+ * HangupRequest     chan [Cause]          the other side, or the channel driver, hangs up
+ * SoftHangupRequest chan Cause
  *
  * "<unknown>" stands for a party that is not known; names are escaped by the engine, numbers are not.
  */
@@ -80,6 +82,8 @@ const hangup: EventDecoder = (frame, at, d) => {
   });
 };
 
+const ending: EventDecoder = (frame, at, d) => d.emit({ at, type: 'channel.ending', id: subject(frame, d) });
+
 const rename: EventDecoder = (frame, at, d) => {
   const name = need(frame, newName);
   const id = channelId(d.node, need(frame, H.uniqueid));
@@ -94,5 +98,7 @@ export const channelEvents = {
   NewCallerid: newParty,
   NewConnectedLine: newParty,
   Hangup: hangup,
+  HangupRequest: ending,
+  SoftHangupRequest: ending,
   Rename: rename,
 } satisfies Record<string, EventDecoder>;

@@ -360,7 +360,7 @@ test('events - a caller joins, leaves and gives up', () => {
   assert.deepEqual(one('QueueCallerJoin', { ...who, Count: 2 }), {
     at,
     type: 'queue.caller_joined',
-    caller: { queue: 'support', channel, position: 2, joined_at: at },
+    caller: { queue: 'support', channel, position: 2, joined_at: at, priority: null },
   });
   assert.deepEqual(one('QueueCallerLeave', { ...who, Count: 1 }), {
     at,

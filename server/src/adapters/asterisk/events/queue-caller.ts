@@ -7,7 +7,8 @@ import { H } from './headers.ts';
  * QueueCallerLeave    chan Queue Position Count
  * QueueCallerAbandon  chan Queue Position OriginalPosition HoldTime
  *
- * A caller who gives up makes Abandon and then Leave; an answered one Leave and then AgentConnect.
+ * An answered caller makes Leave and then AgentConnect, one who leaves by a digit only Leave. Everyone else makes Abandon and
+ * then Leave: who hangs up, who waited too long, who was withdrawn or redirected.
  */
 const join: EventDecoder = (frame, at, d) => {
   const channel = subject(frame, d);
@@ -16,7 +17,7 @@ const join: EventDecoder = (frame, at, d) => {
   d.emit({
     at,
     type: 'queue.caller_joined',
-    caller: { queue, channel, position: frame.int(H.position, 0), joined_at: at },
+    caller: { queue, channel, position: frame.int(H.position, 0), joined_at: at, priority: null },
   });
 };
 const leave: EventDecoder = (frame, at, d) => {
