@@ -1,4 +1,4 @@
-import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
+import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineChannel, EngineSnapshot } from '../ports/engine.ts';
 import { memberRemoved, memberSeen } from './agents.ts';
 import { endCall, relink } from './calls.ts';
