@@ -14,6 +14,7 @@ export interface ErrorRow {
  */
 export const ERRORS = {
   invalid_request: { status: 400, retry: 'after_change', title: 'The request is not valid' },
+  bad_frame: { status: 400, retry: 'after_change', title: 'This frame of the stream cannot be read' },
   unknown_action: { status: 400, retry: 'after_change', title: 'This action does not exist' },
   unknown_reason: { status: 400, retry: 'after_change', title: 'This pause reason does not exist' },
   token_in_url: { status: 400, retry: 'after_change', title: 'A token does not belong in the address' },

@@ -182,6 +182,20 @@ export const SETTINGS = {
     about: 'Absolute life of a session.',
     parse: integer(60, 31_536_000),
   }),
+  streamHeartbeatSeconds: setting({
+    name: 'OFFHOOK_STREAM_HEARTBEAT_SECONDS',
+    expects: 'whole seconds from 1 to 300',
+    initial: '15',
+    about: 'Heartbeats of the event stream; a client that shows no sign for two of them is gone.',
+    parse: integer(1, 300),
+  }),
+  streamsPerPerson: setting({
+    name: 'OFFHOOK_STREAMS_PER_PERSON',
+    expects: 'a whole number from 1 to 100000',
+    initial: '100',
+    about: 'Event streams that one person or API key may have open at once.',
+    parse: integer(1, 100_000),
+  }),
   logLevel: setting({
     name: 'OFFHOOK_LOG_LEVEL',
     expects: 'debug, info, warn, error or silent',

@@ -9,11 +9,12 @@ import { openSqliteJournal } from './adapters/sqlite/journal.ts';
 import { openSqliteStore } from './adapters/sqlite/store.ts';
 import { ConfigError } from './config.ts';
 import type { Config } from './config.ts';
-import { systemClock } from './core/clock.ts';
+import { rfc3339, systemClock } from './core/clock.ts';
 import { messageOf } from './core/errors.ts';
 import { lockFolder } from './core/folder-lock.ts';
 import { makeFolder } from './core/folders.ts';
 import { openLog } from './core/log-file.ts';
+import { createStream } from './delivery/stream.ts';
 import { runExchange } from './exchange.ts';
 import { createAgents } from './features/agents/feature.ts';
 import { agentRoutes } from './features/agents/routes.ts';
@@ -25,6 +26,7 @@ import { createAudit } from './features/audit/service.ts';
 import { createCallControlFeature } from './features/calls/feature.ts';
 import { callOperations } from './features/calls/operations.ts';
 import { createContacts } from './features/contacts/feature.ts';
+import { presenceSource } from './features/contacts/presence.ts';
 import { contactRoutes } from './features/contacts/routes.ts';
 import { FEATURE_CODES } from './features/feature-codes/feature-codes.ts';
 import { frontDoorRoutes } from './features/front-door/routes.ts';
@@ -185,6 +187,38 @@ export async function startService(
   });
 
   stack.defer(() => engine.close());
+  const metrics = createMetrics();
+  const nothing = { snapshot: () => ({}) };
+  const stream = createStream({
+    journal,
+    settled: () => loop.settled(),
+    sources: {
+      presence: presenceSource({ directory, live: live.view, clock }),
+      calls: nothing,
+      queues: nothing,
+      agents: nothing,
+      history: nothing,
+      config: nothing,
+      system: { snapshot: () => ({ engine: engineStatus() }) },
+    },
+    directory,
+    credentials: {
+      onSessionEnded: (listener) => sessions.onSessionEnded(listener),
+      onKeyEnded: (listener) => apiKeys.onKeyEnded(listener),
+      use: async ({ key, session_id }) =>
+        key === null ? sessions.use(session_id) : apiKeys.rights(key.id) === null ? null : Infinity,
+    },
+    clock,
+    log,
+    metrics,
+    heartbeatSeconds: config.streamHeartbeatSeconds,
+    perPerson: config.streamsPerPerson,
+  });
+  stack.defer(() => stream.close());
+  const engineStatus = () => {
+    const { link, reason, since } = engine.status();
+    return { node, up: live.view.live, link, reason, since: rfc3339(since) };
+  };
   const stopLoop = new AbortController();
   const loop = runEngineLoop({
     engine,
@@ -195,6 +229,7 @@ export async function startService(
     site: siteEvent(directory.config(), clock.now()),
     onStepped: () => live.changed(),
     onCommitted: (_rows, events) => {
+      stream.committed();
       for (const event of events) {
         agents.onDomainEvent(event);
         history.onDomainEvent(event);
@@ -227,7 +262,6 @@ export async function startService(
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
 
-  const metrics = createMetrics();
   const engineUp = (): boolean => live.view.live;
   const checks: readonly Check[] = [
     {
@@ -291,7 +325,11 @@ export async function startService(
   agentRoutes(app, agents);
   auditRoutes(app, audit);
   apiKeyRoutes(app, apiKeys);
-  addOperations(app, [...apiKeyOperations(operation, apiKeys), ...callOperations(operation, calls)]);
+  const commands = addOperations(app, [
+    ...apiKeyOperations(operation, apiKeys),
+    ...callOperations(operation, calls),
+  ]);
+  stream.routes(app, commands);
   sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });
 
   const address = await host.listen(config.listen).catch((error: unknown) => {

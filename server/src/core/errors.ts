@@ -1,5 +1,5 @@
 import { ERRORS } from '@offhook/contract/errors.ts';
-import type { ErrorCode } from '@offhook/contract/errors.ts';
+import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
 
 export interface ErrorExtras {
   readonly cause?: unknown;
@@ -26,3 +26,23 @@ export class ServiceError extends Error {
 
 /** The error's message, whatever was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const MAX_DETAIL = 600;
+/** What anybody outside is told of an error: never a stack, never a cause; what is not ours is `internal`. */
+export function problemOf(thrown: unknown, requestId?: string): Problem {
+  const error =
+    thrown instanceof ServiceError ? thrown : new ServiceError('internal', 'the service failed; see its log');
+  const row = ERRORS[error.code];
+  const detail = error.message.length > MAX_DETAIL ? `${error.message.slice(0, MAX_DETAIL)}…` : error.message;
+  return {
+    type: `/docs/errors#${error.code}`,
+    title: row.title,
+    status: row.status,
+    detail,
+    code: error.code,
+    success: false,
+    error: detail,
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...error.extras.body,
+  };
+}

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/errors.ts';
 import type { App } from '../ports/http.ts';
-import { checkJson } from './json-check.ts';
+import { checkJson } from '../core/json-check.ts';
 
 /** Bytes a body may have. */
 export const BODY_LIMIT = 64 * 1024;

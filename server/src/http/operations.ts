@@ -11,9 +11,10 @@ export const operation: DefineOperation = (definition) => definition as unknown 
 /** Throws `forbidden` where this caller may not run what needs the level or, for an API key, the scope. */
 export function checkAccess(
   caller: Caller,
-  needs: { readonly level: Level; readonly scope?: Scope | undefined },
+  needs: { readonly level: Level; readonly scope?: Scope | 'any' | undefined },
 ): void {
   if (caller.key !== null) {
+    if (needs.scope === 'any') return;
     if (needs.scope !== undefined && caller.key.scopes.includes(needs.scope)) return;
     const wanted = needs.scope === undefined ? 'no API key may do this' : `this key lacks ${needs.scope}`;
     throw new ServiceError('forbidden', wanted);

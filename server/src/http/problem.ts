@@ -1,9 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import { ERRORS } from '@offhook/contract/errors.ts';
-import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
-import { ServiceError } from '../core/errors.ts';
+import type { ErrorCode } from '@offhook/contract/errors.ts';
+import { ServiceError, problemOf } from '../core/errors.ts';
 
-const MAX_DETAIL = 600;
 /** Seconds a client is asked to wait where the thrower named none. */
 const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   store_unavailable: 5,
@@ -77,23 +75,11 @@ function validationDetail(issues: readonly ValidationIssue[], where: string): st
 
 /** The problem document of an error. */
 export function answerOf(error: ServiceError, requestId: string | undefined): Answer {
-  const row = ERRORS[error.code];
-  const detail = error.message.length > MAX_DETAIL ? `${error.message.slice(0, MAX_DETAIL)}…` : error.message;
-  const problem: Problem = {
-    type: `/docs/errors#${error.code}`,
-    title: row.title,
-    status: row.status,
-    detail,
-    code: error.code,
-    success: false,
-    error: detail,
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...error.extras.body,
-  };
+  const problem = problemOf(error, requestId);
   const wait = error.extras.retry_after_seconds ?? RETRY_AFTER[error.code];
   return {
     code: error.code,
-    status: row.status,
+    status: problem.status,
     headers: {
       'content-type': 'application/problem+json',
       ...(error.code === 'not_authenticated' ? { 'www-authenticate': 'Bearer' } : {}),

@@ -5,7 +5,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
 import type { Host } from './host.ts';
 import { sipRelayRoutes } from './sip-relay.ts';
-import { closeFrame } from './ws-frames.ts';
+import { closeFrame } from '../core/ws-frames.ts';
 
 /** The engine's side: accepts the handshake and then does what the test says. */
 interface FakeEngine {

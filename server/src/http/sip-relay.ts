@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import net from 'node:net';
 import { pipeline } from 'node:stream';
 import type { Duplex } from 'node:stream';
@@ -7,8 +6,8 @@ import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { App } from '../ports/http.ts';
 import type { Metrics } from './metrics.ts';
-import { FrameError, closeFrame, frameGuard, frameWatch } from './ws-frames.ts';
-import type { FrameWatch } from './ws-frames.ts';
+import { FrameError, acceptOf, closeFrame, frameGuard, frameWatch, isHandshake } from '../core/ws-frames.ts';
+import type { FrameWatch } from '../core/ws-frames.ts';
 
 export interface SipRelayOptions {
   /** The engine's own HTTP port on loopback, asked at every connection; null while there is none. */
@@ -65,11 +64,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     }
     const { headers } = request.raw;
     const key = headers['sec-websocket-key'];
-    if (
-      headers['sec-websocket-version'] !== '13' ||
-      key === undefined ||
-      !/^[A-Za-z0-9+/]{22}==$/.test(key)
-    ) {
+    if (!isHandshake(headers) || key === undefined) {
       reply.header('sec-websocket-version', '13');
       throw new ServiceError('invalid_request', 'this is not a WebSocket handshake of version 13');
     }
@@ -165,8 +160,6 @@ function endClient({ client, sent }: Pair, code: number, reason: string): void {
   if (client.writable) client.end(sent.mayClose ? closeFrame(code, reason) : undefined);
   setTimeout(() => client.destroy(), 1_000).unref();
 }
-const acceptOf = (key: string): string =>
-  hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');
 
 /** Opens the engine's side; `rest` is what it already sent after its handshake. Throws `engine_unavailable`. */
 async function connectEngine(

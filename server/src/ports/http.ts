@@ -38,8 +38,11 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Required on every route; the host refuses to register one without it. */
     level?: Level;
-    /** An API key with this scope may call the route, whatever its level; without it no API key may. */
-    scope?: Scope;
+    /**
+     * An API key with this scope may call the route, whatever its level; without it no API key may. `any`: each key may, and
+     * what it meets there is narrowed by its rights.
+     */
+    scope?: Scope | 'any';
     /** On a public route: `request.caller` is set where a good session is presented, and null otherwise. */
     identify?: boolean;
     /** Codes this route can answer beside those its level and body imply; they become its documented replies. */
@@ -65,10 +68,6 @@ declare module 'fastify' {
     /** Throws `ServiceError('not_authenticated')`; for handlers of a level above public. */
     person(): Caller;
   }
-  interface FastifyReply {
-    /** Answers 304 with this tag: what the client holds is what it would be given. Nothing else may be sent. */
-    notModified(etag: string): void;
-  }
 }
 /** What a feature's routes.ts is given. */
 export type App = FastifyInstance<
@@ -78,10 +77,7 @@ export type App = FastifyInstance<
   FastifyBaseLogger,
   ZodTypeProvider
 >;
-/**
- * Finds the session behind a bearer token or cookie value; null when unknown, expired or revoked. What is in memory is
- * answered at once: most requests wait for nothing.
- */
+/** Finds the session behind a bearer token or cookie value; null when unknown, expired or revoked. */
 export interface Authenticator {
-  authenticate(token: string): Caller | null | Promise<Caller | null>;
+  authenticate(token: string): Promise<Caller | null>;
 }

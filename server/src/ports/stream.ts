@@ -1,4 +1,5 @@
 import type { Objects } from '../core/rights.ts';
+import type { Caller } from './http.ts';
 
 /**
  * The state that a topic's events lead on from. Called synchronously when everything the model knows is committed, so that
@@ -12,3 +13,13 @@ export interface TopicSource {
 export type TopicSources = Readonly<
   Record<'presence' | 'calls' | 'queues' | 'agents' | 'history' | 'config' | 'system', TopicSource>
 >;
+
+/** What the stream is told by those who sign people and machines in. */
+export interface Credentials {
+  /** Called with each session that ended; returns the way to stop. */
+  onSessionEnded(listener: (sessionId: number) => void): () => void;
+  /** Called with each API key that works no longer, or with other rights. */
+  onKeyEnded(listener: (keyId: number) => void): () => void;
+  /** A stream that is open uses its session. When the session now ends, in milliseconds since 1970; null where it has. */
+  use(caller: Caller): Promise<number | null>;
+}

@@ -112,6 +112,14 @@ export function createCache(
       const parent = token.parent === null ? undefined : byToken.get(token.parent);
       if (parent !== undefined) parent.token.retired_at ??= now;
     },
+    /** As `touch`, where only the session is known. */
+    touchSession(id: number, now: number): void {
+      used.set(id, now);
+      const held = sessions.get(id);
+      if (held === undefined) return;
+      held.session.last_used_at = now;
+      written.set(held.session, now);
+    },
     refreshed(live: Live, now: number, dropped: readonly string[]): void {
       live.session.last_used_at = now;
       written.set(live.session, now);

@@ -75,6 +75,8 @@ export interface Sessions extends Authenticator {
   setPassword(personId: number, password: string): Promise<void>;
   /** Ids of everyone who has one. */
   withPassword(): Promise<ReadonlySet<number>>;
+  /** Something that stays open uses this session: when it now ends (milliseconds since 1970), or null where it has. */
+  use(sessionId: number): Promise<number | null>;
   /** Called with each session that ended, so that its sockets are closed; returns the way to stop. */
   onSessionEnded(listener: (sessionId: number, reason: EndReason) => void): () => void;
   /** Writes what is only in memory: when sessions were last used. */
@@ -131,9 +133,8 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 
   /** The live session behind a token; its idle life is not looked at. */
   async function find(token: string): Promise<{ live: Live; who: Person } | null> {
-    return TOKEN.test(token) ? valid(await cache.get(hashOf(token))) : null;
-  }
-  function valid(live: Live | undefined): { live: Live; who: Person } | null {
+    if (!TOKEN.test(token)) return null;
+    const live = await cache.get(hashOf(token));
     if (live === undefined) return null;
     const now = clock.now();
     const { session, token: row } = live;
@@ -141,24 +142,6 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     if (row.retired_at !== null && now >= row.retired_at + GRACE_MS) return null;
     const who = person(session.person_id);
     return who === undefined || !who.active ? null : { live, who };
-  }
-  function callerOf(known: Live | undefined): Caller | null {
-    const found = valid(known);
-    if (found === null) return null;
-    const { live, who } = found;
-    const now = clock.now();
-    if (now >= live.session.last_used_at + idleMs) return null;
-    cache.touch(live, now);
-    return {
-      session_id: live.session.id,
-      person_id: who.id,
-      extension: who.extension,
-      username: who.username,
-      level: who.level,
-      expires_at: expiry(now, live.session.ends_at),
-      cookie: false,
-      key: null,
-    };
   }
 
   async function endInactive(): Promise<void> {
@@ -205,10 +188,23 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   sweep();
 
   return {
-    authenticate(token) {
-      if (!TOKEN.test(token)) return null;
-      const live = cache.get(hashOf(token));
-      return live instanceof Promise ? live.then(callerOf) : callerOf(live);
+    async authenticate(token) {
+      const found = await find(token);
+      if (found === null) return null;
+      const { live, who } = found;
+      const now = clock.now();
+      if (now >= live.session.last_used_at + idleMs) return null;
+      cache.touch(live, now);
+      return {
+        session_id: live.session.id,
+        person_id: who.id,
+        extension: who.extension,
+        username: who.username,
+        level: who.level,
+        expires_at: expiry(now, live.session.ends_at),
+        cookie: false,
+        key: null,
+      };
     },
 
     async login(input) {
@@ -325,6 +321,14 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       ended(await store.setPassword(personId, phc, clock.now(), true), 'password_changed');
     },
     withPassword: () => store.withPassword(),
+    async use(sessionId) {
+      const row = await store.session(sessionId);
+      const now = clock.now();
+      if (row === undefined || row.ended_at !== null || now >= row.ends_at) return null;
+      if (person(row.person_id)?.active !== true) return null;
+      cache.touchSession(sessionId, now);
+      return expiry(now, row.ends_at);
+    },
     onSessionEnded(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -137,6 +137,8 @@ export async function createSessionStore(store: Store) {
         .executeTakeFirst();
       return session === undefined ? undefined : { token, session };
     },
+    session: (id: number): Promise<SessionRow | undefined> =>
+      db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst(),
     /** Adds a session with its first token; `crowded` are the sessions beyond 100 of this person that it ended. */
     add(session: NewSession): Promise<{ id: number; crowded: number[] }> {
       return store.transaction<SessionTables, { id: number; crowded: number[] }>(async (trx) => {

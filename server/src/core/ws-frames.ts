@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { Transform } from 'node:stream';
 
 /** What a peer did that ends its connection; `code` is a close code of RFC 6455. */
@@ -88,7 +90,8 @@ export function frameGuard(maxPayload: number): Transform {
     },
   });
 }
-function checkStart(first: number, second: number): void {
+/** Throws `FrameError` 1002 for the first two bytes of a header that no client may send where nothing was negotiated. */
+export function checkStart(first: number, second: number): void {
   const refuse = (reason: string): never => {
     throw new FrameError(1002, reason);
   };
@@ -133,3 +136,28 @@ export function closeFrame(code: number, reason: string): Buffer {
   text.copy(frame, 4);
   return frame;
 }
+
+/** A message of text, or a control frame, as a server sends it: whole and not masked. */
+export function serverFrame(opcode: 0x1 | 0x9 | 0xa, payload: Buffer): Buffer {
+  const { length } = payload;
+  const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+  const frame = Buffer.allocUnsafe(start + length);
+  frame[0] = 0x80 | opcode;
+  if (start === 2) frame[1] = length;
+  else if (start === 4) {
+    frame[1] = 126;
+    frame.writeUInt16BE(length, 2);
+  } else {
+    frame[1] = 127;
+    frame.writeBigUInt64BE(BigInt(length), 2);
+  }
+  payload.copy(frame, start);
+  return frame;
+}
+/** The `Sec-WebSocket-Accept` that answers a client's key. */
+export const acceptOf = (key: string): string =>
+  hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');
+/** What a handshake of version 13 must say. */
+export const isHandshake = (headers: IncomingHttpHeaders): boolean =>
+  headers['sec-websocket-version'] === '13' &&
+  /^[A-Za-z0-9+/]{22}==$/.test(headers['sec-websocket-key'] ?? '');

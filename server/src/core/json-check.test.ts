@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ServiceError } from '../core/errors.ts';
-import { parseForm } from './body.ts';
+import { ServiceError } from './errors.ts';
+import { parseForm } from '../http/body.ts';
 import { checkJson } from './json-check.ts';
 
 const refused = (text: string, what: RegExp): void =>

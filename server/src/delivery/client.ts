@@ -1,0 +1,40 @@
+import type { Caller } from '../ports/http.ts';
+import { namesOf } from './topics.ts';
+import type { Heard } from './topics.ts';
+import { Reader } from './reader.ts';
+
+/** A reader with somebody at its other end. */
+export abstract class Client extends Reader {
+  caller: Caller;
+  readonly ip: string | null;
+  heard: readonly Heard[] = [];
+  /** Tick in which anything last came from the other side, and in which what waits for it last grew less. */
+  heardAt = 0;
+  movedAt = 0;
+  waiting = 0;
+  /** Its share of the ticks: heartbeats of all are spread over them. */
+  slot = 0;
+
+  constructor(caller: Caller, ip: string | null) {
+    super();
+    this.caller = caller;
+    this.ip = ip;
+  }
+  /** Bytes that wait for the other side in this process. */
+  abstract get unsent(): number;
+  /** False where the other side never says anything, so that its silence says nothing. */
+  abstract readonly talks: boolean;
+  abstract heartbeat(scanned: number, time: string): void;
+  /** Its rights are others now; `changed` are the topics that are heard differently. */
+  abstract rightsChanged(changed: readonly Heard[]): void;
+  /** Says why and closes; `code` is one of CLOSE_CODES. */
+  abstract end(code: number, reason: string): void;
+  /** A planned end: it is told to come back after so many milliseconds. */
+  abstract restart(afterMs: number): void;
+  /** The other side is gone. */
+  abstract vanish(): void;
+
+  get names(): readonly string[] {
+    return namesOf(this.heard);
+  }
+}

@@ -1,0 +1,171 @@
+import { CLOSE_CODES } from '@offhook/contract/stream.ts';
+import { rfc3339 } from '../core/clock.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Directory, Person } from '../ports/directory.ts';
+import type { Caller } from '../ports/http.ts';
+import type { Credentials } from '../ports/stream.ts';
+import type { Client } from './client.ts';
+import type { Hub } from './hub.ts';
+import { hear } from './topics.ts';
+import type { Heard } from './topics.ts';
+
+/** Steps in which one interval of heartbeats is gone through. */
+export const TICKS = 15;
+/** Intervals without a sign after which the other side counts as gone. */
+const DEAD = 2 * TICKS;
+
+export interface Clients {
+  readonly size: number;
+  /** Ticks since it began. */
+  readonly now: number;
+  /** Throws `too_many_requests` where this person or key has as many streams as it may. */
+  admit(caller: Caller): void;
+  /** The caller with the rights of now; null where the person is no more. */
+  fresh(caller: Caller): Caller | null;
+  /** Throws `forbidden` for the first topic of which nothing may be heard. */
+  hearAll(caller: Caller, topics: readonly string[]): Heard[];
+  add(client: Client): void;
+  remove(client: Client): void;
+  /** Everything that is open. */
+  all(): Iterable<Client>;
+  close(): void;
+}
+export interface ClientsOptions {
+  readonly hub: Hub;
+  readonly directory: Directory;
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly heartbeatMs: number;
+  readonly perPerson: number;
+}
+
+/** Everybody who listens: how many each may be, heartbeats, the end of their sessions, the change of their rights. */
+export function createClients(options: ClientsOptions): Clients {
+  const { hub, directory, credentials, clock, heartbeatMs, perPerson } = options;
+  const clients = new Set<Client>();
+  /** By `person_id`, which is negative for keys. */
+  const byPerson = new Map<number, Set<Client>>();
+  let now = 0;
+  let slots = 0;
+  let known = new Map<number, Person>();
+  let knownAt = -1;
+
+  const person = (id: number): Person | undefined => {
+    if (knownAt !== directory.version) {
+      knownAt = directory.version;
+      known = new Map(directory.people().map((one) => [one.id, one]));
+    }
+    return known.get(id);
+  };
+  const fresh = (caller: Caller): Caller | null => {
+    if (caller.key !== null) return caller;
+    const who = person(caller.person_id);
+    if (who === undefined || !who.active) return null;
+    const { extension, level, username } = who;
+    return extension === caller.extension && level === caller.level
+      ? caller
+      : { ...caller, extension, level, username };
+  };
+  const ownQueues = (caller: Caller): string[] =>
+    caller.extension === '' ? [] : directory.queuesOf(caller.extension).map((queue) => queue.name);
+
+  function refresh(client: Client): void {
+    const caller = fresh(client.caller);
+    if (caller === null) return client.end(CLOSE_CODES.session_ended, 'the session ended');
+    client.caller = caller;
+    const own = ownQueues(caller);
+    const changed: Heard[] = [];
+    const heard: Heard[] = [];
+    for (const was of client.heard) {
+      const is = hear(caller, was.topic, own);
+      if (is === null) return client.end(CLOSE_CODES.not_allowed, `no longer allowed: ${was.topic}`);
+      const same = is.names.join(' ') === was.names.join(' ');
+      heard.push(same ? was : is);
+      if (!same) changed.push(is);
+    }
+    if (changed.length === 0) return;
+    client.heard = heard;
+    client.rightsChanged(changed);
+  }
+  function endAll(id: (caller: Caller) => boolean): void {
+    for (const client of clients) {
+      if (id(client.caller)) client.end(CLOSE_CODES.session_ended, 'the session ended');
+    }
+  }
+  async function lapse(client: Client): Promise<void> {
+    const until = await credentials.use(client.caller).catch(() => clock.now() + heartbeatMs);
+    if (!clients.has(client)) return;
+    if (until === null || until <= clock.now()) {
+      client.end(CLOSE_CODES.not_authenticated, 'the session has lapsed');
+    } else client.caller = { ...client.caller, expires_at: until };
+  }
+  function tick(): void {
+    now += 1;
+    const at = clock.now();
+    const time = rfc3339(at);
+    for (const client of clients) {
+      const { unsent } = client;
+      if (unsent === 0 || unsent < client.waiting) client.movedAt = now;
+      client.waiting = unsent;
+      if (client.talks && now - client.heardAt > DEAD) client.vanish();
+      else if (now - client.movedAt > DEAD) client.tooSlow();
+      else if (at >= client.caller.expires_at) void lapse(client);
+      else if (client.slot === now % TICKS && !client.full) client.heartbeat(hub.positionOf(client), time);
+    }
+  }
+  const timer = setInterval(tick, heartbeatMs / TICKS);
+  timer.unref();
+  const stops = [
+    credentials.onSessionEnded((id) => endAll((caller) => caller.key === null && caller.session_id === id)),
+    credentials.onKeyEnded((id) => endAll((caller) => caller.key?.id === id)),
+    directory.onChange(() => {
+      for (const client of clients) refresh(client);
+    }),
+  ];
+  return {
+    get size() {
+      return clients.size;
+    },
+    get now() {
+      return now;
+    },
+    admit(caller) {
+      if ((byPerson.get(caller.person_id)?.size ?? 0) >= perPerson) {
+        throw new ServiceError('too_many_requests', `more than ${perPerson} streams are open`, {
+          retry_after_seconds: 10,
+        });
+      }
+    },
+    fresh,
+    hearAll(caller, topics) {
+      const own = ownQueues(caller);
+      return [...new Set(topics)].map((topic) => {
+        const heard = hear(caller, topic, own);
+        if (heard === null) throw new ServiceError('forbidden', `you may not hear ${topic}`);
+        return heard;
+      });
+    },
+    add(client) {
+      client.heardAt = now;
+      client.movedAt = now;
+      client.slot = (slots += 1) % TICKS;
+      clients.add(client);
+      const own = byPerson.get(client.caller.person_id);
+      if (own === undefined) byPerson.set(client.caller.person_id, new Set([client]));
+      else own.add(client);
+    },
+    remove(client) {
+      hub.leave(client);
+      clients.delete(client);
+      const own = byPerson.get(client.caller.person_id);
+      own?.delete(client);
+      if (own?.size === 0) byPerson.delete(client.caller.person_id);
+    },
+    all: () => clients.values(),
+    close() {
+      clearInterval(timer);
+      for (const stop of stops) stop();
+    },
+  };
+}

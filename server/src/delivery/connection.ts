@@ -1,0 +1,390 @@
+import type { Duplex } from 'node:stream';
+import type { z } from 'zod';
+import type { Problem } from '@offhook/contract/errors.ts';
+import {
+  CLOSE_CODES,
+  ClientFrame,
+  MAX_BAD_FRAMES,
+  MAX_TOPICS,
+  STREAM_PROTOCOL,
+} from '@offhook/contract/stream.ts';
+import type { ServerFrame } from '@offhook/contract/stream.ts';
+import { ServiceError, problemOf } from '../core/errors.ts';
+import { checkJson } from '../core/json-check.ts';
+import { FrameError, closeFrame, serverFrame } from '../core/ws-frames.ts';
+import type { Log } from '../core/log.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Caller } from '../ports/http.ts';
+import type { Commands } from '../ports/operations.ts';
+import type { Framing } from './batch.ts';
+import { Bucket } from './bucket.ts';
+import { Client } from './client.ts';
+import type { Clients } from './clients.ts';
+import { FrameReader } from './frame-reader.ts';
+import type { Hub } from './hub.ts';
+import type { Snapshots } from './snapshots.ts';
+import { namesOf } from './topics.ts';
+import type { Heard } from './topics.ts';
+
+type Frame<O extends ClientFrame['op']> = Extract<z.output<typeof ClientFrame>, { op: O }>;
+type Id = string | number;
+/** What must wait until the connection has everything up to the head: what it hears changes only there. */
+type Change =
+  | { readonly op: 'subscribe'; readonly frame: Frame<'subscribe'>; readonly by: number }
+  | { readonly op: 'unsubscribe'; readonly frame: Frame<'unsubscribe'> }
+  | { readonly op: 'show'; readonly topics: ReadonlySet<string> };
+
+/** What every connection shares. */
+export interface Parts {
+  readonly hub: Hub;
+  readonly clients: Clients;
+  readonly snapshots: Snapshots;
+  readonly journal: Journal;
+  readonly commands: Commands;
+  readonly heartbeatSeconds: number;
+  readonly log: Log;
+}
+/** Bytes that may wait in this process; with more the connection counts as full. */
+const FULL = 64 * 1024;
+/** With more nothing more is read from the client: who does not take answers is given no more to wait for. */
+const NO_MORE_READ = 256 * 1024;
+const MAX_CHANGES = 16;
+const MAX_COMMANDS = 32;
+/** A snapshot is waited for this long: the journal takes nothing while its disk is full. */
+const SNAPSHOT_MS = 5_000;
+const LINGER_MS = 1_000;
+/** Who is slow first has to read what is on the way before it sees why it was closed. */
+const LINGER_SLOW_MS = 10_000;
+
+const frameOf = (frame: ServerFrame): Buffer => serverFrame(0x1, Buffer.from(JSON.stringify(frame)));
+const EVENT = Buffer.from('{"op":"event","event":');
+export const WEBSOCKET: Framing = {
+  name: 'websocket',
+  chained: true,
+  event: (json, _seq, prev) =>
+    serverFrame(0x1, Buffer.concat([EVENT, json, Buffer.from(`,"prev":${prev}}`)])),
+  snapshot: (topic, cursor, json) =>
+    serverFrame(0x1, Buffer.from(`{"op":"snapshot","topic":"${topic}","cursor":${cursor},"data":${json}}`)),
+};
+const PING = serverFrame(0x9, Buffer.alloc(0));
+
+/** One WebSocket of the stream, from its handshake to its close. */
+export class Connection extends Client {
+  readonly framing = WEBSOCKET;
+  readonly talks = true;
+  readonly #parts: Parts;
+  readonly #socket: Duplex;
+  readonly #frames = new FrameReader();
+  readonly #rate = new Bucket(200, 100);
+  readonly #control = new Bucket(40, 10);
+  #subscribes: Bucket | null = null;
+  #bad = 0;
+  #commands = 0;
+  #changes: Change[] = [];
+  /** Topics that were subscribed with a snapshot. */
+  #shown = new Set<string>();
+  #resuming = false;
+  #processing = false;
+  #ended = false;
+
+  constructor(parts: Parts, socket: Duplex, caller: Caller, ip: string | null) {
+    super(caller, ip);
+    this.#parts = parts;
+    this.#socket = socket;
+  }
+  /** Says hello and begins to read; `head` is what came with the handshake. */
+  open(head: Buffer): void {
+    const { journal, clients, heartbeatSeconds } = this.#parts;
+    const socket = this.#socket;
+    clients.add(this);
+    this.#say({
+      op: 'hello',
+      protocol: STREAM_PROTOCOL,
+      epoch: journal.epoch,
+      head: journal.head,
+      heartbeat_seconds: heartbeatSeconds,
+      level: this.caller.level,
+    });
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('drain', () => {
+      socket.resume();
+      this.#parts.hub.takes(this);
+    });
+    socket.on('end', () => this.vanish());
+    socket.on('close', () => this.vanish());
+    if (head.length > 0) this.#read(head);
+  }
+
+  get full(): boolean {
+    return this.#socket.writableLength >= FULL;
+  }
+  get unsent(): number {
+    return this.#socket.writableLength;
+  }
+  send(bytes: Buffer): void {
+    if (this.#ended || !this.#socket.writable) return;
+    this.#socket.write(bytes);
+    if (this.#socket.writableLength > NO_MORE_READ) this.#socket.pause();
+  }
+  #say(frame: ServerFrame): void {
+    this.send(frameOf(frame));
+  }
+  heartbeat(scanned: number, time: string): void {
+    this.send(Buffer.concat([frameOf({ op: 'heartbeat', scanned, time }), PING]));
+  }
+  tooSlow(): void {
+    this.end(CLOSE_CODES.too_slow, 'too slow; resume with the last seq');
+  }
+  missed(from: number, to: number): void {
+    this.#say({ op: 'gap', from, to, reason: 'cursor_outdated' });
+    if (this.#shown.size > 0) this.#changes.unshift({ op: 'show', topics: new Set(this.#shown) });
+  }
+  caughtUp(): void {
+    if (this.#resuming) {
+      this.#resuming = false;
+      this.#say({ op: 'resumed', cursor: this.#parts.hub.positionOf(this) });
+    }
+    this.#process();
+  }
+  rightsChanged(changed: readonly Heard[]): void {
+    const { hub } = this.#parts;
+    if (this.mode === 'idle') return;
+    const names = this.names;
+    if (this.backlog !== null) {
+      const only = this.heard.flatMap((one) => one.names).filter((name) => this.backlog?.only.has(name));
+      this.backlog = { ...this.backlog, only: new Set(only) };
+    }
+    hub.attach(this, names, hub.positionOf(this), this.last);
+    const topics = new Set(changed.map((one) => one.topic).filter((topic) => this.#shown.has(topic)));
+    if (topics.size > 0) this.#changes.push({ op: 'show', topics });
+    this.#process();
+  }
+  vanish(): void {
+    this.#leave();
+    this.#socket.destroy();
+  }
+  end(code: number, reason: string): void {
+    if (this.#leave()) this.#close(closeFrame(code, reason), code === CLOSE_CODES.too_slow);
+  }
+  /** A planned end: the client is told when to come back. */
+  restart(afterMs: number): void {
+    if (this.#ended) return;
+    this.#say({ op: 'reconnect', after_ms: afterMs });
+    this.end(CLOSE_CODES.restarting, 'the service is restarting');
+  }
+  #leave(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    this.#changes = [];
+    this.#parts.clients.remove(this);
+    return true;
+  }
+  #close(frame: Buffer, slow = false): void {
+    const socket = this.#socket;
+    socket.resume();
+    if (socket.writable) socket.end(frame);
+    setTimeout(() => socket.destroy(), slow ? LINGER_SLOW_MS : LINGER_MS).unref();
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#ended) return;
+    this.heardAt = this.#parts.clients.now;
+    try {
+      this.#frames.push(chunk, this);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.end(error.code, error.message);
+    }
+  }
+  ping(payload: Buffer): void {
+    if (!this.#control.take()) throw new FrameError(1008, 'too many pings');
+    this.send(serverFrame(0xa, payload));
+  }
+  pong(): void {
+    if (!this.#control.take()) throw new FrameError(1008, 'too many pongs');
+  }
+  closed(code: number): void {
+    if (this.#leave()) this.#close(closeFrame(code === 1005 ? 1000 : code, ''));
+  }
+  binary(): void {
+    this.#refuse(undefined, new ServiceError('bad_frame', 'frames are text, one JSON object each'));
+  }
+  text(message: string): void {
+    if (this.#ended) return;
+    let id: Id | undefined;
+    try {
+      const raw = parsed(message);
+      id = idOf(raw);
+      if (!this.#rate.take()) throw new ServiceError('too_many_requests', 'too many frames; slow down');
+      const { success, data: frame, error } = ClientFrame.safeParse(raw);
+      if (!success) throw invalid(raw, error);
+      this.#take(frame);
+      this.#bad = 0;
+    } catch (error) {
+      this.#refuse(id, error);
+    }
+  }
+  #refuse(id: Id | undefined, thrown: unknown): void {
+    if (this.#ended) return;
+    const { code, detail } = this.#problem(thrown);
+    this.#say({ op: 'error', ...(id === undefined ? {} : { id }), code, detail });
+    this.#bad += 1;
+    if (this.#bad >= MAX_BAD_FRAMES) this.end(CLOSE_CODES.bad_frame, `${MAX_BAD_FRAMES} bad frames in a row`);
+  }
+  #problem(thrown: unknown): Problem {
+    if (!(thrown instanceof ServiceError)) this.#parts.log.error({ err: thrown }, 'a frame failed');
+    return problemOf(thrown);
+  }
+  #take(frame: ClientFrame): void {
+    switch (frame.op) {
+      case 'ping':
+        return this.#say({ op: 'pong', ...(frame.id === undefined ? {} : { id: frame.id }) });
+      case 'pong':
+        return;
+      case 'command':
+        return this.#command(frame);
+      case 'subscribe':
+      case 'unsubscribe':
+        this.#subscribes ??= new Bucket(40, 5);
+        if (!this.#subscribes.take() || this.#changes.length >= MAX_CHANGES) {
+          throw new ServiceError('too_many_requests', 'too many changes of the subscription; slow down');
+        }
+        if (frame.op === 'subscribe') {
+          // Refused now and not when its turn comes, so that it counts as the bad frame it is.
+          this.#parts.clients.hearAll(this.caller, frame.topics);
+          this.#changes.push({ op: 'subscribe', frame, by: performance.now() + SNAPSHOT_MS });
+        } else this.#changes.push({ op: 'unsubscribe', frame });
+        this.#process();
+    }
+  }
+  #command({ id, action, data, idempotency_key }: Frame<'command'>): void {
+    if (this.#commands >= MAX_COMMANDS) {
+      throw new ServiceError('too_many_requests', `more than ${MAX_COMMANDS} commands are under way`);
+    }
+    this.#commands += 1;
+    const actor = { caller: this.caller, ip: this.ip };
+    void this.#parts.commands
+      .run(actor, action, data ?? {}, idempotency_key)
+      .then(
+        (result) => this.#say({ op: 'result', id, ok: true, data: result }),
+        (error: unknown) => this.#say({ op: 'result', id, ok: false, error: this.#problem(error) }),
+      )
+      .finally(() => (this.#commands -= 1));
+  }
+
+  /** Runs the changes that wait, in order, as far as they can be run now. */
+  #process(): void {
+    if (this.#processing) return;
+    this.#processing = true;
+    try {
+      for (;;) {
+        const [change] = this.#changes;
+        if (change === undefined || this.#ended) return;
+        if (this.mode !== 'idle' && !this.#parts.hub.bringUp(this)) return;
+        try {
+          if (!this.#run(change)) return;
+        } catch (error) {
+          this.#refuse(change.op === 'show' ? undefined : change.frame.id, error);
+        }
+        this.#changes.shift();
+      }
+    } finally {
+      this.#processing = false;
+    }
+  }
+  #run(change: Change): boolean {
+    switch (change.op) {
+      case 'subscribe':
+        return this.#subscribe(change.frame, change.by);
+      case 'unsubscribe':
+        this.#unsubscribe(change.frame);
+        return true;
+      case 'show': {
+        const heard = this.heard.filter((one) => change.topics.has(one.topic));
+        const snapshot = this.#parts.snapshots.take(heard, this.framing, () => this.#process());
+        for (const frame of snapshot?.frames ?? []) this.send(frame);
+        return snapshot !== null;
+      }
+    }
+  }
+  #subscribe(frame: Frame<'subscribe'>, by: number): boolean {
+    const { hub, clients, snapshots, journal } = this.#parts;
+    const fresh = clients.hearAll(this.caller, frame.topics);
+    const topics = fresh.map((one) => one.topic);
+    const heard = [...this.heard.filter((one) => !topics.includes(one.topic)), ...fresh];
+    if (heard.length > MAX_TOPICS) {
+      throw new ServiceError('invalid_request', `topics: more than ${MAX_TOPICS} in one subscription`);
+    }
+    const { head } = journal;
+    const gap = frame.cursor === undefined ? null : gapOf(journal, frame.cursor, frame.epoch);
+    const wants = frame.snapshot === true && (frame.cursor === undefined || gap !== null);
+    const snapshot = wants ? snapshots.take(fresh, this.framing, () => this.#process()) : null;
+    if (wants && snapshot === null) {
+      if (performance.now() < by) return false;
+      throw new ServiceError('store_unavailable', 'the state cannot be shown now');
+    }
+    const resumes = frame.cursor !== undefined && gap === null;
+    const from = resumes ? frame.cursor! : head;
+    this.#say({ op: 'subscribed', id: frame.id, topics, cursor: from });
+    if (gap !== null) this.#say({ op: 'gap', from: frame.cursor!, to: head, reason: gap });
+    for (const bytes of snapshot?.frames ?? []) this.send(bytes);
+    if (frame.snapshot === true) for (const topic of topics) this.#shown.add(topic);
+    const before = this.mode === 'idle' ? null : this.feed;
+    this.heard = heard;
+    const names = this.names;
+    this.#resuming ||= resumes;
+    if (before === null) {
+      if (hub.attach(this, names, from, from)) this.#caughtUpNow();
+      return true;
+    }
+    if (resumes && from < head) {
+      this.backlog = { at: from, to: head, only: new Set(namesOf(fresh)), except: before.names };
+    }
+    if (hub.attach(this, names, head, this.last)) this.#caughtUpNow();
+    return true;
+  }
+  #caughtUpNow(): void {
+    if (!this.#resuming) return;
+    this.#resuming = false;
+    this.#say({ op: 'resumed', cursor: this.#parts.journal.head });
+  }
+  #unsubscribe({ id, topics }: Frame<'unsubscribe'>): void {
+    const { hub } = this.#parts;
+    this.heard = this.heard.filter((one) => !topics.includes(one.topic));
+    for (const topic of topics) this.#shown.delete(topic);
+    this.#say({ op: 'unsubscribed', id, topics });
+    if (this.heard.length === 0) hub.leave(this);
+    else if (this.mode !== 'idle') hub.attach(this, this.names, hub.positionOf(this), this.last);
+  }
+}
+
+/** Why a cursor cannot be led on from; null where it can. */
+export function gapOf(
+  journal: Journal,
+  cursor: number,
+  epoch: string | undefined,
+): 'epoch' | 'cursor_ahead' | 'cursor_outdated' | null {
+  if (epoch !== undefined && epoch !== journal.epoch) return 'epoch';
+  if (cursor > journal.head) return 'cursor_ahead';
+  return cursor + 1 < journal.tail ? 'cursor_outdated' : null;
+}
+function parsed(message: string): unknown {
+  checkJson(message);
+  try {
+    return JSON.parse(message);
+  } catch {
+    throw new ServiceError('bad_frame', 'the frame is not JSON');
+  }
+}
+function idOf(raw: unknown): Id | undefined {
+  const id = (raw as { id?: unknown } | null)?.id;
+  return (typeof id === 'string' && id.length <= 64) || Number.isSafeInteger(id) ? (id as Id) : undefined;
+}
+function invalid(raw: unknown, error: z.ZodError): ServiceError {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+    return new ServiceError('bad_frame', 'a frame is a JSON object');
+  }
+  const { path, message } = error.issues[0]!;
+  if (path[0] === 'op') return new ServiceError('bad_frame', 'op: not a word a client may say');
+  return new ServiceError('invalid_request', `${path.join('.') || 'frame'}: ${message}`);
+}

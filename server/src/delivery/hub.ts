@@ -1,0 +1,390 @@
+import { messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { EVERYONE, isStateType } from '../core/topics.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { JournalRow } from '../ports/journal-store.ts';
+import { createBatch } from './batch.ts';
+import type { Batch, Framing } from './batch.ts';
+import type { Reader } from './reader.ts';
+
+/** Readers of one transport that hear the same names. */
+export interface Feed {
+  readonly key: string;
+  readonly framing: Framing;
+  readonly names: ReadonlySet<string>;
+  readonly live: Set<Reader>;
+  readonly behind: Set<Reader>;
+  /** Bytes of facts since it began. */
+  facts: number;
+}
+export interface HubCounters {
+  readonly feeds: number;
+  readonly events: number;
+  readonly bytes: number;
+  /** Rows that are committed and not yet looked at for everybody. */
+  readonly lag: number;
+  readonly tooSlow: number;
+}
+export interface Hub {
+  /** The journal has new rows. They go out in a turn of their own, so that commits of one turn share a write. */
+  committed(): void;
+  /**
+   * The reader hears `names` from after `at` on. True when it is live at once, false when it reads the journal first; then
+   * `caughtUp` is called. `last`: what `prev` of its next event says.
+   */
+  attach(reader: Reader, names: readonly string[], at: number, last: number): boolean;
+  /** Up to where everything was looked at for it: a cursor to begin from. */
+  positionOf(reader: Reader): number;
+  /** A live reader that is not at the head reads on by itself; true when it is there, false when `caughtUp` will say so. */
+  bringUp(reader: Reader): boolean;
+  /** The reader takes more again. */
+  takes(reader: Reader): void;
+  leave(reader: Reader): void;
+  counters(): HubCounters;
+  close(): void;
+}
+/** Rows looked at in one piece. */
+const PAGE = 500;
+/** Milliseconds of one turn before others get theirs. */
+const TURN_MS = 8;
+const PULL_MS = 6;
+/** Facts that may wait for one reader, in bytes. */
+export const MAX_BEHIND = 1024 * 1024;
+const MAX_PAGES = 32;
+const MAX_SPLIT = 20_000;
+const MAX_STATES = 200_000;
+const RETRY_MS = 500;
+
+interface Round {
+  readonly to: number;
+  readonly feeds: readonly (readonly [Feed, Batch])[];
+  next: number;
+  readers: Iterator<Reader> | null;
+}
+
+/**
+ * Brings committed rows to readers: by an index of names to feeds, one framing for all readers of a feed. Nothing is
+ * queued for a reader: one that takes no more is left where it is and reads the journal from there.
+ */
+export function createHub(options: { journal: Journal; log: Log; maxBehind?: number }): Hub {
+  const { journal, log, maxBehind = MAX_BEHIND } = options;
+  const feeds = new Map<string, Feed>();
+  const index = new Map<string, Set<Feed>>();
+  const pulling = new Set<Reader>();
+  /** Pages that readers at the same place share. */
+  const pages = new Map<string, Batch>();
+  /** Newest seq of each subject whose events are states. */
+  const states = new Map<string, number>();
+  const split = new Map<string, readonly string[]>();
+  let done = journal.head;
+  let round: Round | null = null;
+  let scheduled = false;
+  let closed = false;
+  let retry: NodeJS.Timeout | undefined;
+  let [events, bytes, tooSlow] = [0, 0, 0];
+
+  const namesOfRow = (row: JournalRow): readonly string[] => {
+    let names = split.get(row.topics);
+    if (names === undefined) {
+      names = row.topics.split(' ');
+      if (split.size >= MAX_SPLIT) split.clear();
+      split.set(row.topics, names);
+    }
+    return names;
+  };
+  const hears = (names: ReadonlySet<string>, row: JournalRow): boolean => {
+    for (const name of namesOfRow(row)) if (names.has(name)) return true;
+    return false;
+  };
+  const factsOf = (row: JournalRow): number => (isStateType(row.type) ? 0 : row.json.length);
+  const bytesOnce = (): ((row: JournalRow) => Buffer) => {
+    const made = new Map<number, Buffer>();
+    return (row) => {
+      let json = made.get(row.seq);
+      if (json === undefined) made.set(row.seq, (json = Buffer.from(row.json)));
+      return json;
+    };
+  };
+
+  /** What is committed and not yet looked at, by feed; null when there is nothing. */
+  function nextRound(): Round | null {
+    const { head } = journal;
+    if (head === done) return null;
+    if (feeds.size === 0) {
+      done = head;
+      return null;
+    }
+    if (journal.tail > done + 1) {
+      // The rows are gone before they were brought: whoever is live finds the gap by itself.
+      for (const feed of feeds.values()) for (const reader of feed.live) fallBehind(reader, done, false);
+      done = journal.tail - 1;
+    }
+    const rows = journal.read(done, PAGE);
+    const found = new Map<Feed, JournalRow[]>();
+    const hear = (feed: Feed, row: JournalRow): void => {
+      const list = found.get(feed);
+      if (list === undefined) found.set(feed, [row]);
+      else if (list.at(-1) !== row) list.push(row);
+    };
+    for (const row of rows) {
+      if (isStateType(row.type)) {
+        if (states.size >= MAX_STATES) states.clear();
+        states.set(`${row.type} ${row.subject}`, row.seq);
+      }
+      for (const name of namesOfRow(row)) {
+        if (name === EVERYONE) for (const feed of feeds.values()) hear(feed, row);
+        else for (const feed of index.get(name) ?? []) hear(feed, row);
+      }
+    }
+    const [from, to] = [done, rows.at(-1)?.seq ?? head];
+    const jsonOf = bytesOnce();
+    const batches: [Feed, Batch][] = [];
+    for (const [feed, heard] of found) {
+      let facts = 0;
+      for (const row of heard) facts += factsOf(row);
+      feed.facts += facts;
+      for (const reader of feed.behind) {
+        if (reader.slow && feed.facts - reader.factsRead > maxBehind) giveUp(reader);
+      }
+      if (feed.live.size === 0) continue;
+      batches.push([feed, createBatch(feed.framing, jsonOf, { from, to, rows: heard, facts })]);
+    }
+    return { to, feeds: batches, next: 0, readers: null };
+  }
+  const giveUp = (reader: Reader): void => {
+    tooSlow += 1;
+    leave(reader);
+    reader.tooSlow();
+  };
+  /** True when every reader of the round was visited. */
+  function goOn(current: Round, until: number): boolean {
+    for (let n = 1; ; n += 1) {
+      if (current.readers === null) {
+        const feed = current.feeds[current.next]?.[0];
+        if (feed === undefined) return true;
+        current.readers = feed.live.values();
+      }
+      const reader = current.readers.next();
+      const [, batch] = current.feeds[current.next]!;
+      if (reader.done === true) {
+        current.readers = null;
+        current.next += 1;
+      } else visit(reader.value, batch);
+      if (n % 32 === 0 && performance.now() > until) return false;
+    }
+  }
+  function visit(reader: Reader, batch: Batch): void {
+    if (reader.scanned >= batch.to) return;
+    const from = Math.max(reader.scanned, batch.from);
+    if (reader.full) fallBehind(reader, from, true);
+    else if (from === batch.from) hand(reader, batch);
+    else {
+      const rows = batch.rows.filter((row) => row.seq > from);
+      hand(reader, createBatch(reader.framing, bytesOnce(), { from, to: batch.to, rows, facts: 0 }));
+    }
+  }
+  function hand(reader: Reader, batch: Batch): void {
+    reader.scanned = batch.to;
+    reader.factsRead += batch.facts;
+    if (batch.rows.length === 0) return;
+    const piece = batch.bytes(reader.last);
+    reader.last = batch.last;
+    events += batch.rows.length;
+    bytes += piece.length;
+    reader.send(piece);
+  }
+  function fallBehind(reader: Reader, at: number, slow: boolean): void {
+    const { feed } = reader;
+    if (feed === null) return;
+    feed.live.delete(reader);
+    feed.behind.add(reader);
+    reader.mode = 'behind';
+    reader.scanned = at;
+    if (slow) {
+      reader.slow = true;
+      // What is on its way to everybody is counted in the feed, and missing here.
+      const underWay = round?.feeds.find(([other]) => other === feed)?.[1];
+      reader.factsRead = feed.facts - (underWay !== undefined && at < underWay.to ? underWay.facts : 0);
+    }
+    if (!reader.full) {
+      pulling.add(reader);
+      schedule();
+    }
+  }
+
+  /** The next rows of a reader that is behind. True when it wants another turn. */
+  function pull(reader: Reader): boolean {
+    const { feed, backlog } = reader;
+    if (feed === null || reader.mode !== 'behind' || reader.full) return false;
+    const at = backlog?.at ?? reader.scanned;
+    const to = backlog?.to ?? journal.head;
+    if (at >= to) {
+      if (backlog !== null) {
+        reader.backlog = null;
+        return true;
+      }
+      goLive(reader, feed);
+      reader.caughtUp();
+      return false;
+    }
+    if (at + 1 < journal.tail) {
+      const { head } = journal;
+      reader.backlog = null;
+      if (backlog === null) reader.scanned = head;
+      reader.missed(at, backlog === null ? head : to);
+      return true;
+    }
+    const batch = pageOf(reader, feed, at, to);
+    if (backlog === null) {
+      hand(reader, batch);
+      return reader.mode === 'behind';
+    }
+    backlog.at = batch.to;
+    const { scanned, factsRead } = reader;
+    hand(reader, batch);
+    Object.assign(reader, { scanned, factsRead });
+    return true;
+  }
+  function goLive(reader: Reader, feed: Feed): void {
+    feed.behind.delete(reader);
+    feed.live.add(reader);
+    reader.mode = 'live';
+    reader.slow = false;
+  }
+  function pageOf(reader: Reader, feed: Feed, at: number, to: number): Batch {
+    const { backlog, slow } = reader;
+    const shared = backlog === null && !slow ? `${feed.key} ${at}` : null;
+    const known = shared === null ? undefined : pages.get(shared);
+    if (known !== undefined) return known;
+    let rows = journal.read(at, PAGE);
+    if ((rows.at(-1)?.seq ?? 0) > to) rows = rows.filter((row) => row.seq <= to);
+    const end = rows.at(-1)?.seq ?? to;
+    const heard =
+      backlog === null
+        ? rows.filter((row) => hears(feed.names, row))
+        : rows.filter((row) => hears(backlog.only, row) && !hears(backlog.except, row));
+    let facts = 0;
+    for (const row of heard) facts += factsOf(row);
+    const sent = slow
+      ? heard.filter(
+          (row) => !isStateType(row.type) || (states.get(`${row.type} ${row.subject}`) ?? row.seq) <= row.seq,
+        )
+      : heard;
+    const batch = createBatch(feed.framing, bytesOnce(), { from: at, to: end, rows: sent, facts });
+    if (shared !== null) {
+      const [oldest] = pages.size >= MAX_PAGES ? pages.keys() : [];
+      if (oldest !== undefined) pages.delete(oldest);
+      pages.set(shared, batch);
+    }
+    return batch;
+  }
+
+  function pullAgain(reader: Reader): void {
+    let again = true;
+    try {
+      again = pull(reader);
+    } finally {
+      if (again && reader.mode === 'behind' && !reader.full) pulling.add(reader);
+    }
+  }
+  function turn(): void {
+    scheduled = false;
+    if (closed) return;
+    try {
+      round ??= nextRound();
+      if (round !== null && goOn(round, performance.now() + TURN_MS)) {
+        done = round.to;
+        round = null;
+      }
+      const until = performance.now() + PULL_MS;
+      for (const reader of pulling) {
+        pulling.delete(reader);
+        pullAgain(reader);
+        if (performance.now() > until) break;
+      }
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'the journal cannot be read for the stream; trying again');
+      retry ??= setTimeout(() => {
+        retry = undefined;
+        schedule();
+      }, RETRY_MS);
+      return;
+    }
+    if (pulling.size === 0) pages.clear();
+    if (round !== null || pulling.size > 0 || (journal.head > done && feeds.size > 0)) schedule();
+  }
+  function schedule(): void {
+    if (scheduled || closed || retry !== undefined) return;
+    scheduled = true;
+    setImmediate(turn);
+  }
+  function feedOf(framing: Framing, names: readonly string[]): Feed {
+    const key = `${framing.name} ${names.join(' ')}`;
+    let feed = feeds.get(key);
+    if (feed !== undefined) return feed;
+    feed = { key, framing, names: new Set(names), live: new Set(), behind: new Set(), facts: 0 };
+    feeds.set(key, feed);
+    for (const name of names) {
+      const set = index.get(name);
+      if (set === undefined) index.set(name, new Set([feed]));
+      else set.add(feed);
+    }
+    return feed;
+  }
+  function leave(reader: Reader): void {
+    const { feed } = reader;
+    pulling.delete(reader);
+    reader.feed = null;
+    reader.mode = 'idle';
+    reader.backlog = null;
+    reader.slow = false;
+    if (feed === null) return;
+    feed.live.delete(reader);
+    feed.behind.delete(reader);
+    if (feed.live.size > 0 || feed.behind.size > 0) return;
+    feeds.delete(feed.key);
+    for (const name of feed.names) {
+      const set = index.get(name);
+      set?.delete(feed);
+      if (set?.size === 0) index.delete(name);
+    }
+  }
+  const positionOf = (reader: Reader): number =>
+    reader.mode === 'live' ? Math.max(reader.scanned, done) : reader.scanned;
+
+  return {
+    committed: schedule,
+    attach(reader, names, at, last) {
+      if (feeds.size === 0 && round === null) done = journal.head;
+      const { backlog } = reader;
+      leave(reader);
+      const feed = feedOf(reader.framing, names);
+      Object.assign(reader, { feed, backlog, scanned: at, last, factsRead: feed.facts });
+      if (at >= journal.head && backlog === null) {
+        goLive(reader, feed);
+        return true;
+      }
+      fallBehind(reader, at, false);
+      return false;
+    },
+    positionOf,
+    bringUp(reader) {
+      if (reader.mode !== 'live') return false;
+      const at = positionOf(reader);
+      if (at >= journal.head) return true;
+      fallBehind(reader, at, false);
+      return false;
+    },
+    takes(reader) {
+      if (reader.mode !== 'behind') return;
+      pulling.add(reader);
+      schedule();
+    },
+    leave,
+    counters: () => ({ feeds: feeds.size, events, bytes, lag: journal.head - done, tooSlow }),
+    close() {
+      closed = true;
+      clearTimeout(retry);
+    },
+  };
+}

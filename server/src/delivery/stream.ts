@@ -1,0 +1,107 @@
+import { NoFields } from '@offhook/contract/session.ts';
+import { Ticket } from '@offhook/contract/stream.ts';
+import { rfc3339 } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Directory } from '../ports/directory.ts';
+import type { App } from '../ports/http.ts';
+import type { Gauges } from '../ports/metrics.ts';
+import type { Commands } from '../ports/operations.ts';
+import type { Credentials, TopicSources } from '../ports/stream.ts';
+import { createClients } from './clients.ts';
+import type { Parts } from './connection.ts';
+import { createHub } from './hub.ts';
+import { createSnapshots } from './snapshots.ts';
+import { createTickets } from './tickets.ts';
+import { webSocketRoute } from './websocket.ts';
+
+export interface StreamOptions {
+  readonly journal: Journal;
+  /** True when the model is the state at the journal's head. */
+  readonly settled: () => boolean;
+  readonly sources: TopicSources;
+  readonly directory: Directory;
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics?: Gauges;
+  readonly heartbeatSeconds: number;
+  /** Streams one person or API key may have open. */
+  readonly perPerson: number;
+  /** Bytes of facts that may wait for one reader. */
+  readonly maxBehind?: number;
+}
+export interface Stream {
+  /** The journal has new rows. */
+  committed(): void;
+  /** Adds the routes, whose clients' commands go to `commands`. */
+  routes(app: App, commands: Commands): void;
+  close(): void;
+}
+/** Milliseconds over which clients are asked to come back after a restart, for each of them. */
+const COME_BACK = { least: 200, most: 30_000, perClient: 0.5, spread: 1_000 };
+
+/** The event stream: one hub over the journal, read by WebSocket, SSE and long poll. */
+export function createStream(options: StreamOptions): Stream {
+  const { journal, settled, sources, directory, credentials, clock, heartbeatSeconds, perPerson } = options;
+  const log = options.log.child({ part: 'stream' });
+  const { maxBehind } = options;
+  const hub = createHub({ journal, log, ...(maxBehind === undefined ? {} : { maxBehind }) });
+  const heartbeatMs = heartbeatSeconds * 1000;
+  const clients = createClients({ hub, directory, credentials, clock, heartbeatMs, perPerson });
+  const snapshots = createSnapshots({ sources, settled, head: () => journal.head });
+  const tickets = createTickets({ clock, credentials });
+  let closing = false;
+
+  const { metrics } = options;
+  metrics?.gauge('offhook_stream_clients', 'Open streams.', () => clients.size);
+  metrics?.gauge('offhook_stream_feeds', 'Different subscriptions.', () => hub.counters().feeds);
+  metrics?.gauge('offhook_stream_events', 'Events sent, to every client.', () => hub.counters().events);
+  metrics?.gauge('offhook_stream_bytes', 'Bytes of events sent.', () => hub.counters().bytes);
+  metrics?.gauge('offhook_stream_lag', 'Committed events not yet sent to all.', () => hub.counters().lag);
+  metrics?.gauge('offhook_stream_too_slow', 'Streams closed with 4408.', () => hub.counters().tooSlow);
+
+  const restart = (): void => {
+    closing = true;
+    const spread = Math.min(COME_BACK.most, COME_BACK.spread + clients.size * COME_BACK.perClient);
+    for (const client of clients.all()) {
+      client.restart(Math.round(COME_BACK.least + Math.random() * spread));
+    }
+  };
+  return {
+    committed: () => hub.committed(),
+    routes(app, commands) {
+      const parts: Parts = { hub, clients, snapshots, journal, commands, heartbeatSeconds, log };
+      webSocketRoute(app, parts, tickets, () => closing);
+      app.post(
+        '/api/v1/stream/ticket',
+        {
+          config: { level: 'user', scope: 'any', errors: ['too_many_requests'] },
+          schema: {
+            tags: ['stream'],
+            summary: 'A pass for one WebSocket within 30 seconds',
+            description: 'For clients that cannot send a header with the upgrade: `/api/v1/stream?ticket=…`.',
+            body: NoFields,
+            response: { 200: Ticket },
+          },
+        },
+        (request) => {
+          const { ticket, expires_at } = tickets.issue(request.person());
+          return { success: true as const, ticket, expires_at: rfc3339(expires_at) };
+        },
+      );
+      app.addHook('preClose', (done) => {
+        restart();
+        done();
+      });
+    },
+    close() {
+      restart();
+      clients.close();
+      snapshots.close();
+      tickets.close();
+      hub.close();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { EVERYONE } from '../core/topics.ts';
+import { heardAs } from '../core/rights.ts';
+import type { Objects, Principal } from '../core/rights.ts';
+import type { TopicSources } from '../ports/stream.ts';
+
+/** A topic as one principal hears it. */
+export interface Heard {
+  readonly topic: string;
+  /** The names in a row's `topics` by which it is heard. */
+  readonly names: readonly string[];
+  readonly noun: keyof TopicSources;
+  /** What a snapshot of it may show. */
+  readonly objects: Objects;
+}
+
+/** Null where nothing of the topic may be heard. `own`: the queues the person works in. */
+export function hear(who: Principal, topic: string, own: readonly string[]): Heard | null {
+  const names = heardAs(who, topic, own);
+  if (names === null) return null;
+  const noun = topic.split('/', 1)[0] as keyof TopicSources;
+  const objects = names[0] === noun ? null : names.map((name) => name.slice(name.lastIndexOf('/') + 1));
+  return { topic, names, noun, objects };
+}
+
+/** The names that several topics are heard by, in order, none that a wider one holds already; always `*` too. */
+export function namesOf(heard: readonly Heard[]): readonly string[] {
+  const all = new Set(heard.flatMap((one) => one.names));
+  const needed = [...all].filter((name) => {
+    const at = name.indexOf('/');
+    return at < 0 || !all.has(name.slice(0, at));
+  });
+  return [...needed.toSorted(), EVERYONE];
+}

@@ -1,0 +1,93 @@
+import net from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { CLOSE_CODES, STREAM_PROTOCOL } from '@offhook/contract/stream.ts';
+import { ServiceError } from '../core/errors.ts';
+import { acceptOf, closeFrame, isHandshake } from '../core/ws-frames.ts';
+import type { App } from '../ports/http.ts';
+import { Connection } from './connection.ts';
+import type { Parts } from './connection.ts';
+import type { Tickets } from './tickets.ts';
+
+const KEEP_ALIVE_MS = 30_000;
+const Query = z.object({
+  ticket: z.string().max(128).optional().describe('Of `POST /api/v1/stream/ticket`.'),
+});
+
+/** `GET /api/v1/stream`: the event stream and commands, over one WebSocket. */
+export function webSocketRoute(app: App, parts: Parts, tickets: Tickets, closing: () => boolean): void {
+  const { clients } = parts;
+
+  async function upgrade(
+    request: FastifyRequest<{ Querystring: z.output<typeof Query> }>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const { upgrade: asked } = request;
+    if (asked === null) {
+      reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
+      throw new ServiceError('upgrade_required', 'this path speaks WebSocket: ask for an upgrade');
+    }
+    const { headers } = request.raw;
+    const key = headers['sec-websocket-key'];
+    if (!isHandshake(headers) || key === undefined) {
+      reply.header('sec-websocket-version', '13');
+      throw new ServiceError('invalid_request', 'this is not a WebSocket handshake of version 13');
+    }
+    const { ticket } = request.query;
+    const found = ticket === undefined ? request.caller : tickets.redeem(ticket);
+    const caller = found === null ? null : clients.fresh(found);
+    if (caller === null) {
+      const detail = ticket === undefined ? 'sign in first' : 'this ticket is unknown, used or too old';
+      throw new ServiceError('not_authenticated', detail);
+    }
+    clients.admit(caller);
+    if (closing()) throw new ServiceError('overloaded', 'the service is stopping');
+    const known = offered(headers['sec-websocket-protocol']).includes(STREAM_PROTOCOL);
+    reply.hijack();
+    const socket = asked.take();
+    if (socket instanceof net.Socket) {
+      socket.setTimeout(0);
+      socket.setNoDelay(true);
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
+    }
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+        `Sec-WebSocket-Accept: ${acceptOf(key)}\r\n` +
+        `${known ? `Sec-WebSocket-Protocol: ${STREAM_PROTOCOL}\r\n` : ''}\r\n`,
+    );
+    if (known) new Connection(parts, socket, caller, request.ip).open(asked.head);
+    else {
+      socket.resume();
+      socket.end(closeFrame(CLOSE_CODES.protocol_unknown, `the sub-protocol here is ${STREAM_PROTOCOL}`));
+      setTimeout(() => socket.destroy(), 1_000).unref();
+    }
+    return reply;
+  }
+  app.get(
+    '/api/v1/stream',
+    {
+      config: {
+        level: 'public',
+        identify: true,
+        upgrade: true,
+        errors: [
+          'invalid_request',
+          'token_in_url',
+          'not_authenticated',
+          'foreign_origin',
+          'upgrade_required',
+          'too_many_requests',
+          'overloaded',
+        ],
+      },
+      schema: {
+        tags: ['stream'],
+        summary: 'The event stream and commands, over one WebSocket',
+        description: `Sub-protocol \`${STREAM_PROTOCOL}\`. Signs in with a bearer session or API key, a cookie from the same origin, or a ticket.`,
+        querystring: Query,
+      },
+    },
+    upgrade,
+  );
+}
+const offered = (header: string | undefined): string[] => header?.split(',').map((name) => name.trim()) ?? [];

@@ -1,0 +1,24 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Directory } from '../../ports/directory.ts';
+import type { LiveView } from '../../ports/live.ts';
+import type { TopicSource } from '../../ports/stream.ts';
+import { reaches } from '../../core/rights.ts';
+import { contactOf } from './contact.ts';
+
+/** The topic `presence`: every active extension with what `presence.changed` says of it, in order of the directory. */
+export function presenceSource(deps: { directory: Directory; live: LiveView; clock: Clock }): TopicSource {
+  const { directory, live, clock } = deps;
+  const startedAt = clock.now();
+  return {
+    snapshot: (objects) => ({
+      stale: !live.live,
+      extensions: directory
+        .people()
+        .filter(({ active, extension }) => active && extension !== '' && reaches(objects, extension))
+        .map((person) => {
+          const { presence } = contactOf(person, live.extension(person.extension), startedAt);
+          return { extension: person.extension, ...presence };
+        }),
+    }),
+  };
+}
