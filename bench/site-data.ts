@@ -1,4 +1,5 @@
 /** A data folder with a big site in it, written through the features' own tables. */
+import { hash } from 'node:crypto';
 import path from 'node:path';
 import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
 import { hashPassword } from '../server/src/core/password.ts';
@@ -16,7 +17,12 @@ export interface SiteSize {
   readonly agentsPerQueue: number;
   /** Members by configuration instead of ones that log in. */
   readonly static?: boolean;
+  /** Sessions that are open already, dealt out to the extensions in turn; their tokens are `tokenOf(0)` on. */
+  readonly sessions?: number;
 }
+/** The token of the n-th open session. */
+export const tokenOf = (n: number): string => hash('sha256', `session ${n}`, 'base64url');
+const DAY_MS = 86_400_000;
 export const extensionOf = (i: number): string => String(FIRST_EXTENSION + i);
 export const queueOf = (i: number): string => `queue${i}`;
 const MOST_ROWS = 1_000;
@@ -79,6 +85,27 @@ export async function fillSite(data: string, size: SiteSize): Promise<void> {
       // The administrator of the empty site has number 1.
       const everybody = [1, ...ids].map((person_id) => ({ person_id, password, changed_at: at }));
       for (const rows of slices(everybody)) await trx.insertInto('credentials').values(rows).execute();
+      const sessions = Array.from({ length: size.sessions ?? 0 }, (_, n) => ({
+        id: n + 1,
+        person_id: ids[n % ids.length]!,
+        created_at: at,
+        last_used_at: at,
+        ends_at: at + DAY_MS,
+        ended_at: null,
+        ended_by: null,
+        device_name: null,
+        platform: null,
+      }));
+      const tokens = sessions.map(({ id }, n) => ({
+        hash: hash('sha256', tokenOf(n), 'base64url'),
+        session_id: id,
+        parent: null,
+        confirmed: 1,
+        created_at: at,
+        retired_at: null,
+      }));
+      for (const rows of slices(sessions)) await trx.insertInto('sessions').values(rows).execute();
+      for (const rows of slices(tokens)) await trx.insertInto('session_tokens').values(rows).execute();
     });
   } finally {
     await store.close();

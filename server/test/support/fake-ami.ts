@@ -113,6 +113,8 @@ const frame = (first: string, headers: FakeHeaders): string => {
     for (const one of typeof value === 'object' ? value : [value]) text += `${key}: ${one}\r\n`;
   return `${text}\r\n`;
 };
+/** The real one takes every header in any case; other clients than ours sign in with small letters. */
+const SIGN_IN = new Map(['Action', 'ActionID', 'Username', 'Secret', 'Events'].map((n) => [n.toLowerCase(), n]));
 const seconds = (ms: number): string => (ms / 1000).toFixed(6);
 const bit = (value: boolean | undefined): number => (value === true ? 1 : 0);
 
@@ -303,7 +305,7 @@ export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAm
     session: FakeSession & { admit(user: string, mask: string): void },
   ): void => {
     if (options.onAction?.(action, session) === true) return;
-    if (action.name === 'Login') {
+    if (/^login$/i.test(action.name)) {
       const user = action.fields['Username'] ?? '';
       if (!Object.hasOwn(accounts, user) || accounts[user] !== action.fields['Secret']) {
         session.answer(action, 'Error', { Message: 'Authentication failed' });
@@ -387,7 +389,8 @@ export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAm
         const fields: Record<string, string> = {};
         for (const line of lines) {
           const colon = line.indexOf(':');
-          if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 1).trimStart();
+          const name = line.slice(0, colon);
+          if (colon > 0) fields[SIGN_IN.get(name.toLowerCase()) ?? name] = line.slice(colon + 1).trimStart();
         }
         const action: FakeAction = { name: fields['Action'] ?? '', id: fields['ActionID'], fields };
         actions.push(action);

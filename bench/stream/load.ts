@@ -1,0 +1,592 @@
+/**
+ * Thousands of clients on one core, and the engine they hear of: `load.ts <what the fake engine holds, as JSON>`. It prints
+ * `{ port }` of that engine and is asked over IPC. The engine speaks in the same process, so one clock times both ends.
+ */
+import net from 'node:net';
+import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
+import type { FakeState } from '../../server/test/support/fake-ami.ts';
+import { tokenOf } from '../site-data.ts';
+import { callerFrame, deviceFrame, extensionAt, queueAt, topicsOf } from './script.ts';
+import type { Topics } from './script.ts';
+import { clientFrame, eachFrame, upgradeRequest } from './wire.ts';
+
+/** How a subject is spoken to. `ws` is every peer of ours with bare WebSocket frames. */
+export type Wire = 'offhook' | 'ws' | 'socket.io' | 'offhook-sse' | 'sse';
+export interface Site {
+  readonly extensions: number;
+  readonly queues: number;
+}
+export type LoadQuestion =
+  | {
+      readonly ask: 'connect';
+      readonly wire: Wire;
+      readonly port: number;
+      readonly count: number;
+      readonly topics: Topics;
+      readonly snapshot?: boolean;
+      /** Many at once: a storm. Otherwise a few, so that the line of the kernel is never full. */
+      readonly atOnce?: number;
+    }
+  /** All close at once and come back at once, with their cursors or for a snapshot. */
+  | { readonly ask: 'return'; readonly resume: boolean; readonly atOnce: number }
+  | {
+      readonly ask: 'play';
+      readonly events: number;
+      /** Events a second; null: as soon as every client has the one `window` before. */
+      readonly rate: number | null;
+      readonly window?: number;
+      /** Events in one write of the engine. */
+      readonly batch?: number;
+      /** Extensions that take part, from the first on; all where it is missing. */
+      readonly among?: readonly [from: number, to: number];
+      readonly callers?: boolean;
+    }
+  | { readonly ask: 'freeze'; readonly count: number }
+  | { readonly ask: 'drop' }
+  | { readonly ask: 'close' }
+  | { readonly ask: 'actions' };
+export interface Connected {
+  readonly seconds: number;
+  readonly bytes: number;
+}
+export interface Returned extends Connected {
+  readonly received: number;
+  readonly wrong: number;
+}
+export interface Played {
+  readonly seconds: number;
+  readonly events: number;
+  /** Messages that were due to the clients that read. */
+  readonly due: number;
+  readonly received: number;
+  readonly bytes: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  /** Events that came out of order, twice, with a wrong `prev`, or to a client that did not ask for them. */
+  readonly wrong: number;
+  readonly closed: number;
+}
+
+const SILENCE_MS = 30_000;
+const [held = '{}'] = process.argv.slice(2);
+const { site, state } = JSON.parse(held) as { site: Site; state: Partial<FakeState> };
+const ami = await startFakeAmi({ state });
+
+type Stage = 'handshake' | 'asking' | 'live' | 'gone';
+interface Client {
+  readonly n: number;
+  socket: net.Socket;
+  stage: Stage;
+  frozen: boolean;
+  rest: Buffer | null;
+  last: number;
+  received: number;
+  due: number;
+  /** What it would have heard while it was away. */
+  missed: number;
+}
+let wire: Wire = 'ws';
+let port = 0;
+let topics: Topics = 'none';
+let snapshot = false;
+let resume = false;
+let epoch = '';
+let clients: Client[] = [];
+/** Clients by what they hear, so that what is due can be counted. */
+let byExtension = new Map<number, Client[]>();
+let byQueue = new Map<string, Client[]>();
+
+let bytes = 0;
+let received = 0;
+let wrong = 0;
+let closed = 0;
+let onLive: (client: Client) => void = () => undefined;
+let onReceived: () => void = () => undefined;
+let failure: Error | null = null;
+/** Moments at which the events of the script were written, by number. */
+let sentAt = new Float64Array(1 << 16);
+let events = 0;
+let now = 0;
+
+/** Latencies in steps of 10 µs up to 20 s. */
+const STEP_MS = 0.01;
+const histogram = new Uint32Array(2_000_000);
+let samples = 0;
+const quantileOf = (share: number): number => {
+  let left = Math.ceil(samples * share);
+  for (let i = 0; i < histogram.length; i++) {
+    left -= histogram[i]!;
+    if (left <= 0) return (i + 1) * STEP_MS;
+  }
+  return Number.NaN;
+};
+
+const SEQ = Buffer.from('"seq":');
+const ID = Buffer.from('\nid: ');
+const DAY_MS = 86_400_000;
+/** What stands before the time of an event: ours and the peers' envelope, or the engine's own header in a naive bridge. */
+const TIME = Buffer.from('"time":"');
+const STAMP = Buffer.from('"timestamp":"');
+const PREV = Buffer.from('"prev":');
+/** Where the mark was found the last time; the messages of one kind look alike. */
+const guesses = new Map<Buffer, number>([TIME, STAMP, SEQ].map((mark) => [mark, 0]));
+function find(mark: Buffer, buffer: Buffer, from: number, to: number): number {
+  const guess = from + guesses.get(mark)!;
+  let i = 0;
+  while (i < mark.length && buffer[guess + i] === mark[i]) i += 1;
+  if (i === mark.length && guess + i < to) return guess + i;
+  const found = buffer.indexOf(mark, from);
+  if (found < 0 || found >= to) return -1;
+  guesses.set(mark, found - from);
+  return found + mark.length;
+}
+function digitsAt(buffer: Buffer, at: number): number {
+  let value = 0;
+  for (let i = at; ; i++) {
+    const digit = buffer[i]! - 48;
+    if (!(digit >= 0 && digit <= 9)) return value;
+    value = value * 10 + digit;
+  }
+}
+const two = (b: Buffer, at: number): number => (b[at]! - 48) * 10 + b[at + 1]! - 48;
+/** The number in the script of the event in these bytes; -1 where it is none of the script's. */
+function numberOf(buffer: Buffer, from: number, to: number): number {
+  const at = find(TIME, buffer, from, to);
+  if (at >= 0) {
+    // 2026-11-21T00:00:00.000Z
+    const ms = two(buffer, at + 20) * 10 + buffer[at + 22]! - 48;
+    return ((two(buffer, at + 11) * 60 + two(buffer, at + 14)) * 60 + two(buffer, at + 17)) * 1000 + ms;
+  }
+  const stamp = find(STAMP, buffer, from, to);
+  if (stamp < 0) return -1;
+  return (digitsAt(buffer, stamp) * 1000 + Math.floor(digitsAt(buffer, stamp + 11) / 1000)) % DAY_MS;
+}
+
+function heard(client: Client, buffer: Buffer, from: number, to: number): void {
+  const n = numberOf(buffer, from, to);
+  if (n < 0 || n >= events) {
+    wrong += 1;
+    return;
+  }
+  const at = find(SEQ, buffer, from, to);
+  if (at >= 0) {
+    const seq = digitsAt(buffer, at);
+    if (seq <= client.last) wrong += 1;
+    if (wire === 'offhook') {
+      // The last field: `"prev":123}`.
+      let digit = to - 2;
+      while (buffer[digit]! >= 48 && buffer[digit]! <= 57) digit -= 1;
+      const begins = digit + 1 - PREV.length;
+      if (buffer.compare(PREV, 0, PREV.length, begins, begins + PREV.length) !== 0) wrong += 1;
+      else if (client.received > 0 && digitsAt(buffer, digit + 1) !== client.last) wrong += 1;
+    }
+    client.last = seq;
+  }
+  client.received += 1;
+  received += 1;
+  const ms = now - sentAt[n]!;
+  histogram[Math.min(histogram.length - 1, Math.max(0, Math.floor(ms / STEP_MS)))]! += 1;
+  samples += 1;
+}
+
+const live = (client: Client): void => {
+  if (client.stage === 'live') return;
+  client.stage = 'live';
+  onLive(client);
+};
+const fail = (why: string): void => {
+  failure ??= new Error(why);
+  onReceived();
+  onLive(clients[0]!);
+};
+function subscribe(client: Client): void {
+  client.stage = 'asking';
+  const wanted = topicsOf(topics, client.n, site.extensions, site.queues);
+  if (wanted.length === 0) return live(client);
+  const cursor = resume ? { cursor: client.last, epoch } : {};
+  client.socket.write(
+    clientFrame(
+      JSON.stringify(
+        wire === 'offhook'
+          ? { op: 'subscribe', id: client.n, topics: wanted, snapshot: snapshot && !resume, ...cursor }
+          : { topics: wanted },
+      ),
+    ),
+  );
+}
+interface ServerWord {
+  readonly op?: string;
+  readonly epoch?: string;
+  readonly head?: number;
+  readonly cursor?: number;
+}
+function ourFrame(client: Client, buffer: Buffer, from: number, to: number): void {
+  // `{"op":"ev…`
+  if (buffer[from + 7] === 0x65 && buffer[from + 8] === 0x76) return heard(client, buffer, from, to);
+  // A snapshot can be large, and its beginning says enough.
+  const word = buffer.toString('latin1', from, Math.min(to, from + 40));
+  if (word.startsWith('{"op":"heartbeat') || word.startsWith('{"op":"snapshot')) return;
+  const frame = JSON.parse(buffer.toString('utf8', from, to)) as ServerWord;
+  switch (frame.op) {
+    case 'hello':
+      epoch = frame.epoch ?? '';
+      if (!resume) client.last = frame.head ?? 0;
+      return subscribe(client);
+    case 'subscribed':
+      if (!resume) live(client);
+      return;
+    case 'resumed':
+      client.last = Math.max(client.last, frame.cursor ?? 0);
+      return live(client);
+    case 'ping':
+      client.socket.write(clientFrame('{"op":"pong"}'));
+      return;
+    default:
+      fail(`client ${client.n} was told ${JSON.stringify(frame).slice(0, 300)}`);
+  }
+}
+function socketIoFrame(client: Client, buffer: Buffer, from: number, to: number): void {
+  const kind = buffer[from]! - 48;
+  // 0 open, 2 ping, 40 connected, 42 an event.
+  if (kind === 0) client.socket.write(clientFrame('40'));
+  else if (kind === 2) client.socket.write(clientFrame('3'));
+  else if (buffer[from + 1] === 0x30) live(client);
+  else if (buffer[from + 1] === 0x32) heard(client, buffer, from, to);
+}
+function frame(client: Client, opcode: number, buffer: Buffer, from: number, to: number): void {
+  if (opcode === 9) client.socket.write(clientFrame(buffer.toString('latin1', from, to), 10));
+  if (opcode === 8) {
+    const code = to - from >= 2 ? buffer.readUInt16BE(from) : 0;
+    if (!client.frozen) fail(`client ${client.n} was closed with ${code}`);
+  }
+  if (opcode !== 1) return;
+  if (wire === 'offhook') ourFrame(client, buffer, from, to);
+  else if (wire === 'socket.io') socketIoFrame(client, buffer, from, to);
+  else if (client.stage === 'live') heard(client, buffer, from, to);
+  else live(client);
+}
+const END = Buffer.from('\r\n\r\n');
+/** Events in a stream of SSE, whose pieces can be cut anywhere; what is returned was used. */
+function events_(client: Client, buffer: Buffer, end: number): number {
+  let used = 0;
+  for (let at = buffer.indexOf('\n\n'); at >= 0 && at < end; at = buffer.indexOf('\n\n', used)) {
+    if (buffer.subarray(used, at).includes(ID)) heard(client, buffer, used, at);
+    used = at + 2;
+  }
+  return used;
+}
+const shared = Buffer.allocUnsafe(1 << 18);
+function take(client: Client, length: number): void {
+  bytes += length;
+  let buffer = shared;
+  let end = length;
+  if (client.rest !== null) {
+    buffer = Buffer.concat([client.rest, shared.subarray(0, length)]);
+    end = buffer.length;
+    client.rest = null;
+  }
+  let at = 0;
+  if (client.stage === 'handshake') {
+    const head = buffer.subarray(0, end).indexOf(END);
+    if (head < 0) {
+      client.rest = Buffer.from(buffer.subarray(0, end));
+      return;
+    }
+    const status = buffer.toString('latin1', 9, 12);
+    if (status !== '101' && status !== '200') return fail(`${status}: ${buffer.toString('utf8', 0, end)}`);
+    at = head + END.length;
+    client.stage = 'asking';
+    if (wire === 'ws') subscribe(client);
+    if (wire.endsWith('sse')) live(client);
+  }
+  const left = buffer === shared ? shared.subarray(at, end) : buffer.subarray(at, end);
+  const used = wire.endsWith('sse')
+    ? events_(client, left, left.length)
+    : eachFrame(left, left.length, (opcode, from, to) => frame(client, opcode, left, from, to));
+  if (used < left.length) client.rest = Buffer.from(left.subarray(used));
+}
+
+const PATHS: Readonly<Record<Wire, string>> = {
+  offhook: '/api/v1/stream',
+  ws: '/',
+  'socket.io': '/socket.io/?EIO=4&transport=websocket',
+  'offhook-sse': '/api/v1/events',
+  sse: '/events',
+};
+function requestOf(client: Client): Buffer {
+  if (wire.endsWith('sse')) {
+    const wanted = topicsOf(topics, client.n, site.extensions, site.queues).join(',');
+    const path = `${PATHS[wire]}?topics=${wanted === '' ? 'system' : wanted}`;
+    return Buffer.from(
+      `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${tokenOf(client.n)}\r\naccept: text/event-stream\r\n\r\n`,
+    );
+  }
+  return upgradeRequest(
+    port,
+    PATHS[wire],
+    wire === 'offhook'
+      ? { authorization: `Bearer ${tokenOf(client.n)}`, 'sec-websocket-protocol': 'offhook.v1' }
+      : {},
+  );
+}
+function open(client: Client): void {
+  client.stage = 'handshake';
+  client.rest = null;
+  const socket = net.connect({
+    host: '127.0.0.1',
+    port,
+    noDelay: true,
+    onread: {
+      buffer: shared,
+      callback(length) {
+        now = performance.now();
+        take(client, length);
+        onReceived();
+        return !client.frozen;
+      },
+    },
+  });
+  client.socket = socket;
+  socket.once('connect', () => socket.write(requestOf(client)));
+  socket.on('error', (error) => {
+    if (client.stage !== 'gone' && !client.frozen) fail(`client ${client.n}: ${error.message}`);
+  });
+  socket.once('close', () => {
+    if (client.socket !== socket || client.stage === 'gone') return;
+    closed += 1;
+    client.stage = 'gone';
+    if (!client.frozen) fail(`client ${client.n} was closed`);
+  });
+}
+/** Opens these clients, so many at once, until all are live. */
+async function openAll(list: readonly Client[], atOnce: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const waiting = list.values();
+  let left = list.length;
+  if (left === 0) return;
+  const next = (): void => {
+    const { value } = waiting.next();
+    if (value !== undefined) open(value);
+  };
+  const late = setTimeout(() => reject(new Error(`${left} of ${list.length} clients were not live`)), 120_000);
+  onLive = () => {
+    if (failure !== null) return reject(failure);
+    left -= 1;
+    if (left === 0) resolve();
+    else next();
+  };
+  for (let i = 0; i < atOnce; i++) next();
+  try {
+    await promise;
+  } finally {
+    clearTimeout(late);
+    onLive = () => undefined;
+  }
+}
+function index(): void {
+  byExtension = new Map();
+  byQueue = new Map();
+  if (topics !== 'narrow') return;
+  for (const client of clients) {
+    const own = client.n % site.extensions;
+    const queue = queueAt(own, site.queues);
+    byExtension.set(own, [...(byExtension.get(own) ?? []), client]);
+    const inQueue = byQueue.get(queue) ?? [];
+    inQueue.push(client);
+    byQueue.set(queue, inQueue);
+  }
+}
+const due = (list: readonly Client[]): number => {
+  let count = 0;
+  for (const client of list) {
+    if (client.frozen) continue;
+    if (client.stage !== 'live') {
+      client.missed += 1;
+      continue;
+    }
+    client.due += 1;
+    count += 1;
+  }
+  return count;
+};
+/** Calls that wait for their turn in a queue, or have left it. */
+const joined = new Set<number>();
+let devices = 0;
+let callers = 0;
+async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
+  const { rate, window = 1, batch = 1, among = [0, site.extensions], callers: both = false } = question;
+  for (const client of clients) [client.received, client.due] = [0, 0];
+  [bytes, received, wrong, closed, samples] = [0, 0, 0, 0, 0];
+  histogram.fill(0);
+  let sent = 0;
+  let wanted = 0;
+  /** Messages that are due once so many events are sent. */
+  const marks: number[] = [0];
+  const one = (): string => {
+    const n = events++;
+    if (events > sentAt.length) {
+      const longer = new Float64Array(sentAt.length * 2);
+      longer.set(sentAt);
+      sentAt = longer;
+    }
+    sentAt[n] = performance.now();
+    let text: string;
+    let audience: readonly Client[];
+    if (both && n % 2 === 1) {
+      const i = callers++ % site.queues;
+      const queue = queueAt(i * 20, site.queues);
+      if (!joined.delete(i)) joined.add(i);
+      text = callerFrame(n, queue, i, joined.has(i));
+      audience = byQueue.get(queue) ?? [];
+    } else {
+      const size = among[1] - among[0];
+      const i = among[0] + (devices % size);
+      text = deviceFrame(n, i, Math.floor(devices++ / size) % 2 === 0);
+      audience = topics === 'wide' ? clients : (byExtension.get(i) ?? []);
+    }
+    sent += 1;
+    wanted += due(audience);
+    marks.push(wanted);
+    return text;
+  };
+  const write = (): void => {
+    let text = '';
+    for (let i = 0; i < batch && sent < question.events; i++) text += one();
+    ami.raw(text);
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let silent = setTimeout(() => undefined, 0);
+  let before = -1;
+  const watch = (): void => {
+    if (received === before) {
+      return reject(new Error(`${received} of ${wanted} messages came, then none in ${SILENCE_MS / 1000} s`));
+    }
+    before = received;
+    silent = setTimeout(watch, SILENCE_MS);
+  };
+  const began = performance.now();
+  watch();
+  let timer: NodeJS.Timeout | undefined;
+  onReceived = () => {
+    if (failure !== null) return reject(failure);
+    if (rate === null) {
+      // The window counts writes of the engine.
+      while (sent < question.events && received >= marks[Math.max(0, sent - (window - 1) * batch)]!) write();
+    }
+    if (sent >= question.events && received >= wanted) resolve();
+  };
+  if (rate === null) onReceived();
+  else {
+    let next = began;
+    const tick = (): void => {
+      const at = performance.now();
+      while (next <= at && sent < question.events) {
+        write();
+        next += (1000 * batch) / rate;
+      }
+      if (sent < question.events) timer = setTimeout(tick, Math.max(0, next - performance.now()));
+      else onReceived();
+    };
+    tick();
+  }
+  try {
+    await promise;
+    const seconds = (performance.now() - began) / 1000;
+    // What comes now came twice, or to the wrong client.
+    await new Promise((done) => setTimeout(done, 20));
+    for (const client of clients) if (!client.frozen && client.received !== client.due) wrong += 1;
+    return {
+      seconds,
+      events: sent,
+      due: wanted,
+      received,
+      bytes,
+      p50: quantileOf(0.5),
+      p99: quantileOf(0.99),
+      max: quantileOf(1),
+      wrong,
+      closed,
+    };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(silent);
+    onReceived = () => undefined;
+  }
+}
+const drop = (): void => {
+  for (const client of clients) {
+    client.stage = 'gone';
+    // Without a goodbye: a port that waits for the last packets could not be used again in the next round.
+    client.socket.resetAndDestroy();
+  }
+};
+
+async function answer(question: LoadQuestion): Promise<object> {
+  switch (question.ask) {
+    case 'connect': {
+      ({ wire, port, topics } = question);
+      snapshot = question.snapshot ?? false;
+      resume = false;
+      [failure, bytes] = [null, 0];
+      clients = Array.from({ length: question.count }, (_, n) => ({
+        n,
+        socket: undefined as unknown as net.Socket,
+        stage: 'handshake',
+        frozen: false,
+        rest: null,
+        last: 0,
+        received: 0,
+        due: 0,
+        missed: 0,
+      }));
+      index();
+      const began = performance.now();
+      await openAll(clients, question.atOnce ?? 64);
+      return { seconds: (performance.now() - began) / 1000, bytes } satisfies Connected;
+    }
+    case 'return': {
+      resume = question.resume;
+      snapshot = !resume;
+      [bytes, received, wrong] = [0, 0, 0];
+      for (const client of clients) client.received = 0;
+      const began = performance.now();
+      await openAll(clients, question.atOnce);
+      const seconds = (performance.now() - began) / 1000;
+      for (const client of clients) {
+        if (resume && client.received !== client.missed) wrong += 1;
+        client.missed = 0;
+      }
+      return { seconds, bytes, received, wrong } satisfies Returned;
+    }
+    case 'play':
+      return await play(question);
+    case 'freeze':
+      for (const client of clients.slice(0, question.count)) {
+        client.frozen = true;
+        client.socket.pause();
+      }
+      return {};
+    case 'drop':
+      drop();
+      return {};
+    case 'close': {
+      drop();
+      clients = [];
+      return {};
+    }
+    case 'actions':
+      return { actions: ami.actions.length };
+  }
+}
+process.on('message', (question: LoadQuestion) => {
+  answer(question).then(
+    (reply) => process.send?.(reply),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
+console.log(JSON.stringify({ port: ami.port, first: extensionAt(0) }));
+process.on('SIGTERM', () => process.exit());

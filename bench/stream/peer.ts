@@ -1,0 +1,216 @@
+/**
+ * What delivery is measured beside: `peer.ts <kind> <port of the engine>`. All of them hear the same engine and have one port for
+ * their clients.
+ *
+ * bridge     what is usually built: asterisk-manager, JSON.stringify, `ws` to everyone, each client's filter asked each time
+ * ws         `ws` to everyone, the envelope made once: nothing but the library's own way of sending
+ * socket.io  the same with socket.io
+ * preframed  the limit: one frame made once, written to every bare socket that is due it
+ * sse        the same limit for server-sent events
+ */
+import http from 'node:http';
+import { createRequire } from 'node:module';
+import net from 'node:net';
+import type { Duplex } from 'node:stream';
+import { eachFrame, serverFrame, unmasked, upgradeAnswer } from './wire.ts';
+
+const [kind = '', enginePort = ''] = process.argv.slice(2);
+const engine = { host: '127.0.0.1', port: Number(enginePort) };
+const require = createRequire(import.meta.url);
+/** As much of the peers as is used: they are installed by the first run only, and types are checked without them. */
+interface WebSocket {
+  on(event: string, listener: (message: unknown) => void): void;
+  send(text: string): void;
+}
+interface WebSocketServer {
+  on(event: 'connection', listener: (ws: WebSocket) => void): void;
+}
+const webSocketServer = (): WebSocketServer => {
+  const { WebSocketServer: Made } = require('ws') as {
+    WebSocketServer: new (o: object) => WebSocketServer;
+  };
+  return new Made({ server });
+};
+
+/** One event of the engine as every peer but the bridge tells it: an envelope of the size of ours. */
+interface Told {
+  readonly topics: readonly string[];
+  readonly json: string;
+}
+let seq = 0;
+function envelope(type: string, subject: string, ms: number, data: object): string {
+  return JSON.stringify({
+    specversion: '1.0',
+    id: `bench:${++seq}`,
+    source: '/bench/peer',
+    type,
+    subject,
+    time: new Date(ms).toISOString(),
+    seq,
+    observed: 'live',
+    data,
+  });
+}
+function told(frame: string): Told | null {
+  const value = (name: string): string => {
+    const at = frame.indexOf(`\r\n${name}: `);
+    return at < 0 ? '' : frame.slice(at + name.length + 4, frame.indexOf('\r\n', at + 2));
+  };
+  const ms = Math.round(Number(value('Timestamp')) * 1000);
+  if (frame.startsWith('Event: DeviceStateChange')) {
+    const extension = value('Device').slice('PJSIP/'.length);
+    const state = value('State');
+    const devices = { sip: state, webrtc: 'UNAVAILABLE', mobile: 'UNAVAILABLE' };
+    const rest = { reachability: 'online', activity: state, personal: 'not_set', note: null };
+    return {
+      topics: ['presence', `presence/${extension}`],
+      json: envelope('presence.changed', `presence/${extension}`, ms, {
+        extension,
+        ...rest,
+        summary: state,
+        since: new Date(ms).toISOString(),
+        devices,
+      }),
+    };
+  }
+  if (/^Event: QueueCaller(Join|Leave)/.test(frame)) {
+    const queue = value('Queue');
+    const caller = { number: value('CallerIDNum'), name: value('CallerIDName') };
+    const data = { queue, call_id: value('Linkedid'), leg_id: value('Uniqueid'), caller, position: 1 };
+    return {
+      topics: ['queues', `queues/${queue}`],
+      json: envelope('queue.caller', `queues/${queue}`, ms, data),
+    };
+  }
+  return null;
+}
+function readEngine(tell: (told: Told) => void): void {
+  const socket = net.connect(engine, () =>
+    socket.write('Action: Login\r\nActionID: 1\r\nUsername: e\r\nSecret: e\r\nEvents: on\r\n\r\n'),
+  );
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += String(chunk);
+    let from = 0;
+    for (let at = text.indexOf('\r\n\r\n'); at >= 0; at = text.indexOf('\r\n\r\n', from)) {
+      const made = told(text.slice(from, at));
+      from = at + 4;
+      if (made !== null) tell(made);
+    }
+    text = text.slice(from);
+  });
+}
+
+/** Clients by topic; a client that named none hears nothing, and one with `presence` hears all of it. */
+const byTopic = new Map<string, Set<Duplex | http.ServerResponse>>();
+const listen = (topic: string, client: Duplex | http.ServerResponse): void => {
+  const set = byTopic.get(topic) ?? new Set();
+  set.add(client);
+  byTopic.set(topic, set);
+};
+const leave = (client: Duplex | http.ServerResponse): void => {
+  for (const set of byTopic.values()) set.delete(client);
+};
+const topicsIn = (text: string): string[] => (JSON.parse(text) as { topics?: string[] }).topics ?? [];
+const OK = '{"ok":true}';
+
+const server = http.createServer();
+const kinds: Readonly<Record<string, () => void>> = {
+  bridge() {
+    const wss = webSocketServer();
+    const filters = new Map<WebSocket, Set<string>>();
+    wss.on('connection', (ws) => {
+      ws.on('message', (text) => {
+        filters.set(ws, new Set(topicsIn(String(text))));
+        ws.send(OK);
+      });
+      ws.on('close', () => filters.delete(ws));
+      ws.on('error', () => undefined);
+    });
+    const Manager = require('asterisk-manager') as new (...a: unknown[]) => {
+      on(event: string, listener: (event: Record<string, string>) => void): void;
+    };
+    new Manager(engine.port, engine.host, 'e', 'e', true).on('managerevent', (event) => {
+      const device = event['device']?.slice('PJSIP/'.length);
+      const topic = device === undefined ? `queues/${event['queue']}` : `presence/${device}`;
+      const all = device === undefined ? 'queues' : 'presence';
+      const text = JSON.stringify(event);
+      for (const [ws, wanted] of filters) if (wanted.has(all) || wanted.has(topic)) ws.send(text);
+    });
+  },
+  ws() {
+    const wss = webSocketServer();
+    const heard = new Map<string, Set<WebSocket>>();
+    wss.on('connection', (ws) => {
+      ws.on('message', (text) => {
+        for (const topic of topicsIn(String(text))) {
+          const set = heard.get(topic) ?? new Set();
+          set.add(ws);
+          heard.set(topic, set);
+        }
+        ws.send(OK);
+      });
+      ws.on('close', () => {
+        for (const set of heard.values()) set.delete(ws);
+      });
+      ws.on('error', () => undefined);
+    });
+    readEngine(({ topics, json }) => {
+      for (const topic of topics) for (const ws of heard.get(topic) ?? []) ws.send(json);
+    });
+  },
+  'socket.io'() {
+    const { Server: SocketIo } = require('socket.io') as {
+      Server: new (s: http.Server, o: object) => { emit(name: string, value: unknown): void };
+    };
+    const io = new SocketIo(server, {
+      transports: ['websocket'],
+      connectionStateRecovery: { maxDisconnectionDuration: 120_000, skipMiddlewares: true },
+    });
+    readEngine(({ json }) => {
+      io.emit('event', JSON.parse(json));
+    });
+  },
+  preframed() {
+    server.on('upgrade', (request: http.IncomingMessage, socket: net.Socket) => {
+      socket.setNoDelay(true).on('error', () => socket.destroy());
+      socket.on('close', () => leave(socket));
+      socket.write(upgradeAnswer(request.headers['sec-websocket-key'] ?? ''));
+      socket.on('data', (chunk: Buffer) => {
+        eachFrame(chunk, chunk.length, (opcode, from, to) => {
+          if (opcode !== 1) return;
+          for (const topic of topicsIn(unmasked(chunk, from, to))) listen(topic, socket);
+          socket.write(serverFrame(OK));
+        });
+      });
+    });
+    readEngine(({ topics, json }) => {
+      const frame = serverFrame(json);
+      for (const topic of topics) for (const socket of byTopic.get(topic) ?? []) socket.write(frame);
+    });
+  },
+  sse() {
+    server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+      response.write(': hello\n\n');
+      const topics = new URL(request.url ?? '', 'http://x').searchParams.get('topics') ?? '';
+      for (const topic of topics.split(',')) listen(topic, response);
+      response.on('close', () => leave(response));
+    });
+    readEngine(({ topics, json }) => {
+      const text = Buffer.from(`id: ${seq}\ndata: ${json}\n\n`);
+      for (const topic of topics) for (const client of byTopic.get(topic) ?? []) client.write(text);
+    });
+  },
+};
+const begin = kinds[kind];
+if (begin === undefined) throw new Error(`no such peer: ${kind}`);
+begin();
+process.on('message', () => {
+  globalThis.gc?.();
+  process.send?.({ rss: process.memoryUsage.rss() });
+});
+server.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () => {
+  console.log(JSON.stringify({ port: (server.address() as net.AddressInfo).port }));
+});
+process.on('SIGTERM', () => process.exit());
