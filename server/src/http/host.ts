@@ -5,7 +5,7 @@ import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zo
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { App, Authenticator } from '../ports/http.ts';
+import type { App, Authenticator, Caller, Credential } from '../ports/http.ts';
 import { asyncapiDocument } from './asyncapi.ts';
 import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody } from './body.ts';
 import { addIdempotency } from './idempotency.ts';
@@ -69,6 +69,12 @@ export interface Host {
 
 /** Where `node:http` sends what no route can be: a path the table refuses to hold. */
 const NOWHERE = '/*';
+const ON_NOT_MODIFIED = [
+  'cache-control',
+  'vary',
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+];
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The HTTP server without routes: features add theirs to `app` before it listens. */
@@ -132,6 +138,17 @@ export async function createHost(options: HostOptions): Promise<Host> {
     return this.caller;
   });
 
+  app.decorateReply('notModified', function (this: FastifyReply, etag: string) {
+    // The stored answer keeps the headers it came with; only a script of another origin must be let at this one.
+    const headers: Record<string, string> = { etag };
+    for (const name of ON_NOT_MODIFIED) {
+      const value = this.getHeader(name);
+      if (typeof value === 'string') headers[name] = value;
+    }
+    this.hijack();
+    this.raw.writeHead(304, headers).end();
+  });
+
   app.addHook('onRoute', (route) => {
     for (const method of [route.method].flat()) {
       checkRoute(method, route);
@@ -140,7 +157,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
 
   /** Everything that is decided before a byte of the body is read; throws what the request is refused with. */
-  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  function admit(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     const { raw } = request;
     const path = pathOf(request.originalUrl);
     reply.headers(security);
@@ -176,13 +193,19 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (secret !== undefined) {
       throw new ServiceError('token_in_url', `"${secret}" belongs in a header, never in the address`);
     }
-    if (route.level !== 'public' || route.identify === true) await identify(request);
+    if (route.level === 'public' && route.identify !== true) return checkBodyHeaders(request);
+    const credential = request.credential();
+    const caller = credential === null ? null : authenticator.authenticate(credential.token);
+    // Waiting where there is nothing to wait for would cost a request a tenth of its time.
+    if (caller instanceof Promise) return caller.then((found) => identified(request, credential, found));
+    identified(request, credential, caller);
+  }
+  function identified(request: FastifyRequest, credential: Credential | null, caller: Caller | null): void {
+    identify(request, credential, caller);
     checkBodyHeaders(request);
   }
-  async function identify(request: FastifyRequest): Promise<void> {
+  function identify(request: FastifyRequest, credential: Credential | null, caller: Caller | null): void {
     const { level = 'admin' } = request.routeOptions.config;
-    const credential = request.credential();
-    const caller = credential === null ? null : await authenticator.authenticate(credential.token);
     // A browser never holds a key: one that comes as a cookie was planted.
     if (caller === null || credential === null || (credential.cookie && caller.key !== null)) {
       if (level === 'public') return;
@@ -195,7 +218,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (level !== 'public') checkAccess(caller, { level, scope: request.routeOptions.config.scope });
     request.caller = caller.cookie === credential.cookie ? caller : { ...caller, cookie: credential.cookie };
   }
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const started = performance.now();
     reply.raw.once('close', () => {
       const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
@@ -214,7 +237,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
         'request',
       );
     });
-    await admit(request, reply);
+    let waiting;
+    try {
+      waiting = admit(request, reply);
+    } catch (error) {
+      return done(error as Error);
+    }
+    if (waiting === undefined) done();
+    else waiting.then(() => done(), done);
   });
   // Reached only by a preflight that was let through.
   app.setNotFoundHandler((_request, reply) => {

@@ -169,10 +169,16 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
   const running = new Map<string, Attempt>();
   const attempts = new WeakMap<FastifyRequest, Attempt>();
 
-  app.addHook('preHandler', async (request, reply) => {
+  // On the routes it is for, and not on every request: a hook that is waited for costs as much as half of signing in.
+  app.addHook('onRoute', (route) => {
+    if (![route.method].flat().includes('POST') || !route.url.startsWith('/api/v1/')) return;
+    route.preHandler = [begin, ...[route.preHandler ?? []].flat()];
+    route.onSend = [...[route.onSend ?? []].flat(), finish];
+  });
+
+  async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const key = request.headers['idempotency-key'];
-    if (key === undefined || request.method !== 'POST' || request.caller === null) return;
-    if (!request.routeOptions.url?.startsWith('/api/v1/')) return;
+    if (key === undefined || request.method !== 'POST' || request.caller === null) return undefined;
     if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) {
       throw new ServiceError(
         'invalid_request',
@@ -215,9 +221,10 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
       throw error;
     }
     attempts.set(request, attempt);
-  });
+    return undefined;
+  }
 
-  app.addHook('onSend', async (request, reply, payload) => {
+  async function finish(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
     const attempt = attempts.get(request);
     if (attempt === undefined || store === undefined) return payload;
     attempts.delete(request);
@@ -238,7 +245,7 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
       attempt.end(stored);
     }
     return payload;
-  });
+  }
 }
 function sameBody(first: string, second: string): void {
   if (first === second) return;

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
+import type { Histogram } from 'prom-client';
 
 export interface Metrics {
   readonly registry: Registry;
@@ -7,28 +8,60 @@ export interface Metrics {
   /** A figure read when the metrics are. */
   gauge(name: string, help: string, read: () => number): void;
 }
+/** Upper bounds in seconds. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** What was answered at one path; counted by hand, because it is done for every request. */
+interface Answered {
+  readonly counts: Map<string, Map<number, number>>;
+  /** How many lie in each bucket and in none before it; the last one is for what is longer than all. */
+  readonly buckets: number[];
+  seconds: number;
+}
 /** The metrics of one service; each has a registry of its own, so that two can live in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const requests = new Counter({
+  const routes = new Map<string, Answered>();
+  new Counter({
     name: 'offhook_http_requests_total',
     help: 'Answered requests.',
     labelNames: ['route', 'method', 'status'],
     registers: [registry],
+    collect() {
+      this.reset();
+      for (const [route, { counts }] of routes) {
+        for (const [method, statuses] of counts) {
+          for (const [status, count] of statuses) this.inc({ route, method, status }, count);
+        }
+      }
+    },
   });
-  const duration = new Histogram({
-    name: 'offhook_http_request_seconds',
-    help: 'Time from the request line to the end of the answer.',
-    labelNames: ['route'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [registry],
-  });
+  const name = 'offhook_http_request_seconds';
+  const help = 'Time from the request line to the end of the answer.';
+  const duration = {
+    name,
+    help,
+    type: 'histogram',
+    aggregator: 'sum',
+    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: durations(name, routes) }),
+  };
+  // The library's own histogram takes only one observation after the other, each with its labels made anew.
+  registry.registerMetric(duration as unknown as Histogram);
   return {
     registry,
     observe(route, method, status, seconds) {
-      requests.inc({ route, method, status });
-      duration.observe({ route }, seconds);
+      let answered = routes.get(route);
+      if (answered === undefined) {
+        answered = { counts: new Map(), buckets: new Array<number>(BUCKETS.length + 1).fill(0), seconds: 0 };
+        routes.set(route, answered);
+      }
+      let statuses = answered.counts.get(method);
+      if (statuses === undefined) answered.counts.set(method, (statuses = new Map()));
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      let bucket = 0;
+      while (bucket < BUCKETS.length && seconds > BUCKETS[bucket]!) bucket += 1;
+      answered.buckets[bucket]! += 1;
+      answered.seconds += seconds;
     },
     gauge(name, help, read) {
       new Gauge({
@@ -41,4 +74,21 @@ export function createMetrics(): Metrics {
       });
     },
   };
+}
+
+/** The lines of a histogram: how many were at most as long as each bound, the sum, the count. */
+function durations(name: string, routes: ReadonlyMap<string, Answered>): object[] {
+  return [...routes].flatMap(([route, { buckets, seconds }]) => {
+    let count = 0;
+    const bounds = buckets.map((n, i) => {
+      count += n;
+      const le = BUCKETS[i] ?? '+Inf';
+      return { metricName: `${name}_bucket`, labels: { le, route }, value: count };
+    });
+    return [
+      ...bounds,
+      { metricName: `${name}_sum`, labels: { route }, value: seconds },
+      { metricName: `${name}_count`, labels: { route }, value: count },
+    ];
+  });
 }

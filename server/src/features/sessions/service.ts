@@ -133,8 +133,9 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 
   /** The live session behind a token; its idle life is not looked at. */
   async function find(token: string): Promise<{ live: Live; who: Person } | null> {
-    if (!TOKEN.test(token)) return null;
-    const live = await cache.get(hashOf(token));
+    return TOKEN.test(token) ? valid(await cache.get(hashOf(token))) : null;
+  }
+  function valid(live: Live | undefined): { live: Live; who: Person } | null {
     if (live === undefined) return null;
     const now = clock.now();
     const { session, token: row } = live;
@@ -142,6 +143,24 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     if (row.retired_at !== null && now >= row.retired_at + GRACE_MS) return null;
     const who = person(session.person_id);
     return who === undefined || !who.active ? null : { live, who };
+  }
+  function callerOf(known: Live | undefined): Caller | null {
+    const found = valid(known);
+    if (found === null) return null;
+    const { live, who } = found;
+    const now = clock.now();
+    if (now >= live.session.last_used_at + idleMs) return null;
+    cache.touch(live, now);
+    return {
+      session_id: live.session.id,
+      person_id: who.id,
+      extension: who.extension,
+      username: who.username,
+      level: who.level,
+      expires_at: expiry(now, live.session.ends_at),
+      cookie: false,
+      key: null,
+    };
   }
 
   async function endInactive(): Promise<void> {
@@ -188,23 +207,10 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   sweep();
 
   return {
-    async authenticate(token) {
-      const found = await find(token);
-      if (found === null) return null;
-      const { live, who } = found;
-      const now = clock.now();
-      if (now >= live.session.last_used_at + idleMs) return null;
-      cache.touch(live, now);
-      return {
-        session_id: live.session.id,
-        person_id: who.id,
-        extension: who.extension,
-        username: who.username,
-        level: who.level,
-        expires_at: expiry(now, live.session.ends_at),
-        cookie: false,
-        key: null,
-      };
+    authenticate(token) {
+      if (!TOKEN.test(token)) return null;
+      const live = cache.get(hashOf(token));
+      return live instanceof Promise ? live.then(callerOf) : callerOf(live);
     },
 
     async login(input) {

@@ -278,7 +278,7 @@ test('sessions - while the database is gone, sessions in memory go on; nothing e
   site.clock.advance(minutes(10));
   assert.ok(await works(token));
   await assert.rejects(
-    site.sessions.authenticate(cold),
+    async () => site.sessions.authenticate(cold),
     is('store_unavailable'),
     'not known is not the same as not valid',
   );
