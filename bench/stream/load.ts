@@ -369,7 +369,10 @@ async function openAll(list: readonly Client[], atOnce: number): Promise<void> {
     const { value } = waiting.next();
     if (value !== undefined) open(value);
   };
-  const late = setTimeout(() => reject(new Error(`${left} of ${list.length} clients were not live`)), 120_000);
+  const late = setTimeout(
+    () => reject(new Error(`${left} of ${list.length} clients were not live`)),
+    120_000,
+  );
   onLive = () => {
     if (failure !== null) return reject(failure);
     left -= 1;

@@ -8,7 +8,8 @@ export const AGENTS_PER_QUEUE = 20;
 /** `wide`: every presence. `narrow`: one extension, and one queue. `none`: connected and nothing else. */
 export type Topics = 'wide' | 'narrow' | 'none';
 export const extensionAt = (i: number): number => FIRST_EXTENSION + i;
-export const queueAt = (i: number, queues: number): string => queueOf(Math.floor(i / AGENTS_PER_QUEUE) % queues);
+export const queueAt = (i: number, queues: number): string =>
+  queueOf(Math.floor(i / AGENTS_PER_QUEUE) % queues);
 export function topicsOf(topics: Topics, client: number, extensions: number, queues: number): string[] {
   if (topics === 'none') return [];
   if (topics === 'wide') return ['presence'];

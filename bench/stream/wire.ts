@@ -5,7 +5,11 @@ const KEY = Buffer.from('0123456789abcdef').toString('base64');
 /** The answer to the one key that every client of the load sends. */
 export const ACCEPT = hash('sha1', `${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');
 
-export function upgradeRequest(port: number, path: string, headers: Readonly<Record<string, string>>): Buffer {
+export function upgradeRequest(
+  port: number,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Buffer {
   const lines = Object.entries({
     host: `127.0.0.1:${port}`,
     connection: 'Upgrade',

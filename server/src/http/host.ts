@@ -244,6 +244,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       return done(error as Error);
     }
     if (waiting === undefined) done();
+    // oxlint-disable-next-line promise/no-callback-in-promise -- the framework waits for an async hook even where nothing waits
     else waiting.then(() => done(), done);
   });
   // Reached only by a preflight that was let through.

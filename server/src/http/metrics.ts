@@ -52,7 +52,7 @@ export function createMetrics(): Metrics {
     observe(route, method, status, seconds) {
       let answered = routes.get(route);
       if (answered === undefined) {
-        answered = { counts: new Map(), buckets: new Array<number>(BUCKETS.length + 1).fill(0), seconds: 0 };
+        answered = { counts: new Map(), buckets: [...BUCKETS, 0].map(() => 0), seconds: 0 };
         routes.set(route, answered);
       }
       let statuses = answered.counts.get(method);

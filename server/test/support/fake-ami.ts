@@ -114,7 +114,9 @@ const frame = (first: string, headers: FakeHeaders): string => {
   return `${text}\r\n`;
 };
 /** The real one takes every header in any case; other clients than ours sign in with small letters. */
-const SIGN_IN = new Map(['Action', 'ActionID', 'Username', 'Secret', 'Events'].map((n) => [n.toLowerCase(), n]));
+const SIGN_IN = new Map(
+  ['Action', 'ActionID', 'Username', 'Secret', 'Events'].map((n) => [n.toLowerCase(), n]),
+);
 const seconds = (ms: number): string => (ms / 1000).toFixed(6);
 const bit = (value: boolean | undefined): number => (value === true ? 1 : 0);
 
