@@ -5,18 +5,21 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createAsteriskEngine } from '../server/src/adapters/asterisk/engine.ts';
 import { openSqliteJournal } from '../server/src/adapters/sqlite/journal.ts';
 import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
 import { readConfig } from '../server/src/config.ts';
-import { systemClock as clock } from '../server/src/core/clock.ts';
+import { rfc3339, systemClock as clock } from '../server/src/core/clock.ts';
 import { silent as log } from '../server/src/core/log.ts';
 import { hashPassword } from '../server/src/core/password.ts';
+import { createStream } from '../server/src/delivery/stream.ts';
 import { createAgents } from '../server/src/features/agents/feature.ts';
 import { agentRoutes } from '../server/src/features/agents/routes.ts';
 import { createAudit } from '../server/src/features/audit/service.ts';
 import { createContacts } from '../server/src/features/contacts/feature.ts';
+import { presenceSource } from '../server/src/features/contacts/presence.ts';
 import { contactRoutes } from '../server/src/features/contacts/routes.ts';
 import { createDirectory } from '../server/src/features/pbx-config/directory.ts';
 import { siteEvent } from '../server/src/features/pbx-config/live.ts';
@@ -28,12 +31,16 @@ import { openJournal } from '../server/src/journal/journal.ts';
 import { createLiveView } from '../server/src/journal/live.ts';
 import { createModel } from '../server/src/pbx/model.ts';
 import { PASSWORD, extensionOf } from './site-data.ts';
+import { SCRIPT_MS } from './stream/script.ts';
 
 export type Question =
   | { readonly ask: 'token' }
   | { readonly ask: 'rebuild'; readonly times: number }
   | { readonly ask: 'hashes'; readonly concurrency: number; readonly ms: number }
   | { readonly ask: 'delay' }
+  | { readonly ask: 'memory' }
+  /** So many events of presence are written to the journal, and nobody is told. */
+  | { readonly ask: 'fill'; readonly events: number }
   | { readonly ask: 'resync' };
 
 const [data = '', port = '', events = 'e:e', actions = 'a:a'] = process.argv.slice(2);
@@ -65,6 +72,34 @@ const engine = createAsteriskEngine({
 const model = createModel();
 const live = createLiveView(model.view);
 const agents = await createAgents({ engine, live: live.view, directory, audit, store, clock, log });
+const queue = (name: string) => {
+  const found = live.view.queue(name);
+  return { queue: name, waiting: found?.callers ?? [], members: [...(found?.members ?? [])] };
+};
+const nothing = { snapshot: () => ({}) };
+const stream = createStream({
+  journal,
+  settled: () => loop.settled(),
+  sources: {
+    presence: presenceSource({ directory, live: live.view, clock }),
+    calls: nothing,
+    queues: { snapshot: (names) => (names ?? []).map(queue) },
+    agents: nothing,
+    history: nothing,
+    config: nothing,
+    system: nothing,
+  },
+  directory,
+  credentials: {
+    onSessionEnded: (listener) => sessions.onSessionEnded(listener),
+    onKeyEnded: () => () => undefined,
+    use: async ({ session_id }) => sessions.use(session_id),
+  },
+  clock,
+  log,
+  heartbeatSeconds: config.streamHeartbeatSeconds,
+  perPerson: 100,
+});
 const stop = new AbortController();
 const isLive = Promise.withResolvers<number>();
 const loop = runEngineLoop({
@@ -79,6 +114,7 @@ const loop = runEngineLoop({
     if (live.view.live) isLive.resolve(performance.now() - began);
   },
   onCommitted(_rows, made) {
+    stream.committed();
     for (const event of made) agents.onDomainEvent(event);
   },
 });
@@ -87,6 +123,7 @@ const host = await createHost({ config, authenticator: sessions, log, version: '
 sessionRoutes(host.app, { sessions, directory, config });
 contactRoutes(host.app, contacts);
 agentRoutes(host.app, agents);
+stream.routes(host.app, { run: async () => ({}) });
 const address = await host.listen({ host: '127.0.0.1', port: 0 });
 const connected = await isLive.promise;
 const written = async (): Promise<void> => {
@@ -119,6 +156,11 @@ async function answer(question: Question): Promise<object> {
       delay.reset();
       return reply;
     }
+    case 'memory':
+      globalThis.gc?.();
+      return { rss: process.memoryUsage.rss() };
+    case 'fill':
+      return fill(question.events);
     case 'resync': {
       const before = engine.diagnostics().resyncs;
       const from = performance.now();
@@ -129,6 +171,34 @@ async function answer(question: Question): Promise<object> {
       return { ms: performance.now() - from, drift: engine.status().counters.drift };
     }
   }
+}
+/** What a client missed that was away for long: the newest state of every extension, again and again. */
+function fill(count: number): { head: number; us: number } {
+  const people = directory.people();
+  const from = performance.now();
+  for (let done = 0; done < count; done += 500) {
+    const events = Array.from({ length: Math.min(500, count - done) }, (_, i): DomainEvent => {
+      const { extension } = people[(done + i) % people.length]!;
+      const at = SCRIPT_MS + ((done + i) % 86_400_000);
+      return {
+        type: 'presence.changed',
+        subject: `presence/${extension}`,
+        at,
+        observed: 'live',
+        data: {
+          extension,
+          reachability: 'online',
+          activity: 'in_call',
+          personal: 'not_set',
+          note: null,
+          summary: 'in_call',
+          since: rfc3339(at),
+        },
+      };
+    });
+    journal.append(events);
+  }
+  return { head: journal.head, us: ((performance.now() - from) * 1000) / count };
 }
 let changes = 0;
 /** One extension's state changes, and the whole list is asked for: milliseconds of each. */

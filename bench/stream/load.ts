@@ -190,6 +190,7 @@ function heard(client: Client, buffer: Buffer, from: number, to: number): void {
   samples += 1;
 }
 
+const PONG = clientFrame('{"op":"pong"}');
 const live = (client: Client): void => {
   if (client.stage === 'live') return;
   client.stage = 'live';
@@ -226,7 +227,8 @@ function ourFrame(client: Client, buffer: Buffer, from: number, to: number): voi
   if (buffer[from + 7] === 0x65 && buffer[from + 8] === 0x76) return heard(client, buffer, from, to);
   // A snapshot can be large, and its beginning says enough.
   const word = buffer.toString('latin1', from, Math.min(to, from + 40));
-  if (word.startsWith('{"op":"heartbeat') || word.startsWith('{"op":"snapshot')) return;
+  if (word.startsWith('{"op":"snapshot')) return;
+  if (word.startsWith('{"op":"heartbeat')) return void client.socket.write(PONG);
   const frame = JSON.parse(buffer.toString('utf8', from, to)) as ServerWord;
   switch (frame.op) {
     case 'hello':
@@ -240,7 +242,7 @@ function ourFrame(client: Client, buffer: Buffer, from: number, to: number): voi
       client.last = Math.max(client.last, frame.cursor ?? 0);
       return live(client);
     case 'ping':
-      client.socket.write(clientFrame('{"op":"pong"}'));
+      client.socket.write(PONG);
       return;
     default:
       fail(`client ${client.n} was told ${JSON.stringify(frame).slice(0, 300)}`);
