@@ -1,5 +1,10 @@
 import { z } from 'zod';
 
+/** Waits are kept in whole seconds up to here, so that figures can be asked for any threshold up to it, also of the past. */
+export const LONGEST_THRESHOLD_SECONDS = 7200;
+/** The shortest interval of a series; every other is a multiple of it that divides a day. */
+export const INTERVAL_SECONDS = 900;
+
 /** The named service-level formulas of domain.md section 6.1; there is no single standard. */
 export const ServiceLevelFormula = z.enum([
   'answered_only',
@@ -10,29 +15,74 @@ export const ServiceLevelFormula = z.enum([
   'exclude_all_abandons',
 ]);
 export type ServiceLevelFormula = z.infer<typeof ServiceLevelFormula>;
+/** Whether visits that left the queue for elsewhere count as offered in the service level. */
+export const FlowOuts = z.enum(['counted', 'left_out']);
+const Seconds = z.int().min(0).max(LONGEST_THRESHOLD_SECONDS);
+/**
+ * How the service level of a queue is computed. Figures are computed from what was counted, so a change holds for the past
+ * too. A wait of exactly `threshold_seconds` is within it; one of exactly `short_abandon_seconds` is not short.
+ */
+export const ServiceLevel = z.strictObject({
+  formula: ServiceLevelFormula,
+  threshold_seconds: Seconds,
+  short_abandon_seconds: Seconds,
+  flow_outs: FlowOuts,
+});
+export type ServiceLevel = z.infer<typeof ServiceLevel>;
+/** Of a queue that nobody has set. */
+export const DEFAULT_SERVICE_LEVEL: ServiceLevel = {
+  formula: 'ignore_short',
+  threshold_seconds: 20,
+  short_abandon_seconds: 5,
+  flow_outs: 'counted',
+};
+
 /** A rate from 0 to 1; null where the denominator is 0. */
 const Rate = z.number().nullable();
-/** Sums of one queue over a span: visits in the interval of the join, handled time in that of its end. */
+/**
+ * Sums of one queue over a span: visits in the interval of the join, handled time in that of its end. A visit has one
+ * outcome: `offered` = `answered` + `abandoned` + `flowed_out` + `open`.
+ */
 export const QueueSums = z.object({
+  /** Visits that joined, without those that were `lost`. A caller who joins again is a new visit. */
   offered: z.int(),
+  /** Calls with at least one visit in this queue, counted with the first. */
+  calls: z.int(),
   answered: z.int(),
   answered_in_threshold: z.int(),
   abandoned: z.int(),
   abandoned_short: z.int(),
   abandoned_in_threshold: z.int(),
+  /** Left for elsewhere before an answer: time-out, key, moved, withdrawn, queue full or without agents. */
   flowed_out: z.int(),
+  /** Still waiting. */
+  open: z.int(),
+  /** Ended while nobody could see how (the engine restarted or was out of reach); in no other sum. */
+  lost: z.int(),
+  /** Whose end was found afterwards: their wait is the longest it can have been. */
+  ended_unobserved: z.int(),
   wait_answered_seconds: z.int(),
   wait_abandoned_seconds: z.int(),
+  /** Of visits that are over. */
   longest_wait_seconds: z.int(),
+  /** Agents' parts in queue calls that are over, wrap-up included. */
+  handled: z.int(),
+  /** Connected and not on hold. */
   talk_seconds: z.int(),
   hold_seconds: z.int(),
   wrap_up_seconds: z.int(),
+  /** Handled calls that their agent transferred. */
+  transferred: z.int(),
+  /** Offers that were not answered or were rejected. */
   missed_offers: z.int(),
+  /** Time of the queue's agents within the span, whole seconds: handling its calls, free for them, and logged in. */
+  busy_seconds: z.int(),
+  available_seconds: z.int(),
+  staffed_seconds: z.int(),
 });
 export type QueueSums = z.infer<typeof QueueSums>;
-/** The figures of one queue; every rate is computed from the sums and says by which formula. */
-export const QueueFigures = z.object({
-  queue: z.string(),
+/** Figures over a span; every rate is computed from the sums and says by which formula. */
+const Figures = z.object({
   /** Both null in `queue.stats`, where the span is today in the site's zone. */
   from: z.string().nullable(),
   to: z.string().nullable(),
@@ -41,27 +91,153 @@ export const QueueFigures = z.object({
   service_level_formula: ServiceLevelFormula,
   threshold_seconds: z.int(),
   short_abandon_seconds: z.int(),
+  flow_outs: FlowOuts,
+  /** (abandoned − abandoned_short) ÷ (offered − abandoned_short). */
   abandon_rate: Rate,
+  /** answered ÷ offered. */
   answer_rate: Rate,
+  /** transferred ÷ handled. */
+  transfer_rate: Rate,
   average_speed_of_answer_seconds: z.number().nullable(),
+  /** By nearest rank, exact up to two hours; longer waits count as two hours here. */
+  median_speed_of_answer_seconds: z.int().nullable(),
+  p90_speed_of_answer_seconds: z.int().nullable(),
   average_time_to_abandon_seconds: z.number().nullable(),
+  /** (talk + hold + wrap-up) ÷ handled. */
   average_handling_seconds: z.number().nullable(),
+  /** busy ÷ (busy + available). */
+  occupancy: Rate,
+  /** Of all visits, those still waiting too. */
+  longest_wait_seconds: z.int(),
 });
+export const QueueFigures = z.object({ queue: z.string(), ...Figures.shape });
 export type QueueFigures = z.infer<typeof QueueFigures>;
-/** `data` of `queue.stats`: today's figures and what is in the queue now. */
-export const QueueStats = QueueFigures.extend({
-  day: z.string(),
+/** What is in the queue now. */
+const QueueNow = z.object({
   waiting: z.int(),
   /** When the caller who waits longest joined; null where nobody waits. A display ticks by itself. */
   longest_waiting_since: z.string().nullable(),
+  /** Of a caller who joins now: place × newest handling times ÷ agents at work; null below 5 handled calls or without agents. */
+  expected_wait_seconds: z.number().nullable(),
   agents: z.object({
     logged_in: z.int(),
     available: z.int(),
     offered: z.int(),
+    /** On hold too. */
     talking: z.int(),
     wrap_up: z.int(),
+    /** In a call that is no queue's. */
+    busy_other: z.int(),
     not_ready: z.int(),
     unreachable: z.int(),
   }),
 });
+/** `data` of `queue.stats`: today's figures and what is in the queue now. */
+export const QueueStats = z.object({
+  ...QueueFigures.shape,
+  day: z.string(),
+  ...QueueNow.shape,
+});
 export type QueueStats = z.infer<typeof QueueStats>;
+
+/** One agent over a span, all its queues. */
+export const AgentFigures = z.object({
+  extension: z.string(),
+  handled: z.int(),
+  talk_seconds: z.int(),
+  hold_seconds: z.int(),
+  wrap_up_seconds: z.int(),
+  transferred: z.int(),
+  offers_accepted: z.int(),
+  missed_offers: z.int(),
+  busy_seconds: z.int(),
+  available_seconds: z.int(),
+  staffed_seconds: z.int(),
+  average_handling_seconds: z.number().nullable(),
+  /** busy ÷ (busy + available); time that is not ready is in neither. */
+  occupancy: Rate,
+  /** busy ÷ staffed. */
+  utilisation: Rate,
+});
+export type AgentFigures = z.infer<typeof AgentFigures>;
+
+const whole = z
+  .string()
+  .regex(/^\d{1,5}$/, 'a whole number')
+  .transform(Number);
+const Span = {
+  /** A day of the site's zone, `YYYY-MM-DD`; without it and `from`, today. */
+  day: z.iso.date().optional(),
+  /** Both on a quarter of an hour. */
+  from: z.iso.datetime({ offset: true }).optional(),
+  to: z.iso.datetime({ offset: true }).optional(),
+  /** In place of what is set for the queue. */
+  formula: ServiceLevelFormula.optional(),
+  threshold_seconds: whole.pipe(Seconds).optional(),
+  short_abandon_seconds: whole.pipe(Seconds).optional(),
+  flow_outs: FlowOuts.optional(),
+};
+/** Query of `GET /api/v1/wallboard`; at most 92 days. */
+export const WallboardQuery = z.strictObject(Span);
+export type WallboardQuery = z.infer<typeof WallboardQuery>;
+/** Query of `GET /api/v1/queues/{name}/stats`; at most 400 days, with `interval` 92 days and 3,000 intervals. */
+export const QueueStatsQuery = z.strictObject({
+  ...Span,
+  /** Seconds of an interval of the series: a multiple of 900 that divides a day. */
+  interval: whole.pipe(z.int().min(INTERVAL_SECONDS).max(86_400)).optional(),
+});
+export type QueueStatsQuery = z.infer<typeof QueueStatsQuery>;
+
+/** A stretch of time of which nothing could be counted. */
+const Gap = z.object({
+  from: z.string(),
+  to: z.string(),
+  /** `retention`: the journal kept no events so old. `new_journal`: it was lost or replaced. */
+  reason: z.enum(['retention', 'new_journal']),
+});
+const Head = {
+  success: z.literal(true),
+  /** The day in the site's zone where the span is one, else null. */
+  day: z.string().nullable(),
+  zone: z.string(),
+  from: z.string(),
+  to: z.string(),
+  as_of: z.string(),
+  /** True while the link to the engine is down. */
+  stale: z.boolean(),
+  /** Where the span has any, the figures are too small. */
+  gaps: z.array(Gap),
+};
+/** A queue's figures; with what is in it now where the span holds the present. */
+const QueueReport = z.object({
+  ...QueueFigures.shape,
+  day: z.string().nullable(),
+  ...QueueNow.partial().shape,
+});
+export type QueueReport = z.infer<typeof QueueReport>;
+export const WallboardReply = z.object({
+  ...Head,
+  queues: z.array(QueueReport),
+  /** Of these queues together, by one service level: the one asked for, or the default. */
+  total: Figures,
+  agents: z.array(AgentFigures),
+});
+export type WallboardReply = z.infer<typeof WallboardReply>;
+export const QueueStatsReply = z.object({
+  ...Head,
+  stats: QueueReport,
+  interval_seconds: z.int().nullable(),
+  /**
+   * The intervals that have begun, by the site's clock; null where no `interval` was given. On the day the clocks go back
+   * there are more of them.
+   */
+  series: z.array(QueueFigures).nullable(),
+});
+export type QueueStatsReply = z.infer<typeof QueueStatsReply>;
+export type Figures = z.infer<typeof Figures>;
+
+export const ServiceLevelReply = z.object({
+  success: z.literal(true),
+  queue: z.string(),
+  service_level: ServiceLevel,
+});

@@ -41,6 +41,9 @@ import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.
 import { sessionRoutes } from './features/sessions/routes.ts';
 import { createSessions } from './features/sessions/service.ts';
 import type { Sessions } from './features/sessions/service.ts';
+import { wallboardOperations } from './features/wallboard/operations.ts';
+import { wallboardRoutes } from './features/wallboard/routes.ts';
+import { createWallboard } from './features/wallboard/service.ts';
 import { healthRoutes, listenMetrics, readiness } from './http/health.ts';
 import type { Check } from './http/health.ts';
 import { createHost } from './http/host.ts';
@@ -49,7 +52,7 @@ import { createMetrics } from './http/metrics.ts';
 import { addOperations, operation } from './http/operations.ts';
 import { sipRelayRoutes } from './http/sip-relay.ts';
 import { runEngineLoop } from './journal/engine-loop.ts';
-import { openJournal } from './journal/journal.ts';
+import { eventOf, openJournal } from './journal/journal.ts';
 import { createLiveView } from './journal/live.ts';
 import { createModel } from './pbx/model.ts';
 import { readyText, urlOf } from './banner.ts';
@@ -166,6 +169,18 @@ export async function startService(
     zone: config.siteZone,
     records: createCelReader({ file: celFile(instance), node, log, clock }),
   });
+  const wallboard = await createWallboard({
+    store,
+    journal,
+    eventOf,
+    clock,
+    directory,
+    live: live.view,
+    audit,
+    log,
+    zone: config.siteZone,
+    publish: (events) => loop.publish(events),
+  });
   const stopExchange = new AbortController();
   let keepEngine = false;
   const exchange = runExchange({
@@ -187,6 +202,8 @@ export async function startService(
   });
 
   stack.defer(() => engine.close());
+  // Ended after the loop: what is committed last is counted and stored too.
+  stack.defer(() => wallboard.close());
   const metrics = createMetrics();
   const nothing = { snapshot: () => ({}) };
   const stream = createStream({
@@ -228,8 +245,9 @@ export async function startService(
     log,
     site: siteEvent(directory.config(), clock.now()),
     onStepped: () => live.changed(),
-    onCommitted: (_rows, events) => {
+    onCommitted: (rows, events) => {
       stream.committed();
+      wallboard.onCommitted(rows, events);
       for (const event of events) {
         agents.onDomainEvent(event);
         history.onDomainEvent(event);
@@ -328,8 +346,10 @@ export async function startService(
   const commands = addOperations(app, [
     ...apiKeyOperations(operation, apiKeys),
     ...callOperations(operation, calls),
+    ...wallboardOperations(operation, wallboard),
   ]);
   stream.routes(app, commands);
+  wallboardRoutes(app, wallboard);
   sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });
 
   const address = await host.listen(config.listen).catch((error: unknown) => {

@@ -1,0 +1,283 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { JournalRow } from '../../ports/journal-store.ts';
+import { emptyBoard, readBoard, writeBoard } from './board.ts';
+import type { Board } from './board.ts';
+import type { Span, ZoneCalendar } from './days.ts';
+import { countedBy } from './handling.ts';
+import { counts, reduce, skipGap } from './reduce.ts';
+import { SumTable } from './store.ts';
+import type { Gap, Position, WallboardStore } from './store.ts';
+import { SLOT_MS, fold, noSums, slotOf, take } from './sums.ts';
+import type { Count, Sums } from './sums.ts';
+
+/** The part of the journal that is read here. */
+export interface JournalReader {
+  readonly epoch: string;
+  readonly head: number;
+  readonly tail: number;
+  read(after: number, limit: number): readonly JournalRow[];
+}
+export interface CounterOptions {
+  readonly store: WallboardStore;
+  readonly journal: JournalReader;
+  /** The event a row was made of. */
+  readonly eventOf: (row: JournalRow) => DomainEvent;
+  readonly clock: Clock;
+  readonly calendar: ZoneCalendar;
+  readonly log: Log;
+}
+/** Counts the journal, keeps what it counted, and answers with sums; nothing else makes figures. */
+export interface Counter {
+  readonly board: Board;
+  readonly gaps: readonly Gap[];
+  /** Grows with everything that can change a figure. */
+  readonly version: number;
+  readonly position: Position;
+  /** Rows as they are committed; those that are counted already are passed over, and what is missing before them is read. */
+  take(rows: readonly JournalRow[], events: readonly DomainEvent[]): void;
+  today(): { readonly date: string; readonly span: Span };
+  /** Today's sums of a queue or agent up to `now`, from memory. Not to be changed. */
+  sumsOfToday(of: Count['of'], name: string, running: Running): Sums;
+  /** The sums of each slot of the span that has any, from memory and store; a page at a time. */
+  slots(
+    of: Count['of'],
+    name: string,
+    span: Span,
+    running: Running,
+  ): AsyncGenerator<readonly (readonly [number, Sums])[], void, void>;
+  /** What runs at `now` and is counted when it ends; of one queue's agents where it is given. */
+  running(now: number, queue?: string): Running;
+  /** Extensions with anything counted in the span. */
+  agents(span: Span): Promise<string[]>;
+  /** Writes what is not written yet. Throws `store_unavailable`. */
+  save(): Promise<void>;
+  /** True where `save` would write. */
+  readonly unsaved: boolean;
+}
+/** Counts by `<of>/<name>`. */
+export type Running = ReadonlyMap<string, readonly Count[]>;
+
+const PAGE = 500;
+/** Rows after which a long replay is saved, so that a service that is killed meanwhile does not begin again. */
+const SAVE_EVERY_ROWS = 20_000;
+
+/** Goes on where the stored sums end: reads the journal up to its head before it returns. */
+export async function createCounter(options: CounterOptions): Promise<Counter> {
+  const { store, journal, eventOf, clock, calendar, log } = options;
+  let board = emptyBoard();
+  let position: Position = { epoch: journal.epoch, seq: journal.tail - 1, as_of: 0 };
+  let gaps: readonly Gap[] = await store.gaps();
+  let unsaved = new SumTable();
+  let changed = false;
+  let version = 0;
+  let saving: Promise<void> | null = null;
+
+  let date = '';
+  let span: Span = { from: 0, to: 0 };
+  /** Memory holds every slot from here on; what is older is in the store only. */
+  let recentFrom = 0;
+  let recent = new SumTable();
+  /** Today's, kept up with `recent`. */
+  const totals = new Map<string, Sums>();
+  const isToday = (slot: number): boolean => slot * SLOT_MS >= span.from && slot * SLOT_MS < span.to;
+
+  const beginDay = (now: number): void => {
+    date = calendar.dayOf(now);
+    span = calendar.day(date);
+    totals.clear();
+    version += 1;
+  };
+  const keepTime = (): void => {
+    const now = clock.now();
+    if (now >= span.from && now < span.to) return;
+    beginDay(now);
+    if (slotOf(span.from) <= recentFrom) return;
+    recentFrom = slotOf(span.from);
+    recent.dropBefore(recentFrom);
+  };
+  const count = (one: Count): void => {
+    const { of, name, slot } = one;
+    take(unsaved.at(of, name, slot), one);
+    if (slot >= recentFrom) take(recent.at(of, name, slot), one);
+    const total = isToday(slot) ? totals.get(`${of}/${name}`) : undefined;
+    if (total !== undefined) take(total, one);
+  };
+  const takeRow = (row: JournalRow, given?: DomainEvent): void => {
+    position = { epoch: position.epoch, seq: row.seq, as_of: Math.max(position.as_of, row.at) };
+    if (!counts(row.type)) return;
+    changed = true;
+    version += 1;
+    try {
+      for (const one of reduce(board, given ?? eventOf(row))) count(one);
+    } catch (error) {
+      log.error({ seq: row.seq, type: row.type, error: messageOf(error) }, 'an event could not be counted');
+    }
+  };
+
+  const save = async (): Promise<void> => {
+    // One at a time; who waits wants what came meanwhile written too.
+    while (saving !== null) await saving.catch(() => {});
+    if (!changed && unsaved.empty) return;
+    const added = unsaved;
+    unsaved = new SumTable();
+    changed = false;
+    const work = store.save(added, position, writeBoard(board));
+    saving = work;
+    try {
+      await work;
+    } catch (error) {
+      added.addAll(unsaved);
+      unsaved = added;
+      changed = true;
+      throw error;
+    } finally {
+      saving = null;
+    }
+  };
+
+  const noteGap = async (gap: Gap): Promise<void> => {
+    log.warn({ ...gap }, 'events are missing in the journal; the figures of this time are too small');
+    skipGap(board, gap.to);
+    await store.save(unsaved, position, writeBoard(board), gap);
+    unsaved = new SumTable();
+    gaps = [...gaps, gap];
+  };
+  const begin = async (): Promise<void> => {
+    beginDay(clock.now());
+    recentFrom = slotOf(span.from);
+    recent = await store.since(recentFrom);
+    const kept = await store.position();
+    if (kept === null) return;
+    const { epoch, seq, as_of } = kept;
+    const before = readBoard(kept.board);
+    if (before === null)
+      log.error({}, 'what was open in the figures cannot be read; it counts as never ended');
+    else board = before;
+    position = { epoch, seq, as_of };
+    if (as_of === 0) position = { epoch: journal.epoch, seq: journal.tail - 1, as_of };
+    else if (epoch !== journal.epoch || seq > journal.head) {
+      // What the new journal holds may have been counted from the old one: it is not counted again.
+      position = { epoch: journal.epoch, seq: journal.head, as_of: clock.now() };
+      await noteGap({ from: as_of, to: clock.now(), reason: 'new_journal' });
+    } else if (seq + 1 < journal.tail) {
+      const first = journal.read(journal.tail - 1, 1)[0]?.at ?? clock.now();
+      position = { epoch, seq: journal.tail - 1, as_of };
+      await noteGap({ from: Math.min(as_of, first), to: first, reason: 'retention' });
+    }
+  };
+  const catchUp = async (): Promise<void> => {
+    for (let read = 0; ;) {
+      const rows = journal.read(position.seq, PAGE);
+      if (rows.length === 0) return;
+      for (const row of rows) takeRow(row);
+      read += rows.length;
+      if (read % SAVE_EVERY_ROWS === 0) await save();
+      await turn();
+    }
+  };
+  await begin();
+  await catchUp();
+
+  const runningOf = (running: Running, of: Count['of'], name: string): readonly Count[] =>
+    running.get(`${of}/${name}`) ?? [];
+  return {
+    get board() {
+      return board;
+    },
+    get gaps() {
+      return gaps;
+    },
+    get version() {
+      keepTime();
+      return version;
+    },
+    get position() {
+      return position;
+    },
+    take(rows, events) {
+      for (const [i, row] of rows.entries()) {
+        while (row.seq > position.seq + 1) {
+          const missing = journal.read(position.seq, Math.min(PAGE, row.seq - position.seq - 1));
+          if (missing.length === 0) break;
+          for (const one of missing) takeRow(one);
+        }
+        if (row.seq > position.seq) takeRow(row, events[i]);
+      }
+    },
+    today() {
+      keepTime();
+      return { date, span };
+    },
+    sumsOfToday(of, name, running) {
+      keepTime();
+      const key = `${of}/${name}`;
+      let total = totals.get(key);
+      if (total === undefined) {
+        total = noSums();
+        for (const [slot, sums] of recent.slots(of, name) ?? []) if (isToday(slot)) fold(total, sums);
+        totals.set(key, total);
+      }
+      const now = runningOf(running, of, name).filter((one) => isToday(one.slot));
+      if (now.length === 0) return total;
+      // Nothing that runs touches the waits.
+      const sums = { ...total };
+      for (const one of now) take(sums, one);
+      return sums;
+    },
+    async *slots(of, name, { from, to }, running) {
+      const [first, end] = [Math.ceil(from / SLOT_MS), Math.ceil(to / SLOT_MS)];
+      const inMemory = recentFrom;
+      const added = new SumTable();
+      for (const one of runningOf(running, of, name)) {
+        if (one.slot >= first && one.slot < end) take(added.at(of, name, one.slot), one);
+      }
+      const extra = new Map(added.slots(of, name) ?? []);
+      const withExtra = (slot: number, sums: Sums): readonly [number, Sums] => {
+        const both = noSums();
+        fold(both, sums);
+        const more = extra.get(slot);
+        if (more !== undefined) fold(both, more);
+        extra.delete(slot);
+        return [slot, both];
+      };
+      // Taken first: while the store is read, midnight may pass.
+      const rest: (readonly [number, Sums])[] = [];
+      for (const [slot, sums] of recent.slots(of, name) ?? []) {
+        if (slot >= Math.max(first, inMemory) && slot < end) rest.push(withExtra(slot, sums));
+      }
+      if (first < inMemory) {
+        if (saving !== null || unsaved.before(inMemory)) await save();
+        for await (const page of store.pages(of, name, { from, to: Math.min(to, inMemory * SLOT_MS) })) {
+          yield page.map(({ slot, sums }) => withExtra(slot, sums));
+          await turn();
+        }
+      }
+      for (const [slot, sums] of extra) rest.push([slot, sums]);
+      if (rest.length > 0) yield rest.sort((a, b) => a[0] - b[0]);
+    },
+    running(now, queue) {
+      const byName = new Map<string, Count[]>();
+      for (const one of countedBy(board, now, queue)) {
+        const key = `${one.of}/${one.name}`;
+        const known = byName.get(key);
+        if (known === undefined) byName.set(key, [one]);
+        else known.push(one);
+      }
+      return byName;
+    },
+    async agents(asked) {
+      const names = new Set(board.agents.keys());
+      for (const name of recent.names('agent')) names.add(name);
+      if (slotOf(asked.from) < recentFrom) for (const name of await store.agents(asked)) names.add(name);
+      return [...names].sort();
+    },
+    save,
+    get unsaved() {
+      return changed || !unsaved.empty;
+    },
+  };
+}

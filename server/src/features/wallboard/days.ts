@@ -1,0 +1,97 @@
+import { SLOT_MS } from './sums.ts';
+
+/** A span of time, milliseconds since 1970, the end not in it. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+/** The clock and the calendar of one time zone. Dates are `YYYY-MM-DD`. */
+export interface ZoneCalendar {
+  readonly zone: string;
+  /** Milliseconds the zone's clock is ahead of UTC. */
+  offsetAt(ms: number): number;
+  dayOf(ms: number): string;
+  /** From midnight to midnight, 23 to 25 hours; an empty span for a day that the zone left out. */
+  day(date: string): Span;
+  /**
+   * Cuts a span into intervals of the zone's clock: each begins where the clock shows a multiple of `seconds` after midnight,
+   * or first shows a time beyond one. When the clock goes back, an interval comes twice.
+   */
+  intervals(span: Span, seconds: number): Generator<Span, void, void>;
+}
+
+const DAY_MS = 86_400_000;
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+const MAX_CACHED_DAYS = 20_000;
+
+/** By the platform's own zone data. Throws `RangeError` for a zone it does not know. */
+export function zoneCalendar(zone: string): ZoneCalendar {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+  const ask = (ms: number): number => {
+    const part: Record<string, number> = {};
+    for (const { type, value } of format.formatToParts(ms)) part[type] = Number(value);
+    const shown = Date.UTC(
+      part['year']!,
+      part['month']! - 1,
+      part['day'],
+      part['hour'],
+      part['minute'],
+      part['second'],
+    );
+    return shown - Math.floor(ms / 1000) * 1000;
+  };
+  // Of a whole day of UTC where nothing changes in it, which is nearly always; asking the platform is slow.
+  const steady = new Map<number, number | null>();
+  const offsetAt = (ms: number): number => {
+    const day = Math.floor(ms / DAY_MS);
+    let offset = steady.get(day);
+    if (offset === undefined) {
+      const first = ask(day * DAY_MS);
+      offset = first === ask((day + 1) * DAY_MS) ? first : null;
+      if (steady.size >= MAX_CACHED_DAYS) steady.clear();
+      steady.set(day, offset);
+    }
+    return offset ?? ask(ms);
+  };
+  const dayOf = (ms: number): string => dateOf(ms + offsetAt(ms));
+  /** The first slot of the date, or of the next one there is. */
+  const begin = (utc: number): number => {
+    const date = dateOf(utc);
+    let ms = utc - 15 * 3_600_000;
+    while (dayOf(ms) < date) ms += SLOT_MS;
+    return ms;
+  };
+  return {
+    zone,
+    offsetAt,
+    dayOf,
+    day(date) {
+      const utc = Date.parse(`${date}T00:00:00Z`);
+      return { from: begin(utc), to: begin(utc + DAY_MS) };
+    },
+    *intervals({ from, to }, seconds) {
+      const step = seconds * 1000;
+      let began = from;
+      let before: number | null = null;
+      for (let ms = from; ms < to; ms += SLOT_MS) {
+        const shown = ms + offsetAt(ms);
+        const index = Math.floor(shown / step);
+        const begins = before !== null && (index !== before || (shown % step === 0 && step < DAY_MS));
+        before = index;
+        if (!begins) continue;
+        yield { from: began, to: ms };
+        began = ms;
+      }
+      if (began < to) yield { from: began, to };
+    },
+  };
+}

@@ -1,0 +1,237 @@
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { secondsBetween } from '../../pbx/state.ts';
+import type { Board, BoardAgent, Handling } from './board.ts';
+import { SLOT_MS, slotOf } from './sums.ts';
+import type { Count } from './sums.ts';
+
+/**
+ * An agent's part in a queue call:
+ *
+ *   agent.talking ──> talk ──agent.wrap_up──> wrap-up ──agent.ready / not_ready without a queue, or its deadline──> over
+ *                      └──the same two, another call, or an event that shows the agent doing something else──────> over
+ *
+ * It is counted once, when it is over. The agent's time is counted beside it, cut at the slots.
+ */
+type AgentEvent = Extract<DomainEvent, { type: `agent.${string}` }>;
+
+/** Handlings whose mean tells how long the next one takes. */
+const NEWEST = 20;
+/** A slice of time nobody said anything in for longer than this is cut, so that one event never counts without end. */
+const LONGEST_SLICE_MS = 31 * 86_400_000;
+
+/** Counts the agent's time up to `at`, by what it has been doing since. */
+function countTime(extension: string, agent: BoardAgent, at: number, out: Count[]): void {
+  const since = Math.max(agent.counted_to, at - LONGEST_SLICE_MS);
+  if (at <= agent.counted_to) return;
+  agent.counted_to = at;
+  const { handling, queues, away } = agent;
+  if (queues.size === 0 && handling === null) return;
+  const free = handling === null && away === 'no';
+  for (let from = since; from < at;) {
+    const slot = slotOf(from);
+    const to = Math.min(at, (slot + 1) * SLOT_MS);
+    const ms = to - from;
+    let available = false;
+    for (const [queue, paused] of queues) {
+      const add: Count['add'] = { staffed_ms: ms };
+      if (free && !paused) add.available_ms = ms;
+      available ||= free && !paused;
+      out.push({ of: 'queue', name: queue, slot, add });
+    }
+    const add: Count['add'] = {};
+    // A member that was taken out of its queues in the middle of a call works to the end of it.
+    add.staffed_ms = ms;
+    if (available) add.available_ms = ms;
+    if (handling !== null) {
+      add.busy_ms = ms;
+      out.push({ of: 'queue', name: handling.queue, slot, add: { busy_ms: ms } });
+    }
+    out.push({ of: 'agent', name: extension, slot, add });
+    from = to;
+  }
+}
+
+/** Ends what the agent handles, at `at`; the seconds it took in all. */
+function finish(extension: string, agent: BoardAgent, handling: Handling, at: number, out: Count[]): number {
+  const ended = Math.min(handling.call_ended_at ?? at, at);
+  const connected = handling.wrap_up?.connected_seconds ?? secondsBetween(handling.since, ended);
+  const held =
+    handling.held_ms + (handling.held_since === null ? 0 : Math.max(0, ended - handling.held_since));
+  const hold_seconds = Math.min(Math.floor(held / 1000), connected);
+  const wrap_up_seconds = handling.wrap_up === null ? 0 : secondsBetween(handling.wrap_up.since, at);
+  const add = { handled: 1, talk_seconds: connected - hold_seconds, hold_seconds, wrap_up_seconds };
+  const slot = slotOf(at);
+  out.push({ of: 'queue', name: handling.queue, slot, add }, { of: 'agent', name: extension, slot, add });
+  agent.handling = null;
+  agent.handled_call = handling.call;
+  return connected + wrap_up_seconds;
+}
+/** Counts up to `at`; a wrap-up that ran out before then ended at its deadline. Returns what was finished by it. */
+function countTo(
+  extension: string,
+  agent: BoardAgent,
+  at: number,
+  out: Count[],
+): { readonly queue: string; readonly seconds: number } | null {
+  const { handling } = agent;
+  let over = null;
+  if (handling?.wrap_up && handling.wrap_up.deadline <= at) {
+    const end = Math.max(handling.wrap_up.since, handling.wrap_up.deadline);
+    countTime(extension, agent, end, out);
+    over = { queue: handling.queue, seconds: finish(extension, agent, handling, end, out) };
+  }
+  countTime(extension, agent, at, out);
+  return over;
+}
+
+/** What would be counted of agents (of one queue, where it is given) if they were asked at `at`; the board stays as it is. */
+export function countedBy(board: Board, at: number, queue?: string): Count[] {
+  const out: Count[] = [];
+  for (const [extension, agent] of board.agents) {
+    const { handling } = agent;
+    if (queue !== undefined && !agent.queues.has(queue) && handling?.queue !== queue) continue;
+    countTo(extension, { ...agent, handling: handling && { ...handling } }, at, out);
+  }
+  return out;
+}
+
+function noteHandling(board: Board, queue: string, seconds: number): void {
+  const newest = board.handlings.get(queue);
+  if (newest === undefined) board.handlings.set(queue, [seconds]);
+  else if (newest.push(seconds) > NEWEST) newest.shift();
+}
+function release(board: Board, extension: string, agent: BoardAgent, at: number, out: Count[]): void {
+  const { handling } = agent;
+  if (handling === null) return;
+  noteHandling(board, handling.queue, finish(extension, agent, handling, at, out));
+}
+
+/** Takes one event of an agent in; O(its queues), and O(slots) of the time since its event before. */
+export function agentEvent(board: Board, event: AgentEvent, out: Count[]): void {
+  const { extension } = event.data;
+  const { at } = event;
+  let agent = board.agents.get(extension);
+  if (agent === undefined) {
+    agent = { queues: new Map(), away: 'no', handling: null, handled_call: null, counted_to: at };
+    board.agents.set(extension, agent);
+  }
+  const over = countTo(extension, agent, at, out);
+  if (over !== null) noteHandling(board, over.queue, over.seconds);
+  apply(board, extension, agent, event, out);
+  follow(board, extension, agent, event, out);
+  if (agent.queues.size === 0 && agent.handling === null) board.agents.delete(extension);
+}
+
+function apply(board: Board, extension: string, agent: BoardAgent, event: AgentEvent, out: Count[]): void {
+  const { at } = event;
+  const { handling } = agent;
+  switch (event.type) {
+    case 'agent.logged_in':
+      // Paused until it is said to be ready, which follows at once where it is.
+      agent.queues.set(event.data.queue, true);
+      return;
+    case 'agent.logged_out':
+      agent.queues.delete(event.data.queue);
+      if (agent.queues.size === 0 && handling?.wrap_up) release(board, extension, agent, at, out);
+      return;
+    case 'agent.ready':
+    case 'agent.not_ready': {
+      const { queue } = event.data;
+      if (queue != null) {
+        agent.queues.set(queue, event.type === 'agent.not_ready');
+        return;
+      }
+      if (!engaged(event)) release(board, extension, agent, at, out);
+      agent.away = 'no';
+      return;
+    }
+    case 'agent.talking':
+      return talking(board, extension, agent, event, out);
+    case 'agent.held':
+      if (handling !== null && handling.wrap_up === null) handling.held_since ??= at;
+      return;
+    case 'agent.retrieved':
+      endHold(handling, at);
+      return;
+    case 'agent.wrap_up': {
+      const { queue, call_id, deadline, talk_seconds } = event.data;
+      if (handling?.wrap_up) {
+        handling.wrap_up.deadline = Date.parse(deadline);
+        return;
+      }
+      // Told again of a call whose handling is over.
+      if (handling === null && call_id !== null && call_id === agent.handled_call) return;
+      const talk = handling ?? newHandling(queue, call_id ?? '', at - talk_seconds * 1000);
+      endHold(talk, at);
+      talk.wrap_up = { since: at, connected_seconds: talk_seconds, deadline: Date.parse(deadline) };
+      agent.handling = talk;
+      return;
+    }
+    case 'agent.wrap_up_extended':
+      if (handling?.wrap_up) handling.wrap_up.deadline = Date.parse(event.data.deadline);
+      return;
+    case 'agent.busy_other':
+      if (handling?.wrap_up === null) release(board, extension, agent, at, out);
+      agent.away = 'other_call';
+      return;
+    case 'agent.unreachable':
+      agent.away = 'unreachable';
+      return;
+    case 'agent.offered':
+      agent.away = 'no';
+      return;
+    default:
+      return;
+  }
+}
+const newHandling = (queue: string, call: string, since: number): Handling => ({
+  queue,
+  call,
+  since,
+  held_ms: 0,
+  held_since: null,
+  call_ended_at: null,
+  wrap_up: null,
+});
+function endHold(handling: Handling | null, at: number): void {
+  if (handling === null || handling.held_since === null) return;
+  handling.held_ms += Math.max(0, at - handling.held_since);
+  handling.held_since = null;
+}
+function talking(
+  board: Board,
+  extension: string,
+  agent: BoardAgent,
+  event: Extract<AgentEvent, { type: 'agent.talking' }>,
+  out: Count[],
+): void {
+  const { queue, call_id } = event.data;
+  const { handling } = agent;
+  agent.away = 'no';
+  const same = handling?.wrap_up === null && handling.call === call_id && handling.queue === queue;
+  if (same) return;
+  release(board, extension, agent, event.at, out);
+  agent.handling = newHandling(queue, call_id, event.at);
+  let call = board.calls.get(call_id);
+  if (call === undefined) {
+    call = { since: event.at, queues: [], agents: [], handled: null };
+    board.calls.set(call_id, call);
+  }
+  if (!call.agents.includes(extension)) call.agents.push(extension);
+  call.handled = { queue, extension };
+}
+/** True where the agent, as the event shows it, is still at the call. */
+function engaged({ data }: AgentEvent): boolean {
+  const engagement = data.agent?.engagement;
+  return engagement === 'talking' || engagement === 'held' || engagement === 'wrap_up';
+}
+/** Where the event carries the agent as it is after it, that settles what a lost event left open. */
+function follow(board: Board, extension: string, agent: BoardAgent, event: AgentEvent, out: Count[]): void {
+  const engagement = event.data.agent?.engagement;
+  if (engagement === undefined) return;
+  if (engagement === 'idle' || engagement === 'offered' || engagement === 'busy_other') {
+    release(board, extension, agent, event.at, out);
+  }
+  agent.away =
+    engagement === 'unreachable' ? 'unreachable' : engagement === 'busy_other' ? 'other_call' : 'no';
+}

@@ -1,0 +1,142 @@
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { QueueStats } from '@offhook/contract/wallboard.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { LiveView } from '../../ports/live.ts';
+
+/** Members of a queue by the one word of their tile (domain.md section 2); those that are no extension of ours are not counted. */
+export function agentsByState(live: LiveView, queue: string): QueueStats['agents'] {
+  const agents = {
+    logged_in: 0,
+    available: 0,
+    offered: 0,
+    talking: 0,
+    wrap_up: 0,
+    busy_other: 0,
+    not_ready: 0,
+    unreachable: 0,
+  };
+  for (const member of live.queue(queue)?.members ?? []) {
+    if (member.extension === null) continue;
+    agents.logged_in += 1;
+    const engagement: string = live.agent(member.extension)?.engagement ?? 'idle';
+    switch (engagement) {
+      case 'unreachable':
+      case 'offered':
+      case 'wrap_up':
+      case 'busy_other':
+        agents[engagement] += 1;
+        break;
+      case 'talking':
+      case 'held':
+        agents.talking += 1;
+        break;
+      default:
+        agents[member.paused ? 'not_ready' : 'available'] += 1;
+    }
+  }
+  return agents;
+}
+
+/** At most one `queue.stats` of a queue in this time. */
+const EVERY_MS = 500;
+/** What happens at once (caller left, offer accepted, agent talking) is told at once. */
+const GATHER_MS = 40;
+
+export interface PublisherOptions {
+  readonly clock: Clock;
+  readonly live: LiveView;
+  readonly log: Log;
+  readonly queues: () => readonly string[];
+  readonly stats: (queue: string) => QueueStats;
+  readonly publish: (events: readonly DomainEvent[]) => void;
+  /** Milliseconds since 1970 when the next day begins. */
+  readonly nextDay: () => number;
+}
+export interface Publisher {
+  /** Something of this queue may have changed; of every queue where none is given. O(1). */
+  touch(queue?: string): void;
+  close(): Promise<void>;
+}
+
+/** Tells the figures of queues as events, when they changed and not too often. */
+export function createPublisher(options: PublisherOptions): Publisher {
+  const { clock, live, log, queues, stats, publish, nextDay } = options;
+  const touched = new Set<string>();
+  const told = new Map<string, { readonly at: number; readonly what: string }>();
+  const stop = new AbortController();
+  const { signal } = stop;
+  let wake = Promise.withResolvers<void>();
+
+  const touch = (queue?: string): void => {
+    if (queue === undefined) for (const name of queues()) touched.add(name);
+    else touched.add(queue);
+    wake.resolve();
+  };
+  const tell = (now: number): void => {
+    const known = new Set(queues());
+    const events: DomainEvent[] = [];
+    for (const queue of touched) {
+      if (!known.has(queue)) {
+        touched.delete(queue);
+        told.delete(queue);
+        continue;
+      }
+      const before = told.get(queue);
+      if (before !== undefined && before.at + EVERY_MS > now && before.at <= now) continue;
+      touched.delete(queue);
+      const data = stats(queue);
+      const what = withoutTime(data);
+      if (before?.what === what) continue;
+      told.set(queue, { at: now, what });
+      events.push({ type: 'queue.stats', subject: `queues/${queue}`, at: now, observed: 'live', data });
+    }
+    if (events.length > 0) publish(events);
+  };
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      if (touched.size === 0) await wake.promise;
+      wake = Promise.withResolvers<void>();
+      await clock.sleep(GATHER_MS, signal);
+      // Before the engine's state is known there is nothing to tell; its resync touches every queue.
+      if (!live.live) {
+        touched.clear();
+        continue;
+      }
+      try {
+        tell(clock.now());
+      } catch (error) {
+        touched.clear();
+        log.error({ error: messageOf(error) }, 'the figures of the queues could not be told');
+      }
+      if (touched.size > 0) await clock.sleep(EVERY_MS / 5, signal);
+    }
+  };
+  const days = async (): Promise<void> => {
+    while (!signal.aborted) {
+      // Bounded, so that a clock that was set is noticed.
+      await clock.sleep(Math.min(Math.max(nextDay() - clock.now(), 0) + 1, 60_000), signal);
+      touch();
+    }
+  };
+  const unlessStopped = (error: unknown): void => {
+    if (!signal.aborted) throw error;
+  };
+  const running = Promise.all([run().catch(unlessStopped), days().catch(unlessStopped)]);
+  return {
+    touch,
+    async close() {
+      stop.abort();
+      wake.resolve();
+      await running;
+    },
+  };
+}
+
+/** What runs by itself while nothing happens is no change. */
+function withoutTime(data: QueueStats): string {
+  const { occupancy: _occupancy, longest_wait_seconds: _longest, sums, ...rest } = data;
+  const { busy_seconds: _busy, available_seconds: _available, staffed_seconds: _staffed, ...counted } = sums;
+  return JSON.stringify({ ...rest, counted });
+}

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { emptyBoard, readBoard, writeBoard } from './board.ts';
+import type { Board } from './board.ts';
+import { countedBy } from './handling.ts';
+import { counts, reduce, skipGap } from './reduce.ts';
+import { SumTable } from './store.ts';
+import { noSums, take } from './sums.ts';
+import type { Sums } from './sums.ts';
+import { T0, at, told } from './test-story.ts';
+
+/** Plays events and shows what is counted of a queue or agent; slots are counted from T0. */
+function play(...events: readonly DomainEvent[]) {
+  let board: Board = emptyBoard();
+  const table = new SumTable();
+  for (const event of events) {
+    // As after a restart before each event.
+    board = readBoard(writeBoard(board))!;
+    assert.ok(counts(event.type));
+    for (const one of reduce(board, event)) take(table.at(one.of, one.name, one.slot), one);
+  }
+  const shown = (of: 'queue' | 'agent', name: string): Record<number, Record<string, unknown>> => {
+    const slots: Record<number, Record<string, unknown>> = {};
+    for (const [slot, sums] of table.slots(of, name) ?? []) slots[slot - T0 / 900_000] = brief(sums);
+    return slots;
+  };
+  return {
+    board,
+    queue: (name = 'support') => shown('queue', name),
+    agent: (name = '1003') => shown('agent', name),
+  };
+}
+/** What is not zero, without time of agents. */
+function brief(sums: Sums): Record<string, unknown> {
+  const zero = noSums();
+  return Object.fromEntries(
+    Object.entries(sums)
+      .filter(([name, value]) => value !== zero[name as keyof Sums] && !name.endsWith('_ms'))
+      .filter(([, value]) => !(value instanceof Map)),
+  );
+}
+
+test('wallboard reducer - a visit counts in the interval of its join, with one outcome', () => {
+  const { queue, board } = play(
+    told.joined(at(0, 14, 50), 'a'),
+    told.joined(at(0, 14, 55), 'b'),
+    told.joined(at(0, 15, 0), 'c'),
+    told.left(at(0, 15, 5), 'a', 15),
+    told.abandoned(at(0, 15, 6), 'b', 11),
+    // What is told twice, or of a visit nobody heard of, counts once or not at all.
+    told.left(at(0, 15, 5), 'a', 15),
+    told.abandoned(at(0, 16, 0), 'x', 9),
+  );
+  assert.deepEqual(queue(), {
+    0: {
+      joined: 2,
+      calls: 2,
+      answered: 1,
+      abandoned: 1,
+      wait_answered_seconds: 15,
+      wait_abandoned_seconds: 11,
+      longest_wait_seconds: 15,
+    },
+    1: { joined: 1, calls: 1 },
+  });
+  assert.equal(board.visits.size, 1);
+});
+test('wallboard reducer - left for elsewhere is flowed out, whatever the reason; lost by the engine is neither', () => {
+  const { queue } = play(
+    told.joined(at(0), 'a'),
+    told.left(at(0, 1), 'a', 60, 'other'),
+    told.joined(at(0, 2), 'b'),
+    told.left(at(0, 3), 'b', 60, 'engine_lost', 'resync'),
+    told.joined(at(0, 4), 'c'),
+    told.left(at(0, 5), 'c', 61, 'answered', 'resync'),
+  );
+  assert.deepEqual(queue(), {
+    0: {
+      joined: 3,
+      calls: 3,
+      answered: 1,
+      flowed_out: 1,
+      lost: 1,
+      ended_unobserved: 1,
+      wait_answered_seconds: 61,
+      longest_wait_seconds: 61,
+    },
+  });
+});
+test('wallboard reducer - a join that is told again after a restart is the same visit; a new join is a new one of the same call', () => {
+  const { queue } = play(
+    told.joined(at(0), 'a'),
+    { ...told.joined(at(0), 'a'), at: at(0, 9), observed: 'resync' },
+    told.left(at(0, 10), 'a', 600, 'other'),
+    told.joined(at(0, 11), 'a'),
+    told.joined(at(0, 11), 'a', 'sales'),
+  );
+  assert.deepEqual(queue(), { 0: { joined: 2, calls: 1, flowed_out: 1, longest_wait_seconds: 600 } });
+  assert.deepEqual(play(told.joined(at(0), 'a', 'sales')).queue('sales'), { 0: { joined: 1, calls: 1 } });
+});
+test('wallboard reducer - a visit whose end is never told is lost after a day', () => {
+  const { queue, board } = play(
+    told.joined(at(0), 'a'),
+    told.joined(at(20), 'b'),
+    told.joined(at(24, 0, 1), 'c'),
+    told.left(at(24, 5), 'a', 86_700),
+  );
+  assert.deepEqual(queue()[0], { joined: 1, calls: 1, lost: 1 });
+  assert.equal(board.visits.size, 2);
+});
+test('wallboard reducer - talk, hold and wrap-up count once, in the interval in which the handling is over', () => {
+  const { queue, agent, board } = play(
+    told.loggedIn(at(0), '1003'),
+    told.ready(at(0), '1003', 'support'),
+    told.joined(at(0, 13), 'a'),
+    told.left(at(0, 13, 4), 'a', 4),
+    told.talking(at(0, 13, 4), '1003', 'a'),
+    told.held(at(0, 13, 30), '1003'),
+    told.retrieved(at(0, 13, 40), '1003'),
+    told.wrapUp(at(0, 14, 50), '1003', 'a', 106, at(0, 15, 20)),
+    told.extended(at(0, 15, 0), '1003', at(0, 16)),
+    told.ready(at(0, 15, 30), '1003', null),
+    // Told again, as after a restart.
+    told.wrapUp(at(0, 15, 31), '1003', 'a', 106, at(0, 16)),
+    told.ready(at(0, 15, 32), '1003', null),
+  );
+  const handled = { handled: 1, talk_seconds: 96, hold_seconds: 10, wrap_up_seconds: 40 };
+  assert.deepEqual(queue()[1], handled);
+  assert.deepEqual(agent()[1], handled);
+  assert.deepEqual(board.handlings.get('support'), [146]);
+});
+test('wallboard reducer - a wrap-up ends at its deadline, also where its end is told later', () => {
+  const story = [
+    told.loggedIn(at(0), '1003'),
+    told.ready(at(0), '1003', 'support'),
+    told.talking(at(0, 1), '1003', 'a'),
+    told.wrapUp(at(0, 2), '1003', 'a', 60, at(0, 2, 30)),
+  ];
+  const handled = { handled: 1, talk_seconds: 60, wrap_up_seconds: 30 };
+  assert.deepEqual(play(...story, told.ready(at(3), '1003', null)).queue()[0], handled);
+  const { board } = play(...story);
+  const before = writeBoard(board);
+  const asked = countedBy(board, at(0, 10)).filter((one) => one.of === 'queue' && one.add.handled === 1);
+  assert.deepEqual(
+    asked.map((one) => one.add.wrap_up_seconds),
+    [30],
+  );
+  assert.equal(writeBoard(board), before, 'asking changes nothing');
+});
+test('wallboard reducer - a talk without wrap-up ends with its call; a new talk ends the one before', () => {
+  const { queue } = play(
+    told.loggedIn(at(0), '1003'),
+    told.talking(at(0, 1), '1003', 'a'),
+    told.talking(at(0, 1, 5), '1003', 'a'),
+    told.callEnded(at(0, 2), 'a'),
+    told.ready(at(0, 2, 9), '1003', null),
+    told.talking(at(0, 3), '1003', 'b'),
+    told.talking(at(0, 4), '1003', 'c'),
+    told.busyOther(at(0, 4, 10), '1003'),
+  );
+  assert.deepEqual(queue(), { 0: { handled: 3, talk_seconds: 60 + 60 + 10 } });
+});
+test('wallboard reducer - what an event shows of its agent settles what a lost event left open', () => {
+  const { queue } = play(
+    told.loggedIn(at(0), '1003'),
+    told.talking(at(0, 1), '1003', 'a'),
+    told.showing(told.unreachable(at(0, 2), '1003'), 'unreachable'),
+    told.showing(told.ready(at(0, 2, 30), '1003', null), 'talking'),
+    told.showing(told.ready(at(0, 3), '1003', 'support'), 'idle'),
+  );
+  assert.deepEqual(queue(), { 0: { handled: 1, talk_seconds: 120 } });
+});
+test('wallboard reducer - the time of agents is cut at the intervals', () => {
+  const { board, agent } = play(
+    told.loggedIn(at(0, 10), '1003'),
+    told.ready(at(0, 10), '1003', 'support'),
+    told.loggedIn(at(0, 10), '1003', 'sales'),
+    told.talking(at(0, 40), '1003', 'a'),
+    told.wrapUp(at(0, 50), '1003', 'a', 600, at(0, 52)),
+    told.ready(at(0, 51), '1003', null),
+    told.busyOther(at(0, 56), '1003'),
+  );
+  assert.deepEqual(Object.keys(agent()).map(Number), [0, 1, 2, 3]);
+  const minutes = (of: 'queue' | 'agent', name: string) => {
+    const table = new SumTable();
+    const all = [...replay(), ...countedBy(board, at(1, 5))];
+    for (const one of all) if (one.of === of && one.name === name) take(table.at(of, name, one.slot), one);
+    return [...(table.slots(of, name)?.values() ?? [])].map((s) =>
+      [s.staffed_ms, s.available_ms, s.busy_ms].map((ms) => ms / 60_000),
+    );
+  };
+  const replay = () => {
+    const again = emptyBoard();
+    return [
+      told.loggedIn(at(0, 10), '1003'),
+      told.ready(at(0, 10), '1003', 'support'),
+      told.loggedIn(at(0, 10), '1003', 'sales'),
+      told.talking(at(0, 40), '1003', 'a'),
+      told.wrapUp(at(0, 50), '1003', 'a', 600, at(0, 52)),
+      told.ready(at(0, 51), '1003', null),
+      told.busyOther(at(0, 56), '1003'),
+    ].flatMap((event) => reduce(again, event));
+  };
+  assert.deepEqual(minutes('agent', '1003'), [
+    [5, 5, 0],
+    [15, 15, 0],
+    [15, 10, 5],
+    [15, 5, 6],
+    [5, 0, 0],
+  ]);
+  assert.deepEqual(minutes('queue', 'support'), minutes('agent', '1003'));
+  // In the other queue it is paused.
+  assert.deepEqual(
+    minutes('queue', 'sales').map(([, available]) => available),
+    [0, 0, 0, 0, 0],
+  );
+});
+test('wallboard reducer - offers that were missed or taken, calls that were transferred, once each', () => {
+  const { queue, agent } = play(
+    told.offer('offer.timeout', at(0), '1003'),
+    told.offer('offer.rejected', at(0), '1003'),
+    told.offer('offer.timeout', at(0), null),
+    told.offer('offer.accepted', at(0, 1), '1003'),
+    told.talking(at(0, 1), '1003', 'a'),
+    told.transferred(at(0, 2), 'a', '1009'),
+    told.transferred(at(0, 2), 'a', '1003'),
+    told.transferred(at(0, 3), 'a', '1003'),
+    told.wrapUp(at(0, 3), '1003', 'a', 120, at(0, 3, 5)),
+    told.ready(at(0, 3, 5), '1003', null),
+  );
+  const handled = { handled: 1, talk_seconds: 120, wrap_up_seconds: 5, transferred: 1 };
+  assert.deepEqual(queue(), { 0: { ...handled, missed_offers: 3 } });
+  assert.deepEqual(agent(), { 0: { ...handled, missed_offers: 2, offers_accepted: 1 } });
+});
+test('wallboard reducer - a call that goes on in another takes what is known of it along', () => {
+  const { queue, board } = play(
+    told.joined(at(0), 'a'),
+    told.left(at(0, 1), 'a', 60),
+    told.talking(at(0, 1), '1003', 'a'),
+    told.callEnded(at(0, 2), 'a', 'b'),
+    told.callEnded(at(0, 3), 'b'),
+    told.ready(at(0, 4), '1003', null),
+  );
+  assert.equal(queue()[0]?.['talk_seconds'], 120, 'the talk ended with the call it had become a part of');
+  assert.equal(board.calls.size, 0);
+});
+test('wallboard reducer - time in a gap is nobody’s, and visits stay open', () => {
+  const { board } = play(
+    told.loggedIn(at(0), '1003'),
+    told.ready(at(0), '1003', 'support'),
+    told.joined(at(0), 'a'),
+    told.talking(at(0, 1), '1003', 'a'),
+  );
+  skipGap(board, at(5));
+  const later = countedBy(board, at(5, 1));
+  assert.deepEqual(
+    later.map((one) => one.add),
+    [
+      { staffed_ms: 60_000, available_ms: 60_000 },
+      { staffed_ms: 60_000, available_ms: 60_000 },
+    ],
+  );
+  assert.equal(board.visits.size, 1);
+});
+test('wallboard reducer - what is kept between events is bounded by what is open', () => {
+  const board = emptyBoard();
+  for (let i = 0; i < 2000; i += 1) {
+    const [call, second] = [`c${i}`, i * 3];
+    for (const event of [
+      told.joined(at(0, 0, second), call),
+      told.left(at(0, 0, second + 1), call, 1),
+      told.loggedIn(at(0, 0, second + 1), `2${i % 10}`),
+      told.talking(at(0, 0, second + 1), `2${i % 10}`, call),
+      told.callEnded(at(0, 0, second + 2), call),
+      told.loggedOut(at(0, 0, second + 2), `2${i % 10}`),
+      told.ready(at(0, 0, second + 2), `2${i % 10}`, null),
+    ]) {
+      reduce(board, event);
+    }
+  }
+  assert.deepEqual([board.visits.size, board.calls.size, board.agents.size], [0, 0, 0]);
+  assert.equal(board.handlings.get('support')?.length, 20);
+});

@@ -1,0 +1,175 @@
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import type { Board, Visit } from './board.ts';
+import { agentEvent } from './handling.ts';
+import { slotOf } from './sums.ts';
+import type { Count } from './sums.ts';
+
+/** A visit or a call whose end was not told for so long has ended unseen. */
+const LONGEST_OPEN_MS = 86_400_000;
+
+/**
+ * Takes one event of the journal into the board and returns what it counts: the one way from events to figures, live and
+ * replayed. Knows no time but the events'. O(1), and once in a slot O(what is open).
+ *
+ * A visit counts in the slot of its join, whatever its outcome and whenever that comes; it has one outcome, since what ends
+ * it takes it off the board. Everything else counts in the slot it happens in.
+ */
+export function reduce(board: Board, event: DomainEvent): readonly Count[] {
+  const out: Count[] = [];
+  const slot = slotOf(event.at);
+  if (slot > board.tidied_slot) tidy(board, event.at, slot, out);
+  switch (event.type) {
+    case 'queue.caller_joined':
+      joined(board, event, out);
+      break;
+    case 'queue.caller_left': {
+      const { reason, waited_seconds } = event.data;
+      const outcome = reason === 'answered' ? 'answered' : reason === 'engine_lost' ? 'lost' : 'flowed_out';
+      ended(board, event, outcome, waited_seconds, out);
+      break;
+    }
+    case 'queue.caller_abandoned':
+      ended(board, event, 'abandoned', event.data.waited_seconds, out);
+      break;
+    case 'offer.accepted':
+      if (event.data.extension !== null) {
+        out.push({ of: 'agent', name: event.data.extension, slot, add: { offers_accepted: 1 } });
+      }
+      break;
+    case 'offer.timeout':
+    case 'offer.rejected': {
+      const { queue, extension } = event.data;
+      const add = { missed_offers: 1 };
+      out.push({ of: 'queue', name: queue, slot, add });
+      if (extension !== null) out.push({ of: 'agent', name: extension, slot, add });
+      break;
+    }
+    case 'call.transferred':
+      transferred(board, event.data, slot, out);
+      break;
+    case 'call.ended':
+      callEnded(board, event.data, event.at);
+      break;
+    default:
+      if (isAgentEvent(event)) agentEvent(board, event, out);
+  }
+  return out;
+}
+const isAgentEvent = (event: DomainEvent): event is Extract<DomainEvent, { type: `agent.${string}` }> =>
+  event.type.startsWith('agent.');
+
+const TYPES: ReadonlySet<string> = new Set([
+  'queue.caller_joined',
+  'queue.caller_left',
+  'queue.caller_abandoned',
+  'offer.accepted',
+  'offer.timeout',
+  'offer.rejected',
+  'call.transferred',
+  'call.ended',
+]);
+/** False for events that `reduce` has nothing to do with, so that they need not be read. */
+export const counts = (type: string): boolean => TYPES.has(type) || type.startsWith('agent.');
+
+const visitKey = (data: { readonly queue: string; readonly leg_id: string }): string =>
+  `${data.queue}\n${data.leg_id}`;
+type EventOf<T extends DomainEvent['type']> = Extract<DomainEvent, { type: T }>;
+
+function joined(board: Board, event: EventOf<'queue.caller_joined'>, out: Count[]): void {
+  const { data } = event;
+  const { queue, call_id } = data;
+  const told = Date.parse(data.joined_at);
+  const joined_at = Number.isNaN(told) ? event.at : told;
+  const key = visitKey(data);
+  const open = board.visits.get(key);
+  // Told again, as after a restart.
+  if (open?.joined_at === joined_at) return;
+  if (open !== undefined) lose(open, out);
+  board.visits.set(key, { queue, joined_at });
+  const call = board.calls.get(call_id);
+  const isNew = call?.queues.includes(queue) !== true;
+  if (call === undefined) {
+    board.calls.set(call_id, { since: event.at, queues: [queue], agents: [], handled: null });
+  } else if (isNew) call.queues.push(queue);
+  const add = { joined: 1, calls: isNew ? 1 : 0 };
+  out.push({ of: 'queue', name: queue, slot: slotOf(joined_at), add });
+}
+function ended(
+  board: Board,
+  event: EventOf<'queue.caller_left' | 'queue.caller_abandoned'>,
+  outcome: 'answered' | 'abandoned' | 'flowed_out' | 'lost',
+  seconds: number,
+  out: Count[],
+): void {
+  const key = visitKey(event.data);
+  const visit = board.visits.get(key);
+  if (visit === undefined) return;
+  board.visits.delete(key);
+  if (outcome === 'lost') return lose(visit, out);
+  out.push({
+    of: 'queue',
+    name: visit.queue,
+    slot: slotOf(visit.joined_at),
+    add: event.observed === 'resync' ? { ended_unobserved: 1 } : {},
+    waited: { outcome, seconds },
+  });
+}
+const lose = (visit: Visit, out: Count[]): void =>
+  void out.push({ of: 'queue', name: visit.queue, slot: slotOf(visit.joined_at), add: { lost: 1 } });
+
+function transferred(board: Board, data: EventData<'call.transferred'>, slot: number, out: Count[]): void {
+  if (data.kind === 'pickup') return;
+  for (const id of [data.call_id, data.merged_call_id]) {
+    const call = id === null ? undefined : board.calls.get(id);
+    if (call === undefined || call.handled === null) continue;
+    if (data.by !== null && data.by !== call.handled.extension) continue;
+    const add = { transferred: 1 };
+    out.push({ of: 'queue', name: call.handled.queue, slot, add });
+    out.push({ of: 'agent', name: call.handled.extension, slot, add });
+    call.handled = null;
+  }
+}
+function callEnded(board: Board, data: EventData<'call.ended'>, at: number): void {
+  const call = board.calls.get(data.call_id);
+  if (call === undefined) return;
+  board.calls.delete(data.call_id);
+  const { merged_into } = data;
+  for (const extension of call.agents) {
+    const handling = board.agents.get(extension)?.handling;
+    if (handling?.call !== data.call_id) continue;
+    if (merged_into === null) handling.call_ended_at ??= at;
+    else handling.call = merged_into;
+  }
+  if (merged_into === null) return;
+  const into = board.calls.get(merged_into);
+  if (into === undefined) {
+    board.calls.set(merged_into, call);
+    return;
+  }
+  for (const queue of call.queues) if (!into.queues.includes(queue)) into.queues.push(queue);
+  for (const extension of call.agents) if (!into.agents.includes(extension)) into.agents.push(extension);
+  into.handled ??= call.handled;
+}
+
+function tidy(board: Board, at: number, slot: number, out: Count[]): void {
+  board.tidied_slot = slot;
+  const oldest = at - LONGEST_OPEN_MS;
+  for (const [key, visit] of board.visits) {
+    if (visit.joined_at >= oldest) continue;
+    board.visits.delete(key);
+    lose(visit, out);
+  }
+  for (const [id, call] of board.calls) if (call.since < oldest) board.calls.delete(id);
+}
+
+/**
+ * Nothing is known of the time before `at`: what agents did then is not counted. Visits stay open until their end is told;
+ * one whose end was in the gap counts as lost after a day.
+ */
+export function skipGap(board: Board, at: number): void {
+  for (const agent of board.agents.values()) {
+    agent.handling = null;
+    agent.away = 'no';
+    agent.counted_to = Math.max(agent.counted_to, at);
+  }
+}

@@ -1,0 +1,266 @@
+import type { Transaction } from 'kysely';
+import { DEFAULT_SERVICE_LEVEL, ServiceLevel } from '@offhook/contract/wallboard.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+import type { Span } from './days.ts';
+import { SLOT_MS, fold, noSums, readSums, slotOf, writeSums } from './sums.ts';
+import type { Sums } from './sums.ts';
+
+type Of = 'queue' | 'agent';
+interface Tables {
+  /** What was counted of one queue or agent in one slot: a text of `writeSums`. */
+  wallboard_sums: { of: Of; name: string; slot: number; sums: string };
+  /** One row: what was open after the event `seq` of the journal `epoch`, with which the sums agree. */
+  wallboard_state: { id: number; epoch: string; seq: number; as_of: number; board: string };
+  wallboard_gaps: { from_at: number; to_at: number; reason: Gap['reason'] };
+  wallboard_service_levels: {
+    queue: string;
+    formula: string;
+    threshold_seconds: number;
+    short_abandon_seconds: number;
+    flow_outs: string;
+  };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-wallboard',
+    async up(db) {
+      const { schema } = db;
+      await schema
+        .createTable('wallboard_sums')
+        .addColumn('of', 'text', (c) => c.notNull())
+        .addColumn('name', 'text', (c) => c.notNull())
+        .addColumn('slot', 'integer', (c) => c.notNull())
+        .addColumn('sums', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('wallboard_sums_key', ['of', 'name', 'slot'])
+        .execute();
+      await schema.createIndex('wallboard_sums_slot').on('wallboard_sums').column('slot').execute();
+      await schema
+        .createTable('wallboard_state')
+        .addColumn('id', 'integer', (c) => c.primaryKey())
+        .addColumn('epoch', 'text', (c) => c.notNull())
+        .addColumn('seq', 'bigint', (c) => c.notNull())
+        .addColumn('as_of', 'bigint', (c) => c.notNull())
+        .addColumn('board', 'text', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('wallboard_gaps')
+        .addColumn('from_at', 'bigint', (c) => c.notNull())
+        .addColumn('to_at', 'bigint', (c) => c.notNull())
+        .addColumn('reason', 'text', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('wallboard_service_levels')
+        .addColumn('queue', 'text', (c) => c.primaryKey())
+        .addColumn('formula', 'text', (c) => c.notNull())
+        .addColumn('threshold_seconds', 'integer', (c) => c.notNull())
+        .addColumn('short_abandon_seconds', 'integer', (c) => c.notNull())
+        .addColumn('flow_outs', 'text', (c) => c.notNull())
+        .execute();
+    },
+  },
+];
+
+/** A stretch of time of which nothing could be counted; milliseconds since 1970. */
+export interface Gap extends Span {
+  readonly reason: 'retention' | 'new_journal';
+}
+/** How far the journal has been counted. */
+export interface Position {
+  readonly epoch: string;
+  /** The newest event that is counted; 0 for none. */
+  readonly seq: number;
+  /** When the newest counted event happened; 0 for none. */
+  readonly as_of: number;
+}
+/** Sums by queue or agent and slot. */
+export class SumTable {
+  readonly #rows = new Map<string, { readonly of: Of; readonly name: string; slots: Map<number, Sums> }>();
+
+  /** The sums of this slot, to be counted into. */
+  at(of: Of, name: string, slot: number): Sums {
+    const key = `${of}/${name}`;
+    let row = this.#rows.get(key);
+    if (row === undefined) {
+      row = { of, name, slots: new Map() };
+      this.#rows.set(key, row);
+    }
+    let sums = row.slots.get(slot);
+    if (sums === undefined) {
+      sums = noSums();
+      row.slots.set(slot, sums);
+    }
+    return sums;
+  }
+  slots(of: Of, name: string): ReadonlyMap<number, Sums> | undefined {
+    return this.#rows.get(`${of}/${name}`)?.slots;
+  }
+  names(of: Of): string[] {
+    return [...this.#rows.values()].filter((row) => row.of === of).map((row) => row.name);
+  }
+  get empty(): boolean {
+    return this.#rows.size === 0;
+  }
+  *rows(): Generator<{ readonly of: Of; readonly name: string; readonly slot: number; readonly sums: Sums }> {
+    for (const { of, name, slots } of this.#rows.values()) {
+      for (const [slot, sums] of slots) yield { of, name, slot, sums };
+    }
+  }
+  /** True where it has a slot before this one. */
+  before(slot: number): boolean {
+    for (const row of this.#rows.values())
+      for (const known of row.slots.keys()) if (known < slot) return true;
+    return false;
+  }
+  addAll(other: SumTable): void {
+    for (const { of, name, slot, sums } of other.rows()) fold(this.at(of, name, slot), sums);
+  }
+  /** Forgets every slot before this one. */
+  dropBefore(slot: number): void {
+    for (const [key, row] of this.#rows) {
+      for (const known of row.slots.keys()) if (known < slot) row.slots.delete(known);
+      if (row.slots.size === 0) this.#rows.delete(key);
+    }
+  }
+}
+
+/** Two years, and the time to compare them. */
+const KEEP_MS = 800 * 86_400_000;
+/** Rows of one statement: what is read at once holds the event loop for a few milliseconds. */
+const PAGE = 500;
+
+export interface WallboardStore {
+  /** Null where nothing was ever counted. */
+  position(): Promise<(Position & { readonly board: string }) | null>;
+  /** Adds what was counted since the last time, and how far; all or nothing. */
+  save(added: SumTable, position: Position, board: string, gap?: Gap): Promise<void>;
+  /** Everything from this slot on. */
+  since(slot: number): Promise<SumTable>;
+  /** The slots of one queue or agent whose begin is in the span, in order, a page at a time. */
+  pages(
+    of: Of,
+    name: string,
+    span: Span,
+  ): AsyncGenerator<readonly { slot: number; sums: Sums }[], void, void>;
+  /** Agents with anything counted in the span. */
+  agents(span: Span): Promise<string[]>;
+  gaps(): Promise<Gap[]>;
+  purge(now: number): Promise<void>;
+  levels(): Promise<Map<string, ServiceLevel>>;
+  saveLevel(
+    queue: string,
+    level: ServiceLevel,
+    also: (trx: Transaction<unknown>) => Promise<void>,
+  ): Promise<void>;
+}
+
+/** Runs the migrations. Everything throws `store_unavailable` where the database refuses. */
+export async function createWallboardStore(store: Store): Promise<WallboardStore> {
+  await store.migrate('wallboard', migrations);
+  const db = store.db<Tables>();
+  return {
+    async position() {
+      const row = await db.selectFrom('wallboard_state').selectAll().executeTakeFirst();
+      if (row === undefined) return null;
+      return { epoch: row.epoch, seq: Number(row.seq), as_of: Number(row.as_of), board: row.board };
+    },
+    async save(added, position, board, gap) {
+      await store.transaction<Tables, void>(async (trx) => {
+        for (const { of, name, slot, sums } of added.rows()) {
+          const kept = await trx
+            .selectFrom('wallboard_sums')
+            .select('sums')
+            .where('of', '=', of)
+            .where('name', '=', name)
+            .where('slot', '=', slot)
+            .executeTakeFirst();
+          const all = kept === undefined ? noSums() : readSums(kept.sums);
+          fold(all, sums);
+          const text = writeSums(all);
+          await trx
+            .insertInto('wallboard_sums')
+            .values({ of, name, slot, sums: text })
+            .onConflict((conflict) => conflict.columns(['of', 'name', 'slot']).doUpdateSet({ sums: text }))
+            .execute();
+        }
+        await trx
+          .insertInto('wallboard_state')
+          .values({ id: 1, ...position, board })
+          .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...position, board }))
+          .execute();
+        if (gap === undefined) return;
+        await trx
+          .insertInto('wallboard_gaps')
+          .values({ from_at: gap.from, to_at: gap.to, reason: gap.reason })
+          .execute();
+      });
+    },
+    async since(slot) {
+      const rows = await db.selectFrom('wallboard_sums').selectAll().where('slot', '>=', slot).execute();
+      const table = new SumTable();
+      for (const row of rows) fold(table.at(row.of, row.name, row.slot), readSums(row.sums));
+      return table;
+    },
+    async *pages(of, name, { from, to }) {
+      for (let next = Math.ceil(from / SLOT_MS); ;) {
+        const rows = await db
+          .selectFrom('wallboard_sums')
+          .select(['slot', 'sums'])
+          .where('of', '=', of)
+          .where('name', '=', name)
+          .where('slot', '>=', next)
+          .where('slot', '<', Math.ceil(to / SLOT_MS))
+          .orderBy('slot')
+          .limit(PAGE)
+          .execute();
+        if (rows.length > 0) yield rows.map(({ slot, sums }) => ({ slot, sums: readSums(sums) }));
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < PAGE) return;
+        next = last.slot + 1;
+      }
+    },
+    async agents({ from, to }) {
+      const rows = await db
+        .selectFrom('wallboard_sums')
+        .select('name')
+        .distinct()
+        .where('of', '=', 'agent')
+        .where('slot', '>=', Math.ceil(from / SLOT_MS))
+        .where('slot', '<', Math.ceil(to / SLOT_MS))
+        .execute();
+      return rows.map((row) => row.name);
+    },
+    async gaps() {
+      const rows = await db.selectFrom('wallboard_gaps').selectAll().orderBy('from_at').execute();
+      return rows.map((row) => ({ from: Number(row.from_at), to: Number(row.to_at), reason: row.reason }));
+    },
+    async purge(now) {
+      await db
+        .deleteFrom('wallboard_sums')
+        .where('slot', '<', slotOf(now - KEEP_MS))
+        .execute();
+      await db
+        .deleteFrom('wallboard_gaps')
+        .where('to_at', '<', now - KEEP_MS)
+        .execute();
+    },
+    async levels() {
+      const rows = await db.selectFrom('wallboard_service_levels').selectAll().execute();
+      return new Map(
+        rows.map(({ queue, ...level }) => {
+          const read = ServiceLevel.safeParse(level);
+          return [queue, read.success ? read.data : DEFAULT_SERVICE_LEVEL];
+        }),
+      );
+    },
+    async saveLevel(queue, level, also) {
+      await store.transaction<Tables, void>(async (trx) => {
+        await trx
+          .insertInto('wallboard_service_levels')
+          .values({ queue, ...level })
+          .onConflict((conflict) => conflict.column('queue').doUpdateSet({ ...level }))
+          .execute();
+        await also(trx as unknown as Transaction<unknown>);
+      });
+    },
+  };
+}

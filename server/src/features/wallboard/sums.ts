@@ -1,0 +1,116 @@
+import { INTERVAL_SECONDS, LONGEST_THRESHOLD_SECONDS } from '@offhook/contract/wallboard.ts';
+
+/** What only grows by addition. `_ms` are milliseconds, so that many short slices of time lose nothing by rounding. */
+const ADDED = [
+  'joined',
+  'calls',
+  'answered',
+  'abandoned',
+  'flowed_out',
+  'lost',
+  'ended_unobserved',
+  'wait_answered_seconds',
+  'wait_abandoned_seconds',
+  'handled',
+  'talk_seconds',
+  'hold_seconds',
+  'wrap_up_seconds',
+  'transferred',
+  'offers_accepted',
+  'missed_offers',
+  'busy_ms',
+  'available_ms',
+  'staffed_ms',
+] as const;
+type Added = (typeof ADDED)[number];
+/** How many visits waited how many whole seconds. */
+export type Waits = Map<number, number>;
+const WAITS = ['answered_waits', 'abandoned_waits'] as const;
+
+/** Everything that is counted of one queue or one agent in one interval, in integers. Order of counting does not matter. */
+export type Sums = Record<Added, number> &
+  Record<(typeof WAITS)[number], Waits> & { longest_wait_seconds: number };
+
+/** One thing to be counted. */
+export interface Count {
+  readonly of: 'queue' | 'agent';
+  /** Of the queue, or the agent's extension. */
+  readonly name: string;
+  readonly slot: number;
+  readonly add: Partial<Record<Added, number>>;
+  /** Of a visit that is over. */
+  readonly waited?: { readonly outcome: 'answered' | 'abandoned' | 'flowed_out'; readonly seconds: number };
+}
+
+/** Milliseconds of a slot, the base interval. Every zone's offset is a multiple of it, so slots fit every zone's clock. */
+export const SLOT_MS = INTERVAL_SECONDS * 1000;
+export const slotOf = (ms: number): number => Math.floor(ms / SLOT_MS);
+
+export function noSums(): Sums {
+  const sums = { longest_wait_seconds: 0, answered_waits: new Map(), abandoned_waits: new Map() };
+  for (const field of ADDED) (sums as unknown as Sums)[field] = 0;
+  return sums as unknown as Sums;
+}
+
+/** Counts one thing into `sums`; O(1). */
+export function take(sums: Sums, { add, waited }: Count): void {
+  for (const field in add) sums[field as Added] += add[field as Added]!;
+  if (waited === undefined) return;
+  const { outcome, seconds } = waited;
+  sums[outcome] += 1;
+  if (seconds > sums.longest_wait_seconds) sums.longest_wait_seconds = seconds;
+  if (outcome === 'flowed_out') return;
+  sums[`wait_${outcome}_seconds`] += seconds;
+  const waits = sums[`${outcome}_waits`];
+  const kept = Math.min(seconds, LONGEST_THRESHOLD_SECONDS + 1);
+  waits.set(kept, (waits.get(kept) ?? 0) + 1);
+}
+
+/** Adds `more` to `sums`. */
+export function fold(sums: Sums, more: Sums): void {
+  for (const field of ADDED) sums[field] += more[field];
+  if (more.longest_wait_seconds > sums.longest_wait_seconds) {
+    sums.longest_wait_seconds = more.longest_wait_seconds;
+  }
+  for (const field of WAITS) {
+    const waits = sums[field];
+    for (const [seconds, visits] of more[field]) waits.set(seconds, (waits.get(seconds) ?? 0) + visits);
+  }
+}
+
+/** Visits whose wait was `below` this many seconds; exact up to the longest threshold. */
+export function waitedLess(waits: Waits, below: number): number {
+  let visits = 0;
+  for (const [seconds, n] of waits) if (seconds < below) visits += n;
+  return visits;
+}
+/** The wait that the part `p` of the visits did not exceed, by nearest rank; null where there is none. */
+export function waitAt(waits: Waits, p: number): number | null {
+  let all = 0;
+  for (const n of waits.values()) all += n;
+  let rank = Math.ceil(p * all);
+  for (const [seconds, n] of [...waits].sort((a, b) => a[0] - b[0])) {
+    rank -= n;
+    if (rank <= 0) return Math.min(seconds, LONGEST_THRESHOLD_SECONDS);
+  }
+  return null;
+}
+
+/** The same text for the same sums, however they came about; zeros are left out. */
+export function writeSums(sums: Sums): string {
+  const kept: Record<string, unknown> = {};
+  for (const field of [...ADDED, 'longest_wait_seconds'] as const) {
+    if (sums[field] !== 0) kept[field] = sums[field];
+  }
+  for (const field of WAITS) {
+    if (sums[field].size > 0) kept[field] = [...sums[field]].sort((a, b) => a[0] - b[0]);
+  }
+  return JSON.stringify(kept);
+}
+export function readSums(text: string): Sums {
+  const { answered_waits, abandoned_waits, ...rest } = JSON.parse(text) as Partial<Sums>;
+  return Object.assign(noSums(), rest, {
+    answered_waits: new Map(answered_waits),
+    abandoned_waits: new Map(abandoned_waits),
+  });
+}
