@@ -57,6 +57,16 @@ const network = (text: string): boolean => {
     more.length === 0 && size > 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= size))
   );
 };
+/** Host names, addresses and networks, separated by commas. */
+const targets = (text: string): readonly string[] | undefined => {
+  const list = text
+    .split(',')
+    .map((s) => s.trim().toLowerCase())
+    .filter(Boolean);
+  // What looks like an address and is none would be taken for a name, and allow nothing.
+  const host = /^(?=.*[a-z])[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+  return list.every((entry) => network(entry) || host.test(entry)) ? list : undefined;
+};
 const oneOf =
   <T extends string>(...words: T[]) =>
   (text: string): T | undefined =>
@@ -167,6 +177,13 @@ export const SETTINGS = {
       const a = address(text);
       return a && /^(127\.|localhost$|::1$)/.test(a.host) ? a : undefined;
     },
+  }),
+  webhookAllow: setting({
+    name: 'OFFHOOK_WEBHOOK_ALLOW',
+    expects: 'hosts, addresses or networks such as crm.internal,10.1.0.0/16, or empty',
+    initial: '',
+    about: 'Targets of webhooks that may be called although their addresses are not public.',
+    parse: targets,
   }),
   sessionIdleSeconds: setting({
     name: 'OFFHOOK_SESSION_IDLE_SECONDS',

@@ -55,6 +55,10 @@ import { runEngineLoop } from './journal/engine-loop.ts';
 import { eventOf, openJournal } from './journal/journal.ts';
 import { createLiveView } from './journal/live.ts';
 import { createModel } from './pbx/model.ts';
+import { webhookOperations } from './delivery/webhooks/operations.ts';
+import { webhookRoutes } from './delivery/webhooks/routes.ts';
+import { createWebhooks } from './delivery/webhooks/service.ts';
+import { createOwners } from './delivery/webhooks/subscription.ts';
 import { readyText, urlOf } from './banner.ts';
 import { newPassword, writeCredentials } from './credentials.ts';
 import type { Credential } from './credentials.ts';
@@ -141,6 +145,20 @@ export async function startService(
   stack.defer(() => sessions.close());
   const apiKeys = await createApiKeys({ store, clock, directory, audit, log });
   stack.defer(() => apiKeys.close());
+  const webhooks = await createWebhooks({
+    store,
+    journal,
+    clock,
+    audit,
+    log,
+    owner: createOwners(directory, (id) => apiKeys.rights(id)),
+    allow: config.webhookAllow,
+    version: VERSION,
+    source: `/offhook/${node}`,
+  });
+  stack.defer(() => webhooks.close());
+  stack.defer(apiKeys.onKeyEnded(() => webhooks.ownersChanged()));
+  stack.defer(directory.onChange(() => webhooks.ownersChanged()));
   await giveCredentials(config.data, directory, sessions);
 
   const engine = createAsteriskEngine({
@@ -324,6 +342,11 @@ export async function startService(
     metrics.gauge(`offhook_engine_${name}`, `Engine link: ${name}.`, () => engine.status().counters[name]);
   }
 
+  for (const name of ['webhooks', 'retrying', 'under_way', 'lag', 'delivered', 'failed', 'parked', 'disabled'] as const) {
+    const metric = name === 'webhooks' ? 'offhook_webhooks' : `offhook_webhooks_${name}`;
+    metrics.gauge(metric, `Webhooks: ${name}.`, () => webhooks.figures()[name]);
+  }
+
   const host = await createHost({
     config,
     authenticator: {
@@ -343,8 +366,10 @@ export async function startService(
   agentRoutes(app, agents);
   auditRoutes(app, audit);
   apiKeyRoutes(app, apiKeys);
+  webhookRoutes(app, webhooks);
   const commands = addOperations(app, [
     ...apiKeyOperations(operation, apiKeys),
+    ...webhookOperations(operation, webhooks),
     ...callOperations(operation, calls),
     ...wallboardOperations(operation, wallboard),
   ]);

@@ -41,7 +41,7 @@ export interface ApiKeys extends Authenticator {
   change(actor: Actor, id: number, wanted: ApiKeyChange): Promise<ApiKey>;
   /** Throws `not_found`, `store_unavailable`. */
   revoke(actor: Actor, id: number): Promise<void>;
-  /** What a living key may do now; null for one that is gone or expired. */
+  /** What a living key may do now, the same object while it does not change; null for one that is gone or expired. */
   rights(id: number): KeyRights | null;
   /** Called with each key that was revoked, expired or got other rights: what it opened must end or begin anew. */
   onKeyEnded(listener: (keyId: number) => void): () => void;
@@ -57,6 +57,8 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const byId = new Map<number, KeyRow>();
   // The index is by hash: how long a look-up takes says nothing about a key to somebody who can only send keys.
   const byHash = new Map<string, KeyRow>();
+  /** The same object while nothing changed, so that readers can tell. */
+  const rightsById = new Map<number, KeyRights>();
   const listeners = new Set<(keyId: number) => void>();
   let used = new Map<number, number>();
   const tired = new Set<number>();
@@ -65,7 +67,12 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     byId.set(row.id, row);
     byHash.set(row.hash, row);
   };
-  for (const row of await store.all()) keep(row);
+  const changed = (row: KeyRow): void => {
+    const { id, name, scopes, queues, extensions } = row;
+    keep(row);
+    rightsById.set(id, { id, name, scopes, queues, extensions });
+  };
+  for (const row of await store.all()) changed(row);
 
   const expired = (row: KeyRow): boolean => row.expires_at !== null && clock.now() >= row.expires_at;
   const find = (id: number): KeyRow => {
@@ -137,13 +144,6 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     expires_at: row.expires_at === null ? null : rfc3339(row.expires_at),
     last_used_at: row.last_used_at === null ? null : rfc3339(row.last_used_at),
   });
-  const rightsOf = ({ id, name, scopes, queues, extensions }: KeyRow): KeyRights => ({
-    id,
-    name,
-    scopes,
-    queues,
-    extensions,
-  });
 
   async function save(): Promise<void> {
     if (used.size === 0) return;
@@ -193,7 +193,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         level: 'supervisor',
         expires_at: row.expires_at ?? NEVER,
         cookie: false,
-        key: rightsOf(row),
+        key: rightsById.get(row.id)!,
       };
     },
     list: () => [...byId.values()].toSorted((a, b) => a.id - b.id).map(shown),
@@ -214,7 +214,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
           last_used_at: null,
         };
         const row = await store.add(fresh, told(actor, 'api_key.created', fresh));
-        keep(row);
+        changed(row);
         return { api_key: shown(row), key };
       }),
     change: (actor, id, wanted) =>
@@ -231,7 +231,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         };
         await store.replace(next, told(actor, 'api_key.changed', next)(id));
         // It may have been used while the change was written.
-        keep({ ...next, last_used_at: byId.get(id)?.last_used_at ?? null });
+        changed({ ...next, last_used_at: byId.get(id)?.last_used_at ?? null });
         ended(id);
         return shown(next);
       }),
@@ -241,13 +241,14 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         await store.remove(id, told(actor, 'api_key.revoked', row)(id));
         byId.delete(id);
         byHash.delete(row.hash);
+        rightsById.delete(id);
         used.delete(id);
         tired.delete(id);
         ended(id);
       }),
     rights(id) {
       const row = byId.get(id);
-      return row === undefined || expired(row) ? null : rightsOf(row);
+      return row === undefined || expired(row) ? null : rightsById.get(id)!;
     },
     onKeyEnded(listener) {
       listeners.add(listener);

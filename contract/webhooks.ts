@@ -1,0 +1,143 @@
+/** Webhooks: what is subscribed to, and what became of each delivery (wire.md section 7). */
+import { z } from 'zod';
+import { EVENT_DATA } from './events.ts';
+import type { EventType } from './events.ts';
+import { Topic } from './stream.ts';
+
+/** Webhooks a site can have. */
+export const MAX_WEBHOOKS = 200;
+/** Seconds between the attempts of one delivery, each give or take a tenth; after the last it is parked. */
+export const RETRY_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
+/** Hours for which a replaced secret still signs beside the new one. */
+export const ROTATION_GRACE_HOURS = 24;
+/** Bytes of an answer that are shown. */
+export const MAX_EXCERPT_BYTES = 1_024;
+
+const EventTypeName = z.enum(Object.keys(EVENT_DATA) as [EventType, ...EventType[]]);
+const Url = z.string().min(1).max(2_048);
+const Topics = z.array(Topic).min(1).max(64);
+const Types = z.array(EventTypeName).min(1).max(64);
+const Description = z
+  .string()
+  .max(200)
+  .regex(/^\P{Cc}*$/u, 'holds a control character');
+
+/** Body of `POST /api/v1/webhooks`. Events after its creation are delivered; `types` null is every type of the topics. */
+export const NewWebhook = z.strictObject({
+  url: Url,
+  topics: Topics,
+  types: Types.nullable().default(null),
+  enabled: z.boolean().default(true),
+  description: Description.default(''),
+});
+export type NewWebhook = z.output<typeof NewWebhook>;
+/** Body of `PATCH /api/v1/webhooks/:id`. Enabling goes on where deliveries ended, with a fresh schedule. */
+export const WebhookChange = z.strictObject({
+  url: Url.optional(),
+  topics: Topics.optional(),
+  types: Types.nullable().optional(),
+  enabled: z.boolean().optional(),
+  description: Description.optional(),
+});
+export type WebhookChange = z.output<typeof WebhookChange>;
+export const WebhookId = z.strictObject({
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a webhook'),
+});
+
+/** `gone`: the target answered 410. `failing`: it failed too long. `no_owner`: who made it may do so no longer. */
+export const DisabledReason = z.enum(['request', 'gone', 'failing', 'no_owner']);
+export type DisabledReason = z.infer<typeof DisabledReason>;
+export const Webhook = z
+  .object({
+    id: z.int(),
+    url: z.string(),
+    topics: z.array(z.string()),
+    types: z.array(z.string()).nullable(),
+    description: z.string(),
+    enabled: z.boolean(),
+    disabled_reason: DisabledReason.nullable(),
+    disabled_at: z.string().nullable(),
+    created_at: z.string(),
+    /** An extension, or `key:<name>`; the rights of that person or key decide what is delivered. */
+    created_by: z.string(),
+    /** Every event up to this seq was delivered, parked or not subscribed to. */
+    cursor: z.int(),
+    /** Events of the journal after the cursor, whatever their topic. */
+    lag: z.int(),
+    /** The delivery that the ones after it wait for. */
+    retrying: z
+      .object({ seq: z.int(), attempts: z.int(), next_attempt_at: z.string(), failing_since: z.string() })
+      .nullable(),
+    replay: z.object({ from: z.int(), to: z.int() }).nullable(),
+    /** Until when the secret before this one signs too. */
+    previous_secret_until: z.string().nullable(),
+  })
+  .meta({ id: 'Webhook' });
+export type Webhook = z.infer<typeof Webhook>;
+export const WebhookReply = z.object({ success: z.literal(true), webhook: Webhook });
+/** `secret` is `whsec_` and base64; it is shown this once. */
+export const WebhookSecretReply = WebhookReply.extend({ secret: z.string() });
+export const Webhooks = z.object({ success: z.literal(true), webhooks: z.array(Webhook) });
+
+/** Reply of `POST /api/v1/webhooks/:id/test`: what the target answered to one event of the type `webhook.test`. */
+export const WebhookTested = z.object({
+  success: z.literal(true),
+  delivered: z.boolean(),
+  /** Null where no answer came. */
+  status: z.int().nullable(),
+  error: z.string().nullable(),
+  latency_ms: z.int(),
+  excerpt: z.string(),
+});
+export type WebhookTested = z.infer<typeof WebhookTested>;
+
+/** Body of `POST /api/v1/webhooks/:id/replay`: seqs, both included; what was passed already is sent again. */
+export const WebhookReplay = z
+  .strictObject({ from: z.int().positive(), to: z.int().positive() })
+  .refine(({ from, to }) => from <= to, { path: ['to'], message: 'it is before from' });
+
+export const DeliveryState = z.enum(['delivered', 'retrying', 'parked', 'gap']);
+export type DeliveryState = z.infer<typeof DeliveryState>;
+/** One line of the delivery log. A `gap` names events that could not be sent, `seq` to `to_seq`: the journal had them no longer. */
+export const WebhookDelivery = z
+  .object({
+    id: z.int(),
+    state: DeliveryState,
+    seq: z.int(),
+    to_seq: z.int(),
+    /** The `webhook-id` header, the same on every attempt. */
+    event_id: z.string().nullable(),
+    type: z.string().nullable(),
+    replay: z.boolean(),
+    attempts: z.int(),
+    /** Of the newest attempt; null where no answer came. */
+    status: z.int().nullable(),
+    error: z.string().nullable(),
+    latency_ms: z.int().nullable(),
+    excerpt: z.string(),
+    first_attempt_at: z.string(),
+    last_attempt_at: z.string(),
+    next_attempt_at: z.string().nullable(),
+  })
+  .meta({ id: 'WebhookDelivery' });
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
+/** Query of `GET /api/v1/webhooks/:id/deliveries`: newest first; `cursor` is the `next_cursor` of the page before. */
+export const DeliveriesQuery = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^\d{1,4}$/, 'a whole number')
+    .transform(Number)
+    .pipe(z.int().min(1).max(200))
+    .optional(),
+  cursor: z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/, 'not a cursor of this list')
+    .optional(),
+  state: DeliveryState.optional(),
+});
+export type DeliveriesQuery = z.output<typeof DeliveriesQuery>;
+export const WebhookDeliveries = z.object({
+  success: z.literal(true),
+  deliveries: z.array(WebhookDelivery),
+  next_cursor: z.string().nullable(),
+});

@@ -1,0 +1,19 @@
+import { createHmac, randomBytes } from 'node:crypto';
+
+const PREFIX = 'whsec_';
+
+/** A new secret: 32 random bytes as Standard Webhooks writes them. */
+export const newSecret = (): string => PREFIX + randomBytes(32).toString('base64');
+
+/**
+ * Value of the header `webhook-signature` (Standard Webhooks 1.0): one signature for each secret, of `id.timestamp.body`.
+ * `id` and `timestamp` (whole seconds since 1970) hold no full stop.
+ */
+export function signatures(secrets: readonly string[], id: string, timestamp: number, body: string): string {
+  return secrets
+    .map((secret) => {
+      const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+      return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+    })
+    .join(' ');
+}

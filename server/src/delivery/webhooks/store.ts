@@ -1,0 +1,326 @@
+import type { Generated, Selectable, Transaction } from 'kysely';
+import type { DeliveryState, DisabledReason } from '@offhook/contract/webhooks.ts';
+import type { JournalRow } from '../../ports/journal-store.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+
+interface Tables {
+  webhooks: {
+    id: Generated<number>;
+    url: string;
+    /** JSON arrays. */
+    topics: string;
+    types: string | null;
+    description: string;
+    enabled: number;
+    disabled_reason: DisabledReason | null;
+    disabled_at: number | null;
+    created_at: number;
+    created_by: string;
+    /** Id of a person; negative: of an API key. */
+    owner: number;
+    secret: string;
+    previous_secret: string | null;
+    previous_until: number | null;
+    /** Progress as JSON, written in groups. */
+    progress: string;
+  };
+  webhook_deliveries: {
+    webhook_id: number;
+    /** Counts within the webhook. */
+    number: number;
+    state: DeliveryState;
+    seq: number;
+    to_seq: number;
+    event_id: string | null;
+    type: string | null;
+    replay: number;
+    attempts: number;
+    status: number | null;
+    error: string | null;
+    latency_ms: number | null;
+    excerpt: string;
+    first_at: number;
+    last_at: number;
+    next_at: number | null;
+    /** The journal's row as JSON where it is parked: the journal may forget it before somebody replays it. */
+    row: string | null;
+  };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-webhooks',
+    async up(db) {
+      await db.schema
+        .createTable('webhooks')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('url', 'text', (c) => c.notNull())
+        .addColumn('topics', 'text', (c) => c.notNull())
+        .addColumn('types', 'text')
+        .addColumn('description', 'text', (c) => c.notNull())
+        .addColumn('enabled', 'integer', (c) => c.notNull())
+        .addColumn('disabled_reason', 'text')
+        .addColumn('disabled_at', 'integer')
+        .addColumn('created_at', 'integer', (c) => c.notNull())
+        .addColumn('created_by', 'text', (c) => c.notNull())
+        .addColumn('owner', 'integer', (c) => c.notNull())
+        .addColumn('secret', 'text', (c) => c.notNull())
+        .addColumn('previous_secret', 'text')
+        .addColumn('previous_until', 'integer')
+        .addColumn('progress', 'text', (c) => c.notNull())
+        .execute();
+      await db.schema
+        .createTable('webhook_deliveries')
+        .addColumn('webhook_id', 'integer', (c) => c.notNull())
+        .addColumn('number', 'integer', (c) => c.notNull())
+        .addColumn('state', 'text', (c) => c.notNull())
+        .addColumn('seq', 'integer', (c) => c.notNull())
+        .addColumn('to_seq', 'integer', (c) => c.notNull())
+        .addColumn('event_id', 'text')
+        .addColumn('type', 'text')
+        .addColumn('replay', 'integer', (c) => c.notNull())
+        .addColumn('attempts', 'integer', (c) => c.notNull())
+        .addColumn('status', 'integer')
+        .addColumn('error', 'text')
+        .addColumn('latency_ms', 'integer')
+        .addColumn('excerpt', 'text', (c) => c.notNull())
+        .addColumn('first_at', 'integer', (c) => c.notNull())
+        .addColumn('last_at', 'integer', (c) => c.notNull())
+        .addColumn('next_at', 'integer')
+        .addColumn('row', 'text')
+        .addPrimaryKeyConstraint('webhook_deliveries_key', ['webhook_id', 'number'])
+        .execute();
+    },
+  },
+];
+
+/** What somebody decided; replaced as a whole. Times in milliseconds since 1970. */
+export interface Settings {
+  readonly url: string;
+  readonly topics: readonly string[];
+  readonly types: readonly string[] | null;
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly disabled_reason: DisabledReason | null;
+  readonly disabled_at: number | null;
+  readonly created_at: number;
+  readonly created_by: string;
+  readonly owner: number;
+  readonly secret: string;
+  readonly previous_secret: string | null;
+  readonly previous_until: number | null;
+}
+/** A way through the journal: all up to `at` is done, and `head` failed and is tried again while the rest waits. */
+export interface Line {
+  at: number;
+  head: { seq: number; number: number; attempts: number; first_at: number; next_at: number } | null;
+}
+/** How far deliveries are. */
+export interface Progress {
+  /** The journal the seqs belong to. */
+  epoch: string;
+  live: Line;
+  /** Goes before the live line until it is at `to`. */
+  replay: (Line & { from: number; to: number }) | null;
+  /** First failure since anything was delivered. */
+  failing_since: number | null;
+  parked_in_row: number;
+}
+export interface WebhookRow {
+  readonly id: number;
+  readonly settings: Settings;
+  readonly progress: Progress;
+  /** Number of the newest line of its log. */
+  readonly last_number: number;
+}
+/** A line of the delivery log. */
+export type DeliveryRow = Omit<Tables['webhook_deliveries'], 'webhook_id'>;
+/** What is written in one group. */
+export interface Group {
+  readonly id: number;
+  readonly settings: Settings | null;
+  readonly progress: Progress;
+  readonly lines: readonly DeliveryRow[];
+}
+export type InTransaction = (trx: Transaction<unknown>) => Promise<void>;
+
+/** Lines kept of one webhook, beside as many parked ones; and for how long. */
+export const KEPT_LINES = 1_000;
+const KEPT_MS = 7 * 86_400_000;
+const PARKED_MS = 30 * 86_400_000;
+
+const settingsColumns = (s: Settings) => ({
+  url: s.url,
+  topics: JSON.stringify(s.topics),
+  types: s.types === null ? null : JSON.stringify(s.types),
+  description: s.description,
+  enabled: Number(s.enabled),
+  disabled_reason: s.disabled_reason,
+  disabled_at: s.disabled_at,
+  created_at: s.created_at,
+  created_by: s.created_by,
+  owner: s.owner,
+  secret: s.secret,
+  previous_secret: s.previous_secret,
+  previous_until: s.previous_until,
+});
+const settingsOf = (row: Selectable<Tables['webhooks']>): Settings => ({
+  url: row.url,
+  topics: JSON.parse(row.topics) as string[],
+  types: row.types === null ? null : (JSON.parse(row.types) as string[]),
+  description: row.description,
+  enabled: row.enabled === 1,
+  disabled_reason: row.disabled_reason,
+  disabled_at: row.disabled_at,
+  created_at: row.created_at,
+  created_by: row.created_by,
+  owner: row.owner,
+  secret: row.secret,
+  previous_secret: row.previous_secret,
+  previous_until: row.previous_until,
+});
+
+export type WebhookStore = Awaited<ReturnType<typeof createWebhookStore>>;
+/** Every method throws `store_unavailable` when the database refuses. `also` holds if and when the change does. */
+export async function createWebhookStore(store: Store) {
+  await store.migrate('webhooks', migrations);
+  const db = store.db<Tables>();
+  const change = <R>(work: (trx: Transaction<Tables>) => Promise<R>): Promise<R> =>
+    store.transaction<Tables, R>(work);
+  const untyped = (trx: Transaction<Tables>): Transaction<unknown> => trx as unknown as Transaction<unknown>;
+  return {
+    async all(): Promise<WebhookRow[]> {
+      const rows = await db.selectFrom('webhooks').selectAll().orderBy('id').execute();
+      const newest = await db
+        .selectFrom('webhook_deliveries')
+        .select((e) => ['webhook_id', e.fn.max('number').as('number')])
+        .groupBy('webhook_id')
+        .execute();
+      const numbers = new Map(newest.map((row) => [row.webhook_id, row.number]));
+      return rows.map((row) => ({
+        id: row.id,
+        settings: settingsOf(row),
+        progress: JSON.parse(row.progress) as Progress,
+        last_number: numbers.get(row.id) ?? 0,
+      }));
+    },
+    add(settings: Settings, progress: Progress, also: (id: number) => InTransaction): Promise<number> {
+      return change(async (trx) => {
+        const { id } = await trx
+          .insertInto('webhooks')
+          .values({ ...settingsColumns(settings), progress: JSON.stringify(progress) })
+          .returning('id')
+          .executeTakeFirstOrThrow();
+        await also(id)(untyped(trx));
+        return id;
+      });
+    },
+    change(id: number, settings: Settings, progress: Progress, also: InTransaction): Promise<void> {
+      return change(async (trx) => {
+        await trx
+          .updateTable('webhooks')
+          .set({ ...settingsColumns(settings), progress: JSON.stringify(progress) })
+          .where('id', '=', id)
+          .execute();
+        await also(untyped(trx));
+      });
+    },
+    remove(id: number, also: InTransaction): Promise<void> {
+      return change(async (trx) => {
+        await trx.deleteFrom('webhooks').where('id', '=', id).execute();
+        await trx.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
+        await also(untyped(trx));
+      });
+    },
+    /** Progress and log lines of many webhooks in one commit; older lines of theirs beyond the bound go. */
+    save(groups: readonly Group[], also: InTransaction): Promise<void> {
+      return change(async (trx) => {
+        for (const { id, settings, progress, lines } of groups) {
+          await trx
+            .updateTable('webhooks')
+            .set({
+              ...(settings === null ? {} : settingsColumns(settings)),
+              progress: JSON.stringify(progress),
+            })
+            .where('id', '=', id)
+            .execute();
+          for (const line of lines) {
+            await trx
+              .replaceInto('webhook_deliveries')
+              .values({ ...line, webhook_id: id })
+              .execute();
+          }
+          const newest = lines.at(-1)?.number;
+          if (newest === undefined) continue;
+          await trx
+            .deleteFrom('webhook_deliveries')
+            .where('webhook_id', '=', id)
+            .where('number', '<=', newest - KEPT_LINES)
+            .where('state', '!=', 'parked')
+            .execute();
+          if (!lines.some((line) => line.state === 'parked')) continue;
+          const parked = trx
+            .selectFrom('webhook_deliveries')
+            .select('number')
+            .where('webhook_id', '=', id)
+            .where('state', '=', 'parked')
+            .orderBy('number', 'desc')
+            .offset(KEPT_LINES)
+            .limit(-1);
+          await trx
+            .deleteFrom('webhook_deliveries')
+            .where('webhook_id', '=', id)
+            .where('number', 'in', parked)
+            .execute();
+        }
+        await also(untyped(trx));
+      });
+    },
+    /** Newest first, `limit` at most, older than `before`. */
+    lines(
+      id: number,
+      options: { limit: number; before: number | null; state: DeliveryState | null },
+    ): Promise<DeliveryRow[]> {
+      let query = db
+        .selectFrom('webhook_deliveries')
+        .selectAll()
+        .where('webhook_id', '=', id)
+        .orderBy('number', 'desc')
+        .limit(options.limit);
+      if (options.before !== null) query = query.where('number', '<', options.before);
+      if (options.state !== null) query = query.where('state', '=', options.state);
+      return query.execute();
+    },
+    /** The oldest parked event of this journal after `after` and up to `to`. */
+    async parked(id: number, epoch: string, after: number, to: number): Promise<JournalRow | null> {
+      const found = await db
+        .selectFrom('webhook_deliveries')
+        .select('row')
+        .where('webhook_id', '=', id)
+        .where('state', '=', 'parked')
+        // From `epoch:` to what follows it: a seq of another journal is another event.
+        .where('event_id', '>=', `${epoch}:`)
+        .where('event_id', '<', `${epoch};`)
+        .where('seq', '>', after)
+        .where('seq', '<=', to)
+        .orderBy('seq')
+        .limit(1)
+        .executeTakeFirst();
+      return found?.row == null ? null : (JSON.parse(found.row) as JournalRow);
+    },
+    /** Deletes lines older than a week, and parked ones older than 30 days. */
+    purge(now: number): Promise<void> {
+      return change(async (trx) => {
+        await trx
+          .deleteFrom('webhook_deliveries')
+          .where('last_at', '<', now - KEPT_MS)
+          .where('state', '!=', 'parked')
+          .where('state', '!=', 'retrying')
+          .execute();
+        await trx
+          .deleteFrom('webhook_deliveries')
+          .where('last_at', '<', now - PARKED_MS)
+          .execute();
+      });
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { heardAs } from '../../core/rights.ts';
+import type { KeyRights, Principal } from '../../core/rights.ts';
+import { EVERYONE } from '../../core/topics.ts';
+import type { Directory } from '../../ports/directory.ts';
+
+/** Who a webhook belongs to, as it is now; the same object while nothing changed. */
+export interface Owner {
+  readonly principal: Principal;
+  /** The queues the person works in. */
+  readonly queues: readonly string[];
+}
+/** The person with this id, or the API key with its negative; null where it is gone. */
+export type FindOwner = (id: number) => Owner | null;
+
+/** Owners as the directory and the API keys have them; an inactive person is gone. */
+export function createOwners(directory: Directory, rights: (keyId: number) => KeyRights | null): FindOwner {
+  let version = -1;
+  let people = new Map<number, Owner>();
+  const keys = new Map<number, Owner>();
+  return (id) => {
+    if (id < 0) {
+      const key = rights(-id);
+      const known = keys.get(id);
+      if (key === null || known?.principal.key === key) return key === null ? null : known!;
+      const owner: Owner = { principal: { extension: '', level: 'supervisor', key }, queues: [] };
+      keys.set(id, owner);
+      return owner;
+    }
+    if (version !== directory.version) {
+      ({ version } = directory);
+      people = new Map(
+        directory
+          .people()
+          .filter((person) => person.active)
+          .map(({ id: person, extension, level }) => [
+            person,
+            {
+              principal: { extension, level, key: null },
+              queues: directory.queuesOf(extension).map((queue) => queue.name),
+            },
+          ]),
+      );
+    }
+    return people.get(id) ?? null;
+  };
+}
+
+/** The names in a row's `topics` that this owner's webhook hears, computed anew when the owner or the topics change. */
+export function createSubscription(find: FindOwner) {
+  let owner: Owner | null = null;
+  let topics: readonly string[] = [];
+  let heard: ReadonlySet<string> = new Set();
+  return (of: { readonly owner: number; readonly topics: readonly string[] }): ReadonlySet<string> | null => {
+    const now = find(of.owner);
+    if (now === null) return null;
+    if (now !== owner || topics !== of.topics) {
+      owner = now;
+      ({ topics } = of);
+      const names = topics.flatMap((topic) => heardAs(now.principal, topic, now.queues) ?? []);
+      // A webhook that may hear nothing is not told of the engine either.
+      heard = new Set(names.length === 0 ? [] : [...names, EVERYONE]);
+    }
+    return heard;
+  };
+}

@@ -1,0 +1,133 @@
+import type { TestContext } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { openMemoryJournal } from '../../src/adapters/memory/journal-store.ts';
+import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
+import { silent } from '../../src/core/log.ts';
+import { createWebhooks } from '../../src/delivery/webhooks/service.ts';
+import type { Webhooks, WebhooksOptions } from '../../src/delivery/webhooks/service.ts';
+import { createOwners } from '../../src/delivery/webhooks/subscription.ts';
+import { createAudit } from '../../src/features/audit/service.ts';
+import { openJournal } from '../../src/journal/journal.ts';
+import type { Caller } from '../../src/ports/http.ts';
+import type { Actor } from '../../src/ports/operations.ts';
+import type { KeyRights } from '../../src/core/rights.ts';
+import { temporaryStore } from '../conformance/store-temp.ts';
+import { directoryFixture } from './directory-fixture.ts';
+import { until } from './until.ts';
+
+export const admin: Actor = {
+  caller: {
+    ...{ session_id: 1, person_id: 1, extension: '1001', username: 'ada', level: 'admin' },
+    ...{ expires_at: 0, cookie: false, key: null },
+  },
+  ip: '192.0.2.7',
+};
+/** Who an API key is, as its authenticator would have it. */
+export const keyActor = (key: KeyRights): Actor => ({
+  caller: {
+    ...{ session_id: 0, person_id: -key.id, extension: '', username: `key:${key.name}` },
+    ...({ level: 'supervisor', expires_at: 0, cookie: false, key } satisfies Partial<Caller>),
+  },
+  ip: null,
+});
+
+export const presence = (extension: string, note = ''): DomainEvent =>
+  ({
+    type: 'presence.changed',
+    subject: `extensions/${extension}`,
+    at: Date.UTC(2026, 10, 21, 9),
+    observed: 'live',
+    data: { extension, note },
+  }) as unknown as DomainEvent;
+export const queueEvent = (queue: string): DomainEvent =>
+  ({
+    type: 'queue.caller_joined',
+    subject: `queues/${queue}`,
+    at: Date.UTC(2026, 10, 21, 9),
+    observed: 'live',
+    data: { queue },
+  }) as unknown as DomainEvent;
+
+/** Webhooks over a journal in memory, a database of their own, the virtual clock and real connections to the loopback. */
+export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions> = {}) {
+  const temp = await temporaryStore();
+  const clock = createVirtualClock();
+  const journalStore = openMemoryJournal();
+  const journal = openJournal({ store: journalStore, node: nodeId('ast1') });
+  const directory = directoryFixture();
+  const audit = await createAudit(temp.store, clock, silent);
+  const keys = new Map<number, KeyRights>();
+  /** False from a crash on: what is written later by what died is lost. */
+  let life = { writes: true };
+  const open = (options: Partial<WebhooksOptions> = {}): Promise<Webhooks> => {
+    const own = (life = { writes: true });
+    return createWebhooks({
+      store: {
+        ...temp.store,
+        transaction: (work) =>
+          own.writes ? temp.store.transaction(work) : Promise.reject(new Error('this life is over')),
+      },
+      journal,
+      clock,
+      audit,
+      log: silent,
+      owner: createOwners(directory, (id) => keys.get(id) ?? null),
+      allow: ['127.0.0.1'],
+      version: '0.0.0-test',
+      source: '/offhook/ast1',
+      chance: () => 0.5,
+      ...more,
+      ...options,
+    });
+  };
+  let webhooks = await open();
+  t.after(async () => {
+    await webhooks.close();
+    audit.close();
+    await temp[Symbol.asyncDispose]();
+  });
+  return {
+    clock,
+    journal,
+    journalStore,
+    directory,
+    audit,
+    keys,
+    temp,
+    get webhooks() {
+      return webhooks;
+    },
+    /** As a restart does: what was not written is forgotten where `crash` is true. */
+    async restart(options: Partial<WebhooksOptions> & { crash?: boolean } = {}) {
+      const { crash = false, ...rest } = options;
+      if (crash) life.writes = false;
+      await webhooks.close();
+      webhooks = await open(rest);
+    },
+    /** Commits `n` events that a webhook on `presence` hears. */
+    happen(n: number, extension = '1003'): void {
+      for (let i = 0; i < n; i += 1) journal.append([presence(extension, `note ${i}`)]);
+    },
+    create: (fields: object) =>
+      webhooks.create(admin, {
+        url: 'http://127.0.0.1:9/',
+        topics: ['presence'],
+        types: null,
+        enabled: true,
+        description: '',
+        ...fields,
+      }),
+    one: (id: number) => webhooks.one(admin.caller, id),
+    deliveries: async (id: number) =>
+      (await webhooks.deliveries(admin.caller, id, { limit: 200 })).deliveries,
+    /** Moves the clock in steps and lets every attempt of a step end before the next. */
+    async pass(ms: number, settled: () => boolean, step = 1_000): Promise<void> {
+      for (let gone = 0; gone < ms; gone += step) {
+        await clock.advance(Math.min(step, ms - gone));
+        await until('attempts to end', settled, { every: 1 });
+      }
+    },
+  };
+}
+export type WebhooksRig = Awaited<ReturnType<typeof webhooksRig>>;
