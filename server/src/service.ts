@@ -342,7 +342,16 @@ export async function startService(
     metrics.gauge(`offhook_engine_${name}`, `Engine link: ${name}.`, () => engine.status().counters[name]);
   }
 
-  for (const name of ['webhooks', 'retrying', 'under_way', 'lag', 'delivered', 'failed', 'parked', 'disabled'] as const) {
+  for (const name of [
+    'webhooks',
+    'retrying',
+    'under_way',
+    'lag',
+    'delivered',
+    'failed',
+    'parked',
+    'disabled',
+  ] as const) {
     const metric = name === 'webhooks' ? 'offhook_webhooks' : `offhook_webhooks_${name}`;
     metrics.gauge(metric, `Webhooks: ${name}.`, () => webhooks.figures()[name]);
   }
