@@ -9,25 +9,27 @@ import type { Webhooks, WebhooksOptions } from '../../src/delivery/webhooks/serv
 import { createOwners } from '../../src/delivery/webhooks/subscription.ts';
 import { createAudit } from '../../src/features/audit/service.ts';
 import { openJournal } from '../../src/journal/journal.ts';
-import type { Caller } from '../../src/ports/http.ts';
 import type { Actor } from '../../src/ports/operations.ts';
 import type { KeyRights } from '../../src/core/rights.ts';
 import { temporaryStore } from '../conformance/store-temp.ts';
 import { directoryFixture } from './directory-fixture.ts';
 import { until } from './until.ts';
 
+const who = { session_id: 1, expires_at: 0, cookie: false };
 export const admin: Actor = {
-  caller: {
-    ...{ session_id: 1, person_id: 1, extension: '1001', username: 'ada', level: 'admin' },
-    ...{ expires_at: 0, cookie: false, key: null },
-  },
+  caller: { ...who, person_id: 1, extension: '1001', username: 'ada', level: 'admin', key: null },
   ip: '192.0.2.7',
 };
 /** Who an API key is, as its authenticator would have it. */
 export const keyActor = (key: KeyRights): Actor => ({
   caller: {
-    ...{ session_id: 0, person_id: -key.id, extension: '', username: `key:${key.name}` },
-    ...({ level: 'supervisor', expires_at: 0, cookie: false, key } satisfies Partial<Caller>),
+    ...who,
+    session_id: 0,
+    person_id: -key.id,
+    extension: '',
+    username: `key:${key.name}`,
+    level: 'supervisor',
+    key,
   },
   ip: null,
 });
