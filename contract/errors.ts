@@ -29,6 +29,7 @@ export const ERRORS = {
   not_found: { status: 404, retry: 'never', title: 'Nothing is here' },
   no_such_queue: { status: 404, retry: 'after_change', title: 'This queue does not exist' },
   no_route: { status: 404, retry: 'after_change', title: 'Nothing leads to this number' },
+  no_such_caller: { status: 404, retry: 'after_change', title: 'This caller does not wait in the queue' },
   method_not_allowed: { status: 405, retry: 'after_change', title: 'This path does not take this method' },
   request_timeout: { status: 408, retry: 'later', title: 'The request did not arrive in time' },
   idempotency_conflict: { status: 409, retry: 'after_change', title: 'This key was used with another body' },

@@ -24,7 +24,9 @@ import { createApiKeys, isApiKey } from './features/api-keys/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
 import { createAudit } from './features/audit/service.ts';
 import { createCallControlFeature } from './features/calls/feature.ts';
+import { createLiveCalls } from './features/calls/live.ts';
 import { callOperations } from './features/calls/operations.ts';
+import { callRoutes } from './features/calls/routes.ts';
 import { createContacts } from './features/contacts/feature.ts';
 import { presenceSource } from './features/contacts/presence.ts';
 import { contactRoutes } from './features/contacts/routes.ts';
@@ -38,6 +40,9 @@ import { seed } from './features/pbx-config/seed.ts';
 import { toSite } from './features/pbx-config/site.ts';
 import { dynamicMembers, siteEvent } from './features/pbx-config/live.ts';
 import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
+import { queueOperations } from './features/queues/operations.ts';
+import { queueRoutes } from './features/queues/routes.ts';
+import { createQueues } from './features/queues/service.ts';
 import { sessionRoutes } from './features/sessions/routes.ts';
 import { createSessions } from './features/sessions/service.ts';
 import type { Sessions } from './features/sessions/service.ts';
@@ -222,6 +227,25 @@ export async function startService(
   stack.defer(() => engine.close());
   // Ended after the loop: what is committed last is counted and stored too.
   stack.defer(() => wallboard.close());
+  const liveCalls = createLiveCalls(live.view);
+  const queues = createQueues({
+    engine,
+    live: live.view,
+    directory,
+    settings: () => directory.config().queues,
+    memberships: {
+      async join({ caller, ip }, extension, queue) {
+        await agents.act({ extension, username: caller.username, ip }, { action: 'login', queue });
+      },
+      async leave({ caller, ip }, extension, queue) {
+        await agents.act({ extension, username: caller.username, ip }, { action: 'logout', queue });
+      },
+    },
+    audit,
+    clock,
+    log,
+    tell: (input) => loop.tell(input),
+  });
   const metrics = createMetrics();
   const nothing = { snapshot: () => ({}) };
   const stream = createStream({
@@ -229,8 +253,8 @@ export async function startService(
     settled: () => loop.settled(),
     sources: {
       presence: presenceSource({ directory, live: live.view, clock }),
-      calls: nothing,
-      queues: nothing,
+      calls: liveCalls,
+      queues,
       agents: nothing,
       history: nothing,
       config: nothing,
@@ -373,6 +397,8 @@ export async function startService(
   contactRoutes(app, createContacts({ directory, live: live.view, clock }));
   historyRoutes(app, history);
   agentRoutes(app, agents);
+  callRoutes(app, liveCalls, live.view, clock);
+  queueRoutes(app, queues);
   auditRoutes(app, audit);
   apiKeyRoutes(app, apiKeys);
   webhookRoutes(app, webhooks);
@@ -381,6 +407,7 @@ export async function startService(
     ...webhookOperations(operation, webhooks),
     ...callOperations(operation, calls),
     ...wallboardOperations(operation, wallboard),
+    ...queueOperations(operation, queues),
   ]);
   stream.routes(app, commands);
   wallboardRoutes(app, wallboard);

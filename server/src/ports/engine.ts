@@ -343,7 +343,7 @@ export interface QueuePlace {
   readonly position: number | null;
   readonly priority: number;
 }
-/** Verbs for callers who wait. They resolve and throw as those of `Engine`; refused where the caller is not in `queue`. */
+/** Verbs for callers who wait. They resolve and throw as those of `Engine`, and `no_such_caller` for who is not in `queue`. */
 export interface QueueVerbs {
   /** A higher priority is served first; the caller takes its new place at once. Only a snapshot shows what came of it. */
   setCallerPriority(

@@ -23,6 +23,7 @@ const whole = (what: string, value: number, most: number): string =>
   Number.isSafeInteger(value) && value >= 0 && value <= most
     ? String(value)
     : refuse(`${what} must be a whole number from 0 to ${most}`);
+const notThere = (): ServiceError => new ServiceError('no_such_caller', 'the caller waits there no longer');
 const MOST_PRIORITY = 1_000_000;
 const MOST_POSITION = 10_000;
 const placeText = ({ number, position, priority }: QueuePlace): string =>
@@ -39,11 +40,12 @@ export const callerActions = (
 ): QueueVerbs => {
   const run = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
     const answer = await actions().action(name, fields, { ...options, ms: ACTION_MS.member });
+    if (!answer.ok && answer.message.endsWith('No such caller')) throw notThere();
     if (!answer.ok) throw new ServiceError('engine_refused', answer.message || `${name} was refused`);
   };
   const known = (channel: ChannelId): string => {
     const name = nameOf(channel);
-    if (name === undefined) throw new ServiceError('engine_refused', 'the caller is not there any more');
+    if (name === undefined) throw notThere();
     return name;
   };
   const prioritise = (queue: string, caller: string, priority: number, now: boolean, o: CommandOptions) =>

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+
+const Party = z.object({ number: z.string(), name: z.string() });
+/** Machine name of a queue, and the id by which its visit is known while a caller waits. */
+export const QueueName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'not the name of a queue');
+const CallerId = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a caller who waits');
+const Extension = z.string().regex(/^[0-9]{1,20}$/, 'not an extension');
+/** Callers of a higher priority are served first. */
+const Priority = z.int().min(0).max(1_000_000);
+
+/** A member as the engine confirmed it; what the agent does beside this queue is in `/api/v1/agents`. */
+export const QueueMember = z
+  .object({
+    extension: z.string().nullable().describe('Null for a member that is not one of our extensions.'),
+    name: z.string(),
+    membership: z.enum(['static', 'dynamic', 'realtime']),
+    paused: z.boolean(),
+    pause_reason: z.string().nullable(),
+    paused_since: z.string().nullable(),
+    in_call: z.boolean().describe('In a call of this queue.'),
+    device_state: z.string().describe("What its device does, in the engine's own words."),
+    penalty: z.int(),
+    last_call_at: z.string().nullable(),
+  })
+  .meta({ id: 'QueueMember' });
+export type QueueMember = z.infer<typeof QueueMember>;
+export const QueueCaller = z
+  .object({
+    id: z.string().describe('The `leg_id` of its events; it names the caller while it waits.'),
+    call_id: z.string(),
+    position: z.int().describe('From 1.'),
+    priority: z.int().nullable().describe('Null while the engine has not shown it yet.'),
+    joined_at: z.string(),
+    caller: Party,
+  })
+  .meta({ id: 'QueueCaller' });
+export type QueueCaller = z.infer<typeof QueueCaller>;
+export const QueueOffer = z
+  .object({
+    offer_id: z.string(),
+    extension: z.string().nullable(),
+    member: z.string(),
+    call_id: z.string(),
+    caller_id: z.string(),
+    created_at: z.string(),
+    deadline: z.string().describe("When the queue's ring time is over."),
+  })
+  .meta({ id: 'QueueOffer' });
+export type QueueOffer = z.infer<typeof QueueOffer>;
+/** One queue: its settings, who works in it, who waits, and who rings for whom. */
+export const Queue = z
+  .object({
+    name: z.string(),
+    number: z.string(),
+    title: z.string(),
+    strategy: z.string(),
+    ring_seconds: z.int(),
+    wrap_up_seconds: z.int(),
+    max_wait_seconds: z.int().describe('0 for ever.'),
+    members: z.array(QueueMember),
+    callers: z.array(QueueCaller).describe('In order of position.'),
+    offers: z.array(QueueOffer),
+  })
+  .meta({ id: 'Queue' });
+export type Queue = z.infer<typeof Queue>;
+
+const Known = { success: z.literal(true), as_of: z.string(), stale: z.boolean() };
+export const QueuesReply = z.object({ ...Known, queues: z.array(Queue) });
+export const QueueReply = z.object({ ...Known, queue: Queue });
+
+export const QueuePath = z.strictObject({ name: QueueName });
+export const CallerPath = z.strictObject({ name: QueueName, id: CallerId });
+export const MemberPath = z.strictObject({ name: QueueName, extension: Extension });
+
+export const MoveCaller = z
+  .strictObject({
+    queue: QueueName.optional().describe('The queue to wait in; the same one where it is not given.'),
+    position: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe('The place among callers of the same priority; the end where it is not given.'),
+    priority: Priority.optional().describe('The priority it has; as it was where it is not given.'),
+  })
+  .refine(({ queue, position }) => queue !== undefined || position !== undefined, {
+    message: 'give queue or position',
+  })
+  .meta({ id: 'MoveCaller' });
+export type MoveCaller = z.infer<typeof MoveCaller>;
+export const CallerPriority = z.strictObject({ priority: Priority }).meta({ id: 'CallerPriority' });
+export const NewMember = z.strictObject({ extension: Extension }).meta({ id: 'NewMember' });
+
+export const CallerReply = z.object({
+  success: z.literal(true),
+  operation_id: z.string().describe('The events that came of it carry it as `caused_by`.'),
+  queue: z.string(),
+  caller: QueueCaller,
+});
+export const WithdrawReply = z.object({
+  success: z.literal(true),
+  operation_id: z.string(),
+  queue: z.string(),
+  call_id: z.string(),
+});
+export const MembersReply = z.object({
+  success: z.literal(true),
+  queue: z.string(),
+  members: z.array(QueueMember),
+});

@@ -1,0 +1,76 @@
+import type { Call, Leg } from '@offhook/contract/calls.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import { callsOf } from '../../core/rights.ts';
+import type { Objects, Principal } from '../../core/rights.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { LiveCall, LiveLeg, LiveView } from '../../ports/live.ts';
+import type { TopicSource } from '../../ports/stream.ts';
+
+const legOf = (leg: LiveLeg): Leg => ({
+  leg_id: leg.id,
+  extension: leg.extension,
+  endpoint: leg.endpoint,
+  number: leg.party.number,
+  name: leg.party.name,
+  state: leg.state,
+  since: rfc3339(leg.since),
+  held: leg.held,
+  queue: leg.queue,
+  slot: leg.slot,
+});
+
+/** In order of what a call does where its legs do several things; two that talk come before all. */
+const STATES: readonly Call['state'][] = ['parked', 'queued', 'alerting', 'held', 'connected', 'initiated'];
+function stateOf({ legs }: LiveCall): Call['state'] {
+  const talking = legs.filter((leg) => leg.state === 'connected' || leg.state === 'held');
+  if (talking.length > 1) return talking.some((leg) => leg.state === 'held') ? 'held' : 'connected';
+  return STATES.find((state) => legs.some((leg) => leg.state === state)) ?? 'initiated';
+}
+function partiesOf({ legs }: LiveCall): Call['parties'] {
+  const parties = new Map<string, Call['parties'][number]>();
+  for (const { id, extension, party } of legs) {
+    const key = extension ?? id;
+    if (!parties.has(key)) parties.set(key, { extension, number: party.number, name: party.name });
+  }
+  return [...parties.values()];
+}
+/** A call as the wire shows it. */
+export const callView = (call: LiveCall): Call => ({
+  call_id: call.id,
+  state: stateOf(call),
+  direction: call.direction,
+  dialled: call.dialled,
+  started_at: rfc3339(call.started_at),
+  answered_at: call.answered_at === null ? null : rfc3339(call.answered_at),
+  extensions: [...call.extensions],
+  parties: partiesOf(call),
+  legs: call.legs.map(legOf),
+});
+/** A call belongs to everybody who has or had a leg in it, as its events do. */
+const isSeen = (objects: Objects, call: LiveCall): boolean =>
+  objects === null || call.extensions.some((extension) => objects.includes(extension));
+
+/** The calls that go on, for those who may see them. */
+export interface LiveCalls extends TopicSource {
+  list(who: Principal): Call[];
+  /** Also by the id of a call that was merged into it. Throws `not_found` also for one that is none of theirs. */
+  one(who: Principal, id: string): Call;
+}
+export function createLiveCalls(live: LiveView): LiveCalls {
+  const seen = (objects: Objects): Call[] =>
+    live
+      .calls()
+      .filter((call) => isSeen(objects, call))
+      .map(callView);
+  return {
+    snapshot: (objects) => ({ calls: seen(objects) }),
+    list: (who) => seen(callsOf(who)),
+    one(who, id) {
+      const call = live.call(id);
+      if (call === undefined || !isSeen(callsOf(who), call)) {
+        throw new ServiceError('not_found', 'there is no such call');
+      }
+      return callView(call);
+    },
+  };
+}

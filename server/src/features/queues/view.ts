@@ -1,0 +1,67 @@
+import type { Queue, QueueCaller, QueueMember, QueueOffer } from '@offhook/contract/queues.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import type { QueueMember as EngineMember } from '../../ports/engine.ts';
+import type { LiveCaller, LiveOffer, LiveQueue } from '../../ports/live.ts';
+import type { SiteQueue } from '../../ports/site.ts';
+
+/** What the house knows of a queue whatever the engine says. */
+export type QueueSettings = Pick<
+  SiteQueue,
+  'name' | 'number' | 'title' | 'strategy' | 'ring_seconds' | 'wrap_up_seconds' | 'max_wait_seconds'
+>;
+
+const orNull = (at: number | null): string | null => (at === null ? null : rfc3339(at));
+const memberOf = (m: EngineMember): QueueMember => ({
+  extension: m.extension,
+  name: m.name,
+  membership: m.membership,
+  paused: m.paused,
+  pause_reason: m.paused ? m.paused_reason : null,
+  paused_since: m.paused ? orNull(m.paused_at) : null,
+  in_call: m.in_call,
+  device_state: m.state,
+  penalty: m.penalty,
+  last_call_at: orNull(m.last_call_at),
+});
+export const callerOf = (c: LiveCaller): QueueCaller => ({
+  id: c.leg,
+  call_id: c.call,
+  position: c.position,
+  priority: c.priority,
+  joined_at: rfc3339(c.joined_at),
+  caller: { number: c.party.number, name: c.party.name },
+});
+const offerOf = (o: LiveOffer, legs: ReadonlyMap<string, string>, ring_seconds: number): QueueOffer => ({
+  offer_id: o.id,
+  extension: o.extension,
+  member: o.member,
+  call_id: o.call,
+  caller_id: legs.get(o.caller) ?? o.caller,
+  created_at: rfc3339(o.created_at),
+  deadline: rfc3339(o.created_at + ring_seconds * 1000),
+});
+const byExtension = (a: QueueMember, b: QueueMember): number => {
+  const [x, y] = [a.extension ?? a.name, b.extension ?? b.name];
+  return x.length - y.length || (x < y ? -1 : 1);
+};
+export const membersOf = (live: LiveQueue | undefined): QueueMember[] =>
+  (live?.members ?? []).map(memberOf).toSorted(byExtension);
+
+/** A queue as the wire shows it; one that the engine does not hold is empty. */
+export function queueView(settings: QueueSettings, live: LiveQueue | undefined): Queue {
+  const callers = live?.callers ?? [];
+  const legs = new Map(callers.map((c) => [c.channel as string, c.leg]));
+  const { name, number, title, strategy, ring_seconds, wrap_up_seconds, max_wait_seconds } = settings;
+  return {
+    name,
+    number,
+    title,
+    strategy,
+    ring_seconds,
+    wrap_up_seconds,
+    max_wait_seconds,
+    members: membersOf(live),
+    callers: callers.map(callerOf),
+    offers: (live?.offers ?? []).map((o) => offerOf(o, legs, ring_seconds)),
+  };
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CallerReply, MembersReply, QueueReply, WithdrawReply } from '@offhook/contract/queues.ts';
+import { CallsReply } from '@offhook/contract/calls.ts';
+import type { z } from 'zod';
+import { journalFaults, readJournal } from '../support/journal.ts';
+import type { JournalEvent } from '../support/journal.ts';
+import { memberLine } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+describe('queues', () => {
+  const site = useSite();
+
+  async function ask<T extends z.ZodType>(
+    who: string,
+    method: string,
+    path: string,
+    schema: T,
+    body?: object,
+  ): Promise<z.infer<T>> {
+    const { token } = await site().person(who);
+    const response = await fetch(`${site().base}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    assert.equal(response.status, 200, `${method} ${path}: ${text}`);
+    return schema.parse(JSON.parse(text));
+  }
+  const queue = async (name: string) => (await ask('1002', 'GET', `/queues/${name}`, QueueReply)).queue;
+  const order = async (name: string) =>
+    (await queue(name)).callers.map((c) => `${c.position} ${c.caller.number} ${c.priority ?? '?'}`);
+  const idOf = async (name: string, number: string): Promise<string> => {
+    const caller = (await queue(name)).callers.find((c) => c.caller.number === number);
+    assert.ok(caller, `${number} waits in ${name}`);
+    return caller.id;
+  };
+  const act = (name: string, id: string, what: string, body: object) =>
+    ask('1002', 'POST', `/queues/${name}/callers/${id}/${what}`, CallerReply, body);
+  /** The outcome of every visit and change in order, from `seq` on. */
+  const story = (events: readonly JournalEvent[], seq: number): string[] =>
+    events.flatMap(({ seq: at, type, data }) => {
+      if (at <= seq || !/^(queue\.caller|offer)/.test(type)) return [];
+      const { caller, queue: name, reason, position } = data as Record<string, unknown>;
+      const who = (caller as { number: string } | undefined)?.number ?? String(data['extension']);
+      const kind = type.replace('queue.caller_', '');
+      return [[kind, who, name, reason ?? position ?? ''].join(' ').trim()];
+    });
+
+  test('queues - a supervisor reorders, moves and withdraws callers; each step is an event with its cause', async () => {
+    const from = readJournal(site()).at(-1)?.seq ?? 0;
+    await using olha = await site().phone('1008');
+    await using nour = await site().phone('1009');
+    await using lea = await site().phone('1010');
+    const calls = [];
+    for (const phone of [olha, nour, lea]) {
+      const call = await phone.invite('500');
+      await call.answered();
+      await until(`${phone.extension} waits`, async () =>
+        (await queue('support')).callers.some((c) => c.caller.number === phone.extension),
+      );
+      calls.push(call);
+    }
+    assert.deepEqual(
+      (await queue('support')).callers.map((c) => [c.position, c.caller.number]),
+      [
+        [1, '1008'],
+        [2, '1009'],
+        [3, '1010'],
+      ],
+    );
+    const live = (await ask('1002', 'GET', '/calls', CallsReply)).calls;
+    assert.deepEqual(
+      live.map((c) => [c.state, c.direction, c.legs[0]?.queue, c.parties[0]?.extension]),
+      ['1008', '1009', '1010'].map((e) => ['queued', 'internal', 'support', e]),
+    );
+
+    const changed = await act('support', await idOf('support', '1010'), 'priority', { priority: 10 });
+    assert.deepEqual([changed.caller.position, changed.caller.priority], [1, 10]);
+    assert.deepEqual(await order('support'), ['1 1010 10', '2 1008 0', '3 1009 0']);
+    assert.match(await site().engineCli('queue show support'), /1\. PJSIP\/1010-\S+ \(wait: \S+ prio: 10\)/);
+
+    const moved = await act('support', await idOf('support', '1009'), 'move', { queue: 'sales' });
+    assert.deepEqual([moved.queue, moved.caller.position], ['sales', 1]);
+    const again = await act('support', await idOf('support', '1008'), 'move', {
+      queue: 'sales',
+      position: 1,
+    });
+    assert.equal(again.caller.position, 1);
+    assert.deepEqual(
+      (await queue('sales')).callers.map((c) => c.caller.number),
+      ['1008', '1009'],
+    );
+
+    const gone = await idOf('sales', '1009');
+    const withdrawn = await ask('1002', 'POST', `/queues/sales/callers/${gone}/withdraw`, WithdrawReply, {});
+    await calls[1]!.ended(8000);
+
+    // While a member rings for the caller it is taken out as fast as one for whom nobody rings.
+    await using zoe = await site().phone('1003');
+    const ringing = await zoe.incoming();
+    ringing.ring();
+    const [offer] = await until('the offer', async () => {
+      const { offers } = await queue('support');
+      return offers.length > 0 && offers;
+    });
+    assert.equal(offer?.extension, '1003');
+    assert.equal(Date.parse(offer.deadline) - Date.parse(offer.created_at), 15_000);
+    const last = await act('support', await idOf('support', '1010'), 'move', {
+      queue: 'support',
+      position: 1,
+    });
+    assert.equal(last.caller.priority, 10, 'it keeps the priority it had');
+    await ringing.ended();
+    await calls[2]!.hangup();
+    await calls[0]!.hangup();
+    await until(
+      'nobody waits',
+      async () => (await order('support')).length + (await order('sales')).length === 0,
+    );
+
+    const events = await until('the end of every call', () => {
+      const all = readJournal(site());
+      return journalFaults(all).length === 0 && all;
+    });
+    const told = story(events, from).filter((line) => !line.startsWith('offer.'));
+    assert.deepEqual(told.slice(0, 10), [
+      'joined 1008 support 1',
+      'joined 1009 support 2',
+      'joined 1010 support 3',
+      'changed 1010 support 1',
+      'left 1009 support moved',
+      'joined 1009 sales 1',
+      'left 1008 support moved',
+      'joined 1008 sales 1',
+      'left 1009 sales withdrawn',
+      'left 1010 support moved',
+    ]);
+    assert.deepEqual(told.filter((line) => line.startsWith('abandoned')).toSorted(), [
+      'abandoned 1008 sales 1',
+      'abandoned 1010 support 1',
+    ]);
+    const causes = new Map(events.map((e) => [e.type + String(e.data['reason'] ?? ''), e.caused_by]));
+    assert.equal(causes.get('queue.caller_leftwithdrawn'), withdrawn.operation_id);
+    assert.equal(causes.get('queue.caller_leftmoved'), last.operation_id);
+    assert.ok(events.some((e) => e.type === 'queue.caller_changed' && e.caused_by === changed.operation_id));
+  });
+
+  test('queues - a supervisor takes an agent out of a queue and back in', async () => {
+    const without = await ask('1002', 'DELETE', '/queues/sales/members/1004', MembersReply);
+    assert.ok(!without.members.some((m) => m.extension === '1004'));
+    assert.equal(await memberLine(site(), 'sales', '1004'), undefined);
+    assert.ok(await memberLine(site(), 'support', '1004'));
+    const back = await ask('1002', 'POST', '/queues/sales/members', MembersReply, { extension: '1004' });
+    assert.ok(back.members.some((m) => m.extension === '1004'));
+    assert.ok(await memberLine(site(), 'sales', '1004'));
+  });
+});
