@@ -71,7 +71,16 @@ const engine = createAsteriskEngine({
 });
 const model = createModel();
 const live = createLiveView(model.view);
-const agents = await createAgents({ engine, live: live.view, directory, audit, store, clock, log });
+const agents = await createAgents({
+  engine,
+  live: live.view,
+  tell: (input) => loop.tell(input),
+  directory,
+  audit,
+  store,
+  clock,
+  log,
+});
 const queue = (name: string) => {
   const found = live.view.queue(name);
   return { queue: name, waiting: found?.callers ?? [], members: [...(found?.members ?? [])] };

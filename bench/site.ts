@@ -17,5 +17,6 @@ export const siteOf = (extensions: number): SiteEvent => ({
     };
   }),
   queues: [],
+  pause_reasons: [],
   services: [],
 });

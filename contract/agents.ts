@@ -39,7 +39,13 @@ export type Engagement = z.infer<typeof Engagement>;
 /** What waits for the next release point: the end of a call, or of the wrap-up after it. */
 export const PendingState = z.enum(['ready', 'not_ready', 'logged_out']);
 export type PendingState = z.infer<typeof PendingState>;
-/** The agent without its queues, as every agent event carries it: the state right after that event. */
+/** Who made an agent ready or not; `system` is for reasons that are nobody's choice. */
+export const ReadinessSource = z.enum(['agent', 'supervisor', 'system', 'schedule']);
+export type ReadinessSource = z.infer<typeof ReadinessSource>;
+/**
+ * The agent without its queues, as every agent event carries it: the state right after that event. A new name, or another
+ * longest time of a reason, shows with the agent's next event.
+ */
 export const AgentSummary = z.object({
   extension: z.string(),
   name: z.string(),
@@ -50,7 +56,11 @@ export const AgentSummary = z.object({
     ready: z.boolean(),
     reason: z.string().nullable(),
     since: z.string().nullable(),
-    source: z.enum(['agent', 'supervisor', 'system', 'schedule']).nullable(),
+    source: ReadinessSource.nullable(),
+    until: z
+      .string()
+      .nullable()
+      .describe('When the longest time of the reason is over; a display marks who is past it.'),
   }),
   pending: PendingState.nullable(),
   pending_reason: z.string().nullable(),
@@ -98,7 +108,8 @@ export const AgentRequest = z.object({
 export type AgentRequest = z.infer<typeof AgentRequest>;
 /**
  * OFFLINE: in no queue, or not paused and no device can be reached. BUSY: talking, on hold or in another call.
- * RINGING: a device rings. PAUSED: paused in at least one queue. READY: a queue can offer it a call.
+ * RINGING: a device rings. PAUSED: paused in at least one queue. READY: none of
+ * these, also in wrap-up.
  */
 export const StatusKey = z.enum(['READY', 'BUSY', 'RINGING', 'PAUSED', 'OFFLINE']);
 /**

@@ -38,8 +38,8 @@ const Offer = z.object({
 });
 const AgentRef = z.object({
   extension: z.string(),
-  queue: z.string().nullable().optional().describe('Null where the event is not about one queue.'),
-  agent: AgentSummary.optional().describe('The state right after the event.'),
+  queue: z.string().nullable().describe('Null where the event is not about one queue.'),
+  agent: AgentSummary.describe('The state right after the event.'),
 });
 
 /**
@@ -108,7 +108,9 @@ export const EVENT_DATA = {
   'agent.not_ready': AgentRef.extend({
     reason: z.string(),
     since: z.string().describe('When it began, which for a pause found by a resync is before the event.'),
-  }).describe('The agent is paused, with its reason.'),
+  }).describe(
+    'With a queue: the agent is paused there. Without: a call, a wrap-up or an absence is over and it is not ready.',
+  ),
   'agent.pending_changed': AgentRef.extend({
     pending: PendingState.nullable(),
     reason: z.string().nullable(),
@@ -128,12 +130,14 @@ export const EVENT_DATA = {
     talk_seconds: z.int().describe('Seconds the agent was connected in this queue call, held time included.'),
   }).describe('The queue call is over; the next one is offered at the deadline at the earliest.'),
   'agent.wrap_up_extended': AgentRef.extend({ deadline: z.string() }).describe(
-    'The wrap-up got a later deadline.',
+    'The wrap-up got another deadline, or goes on after an absence.',
   ),
   'agent.busy_other': AgentRef.extend({ direction: z.enum(['in', 'out']) }).describe(
     "The agent is in a call that is no queue's.",
   ),
-  'agent.unreachable': AgentRef.describe('No device of the agent can be reached.'),
+  'agent.unreachable': AgentRef.describe(
+    'For longer than the grace no device of the agent could be reached.',
+  ),
   'agent.not_responding': AgentRef.extend({ missed: z.int() }).describe(
     'Too many offers in a row were not answered: the system took the agent out.',
   ),

@@ -183,7 +183,16 @@ export async function startService(
 
   const model = createModel();
   const live = createLiveView(model.view);
-  const agents = await createAgents({ engine, live: live.view, directory, audit, store, clock, log });
+  const agents = await createAgents({
+    engine,
+    live: live.view,
+    tell: (input) => loop.tell(input),
+    directory,
+    audit,
+    store,
+    clock,
+    log,
+  });
   const history = await createHistory({
     store,
     clock,

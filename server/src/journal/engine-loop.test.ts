@@ -224,6 +224,7 @@ test('engine loop - a start after a kill tells only what changed meanwhile', asy
       'engine.link_up engine/ast1',
       'call.ended calls/ast1:vanishes',
       'presence.changed presence/1002',
+      'agent.not_ready agents/1002',
       'engine.resynced engine/ast1',
     ],
   );

@@ -9,11 +9,11 @@ import { JournalGapError, eventOf, openJournal } from './journal.ts';
 
 const node = nodeId('ast1');
 const ready = (n: number): DomainEvent => ({
-  type: 'agent.not_ready',
-  subject: 'agents/1001',
+  type: 'config.applied',
+  subject: 'config',
   at: 1_795_222_133_000 + n,
   observed: 'live',
-  data: { extension: '1001', queue: 'support', reason: `"lunch" ${n}`, since: '2026-11-21T00:00:00.000Z' },
+  data: { files: [`"lunch" ${n}`] },
 });
 const many = (count: number): DomainEvent[] => Array.from({ length: count }, (_, i) => ready(i));
 const open = () => {
@@ -30,13 +30,13 @@ test('journal - a row is the CloudEvents envelope of its event, and gives the ev
     specversion: '1.0',
     id: `${journal.epoch}:2`,
     source: '/offhook/ast1',
-    type: 'agent.not_ready',
-    subject: 'agents/1001',
+    type: 'config.applied',
+    subject: 'config',
     time: '2026-11-21T00:48:53.001Z',
     seq: 2,
     observed: 'live',
     caused_by: 'act-1',
-    data: { extension: '1001', queue: 'support', reason: '"lunch" 1', since: '2026-11-21T00:00:00.000Z' },
+    data: { files: ['"lunch" 1'] },
   });
   assert.deepEqual(rows.map(eventOf), events);
   assert.equal(journal.head, 2);

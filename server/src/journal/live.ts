@@ -49,6 +49,7 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
       extension: (extension) => view.extension(extension),
       changedSince: (version) => view.changedSince(version),
       agent: (extension) => view.agent(extension),
+      agents: () => view.agents(),
       queue: (name) => view.queue(name),
       queues: () => view.queues(),
       calls: () => view.calls(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Scene, T0, bridge, chan, channel, member, types } from './test-events.ts';
 
+const since = (scene: Scene): number => Date.parse(scene.view.agent('1002')?.summary.readiness.since ?? '');
 const iface = (extension: string) => `Local/${extension}@queue-agent`;
 
 test('pbx agents - login, pause with reason, another reason, ready, logout: one event each', () => {
@@ -11,13 +12,13 @@ test('pbx agents - login, pause with reason, another reason, ready, logout: one 
   scene.member('support', '1002', { paused: true, paused_reason: 'lunch', paused_at: T0 - 99_000 });
   const paused = scene.view.agent('1002');
   assert.equal(paused?.members[0]?.paused_at, at + 1000, 'our own time, not the engine’s');
-  assert.equal(paused?.readiness_since, at + 1000);
+  assert.equal(Date.parse(paused?.summary.readiness.since ?? ''), at + 1000);
   scene.member('support', '1002', { paused: true, paused_reason: 'lunch', paused_at: T0 + 5_000_000 });
   assert.equal(scene.view.agent('1002'), paused, 'a pause repeated changes nothing');
   scene.member('support', '1002', { paused: true, paused_reason: 'break' });
-  assert.equal(scene.view.agent('1002')?.readiness_since, scene.at);
+  assert.equal(since(scene), scene.at);
   scene.member('support', '1002');
-  assert.equal(scene.view.agent('1002')?.readiness_since, scene.at);
+  assert.equal(since(scene), scene.at);
   scene.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1002') });
   scene.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1002') });
   assert.deepEqual(
@@ -39,14 +40,14 @@ test('pbx agents - over several queues: one agent, readiness from the first paus
   scene.member('support', '1002');
   scene.member('sales', '1002');
   scene.member('support', '1002', { paused: true, paused_reason: 'lunch' });
-  const since = scene.at;
+  const first = scene.at;
   scene.member('sales', '1002', { paused: true, paused_reason: 'lunch' });
   assert.equal(scene.view.agent('1002')?.members.length, 2);
-  assert.equal(scene.view.agent('1002')?.readiness_since, since);
+  assert.equal(since(scene), first);
   scene.member('support', '1002');
-  assert.equal(scene.view.agent('1002')?.readiness_since, since, 'still paused in sales');
+  assert.equal(since(scene), first, 'still paused in sales');
   scene.member('sales', '1002');
-  assert.equal(scene.view.agent('1002')?.readiness_since, scene.at);
+  assert.equal(since(scene), scene.at);
 });
 
 test('pbx agents - who is in no queue and in no list is no agent', () => {
@@ -69,7 +70,7 @@ function inQueueCall(scene: Scene): void {
   const ids = { queue: 'support', interface: iface('1002'), caller: chan('1'), agent: chan('l') };
   scene.send({ type: 'offer.created', ...ids });
   scene.device('1002', 'RINGING');
-  assert.equal(scene.view.agent('1002')?.engagement, 'offered');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'offered');
   scene.state('d', 'up');
   scene.state('1', 'up');
   scene.device('1002', 'INUSE');
@@ -77,16 +78,16 @@ function inQueueCall(scene: Scene): void {
   scene.enter('b', 'd');
   scene.enter('b', '1');
   scene.hangup('l');
-  assert.equal(scene.view.agent('1002')?.engagement, 'talking');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking');
 }
 
 test('pbx agents - talking, held, talking, released while the device still says in use', () => {
   const scene = new Scene();
   inQueueCall(scene);
   scene.send({ type: 'channel.held', id: chan('d'), held: true });
-  assert.equal(scene.view.agent('1002')?.engagement, 'held');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'held');
   scene.send({ type: 'channel.held', id: chan('d'), held: false });
-  assert.equal(scene.view.agent('1002')?.engagement, 'talking');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking');
   scene.send({
     type: 'agent.released',
     queue: 'support',
@@ -96,9 +97,9 @@ test('pbx agents - talking, held, talking, released while the device still says 
     reason: 'transfer',
     talk_seconds: 4,
   });
-  assert.equal(scene.view.agent('1002')?.engagement, 'busy_other');
-  scene.device('1002', 'NOT_INUSE');
-  assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'busy_other');
+  scene.hangup('d');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle');
 });
 
 for (const [who, id] of [
@@ -110,7 +111,7 @@ for (const [who, id] of [
     inQueueCall(scene);
     scene.device('1002', 'NOT_INUSE');
     scene.hangup(id);
-    assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+    assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle');
   });
 }
 
@@ -119,10 +120,10 @@ test('pbx agents - the engine’s own count frees the agent too, once it had cou
   inQueueCall(scene);
   scene.device('1002', 'NOT_INUSE');
   scene.member('support', '1002', { in_call: false, state: 'INUSE' });
-  assert.equal(scene.view.agent('1002')?.engagement, 'talking', 'counted late, not over');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking', 'counted late, not over');
   scene.member('support', '1002', { in_call: true, state: 'INUSE' });
   scene.member('support', '1002', { in_call: false });
-  assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle');
 });
 
 test('pbx agents - a release that was never told is found by a snapshot, though the member looks the same', () => {
@@ -138,7 +139,7 @@ test('pbx agents - a release that was never told is found by a snapshot, though 
     queues: [{ name: 'support', strategy: '', members: [member('support', '1002')], callers: [] }],
     devices: [{ endpoint: '1002', state: 'INUSE' }],
   });
-  assert.equal(scene.view.agent('1002')?.engagement, 'busy_other');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'busy_other');
 });
 
 test('pbx agents - paused for several reasons: the first queue’s by name is shown', () => {
@@ -157,14 +158,21 @@ test('pbx agents - no device left to reach: unreachable, told once, and only of 
   scene.told.length = 0;
   scene.device('1002', 'UNAVAILABLE');
   scene.device('1002-web', 'UNAVAILABLE');
-  assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle');
+  scene.decide({ type: 'agent.absent', extension: '1002' });
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle', 'one device is left');
   scene.device('1002-mobile', 'UNAVAILABLE');
-  assert.equal(scene.view.agent('1002')?.engagement, 'unreachable');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle', 'not before the grace is over');
+  scene.decide({ type: 'agent.absent', extension: '1002' });
+  scene.decide({ type: 'agent.absent', extension: '1002' });
+  assert.equal(scene.view.agent('1002')?.summary.state, 'unreachable');
   for (const e of ['1003', '1003-web', '1003-mobile']) scene.device(e, 'UNAVAILABLE');
-  assert.equal(scene.view.agent('1003')?.engagement, 'unreachable');
+  scene.decide({ type: 'agent.absent', extension: '1003' });
+  assert.equal(scene.view.agent('1003')?.summary.state, 'logged_out');
+  scene.device('1002-web', 'NOT_INUSE');
   assert.deepEqual(
     types(scene.told).filter((t) => t.startsWith('agent')),
-    ['agent.unreachable'],
+    ['agent.unreachable', 'agent.ready'],
   );
 });
 
@@ -186,10 +194,18 @@ test('pbx agents - a call found in a snapshot is a talk, in the call where the a
     ],
     devices: [{ endpoint: '1002', state: 'INUSE' }],
   });
-  assert.equal(scene.view.agent('1002')?.engagement, 'talking');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking');
   const talking = told.find((e) => e.type === 'agent.talking');
   assert.deepEqual(
     [talking?.data, talking?.observed],
-    [{ extension: '1002', queue: 'support', call_id: 'ast1:1' }, 'resync'],
+    [
+      {
+        extension: '1002',
+        queue: 'support',
+        call_id: 'ast1:1',
+        agent: scene.view.agent('1002')?.summary,
+      },
+      'resync',
+    ],
   );
 });

@@ -1,96 +1,61 @@
 import { rfc3339 } from '../core/clock.ts';
 import type { QueueMember } from '../ports/engine.ts';
-import type { LiveAgent } from '../ports/live.ts';
+import type { AgentInput } from '../ports/live.ts';
+import { callOfTalk, isPaused, loggedOut, noteAgent, notReadyReason, touchAgent } from './agent-state.ts';
 import { memberKey } from './facts.ts';
 import { refreshPresence } from './presence.ts';
 import { queueOf, touchQueue } from './queues.ts';
-import { emit } from './state.ts';
+import { secondsBetween } from './state.ts';
 import type { Agent, Channel, Offer, State, Talk, Turn } from './state.ts';
 
 /**
- * An agent is an extension over all its queues. Readiness is what the engine holds of its memberships; the engagement is
- * derived from facts, in this order of precedence:
- *
- *   unreachable (no device can be reached) > talking | held (a queue call) > offered > busy_other > idle
+ * An agent is an extension over all its queues. This file takes in what the engine says of its memberships and queue calls
+ * and what the house decided; agent-state.ts derives what it is and does from that when the step is done.
  */
 export function agentOf(s: State, t: Turn, extension: string): Agent {
   const known = s.agents.get(extension);
   if (known !== undefined) return known;
-  const agent: Agent = {
-    extension,
-    members: new Map(),
-    engagement: 'idle',
-    since: t.at,
-    readiness: '',
-    readiness_since: t.at,
-    view: null,
-  };
+  const agent = newAgent(s, extension, t.at);
   s.agents.set(extension, agent);
+  touchAgent(t, extension);
   return agent;
 }
+export const newAgent = (s: State, extension: string, at: number): Agent => ({
+  extension,
+  members: new Map(),
+  shown: '',
+  readiness: { reason: '', since: at, source: null },
+  pending: null,
+  wrap: null,
+  released: null,
+  resumed: null,
+  away: false,
+  not_responding: 'no',
+  missed: 0,
+  intended: new Map(),
+  summary: loggedOut(extension, s.site.names.get(extension) ?? extension, at),
+  told: null,
+  view: null,
+});
 
-function engagementOf(s: State, extension: string): LiveAgent['engagement'] {
-  const live = s.extensions.get(extension);
-  if (live?.reachability === 'offline') return 'unreachable';
-  const talk = s.talks.get(extension);
-  if (talk !== undefined) {
-    for (const id of s.legsOf.get(extension) ?? []) {
-      const leg = s.channels.get(id);
-      if (leg?.leg === 'held' && (talk.call === null || leg.call === callOfTalk(s, talk))) return 'held';
-    }
-    return 'talking';
-  }
-  if (s.offersOf.has(extension)) return 'offered';
-  return live === undefined || live.activity === 'idle' || live.activity === 'ringing'
-    ? 'idle'
-    : 'busy_other';
-}
-const callOfTalk = (s: State, talk: Talk) =>
-  talk.call === null ? null : (s.aliases.get(talk.call) ?? talk.call);
-
-/** Looks again at what an agent does; O(its legs). No agent, nothing to do. */
-export function refreshAgent(s: State, t: Turn, extension: string): void {
-  const agent = s.agents.get(extension);
-  if (agent === undefined) return;
-  const engagement = engagementOf(s, extension);
-  if (engagement === agent.engagement) return;
-  agent.engagement = engagement;
-  agent.since = t.at;
-  agent.view = null;
-  if (engagement === 'unreachable' && agent.members.size > 0) {
-    emit(t, 'agent.unreachable', `agents/${extension}`, { extension });
-  }
-}
-
-/** Why the agent is not ready, empty while it is ready everywhere; of several reasons that of the first queue by name. */
-export function notReadyReason(s: State, extension: string): string {
-  let first: QueueMember | undefined;
-  for (const member of s.agents.get(extension)?.members.values() ?? []) {
-    if (member.paused && (first === undefined || member.queue < first.queue)) first = member;
-  }
-  if (first === undefined) return '';
-  return first.paused_reason === '' ? 'not_ready' : first.paused_reason;
-}
-function refreshReadiness(s: State, t: Turn, agent: Agent, since: number): void {
-  agent.view = null;
-  const readiness = notReadyReason(s, agent.extension);
-  if (readiness === agent.readiness) return;
-  agent.readiness = readiness;
-  agent.readiness_since = since;
+/** The directory shows why an agent is not ready, so its presence follows. */
+function refreshShown(s: State, t: Turn, agent: Agent): void {
+  const shown = notReadyReason(s, agent.extension);
+  if (shown === agent.shown) return;
+  agent.shown = shown;
   refreshPresence(s, t, agent.extension);
 }
 
 /**
- * Since when a member is paused: our own event time, since the engine's moves with every repeated pause. Only
- * where a snapshot shows a pause that nobody told us of is the engine's all there is.
+ * Since when a member is paused: when the house says so its time, else our own event time, since the engine's moves with
+ * every repeated pause. Only where a snapshot shows a pause that nobody told us of is the engine's all there is.
  */
-function pausedAt(
-  t: Turn,
-  member: QueueMember,
-  before: Pick<Before, 'paused' | 'reason' | 'since'> | undefined,
-) {
+function pausedAt(s: State, t: Turn, member: QueueMember, before: Before | undefined): number | null {
   if (!member.paused) return member.paused_at;
   if (before?.paused === true && before.reason === member.paused_reason) return before.since;
+  const { extension, queue } = member;
+  const intended = extension === null ? undefined : s.agents.get(extension)?.intended.get(queue);
+  if (intended?.reason === member.paused_reason && intended.since !== null) return intended.since;
   return t.observed === 'resync' ? (member.paused_at ?? t.at) : t.at;
 }
 interface Before {
@@ -121,7 +86,7 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
     known === undefined
       ? told
       : { paused: known.paused, reason: known.paused_reason, since: known.paused_at };
-  const member: QueueMember = Object.freeze({ ...said, paused_at: pausedAt(t, said, before) });
+  const member: QueueMember = Object.freeze({ ...said, paused_at: pausedAt(s, t, said, before) });
   if (known !== undefined && sameMember(known, member)) {
     if (t.observed === 'resync') countTalk(s, t, known);
     return;
@@ -132,26 +97,30 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
   if (extension === null) return;
   const agent = agentOf(s, t, extension);
   agent.members.set(`${member.queue}\n${member.interface}`, member);
-  agent.view = null;
-  const changed =
-    before === undefined ||
-    before.paused !== member.paused ||
-    (member.paused && before.reason !== member.paused_reason);
-  if (changed) {
-    const ref = { extension, queue: member.queue };
-    const subject = `agents/${extension}`;
-    if (before === undefined) emit(t, 'agent.logged_in', subject, ref);
-    if (member.paused) {
-      const since = rfc3339(member.paused_at ?? t.at);
-      emit(t, 'agent.not_ready', subject, { ...ref, reason: member.paused_reason, since });
-    } else emit(t, 'agent.ready', subject, ref);
-  }
-  if (changed || told !== undefined) {
-    const since = !changed ? (before?.since ?? t.at) : member.paused ? (member.paused_at ?? t.at) : t.at;
-    refreshReadiness(s, t, agent, since);
-  }
-  if (known === undefined) refreshAgent(s, t, extension);
+  touchAgent(t, extension);
+  noteMember(t, extension, member, before, known ?? told);
+  refreshShown(s, t, agent);
   countTalk(s, t, member);
+}
+/** What a member's row says that the one before it did not. */
+function noteMember(
+  t: Turn,
+  extension: string,
+  member: QueueMember,
+  before: Before | undefined,
+  known: QueueMember | Before | undefined,
+): void {
+  const { queue } = member;
+  const paused = isPaused(member);
+  const wasPaused = known !== undefined && ('queue' in known ? isPaused(known) : known.paused);
+  if (before === undefined) noteAgent(t, extension, { type: 'agent.logged_in', queue });
+  else if (paused === wasPaused && (!paused || before.reason === member.paused_reason)) return;
+  if (!paused) {
+    noteAgent(t, extension, { type: 'agent.ready', queue });
+    return;
+  }
+  const since = rfc3339(member.paused_at ?? t.at);
+  noteAgent(t, extension, { type: 'agent.not_ready', queue, reason: member.paused_reason, since });
 }
 function takeTold(s: State, queue: string, extension: string): Before | undefined {
   const key = memberKey(queue, extension);
@@ -172,34 +141,44 @@ function forget(s: State, t: Turn, member: QueueMember): void {
   if (extension === null) return;
   const agent = s.agents.get(extension);
   if (agent?.members.delete(`${queue}\n${member.interface}`) !== true) return;
-  emit(t, 'agent.logged_out', `agents/${extension}`, { extension, queue });
-  refreshReadiness(s, t, agent, t.at);
-  if (agent.members.size === 0 && !s.site.agents.has(extension)) s.agents.delete(extension);
+  noteAgent(t, extension, { type: 'agent.logged_out', queue });
+  refreshShown(s, t, agent);
 }
 
 export function beginTalk(s: State, t: Turn, offer: Offer): void {
-  if (offer.extension === null) return;
-  const call = s.channels.get(offer.caller)?.call ?? null;
-  const { queue, caller, agent } = offer;
-  s.talks.set(offer.extension, {
-    queue,
-    interface: offer.interface,
-    caller,
-    agent,
-    call,
-    counted: s.queues.get(queue)?.members.get(offer.interface)?.in_call ?? false,
-  });
-  tellTalking(s, t, offer.extension, queue, call);
-  refreshAgent(s, t, offer.extension);
+  const { extension, queue, caller, agent } = offer;
+  if (extension === null) return;
+  const call = s.channels.get(caller)?.call ?? (offer.call as Talk['call']);
+  const counted = s.queues.get(queue)?.members.get(offer.interface)?.in_call ?? false;
+  s.talks.set(extension, { queue, interface: offer.interface, caller, agent, call, since: t.at, counted });
+  touchAgent(t, extension);
 }
-function tellTalking(s: State, t: Turn, extension: string, queue: string, call: string | null): void {
-  if (call === null) return;
-  const told = s.toldTalks.get(extension) === call;
-  s.toldTalks.delete(extension);
-  if (!told) emit(t, 'agent.talking', `agents/${extension}`, { extension, queue, call_id: call });
+/** `stays`: its leg goes on without the queue call, after a transfer. */
+function endTalk(s: State, t: Turn, extension: string, stays = false): void {
+  const talk = s.talks.get(extension);
+  if (talk === undefined) return;
+  s.talks.delete(extension);
+  touchAgent(t, extension);
+  const agent = s.agents.get(extension);
+  if (agent === undefined) return;
+  agent.released = stays ? null : callOfTalk(s, talk);
+  beginWrapUp(s, t, agent, talk);
 }
-function endTalk(s: State, t: Turn, extension: string): void {
-  if (s.talks.delete(extension)) refreshAgent(s, t, extension);
+/** A call whose end nobody saw ended when the engine says so. */
+export function beginWrapUp(
+  s: State,
+  t: Turn,
+  agent: Agent,
+  talk: Pick<Talk, 'queue' | 'call' | 'since'>,
+): void {
+  const seconds = s.site.queues.get(talk.queue)?.wrap_up_seconds ?? 0;
+  const row = [...agent.members.values()].find((m) => m.queue === talk.queue);
+  const said = t.observed === 'resync' ? (row?.last_call_at ?? null) : null;
+  const since = said !== null && said >= talk.since ? Math.min(said, t.at) : t.at;
+  const deadline = since + seconds * 1000;
+  if (agent.members.size === 0 || deadline <= t.at) return;
+  const talk_seconds = secondsBetween(talk.since, since);
+  agent.wrap = { queue: talk.queue, call: talk.call, since, deadline, talk_seconds, held: false };
 }
 
 /** What the engine counts: a member whose call is over has no talk, and one found in a call has. */
@@ -215,29 +194,43 @@ function countTalk(s: State, t: Turn, member: QueueMember): void {
 }
 /** A snapshot shows a member in a queue call that we did not see begin: the call is where its leg is. */
 function foundTalking(s: State, t: Turn, member: QueueMember, extension: string): void {
+  const resumed = s.agents.get(extension)?.resumed ?? null;
+  const call = resumed === null ? null : (s.aliases.get(resumed.call) ?? resumed.call);
   let leg: Channel | undefined;
   for (const id of s.legsOf.get(extension) ?? []) {
     const ch = s.channels.get(id);
-    if (ch !== undefined && (ch.leg === 'connected' || ch.leg === 'held')) leg ??= ch;
+    if (ch === undefined || ch.call === null || (ch.leg !== 'connected' && ch.leg !== 'held')) continue;
+    if (leg === undefined || ch.call === call) leg = ch;
   }
-  const call = leg?.call ?? null;
+  if (leg?.call == null) return;
+  const same = leg.call === call;
   s.talks.set(extension, {
     queue: member.queue,
     interface: member.interface,
     caller: null,
-    agent: leg?.id ?? null,
-    call,
+    agent: leg.id,
+    call: same && resumed !== null ? resumed.call : leg.call,
+    since: same && resumed !== null ? resumed.since : t.at,
     counted: true,
   });
-  tellTalking(s, t, extension, member.queue, call);
-  refreshAgent(s, t, extension);
+  touchAgent(t, extension);
+}
+/** The calls the journal left agents in, and that the engine no longer knows, are over. */
+export function closeResumed(s: State, t: Turn): void {
+  for (const agent of s.agents.values()) {
+    if (agent.resumed !== null && !s.talks.has(agent.extension)) beginWrapUp(s, t, agent, agent.resumed);
+    // A snapshot is the truth at rest: a leg that is still there is a call.
+    if (agent.resumed !== null || agent.released !== null) touchAgent(t, agent.extension);
+    agent.resumed = null;
+    agent.released = null;
+  }
 }
 
-export function agentReleased(s: State, t: Turn, queue: string, iface: string): void {
+export function agentReleased(s: State, t: Turn, queue: string, iface: string, stays: boolean): void {
   const extension = s.queues.get(queue)?.members.get(iface)?.extension ?? talkerOf(s, queue, iface);
   if (extension === null) return;
   const talk = s.talks.get(extension);
-  if (talk?.queue === queue && talk.interface === iface) endTalk(s, t, extension);
+  if (talk?.queue === queue && talk.interface === iface) endTalk(s, t, extension, stays);
 }
 /** The talk of a member that has left the queue meanwhile. */
 function talkerOf(s: State, queue: string, iface: string): string | null {
@@ -249,11 +242,11 @@ function talkerOf(s: State, queue: string, iface: string): string | null {
 
 /** A channel is gone: the agent whose call that was is free, also where the engine never says so. */
 export function releaseChannel(s: State, t: Turn, ch: Channel): void {
+  if (ch.extension !== null) touchAgent(t, ch.extension);
   if (s.talks.size === 0) return;
   if (ch.extension !== null) {
     const talk = s.talks.get(ch.extension);
     if (talk !== undefined && !hasLegIn(s, ch.extension, talk)) endTalk(s, t, ch.extension);
-    else refreshAgent(s, t, ch.extension);
   }
   if (ch.call === null) return;
   // Where the caller is gone, only agents with a leg in this very call can be concerned.
@@ -265,19 +258,38 @@ export function releaseChannel(s: State, t: Turn, ch: Channel): void {
 function hasLegIn(s: State, extension: string, talk: Talk): boolean {
   const call = callOfTalk(s, talk);
   for (const id of s.legsOf.get(extension) ?? []) {
-    const leg = s.channels.get(id);
-    if (leg !== undefined && (call === null || leg.call === call)) return true;
+    if (s.channels.get(id)?.call === call) return true;
   }
   return false;
 }
 
-export function agentView(agent: Agent): LiveAgent {
-  agent.view ??= Object.freeze({
-    extension: agent.extension,
-    members: Object.freeze([...agent.members.values()]),
-    engagement: agent.engagement,
-    readiness_since: agent.readiness_since,
-    since: agent.since,
-  });
-  return agent.view;
+/** A decision of the house about an agent; of somebody who is none, nothing comes. */
+export function agentDecided(s: State, t: Turn, input: AgentInput): void {
+  const agent = s.agents.get(input.extension);
+  if (agent === undefined) return;
+  touchAgent(t, input.extension);
+  switch (input.type) {
+    case 'agent.intended': {
+      const { reason, source, since } = input;
+      for (const queue of input.queues) {
+        if (source === null) agent.intended.delete(queue);
+        else agent.intended.set(queue, { reason, source, since });
+      }
+      return;
+    }
+    case 'agent.not_responding':
+      if (agent.members.size === 0) return;
+      agent.not_responding = 'told';
+      agent.missed = input.missed;
+      return;
+    case 'agent.absent':
+      agent.away = s.extensions.get(input.extension)?.reachability === 'offline';
+      return;
+    case 'agent.wrap_up':
+      if (agent.wrap === null) return;
+      agent.wrap = input.deadline === null ? null : { ...agent.wrap, deadline: input.deadline };
+      return;
+    default:
+      return input satisfies never;
+  }
 }

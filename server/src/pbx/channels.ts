@@ -1,7 +1,8 @@
 import type { BridgeId, ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineChannel } from '../ports/engine.ts';
 import type { LiveLeg } from '../ports/live.ts';
-import { refreshAgent, releaseChannel } from './agents.ts';
+import { touchAgent } from './agent-state.ts';
+import { releaseChannel } from './agents.ts';
 import {
   answerCall,
   callFor,
@@ -38,7 +39,7 @@ export function setChannel(s: State, t: Turn, ch: Channel, patch: Partial<Channe
   const next: Channel = { ...changed, leg, leg_since: leg === ch.leg ? ch.leg_since : t.at };
   s.channels.set(ch.id, next);
   touchCall(s, next.call);
-  if (next.extension !== null && leg !== ch.leg) refreshAgent(s, t, next.extension);
+  if (next.extension !== null && leg !== ch.leg) touchAgent(t, next.extension);
   return next;
 }
 
@@ -66,7 +67,10 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
   s.channels.set(ch.id, ch);
   if (call !== null) joinCall(s, t, call, ch);
   if (ch.pair !== null) pair(s, t, ch, ch.pair);
-  if (ch.extension !== null) addTo(s.legsOf, ch.extension, ch.id);
+  if (ch.extension !== null) {
+    addTo(s.legsOf, ch.extension, ch.id);
+    touchAgent(t, ch.extension);
+  }
   stateReached(s, t, ch);
 }
 
@@ -139,7 +143,7 @@ export function channelRenamed(s: State, t: Turn, id: ChannelId, described: Engi
   const call = next.call === null ? undefined : s.calls.get(next.call);
   if (call !== undefined && ch.kind !== 'endpoint' && kind === 'endpoint') joinCall(s, t, call, next);
   if (key !== null && ch.pair !== key) pair(s, t, next, key);
-  if (ch.extension !== null && ch.extension !== extension) refreshAgent(s, t, ch.extension);
+  if (ch.extension !== null && ch.extension !== extension) touchAgent(t, ch.extension);
 }
 /** A helper that becomes a real channel joins the call that its id names; one that stops being real leaves it. */
 function changeKind(s: State, t: Turn, ch: Channel): void {

@@ -1,3 +1,4 @@
+import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { CallDirection, DomainEvent, EventData } from '@offhook/contract/events.ts';
 
 /** What the journal has told and not yet closed: small, and enough for the next snapshot to yield differences only. */
@@ -7,8 +8,6 @@ export interface ToldCall {
   direction: CallDirection;
   extensions: readonly string[];
   aliases: string[];
-  /** Extensions that were told to talk in it as agents. */
-  talking: string[];
 }
 export interface ToldVisit {
   queue: string;
@@ -32,6 +31,11 @@ export interface ToldMember {
   reason: string;
   since: number;
 }
+export interface ToldAgent {
+  readonly summary: AgentSummary;
+  /** When its queue call began; null outside one. */
+  readonly talking_since: number | null;
+}
 export type ToldPresence = EventData<'presence.changed'>;
 export interface OpenFacts {
   readonly calls: Map<string, ToldCall>;
@@ -43,6 +47,7 @@ export interface OpenFacts {
   /** By `memberKey`. */
   readonly members: Map<string, ToldMember>;
   /** By extension. */
+  readonly agents: Map<string, ToldAgent>;
   readonly presence: Map<string, ToldPresence>;
 }
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
@@ -58,16 +63,18 @@ export const noFacts = (): OpenFacts => ({
   visits: new Map(),
   offers: new Map(),
   members: new Map(),
+  agents: new Map(),
   presence: new Map(),
 });
 
 /** Takes one committed event in; O(1). */
 export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
   const { calls, visits, offers, members, presence } = facts;
+  if ('agent' in event.data) reduceAgent(facts, event.type, event.at, event.data.agent);
   switch (event.type) {
     case 'call.started': {
       const { call_id, direction, extensions } = { ...NO_ONE, ...event.data };
-      const told = { started_at: event.at, answered_at: null, aliases: [], talking: [] };
+      const told = { started_at: event.at, answered_at: null, aliases: [] };
       calls.set(call_id, { ...told, direction, extensions });
       return;
     }
@@ -91,7 +98,6 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       const into = merged_into === null ? undefined : calls.get(merged_into);
       if (call !== undefined && into !== undefined) {
         into.aliases.push(call_id, ...call.aliases);
-        into.talking.push(...call.talking);
       }
       calls.delete(call_id);
       facts.ended.add(call_id);
@@ -147,18 +153,21 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'agent.logged_out':
       members.delete(memberKey(event.data.queue, event.data.extension));
       return;
-    case 'agent.talking': {
-      const { call_id, extension } = event.data;
-      const talking = calls.get(call_id)?.talking;
-      if (talking !== undefined && !talking.includes(extension)) talking.push(extension);
-      return;
-    }
     case 'presence.changed':
       presence.set(event.data.extension, event.data);
       return;
     default:
       return;
   }
+}
+
+/** Every agent event says the whole agent. */
+function reduceAgent(facts: OpenFacts, type: string, at: number, summary: AgentSummary): void {
+  const { extension, engagement } = summary;
+  const before = facts.agents.get(extension)?.talking_since ?? null;
+  const talks = engagement === 'talking' || engagement === 'held';
+  const talking_since = type === 'agent.talking' ? at : talks ? (before ?? at) : null;
+  facts.agents.set(extension, { summary, talking_since });
 }
 
 /** As text for the journal's checkpoint. `keep` says which extensions still exist. */
@@ -170,6 +179,7 @@ export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolea
     visits: [...facts.visits],
     offers: [...facts.offers],
     members: [...facts.members],
+    agents: [...facts.agents].filter(([extension]) => keep(extension)),
     presence: [...facts.presence].filter(([extension]) => keep(extension)),
   });
 }
@@ -186,6 +196,8 @@ export function readFacts(text: string | null): OpenFacts {
     visits: new Map(read.visits),
     offers: new Map(read.offers),
     members: new Map(read.members),
+    // A checkpoint of the first release has none.
+    agents: new Map(read.agents ?? []),
     presence: new Map(read.presence),
   };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { EngineEvent } from '../ports/engine.ts';
 import { createModel } from './model.ts';
@@ -21,7 +22,11 @@ const SITE: SiteEvent = {
     name: `Person ${extension}`,
     endpoints: [{ kind: 'sip', name: extension }],
   })),
-  queues: [{ name: 'support', agents: ['1002', '1003'], max_wait_seconds: 0 }],
+  queues: [
+    { name: 'support', agents: ['1002', '1003'], ring_seconds: 15, wrap_up_seconds: 0, max_wait_seconds: 0 },
+    { name: 'sales', agents: ['1003', '1004'], ring_seconds: 15, wrap_up_seconds: 20, max_wait_seconds: 0 },
+  ],
+  pause_reasons: [],
   services: [],
 };
 const move: fc.Arbitrary<Move> = fc.record({
@@ -29,7 +34,26 @@ const move: fc.Arbitrary<Move> = fc.record({
   a: fc.nat(50),
   b: fc.nat(50),
 });
-const flow = fc.array(move, { minLength: 5, maxLength: 80, size: 'max' });
+const anyFlow = fc.array(move, { minLength: 5, maxLength: 80, size: 'max' });
+/** Agents who are logged in from the start, and little beside queue calls. */
+const QUEUE_MOVES =
+  'join_queue offer offer accept accept hangup release hold pause reject abandon blind attended device logout login dial answer'.split(
+    ' ',
+  ) as Move['do'][];
+const queueFlow = fc
+  .array(fc.record({ do: fc.constantFrom(...QUEUE_MOVES), a: fc.nat(50), b: fc.nat(50) }), {
+    minLength: 5,
+    maxLength: 60,
+    size: 'max',
+  })
+  .map((moves): Move[] => [
+    ...[1, 2, 3].flatMap((a): Move[] => [
+      { do: 'login', a, b: 2 },
+      { do: 'login', a, b: 1 },
+    ]),
+    ...moves,
+  ]);
+const flow = fc.oneof(anyFlow, queueFlow);
 
 /** What happens to frames on their way; the numbers say where. */
 const damage = fc.record({
@@ -141,7 +165,7 @@ function assertQueuesClosed(told: readonly DomainEvent[]): void {
 function assertAgentsSane(told: readonly DomainEvent[]): void {
   const members = new Map<string, string>();
   for (const e of told) {
-    if (!e.type.startsWith('agent.') || !('queue' in e.data) || !('extension' in e.data)) continue;
+    if (!e.type.startsWith('agent.') || !('agent' in e.data) || e.data.queue === null) continue;
     const key = `${e.data.extension} ${e.data.queue}`;
     if (e.type === 'agent.logged_in') {
       assert.ok(!members.has(key), `${key} logged in twice`);
@@ -215,7 +239,8 @@ function shown(model: PbxModel, offered: ReadonlySet<string | null>) {
       const { devices, reachability, activity, summary } = view.extension(e) ?? {};
       return { e, devices, reachability, activity, summary };
     }),
-    agents: PHONES.filter((e) => !offered.has(e)).map((e) => [e, view.agent(e)?.engagement]),
+    // A wrap-up is not the engine's, and hides what it shows.
+    agents: PHONES.filter((e) => !offered.has(e)).map((e) => [e, view.agent(e)?.summary.engagement]),
   };
 }
 
@@ -269,9 +294,43 @@ test('pbx invariants - after a snapshot the state is that of a model that knows 
         fresh.step(SITE);
         fresh.step(e);
         const offered = new Set(model.state.offers.values().map((o) => o.extension));
+        for (const { extension, wrap } of model.state.agents.values())
+          if (wrap !== null) offered.add(extension);
         assert.deepEqual(shown(model, offered), shown(fresh, offered));
         // What is not in a snapshot is asked for nowhere, so a second one finds nothing.
         assert.deepEqual(take(e), []);
+      }
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+/** What a reader knows of each agent from events alone; who was never told of is logged out. */
+function folded(told: readonly DomainEvent[]): Map<string, AgentSummary> {
+  const agents = new Map<string, AgentSummary>();
+  for (const e of told) if ('agent' in e.data) agents.set(e.data.extension, e.data.agent);
+  return agents;
+}
+function assertAgentsTold(told: readonly DomainEvent[], model: PbxModel): void {
+  const known = folded(told);
+  for (const { extension, summary } of model.view.agents()) {
+    const read = known.get(extension);
+    if (read !== undefined) assert.deepEqual(read, summary);
+    else assert.equal(summary.session, 'logged_out', `${extension} was never told of`);
+  }
+}
+test('pbx invariants - folding agent events gives the agents as they are shown, at any moment', () => {
+  fc.assert(
+    fc.property(flow, damage, (moves, how) => {
+      const { model, told, take } = begin();
+      for (const [i, e] of stream(moves, how).entries()) {
+        take(e);
+        const { extension, wrap } = [...model.state.agents.values()][i % model.state.agents.size] ?? {};
+        if (wrap != null && extension !== undefined && i % 3 === 0) {
+          const deadline = i % 2 === 0 ? null : e.at + 60_000;
+          told.push(...model.step({ type: 'agent.wrap_up', at: e.at, extension, deadline }));
+        }
+        assertAgentsTold(told, model);
       }
     }),
     { numRuns: RUNS },

@@ -1,8 +1,9 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EngineEventOf } from '../ports/engine.ts';
-import type { LiveModel, ModelInput, ModelView } from '../ports/live.ts';
-import { agentReleased, agentView, memberRemoved, memberSeen } from './agents.ts';
+import type { LiveAgent, LiveModel, ModelInput, ModelView } from '../ports/live.ts';
+import { agentView, tellAgents } from './agent-state.ts';
+import { agentDecided, agentReleased, memberRemoved, memberSeen, newAgent } from './agents.ts';
 import { callById, callList, joinByHand, legById, relink, transferred } from './calls.ts';
 import {
   bridgeEntered,
@@ -15,8 +16,9 @@ import {
   channelState,
   createChannel,
 } from './channels.ts';
+import { NO_ANSWER } from '../core/agent-reasons.ts';
 import { noFacts, readFacts, reduceFacts, writeFacts } from './facts.ts';
-import type { OpenFacts } from './facts.ts';
+import type { OpenFacts, ToldAgent } from './facts.ts';
 import { attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
 import { RING, changedSince, deviceState } from './presence.ts';
@@ -36,7 +38,7 @@ import {
 import { applySite } from './site.ts';
 import { applySnapshot } from './snapshot.ts';
 import { emit, emptyState } from './state.ts';
-import type { State, Turn } from './state.ts';
+import type { Agent, State, Turn } from './state.ts';
 
 const NOTHING: readonly DomainEvent[] = Object.freeze([]);
 /** What says nothing about how fresh the engine's facts are. */
@@ -45,6 +47,10 @@ const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
   'engine.link',
   'operation.sent',
   'caller.taken',
+  'agent.intended',
+  'agent.not_responding',
+  'agent.absent',
+  'agent.wrap_up',
 ]);
 
 export interface PbxModel extends LiveModel {
@@ -75,6 +81,7 @@ export function createModel(): PbxModel {
       const agent = s.agents.get(extension);
       return agent === undefined ? undefined : agentView(agent);
     },
+    agents: () => agentList(s),
     queue(name) {
       const queue = s.queues.get(name);
       return queue === undefined ? undefined : queueView(s, queue);
@@ -91,13 +98,13 @@ export function createModel(): PbxModel {
       return s;
     },
     step(event) {
-      const t: Turn = {
-        at: event.at,
-        observed: event.type === 'engine.snapshot' ? 'resync' : 'live',
-        out: [],
-      };
-      if (!NO_FACTS.has(event.type) && event.at > s.as_of) s.as_of = event.at;
+      const observed = event.type === 'engine.snapshot' ? 'resync' : 'live';
+      const t: Turn = { at: event.at, observed, out: [], agents: new Map() };
+      const isFact = !NO_FACTS.has(event.type);
+      if (isFact && event.at > s.as_of) s.as_of = event.at;
       apply(s, t, event);
+      // Before the first facts, what was told is all that is known of an agent.
+      if (isFact || s.synced) tellAgents(s, t);
       attribute(s, t.out);
       return t.out.length === 0 ? NOTHING : t.out;
     },
@@ -135,12 +142,12 @@ function begin(before: State, facts: OpenFacts): State {
       transfer: '',
     });
     for (const alias of aliases) s.aliases.set(alias, id as CallId);
-    for (const extension of told.talking) s.toldTalks.set(extension, id);
   }
   for (const id of facts.ended) s.ended.add(id as CallId, before.as_of);
   for (const [leg, visit] of facts.visits) s.toldVisits.set(leg, visit);
   for (const [key, member] of facts.members) s.toldMembers.set(key, { ...member });
   for (const [extension, presence] of facts.presence) s.toldPresence.set(extension, presence);
+  for (const [extension, told] of facts.agents) s.agents.set(extension, resumed(s, told));
   for (const [id, told] of facts.offers) {
     const [, callerNode, caller, agentNode, agent] = id.split(':');
     addOffer(s, {
@@ -159,12 +166,49 @@ function begin(before: State, facts: OpenFacts): State {
   return s;
 }
 
+/** An agent as the journal left it. */
+function resumed(s: State, { summary, talking_since }: ToldAgent): Agent {
+  const { extension, readiness, engagement, pending, pending_reason, queue, deadline } = summary;
+  const since = Date.parse(summary.since);
+  const call = summary.call_id as CallId | null;
+  const place = queue === null || call === null ? null : { queue, call };
+  const talking = engagement === 'talking' || engagement === 'held';
+  return {
+    ...newAgent(s, extension, since),
+    readiness: {
+      reason: readiness.reason ?? '',
+      since: readiness.since === null ? since : Date.parse(readiness.since),
+      source: readiness.source,
+    },
+    pending: pending === null ? null : { to: pending, reason: pending_reason },
+    wrap:
+      engagement === 'wrap_up' && place !== null && deadline !== null
+        ? { ...place, since, deadline: Date.parse(deadline), talk_seconds: 0, held: true }
+        : null,
+    resumed: talking && place !== null ? { ...place, since: talking_since ?? since } : null,
+    away: engagement === 'unreachable',
+    not_responding: summary.not_responding ? (readiness.reason === NO_ANSWER ? 'held' : 'told') : 'no',
+    summary,
+    told: summary,
+  };
+}
+function agentList(s: State): readonly LiveAgent[] {
+  return [...s.agents.values()]
+    .toSorted((a, b) => a.extension.length - b.extension.length || (a.extension < b.extension ? -1 : 1))
+    .map(agentView);
+}
+
 function apply(s: State, t: Turn, event: ModelInput): void {
   switch (event.type) {
     case 'site.changed':
       return applySite(s, t, event);
     case 'operation.sent':
       return operationSent(s, event);
+    case 'agent.intended':
+    case 'agent.not_responding':
+    case 'agent.absent':
+    case 'agent.wrap_up':
+      return agentDecided(s, t, event);
     case 'engine.link':
       return linkChanged(s, t, event);
     case 'engine.snapshot':
@@ -225,7 +269,7 @@ function apply(s: State, t: Turn, event: ModelInput): void {
     case 'offer.timeout':
       return offerTimeout(s, t, event);
     case 'agent.released':
-      return agentReleased(s, t, event.queue, event.interface);
+      return agentReleased(s, t, event.queue, event.interface, event.reason === 'transfer');
     case 'device.state':
       return deviceState(s, t, event.endpoint, event.state);
     // What can be reached is the device's own state, which the engine derives from its contacts.
@@ -247,7 +291,13 @@ function linkChanged(s: State, t: Turn, event: EngineEventOf<'engine.link'>): vo
 }
 function snapshotTaken(s: State, t: Turn, event: EngineEventOf<'engine.snapshot'>): void {
   const { node, boot_id, restarted } = event.snapshot;
+  // A wrap-up outlives the engine, which may have forgotten that it holds somebody back for it.
+  if (restarted === true) {
+    for (const agent of s.agents.values())
+      if (agent.wrap !== null) agent.wrap = { ...agent.wrap, held: false };
+  }
   applySnapshot(s, t, event.snapshot);
+  tellAgents(s, t);
   s.live = true;
   const differences = t.out.length;
   // Anti-entropy that finds nothing is no news; a connect always is.

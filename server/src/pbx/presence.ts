@@ -3,7 +3,7 @@ import { rfc3339 } from '../core/clock.ts';
 import type { EndpointKind } from '../ports/directory.ts';
 import type { DeviceState } from '../ports/engine.ts';
 import type { LiveExtension } from '../ports/live.ts';
-import { notReadyReason, refreshAgent } from './agents.ts';
+import { notReadyReason, touchAgent } from './agent-state.ts';
 import type { ToldPresence } from './facts.ts';
 import { emit } from './state.ts';
 import type { State, Turn } from './state.ts';
@@ -124,7 +124,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
   s.extensions.set(extension, live);
   bumpPresence(s, extension);
   if (s.synced) tellPresence(s, t, live);
-  refreshAgent(s, t, extension);
+  touchAgent(t, extension);
 }
 
 /** `presence.changed`, where the journal's newest word on this extension is another one. */

@@ -64,12 +64,12 @@ test('pbx queues - an answered call: joined, offered, left as answered, accepted
   );
   assert.equal(scene.view.calls()[0]?.legs[0]?.state, 'queued');
   ring(scene, '1002');
-  assert.equal(scene.view.agent('1002')?.engagement, 'offered');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'offered');
   scene.state('d1002', 'up');
   dialEnded(scene, '1002', 'ANSWER');
   left(scene, '1');
   accepted(scene, '1002');
-  assert.equal(scene.view.agent('1002')?.engagement, 'talking');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking');
   assert.deepEqual(scene.view.queue('support')?.callers, []);
   assert.deepEqual(types(only(scene.told, 'queue', 'offer', 'agent.talking')), [
     'queue.caller_joined',
@@ -114,7 +114,7 @@ test('pbx queues - ring all: the one who answers is accepted, the other’s offe
       ['offer.accepted', '1003'],
     ],
   );
-  assert.equal(scene.view.agent('1002')?.engagement, 'idle');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle');
 });
 
 test('pbx queues - an offer that is still open when another is accepted is canceled', () => {

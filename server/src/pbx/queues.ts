@@ -3,7 +3,8 @@ import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../core/clock.ts';
 import type { EngineEventOf, QueueCaller } from '../ports/engine.ts';
 import type { LiveOffer, LiveQueue } from '../ports/live.ts';
-import { beginTalk, refreshAgent } from './agents.ts';
+import { touchAgent } from './agent-state.ts';
+import { beginTalk } from './agents.ts';
 import { legOf, legParty } from './calls.ts';
 import { setChannel } from './channels.ts';
 import type { ToldVisit } from './facts.ts';
@@ -184,7 +185,7 @@ const EARLY_MS = 1_500;
 /** Why nobody got a caller who has not hung up; null where nothing tells. */
 function unanswered(s: State, t: Turn, visit: Visit): Left | null {
   if (visit.taken !== null) return visit.taken;
-  const most = s.site.longestWait.get(visit.queue) ?? 0;
+  const most = s.site.queues.get(visit.queue)?.max_wait_seconds ?? 0;
   return most > 0 && t.at - visit.joined_at > most * 1000 - EARLY_MS ? 'timeout' : null;
 }
 function hasAnswer(s: State, visit: Visit): boolean {
@@ -279,7 +280,7 @@ export function offerCreated(s: State, t: Turn, e: OfferPlace): Offer | undefine
   });
   addOffer(s, offer);
   emit(t, 'offer.created', `queues/${offer.queue}`, offerRef(s, offer));
-  if (offer.extension !== null) refreshAgent(s, t, offer.extension);
+  if (offer.extension !== null) touchAgent(t, offer.extension);
   return offer;
 }
 
@@ -307,7 +308,7 @@ export function closeOffer(
   } else {
     emit(t, `offer.${outcome}`, subject, ref);
   }
-  if (offer.extension !== null) refreshAgent(s, t, offer.extension);
+  if (offer.extension !== null) touchAgent(t, offer.extension);
 }
 
 export function offerAccepted(s: State, t: Turn, e: EngineEventOf<'offer.accepted'>): void {

@@ -1,6 +1,7 @@
 import type { EndpointKind } from '../ports/directory.ts';
 import type { SiteEvent } from '../ports/live.ts';
-import { agentOf, refreshAgent } from './agents.ts';
+import { touchAgent } from './agent-state.ts';
+import { agentOf } from './agents.ts';
 import { ownerChanged, touchCall } from './calls.ts';
 import { extensionOf, setChannel } from './channels.ts';
 import { dropExtension, refreshPresence } from './presence.ts';
@@ -24,7 +25,12 @@ function indexOf(event: SiteEvent): SiteIndex {
     endpoints,
     devices,
     agents: new Set(event.queues.flatMap((queue) => queue.agents)),
-    longestWait: new Map(event.queues.map((queue) => [queue.name, queue.max_wait_seconds])),
+    queues: new Map(event.queues.map((queue) => [queue.name, queue])),
+    longest: new Map(
+      event.pause_reasons.flatMap(({ id, longest_seconds }) =>
+        longest_seconds === null ? [] : [[id, longest_seconds] as const],
+      ),
+    ),
     services: new Set(event.services),
   };
 }
@@ -47,8 +53,5 @@ export function applySite(s: State, t: Turn, event: SiteEvent): void {
   for (const call of s.calls.values()) touchCall(s, call.id);
   for (const extension of s.site.devices.keys()) refreshPresence(s, t, extension);
   for (const extension of s.site.agents) agentOf(s, t, extension);
-  for (const agent of s.agents.values()) {
-    if (agent.members.size === 0 && !s.site.agents.has(agent.extension)) s.agents.delete(agent.extension);
-    else refreshAgent(s, t, agent.extension);
-  }
+  for (const extension of s.agents.keys()) touchAgent(t, extension);
 }

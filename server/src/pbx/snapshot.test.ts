@@ -45,11 +45,11 @@ test('pbx snapshot - what was missed is told as resync, with how many difference
     'call.started',
     'call.ringing',
     'queue.caller_left',
-    'agent.logged_out',
+    'call.ended',
+    'call.ended',
     'agent.logged_in',
     'agent.not_ready',
-    'call.ended',
-    'call.ended',
+    'agent.logged_out',
     'engine.resynced',
   ]);
   const left = told.find((e) => e.type === 'queue.caller_left');

@@ -1,6 +1,7 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineChannel, EngineSnapshot } from '../ports/engine.ts';
-import { memberRemoved, memberSeen } from './agents.ts';
+import { noteAgent } from './agent-state.ts';
+import { agentOf, closeResumed, memberRemoved, memberSeen } from './agents.ts';
 import { endCall, relink } from './calls.ts';
 import {
   bridgeEntered,
@@ -21,7 +22,6 @@ import {
   queueOf,
   touchQueue,
 } from './queues.ts';
-import { emit } from './state.ts';
 import type { Queue, State, Turn } from './state.ts';
 
 /**
@@ -165,8 +165,9 @@ function closeAllTold(s: State, t: Turn): void {
     closeTold(s, t, visit, s.channels.has(visit.leg as ChannelId) ? 'other' : 'engine_lost');
   }
   for (const { extension, queue } of s.toldMembers.values()) {
-    emit(t, 'agent.logged_out', `agents/${extension}`, { extension, queue });
+    agentOf(s, t, extension);
+    noteAgent(t, extension, { type: 'agent.logged_out', queue });
   }
   s.toldMembers.clear();
-  s.toldTalks.clear();
+  closeResumed(s, t);
 }

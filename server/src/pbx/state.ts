@@ -1,3 +1,4 @@
+import type { AgentSummary, PendingState, ReadinessSource } from '@offhook/contract/agents.ts';
 import type { CallDirection, DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
@@ -10,6 +11,7 @@ import type {
   LiveExtension,
   LiveLeg,
   LiveQueue,
+  SiteEvent,
 } from '../ports/live.ts';
 import type { ToldMember, ToldPresence, ToldVisit } from './facts.ts';
 import { Tombstones } from './tombstones.ts';
@@ -98,20 +100,65 @@ export interface Talk {
   readonly interface: string;
   readonly caller: ChannelId | null;
   readonly agent: ChannelId | null;
-  readonly call: CallId | null;
+  readonly call: CallId;
+  readonly since: number;
   /** True once the engine itself counted the member as in this call. */
   readonly counted: boolean;
 }
+/** The time after a queue call; ours, not the engine's. */
+export interface WrapUp {
+  readonly queue: string;
+  readonly call: CallId;
+  readonly since: number;
+  readonly deadline: number;
+  readonly talk_seconds: number;
+  /** True once the engine showed that it holds the agent back for it. */
+  readonly held: boolean;
+}
+/** What an agent is in the middle of, with what belongs to it. */
+export type Doing = Pick<AgentSummary, 'engagement' | 'queue' | 'call_id' | 'offer_id' | 'direction'> & {
+  readonly deadline: number | null;
+};
 export interface Agent {
   readonly extension: string;
   /** By queue and interface. */
   readonly members: Map<string, QueueMember>;
-  engagement: LiveAgent['engagement'];
-  since: number;
-  readiness: string;
-  readiness_since: number;
+  /** Why it is paused somewhere, as the directory shows it; empty while it is nowhere. */
+  shown: string;
+  /** As it counts: while a call goes on, what was before it. An empty reason is ready. */
+  readiness: { readonly reason: string; readonly since: number; readonly source: ReadinessSource | null };
+  /** What its rows say and what counts only after the call. */
+  pending: { readonly to: PendingState; readonly reason: string | null } | null;
+  wrap: WrapUp | null;
+  /** The call it was released from while its leg is still there. */
+  released: CallId | null;
+  /** The queue call it was told to be in by the journal, until a snapshot says what became of it. */
+  resumed: Pick<Talk, 'queue' | 'call' | 'since'> | null;
+  /** No device could be reached for longer than the grace. */
+  away: boolean;
+  /** `held` once the engine holds it back for that. */
+  not_responding: 'no' | 'told' | 'held';
+  /** Offers in a row that led to `not_responding`. */
+  missed: number;
+  /** By queue: whose the next change is. */
+  readonly intended: Map<
+    string,
+    { readonly reason: string; readonly source: ReadinessSource; readonly since: number | null }
+  >;
+  summary: AgentSummary;
+  /** The journal's newest word on it; null before the first. */
+  told: AgentSummary | null;
   view: LiveAgent | null;
 }
+/** A change of one agent in one queue that this step leads to. */
+export type AgentNote =
+  | { readonly type: 'agent.logged_in' | 'agent.logged_out' | 'agent.ready'; readonly queue: string }
+  | {
+      readonly type: 'agent.not_ready';
+      readonly queue: string;
+      readonly reason: string;
+      readonly since: string;
+    };
 
 export interface OpenOperation {
   readonly until: number;
@@ -125,8 +172,9 @@ export interface SiteIndex {
   /** Endpoint names of each kind, by extension. */
   readonly devices: ReadonlyMap<string, readonly { readonly kind: EndpointKind; readonly name: string }[]>;
   readonly agents: ReadonlySet<string>;
-  /** Seconds a caller waits at most, by queue; 0 for ever. */
-  readonly longestWait: ReadonlyMap<string, number>;
+  readonly queues: ReadonlyMap<string, Omit<SiteEvent['queues'][number], 'name' | 'agents'>>;
+  /** Longest time in seconds, by pause reason. */
+  readonly longest: ReadonlyMap<string, number>;
   readonly services: ReadonlySet<string>;
 }
 
@@ -167,8 +215,6 @@ export interface State {
   readonly toldPresence: Map<string, ToldPresence>;
   /** By leg. */
   readonly toldVisits: Map<string, ToldVisit>;
-  /** Calls by the extension that was told to talk in them. */
-  readonly toldTalks: Map<string, string>;
   /** Operations whose doing is still to be seen, oldest first. */
   readonly operations: Map<string, OpenOperation>;
 }
@@ -178,7 +224,8 @@ export const NO_SITE: SiteIndex = {
   endpoints: new Map(),
   devices: new Map(),
   agents: new Set(),
-  longestWait: new Map(),
+  queues: new Map(),
+  longest: new Map(),
   services: new Set(),
 };
 
@@ -213,7 +260,6 @@ export const emptyState = (): State => ({
   toldMembers: new Map(),
   toldPresence: new Map(),
   toldVisits: new Map(),
-  toldTalks: new Map(),
   operations: new Map(),
 });
 
@@ -222,6 +268,8 @@ export interface Turn {
   readonly at: number;
   readonly observed: 'live' | 'resync';
   readonly out: DomainEvent[];
+  /** Agents to look at again when the step is done, with what happened to them in their queues. */
+  readonly agents: Map<string, AgentNote[]>;
 }
 export function emit<T extends EventType>(t: Turn, type: T, subject: string, data: EventData<T>): void {
   t.out.push({ type, subject, at: t.at, observed: t.observed, data } as DomainEvent);

@@ -82,6 +82,8 @@ export class SimEngine {
   readonly #slots = new Map<ChannelId, string>();
   /** The caller of each member that is in a call. */
   readonly #served = new Map<string, ChannelId>();
+  /** The leg that a blind transfer passes on. */
+  #passed: ChannelId | null = null;
 
   play(move: Move): void {
     this.at += 500;
@@ -220,9 +222,19 @@ export class SimEngine {
     const i = this.#offers.findIndex((o) => o.device === id || o.agent === id);
     const [offer] = i < 0 ? [] : this.#offers.splice(i, 1);
     this.#abandon(id);
+    // Who is left alone by the caller is hung up; who was passed on is not.
+    const left: ChannelId[] = [];
     for (const m of this.#members.values()) {
       const served = this.#served.get(`${m.queue} ${m.interface}`);
-      if (m.in_call && (m.extension === ch.endpoint || served === id)) this.#release(m, id);
+      if (!m.in_call || (m.extension !== ch.endpoint && served !== id)) continue;
+      const leg = this.#legs((c) => c.endpoint === m.extension && c.id !== id)[0];
+      const at = leg && this.#bridges.get(leg.id);
+      const company = [...this.#bridges].some(
+        ([other, b]) => b.bridge === at?.bridge && other !== leg?.id && other !== id,
+      );
+      const stays = leg !== undefined && (leg.id === this.#passed || company || at?.holding === true);
+      this.#release(m, id, stays ? 'transfer' : 'caller');
+      if (leg !== undefined && !stays) left.push(leg.id);
     }
     for (const [callee, caller] of this.#dialling) {
       if (callee === id) {
@@ -240,15 +252,16 @@ export class SimEngine {
       for (const half of [offer.device, ...this.#pair(offer.agent)]) this.#gone(half, 16);
     // A bridge of two ends with one of them; a dial with its caller.
     for (const [callee, caller] of this.#dialling) if (caller === id) this.#gone(callee, 26);
+    for (const leg of left) if (this.#partner(leg) === undefined) this.#gone(leg, 16);
   }
-  #release(m: QueueMember, caller: ChannelId): void {
+  #release(m: QueueMember, caller: ChannelId, reason: 'caller' | 'transfer'): void {
     this.#tell({
       type: 'agent.released',
       queue: m.queue,
       interface: m.interface,
       caller,
       agent: caller,
-      reason: 'caller',
+      reason,
       talk_seconds: 1,
     });
     this.#setMember({ ...m, in_call: false, last_call_at: this.at }, 'status');
@@ -449,8 +462,10 @@ export class SimEngine {
     );
     if (by === undefined || other === undefined || to === undefined) return;
     this.#tell({ type: 'transfer.blind', by: by.id, transferee: other, to, succeeded: true });
+    this.#passed = other;
     this.#leave(other);
     this.#gone(by.id, 16);
+    this.#passed = null;
     const ch = this.#channels.get(other);
     if (ch === undefined) return;
     const callee = this.#create({ endpoint: to, of: ch.call.split(':')[1] ?? '' });

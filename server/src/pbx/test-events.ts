@@ -8,7 +8,7 @@ import type {
   EngineSnapshot,
   QueueMember,
 } from '../ports/engine.ts';
-import type { LiveModel, SiteEvent } from '../ports/live.ts';
+import type { AgentInput, LiveModel, SiteEvent } from '../ports/live.ts';
 import { createModel } from './model.ts';
 
 /** Short ways to write engine events in tests. */
@@ -18,6 +18,7 @@ export const call = (id: string) => callId(node, id);
 export const bridge = (id: string) => bridgeId(node, id);
 export const T0 = 1_795_222_133_000;
 
+type Decision = AgentInput extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never;
 /** Whatever a type of engine event has beside type and time. */
 type Body = EngineEvent extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never;
 
@@ -78,7 +79,11 @@ export const site = (extensions: readonly string[] = ['1001', '1002', '1003', '1
       { kind: 'mobile', name: `${extension}-mobile` },
     ],
   })),
-  queues: [{ name: 'support', agents: ['1002', '1003'], max_wait_seconds: 60 }],
+  queues: [
+    { name: 'support', agents: ['1002', '1003'], ring_seconds: 15, wrap_up_seconds: 0, max_wait_seconds: 60 },
+    { name: 'sales', agents: ['1002'], ring_seconds: 20, wrap_up_seconds: 30, max_wait_seconds: 0 },
+  ],
+  pause_reasons: [{ id: 'break', longest_seconds: 900 }],
   services: ['600'],
 });
 
@@ -103,6 +108,13 @@ export class Scene {
   send(body: Body, at = (this.at += 1000)): readonly DomainEvent[] {
     this.at = at;
     const out = this.model.step({ ...body, at } as EngineEvent);
+    this.told.push(...out);
+    return out;
+  }
+  /** A decision of the house about one agent. */
+  decide(input: Decision, at = (this.at += 1000)): readonly DomainEvent[] {
+    this.at = at;
+    const out = this.model.step({ ...input, at } as AgentInput);
     this.told.push(...out);
     return out;
   }

@@ -33,6 +33,11 @@ export interface QueueEntry {
 export interface PauseReason {
   readonly id: string;
   readonly name: string;
+  readonly paid: boolean;
+  /** After that it is marked as too long; null for no limit. */
+  readonly longest_seconds: number | null;
+  /** Agents cannot give it to themselves. */
+  readonly supervisor_only: boolean;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { CallDirection, DomainEvent } from '@offhook/contract/events.ts';
 import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
@@ -65,15 +66,15 @@ export interface LiveQueue extends EngineQueue {
   readonly callers: readonly LiveCaller[];
   readonly offers: readonly LiveOffer[];
 }
-/** One agent over all its queues, as the engine last confirmed. */
+/** One agent over all its queues. Frozen, replaced as a whole when anything in it changes. */
 export interface LiveAgent {
   readonly extension: string;
+  /** Its rows as the engine last confirmed them, those held back by the system (core/agent-reasons.ts) included. */
   readonly members: readonly QueueMember[];
-  readonly engagement: 'idle' | 'offered' | 'talking' | 'held' | 'busy_other' | 'unreachable';
-  /** Milliseconds since 1970 when readiness (paused anywhere, and why) last changed. */
-  readonly readiness_since: number;
-  /** Milliseconds since 1970 when the engagement last changed. */
-  readonly since: number;
+  /** What the newest agent event said, and what the next one will be compared with. */
+  readonly summary: AgentSummary;
+  /** Milliseconds since 1970 when the wrap-up that is open ends, also while something else outranks it; null without one. */
+  readonly wrap_up_deadline: number | null;
 }
 
 /** What the live model shows; every read is from memory and O(1) or O(result). */
@@ -89,6 +90,8 @@ export interface ModelView {
   changedSince(version: number): readonly string[] | null;
   /** Undefined for an extension that is no agent: in no queue's list and no member of one. */
   agent(extension: string): LiveAgent | undefined;
+  /** Everyone who is an agent, in order of extension. */
+  agents(): readonly LiveAgent[];
   queue(name: string): LiveQueue | undefined;
   queues(): readonly LiveQueue[];
   calls(): readonly LiveCall[];
@@ -122,12 +125,16 @@ export interface SiteEvent {
     readonly name: string;
     readonly endpoints: readonly Endpoint[];
   }[];
-  /** `max_wait_seconds`: how long a caller waits at most; 0 for ever. */
   readonly queues: readonly {
     readonly name: string;
     readonly agents: readonly string[];
+    /** How long one agent rings. */
+    readonly ring_seconds: number;
+    readonly wrap_up_seconds: number;
+    /** How long a caller waits at most; 0 for ever. */
     readonly max_wait_seconds: number;
   }[];
+  readonly pause_reasons: readonly { readonly id: string; readonly longest_seconds: number | null }[];
   /** Numbers that the engine answers by itself: echo test, music, voicemail. */
   readonly services: readonly string[];
 }
@@ -157,8 +164,30 @@ export interface CallerTaken {
   readonly channel: ChannelId;
   readonly why: 'moved' | 'withdrawn' | null;
 }
+/** What the house decided about an agent; `at` is milliseconds since 1970. */
+export type AgentInput = { readonly at: number; readonly extension: string } &
+  /**
+   * Told before a change is sent: whose it is and since when it holds (null: from the fact that confirms it), for that fact to
+   * carry. An empty `reason` is ready; `source` null takes back what was told.
+   */
+  (
+    | {
+        readonly type: 'agent.intended';
+        readonly queues: readonly string[];
+        readonly reason: string;
+        readonly source: ReadinessSource | null;
+        readonly since: number | null;
+      }
+    /** So many offers in a row were not answered that the agent is taken out. */
+    | { readonly type: 'agent.not_responding'; readonly missed: number }
+    /** No device could be reached for longer than the grace. */
+    | { readonly type: 'agent.absent' }
+    /** Another deadline, in milliseconds since 1970; null: the wrap-up is over. */
+    | { readonly type: 'agent.wrap_up'; readonly deadline: number | null }
+  );
+
 /** What a step takes: facts of the engine, and what the house itself decided. */
-export type ModelInput = EngineEvent | SiteEvent | OperationEvent | CallerTaken;
+export type ModelInput = EngineEvent | SiteEvent | OperationEvent | CallerTaken | AgentInput;
 
 /** The live model as its driver sees it: facts in, domain events out. Deterministic; never throws for a strange fact. */
 export interface LiveModel {

@@ -66,6 +66,7 @@ export async function agentsRig(
   const deps: AgentsDeps = {
     engine: pbx.engine,
     live: pbx.live,
+    tell: (input) => pbx.tell(input),
     directory,
     audit,
     store,
@@ -98,6 +99,7 @@ export async function agentsRig(
       pbx.onEvent(() => {});
       pbx.linkDown();
       between();
+      pbx.serviceRestarts();
       rig.agents = await start();
     },
   };

@@ -52,10 +52,18 @@ export const demoQueues = (): QueueEntry[] => [
   { name: 'support', number: '500', title: 'Support', wrap_up_seconds: 5, agents: ['1003', '1004'] },
   { name: 'sales', number: '510', title: 'Sales', wrap_up_seconds: 0, agents: ['1003'] },
 ];
+export const reasonFixture = (id: string, name: string, fields: Partial<PauseReason> = {}): PauseReason => ({
+  id,
+  name,
+  paid: true,
+  longest_seconds: null,
+  supervisor_only: false,
+  ...fields,
+});
 export const demoReasons = (): PauseReason[] => [
-  { id: 'break', name: 'Break' },
-  { id: 'lunch', name: 'Lunch' },
-  { id: 'meeting', name: 'Meeting' },
+  reasonFixture('break', 'Break', { longest_seconds: 900 }),
+  reasonFixture('lunch', 'Lunch'),
+  reasonFixture('meeting', 'Meeting'),
 ];
 
 export function directoryFixture(

@@ -1,9 +1,10 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { nodeId } from '@offhook/contract/ids.ts';
+import { callId, channelId, nodeId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../src/core/errors.ts';
+import { createModel } from '../../src/pbx/model.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { DeviceState, Engine, QueueMember } from '../../src/ports/engine.ts';
-import type { LiveAgent, LiveExtension, LiveQueue, LiveView } from '../../src/ports/live.ts';
+import type { DeviceState, Engine, EngineChannel, EngineEvent, QueueMember } from '../../src/ports/engine.ts';
+import type { LiveExtension, LiveView, ModelInput, SiteEvent } from '../../src/ports/live.ts';
 
 /** One command as the engine got it. */
 export type Sent =
@@ -19,18 +20,35 @@ export type Behaviour = 'ok' | 'silent' | 'slow' | 'mute' | 'hang' | 'cut' | 'do
 /** A promise keeps the engine waiting until it is settled. */
 type Decide = (sent: Sent, index: number) => Behaviour | undefined | Promise<Behaviour>;
 
-/** An engine and the live model over it in one, that a test scripts: queues, members and devices, no calls. */
+/** One ring of one agent, and the call it may become. */
+export interface FakeCall {
+  readonly id: string;
+  /** The agent answers. */
+  answer(): void;
+  /** Nobody answers, or the caller gives up. */
+  timeout(): void;
+  cancel(): void;
+  hold(held: boolean): void;
+  /** The call ends; everything of it is gone. */
+  release(reason?: 'agent' | 'caller' | 'transfer'): void;
+}
+
+/** An engine that a test scripts under a real live model: queues, members, devices and queue calls. */
 export interface FakePbx {
   readonly engine: Engine;
   readonly live: LiveView;
   /** Every command so far. */
   readonly sent: Sent[];
+  /** Every domain event so far, as the journal would hold it. */
+  readonly told: DomainEvent[];
   /** Decides what happens to each command; the default is `ok`. */
   script(decide: Decide): void;
   /** Gives every domain event to `listener`, in order, after the live model shows it. */
   onEvent(listener: (event: DomainEvent) => void): void;
   /** Holds events back until called again with false, as a slow feed does. */
   holdEvents(hold: boolean): void;
+  /** What the house decides, in order with the facts. */
+  tell(input: ModelInput): void;
   /** Somebody else changes the engine: dialplan or CLI. */
   member(queue: string, extension: string, fields?: Partial<QueueMember>): void;
   leave(queue: string, extension: string): void;
@@ -39,69 +57,103 @@ export interface FakePbx {
   row(queue: string, extension: string): QueueMember | undefined;
   /** `extension reason|ready` of every member of a queue, sorted: what `queue show` would say. */
   shows(queue: string): string[];
+  /** What the directory shows of an extension, whatever its devices are. */
   device(extension: string, fields: Partial<LiveExtension>): void;
-  engagement(extension: string, engagement: LiveAgent['engagement']): void;
+  /** What the only device of an extension does. */
+  deviceState(extension: string, state: DeviceState): void;
+  /** A queue rings an agent. */
+  offer(queue: string, extension: string): FakeCall;
+  /** The agent dials somebody; returns the way to hang up. */
+  dials(extension: string, number: string): () => void;
   linkDown(): void;
   /** The link returns; `restarted` gives the engine a new life after `change` was made to what it holds. */
   linkUp(options?: { restarted?: boolean; change?: () => void; resyncedFirst?: boolean }): void;
+  /** The model begins again from what was told, as a service that starts anew. */
+  serviceRestarts(): void;
   readonly boot: string;
 }
+
+const WRAP_UP_SECONDS: Readonly<Record<string, number>> = { support: 5 };
+const siteOf = (queues: readonly string[], at: number): SiteEvent => ({
+  type: 'site.changed',
+  at,
+  extensions: ['1001', '1002', '1003', '1004', '1005', '1006'].map((extension) => ({
+    extension,
+    name: `Person ${extension}`,
+    endpoints: [{ kind: 'sip', name: extension }],
+  })),
+  queues: queues.map((name) => ({
+    name,
+    agents: ['1003', '1004'],
+    ring_seconds: 15,
+    wrap_up_seconds: WRAP_UP_SECONDS[name] ?? 0,
+    max_wait_seconds: 0,
+  })),
+  pause_reasons: [{ id: 'break', longest_seconds: 900 }],
+  services: [],
+});
 
 export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['support', 'sales']): FakePbx {
   const node = nodeId('ast1');
   const queues = new Map<string, Map<string, QueueMember>>(queueNames.map((name) => [name, new Map()]));
-  const devices = new Map<string, LiveExtension>();
-  const engagements = new Map<string, LiveAgent['engagement']>();
+  const devices = new Map<string, DeviceState>();
+  const channels = new Map<string, EngineChannel>();
+  const overrides = new Map<string, LiveExtension>();
   const sent: Sent[] = [];
+  const told: DomainEvent[] = [];
   const waiters = new Set<() => void>();
+  let model = createModel();
   let decide: Decide = () => 'ok';
   let listener: (event: DomainEvent) => void = () => {};
   let held: DomainEvent[] | null = null;
   let isLive = false;
   let boots = 1;
   let version = 1;
+  let calls = 0;
   const changes: { version: number; extension: string }[] = [];
+  model.step(siteOf(queueNames, clock.now()));
 
   const interfaceOf = (extension: string): string => `Local/${extension}@queue-agent`;
-  const emit = (event: DomainEvent): void => {
+  const deliver = (events: readonly DomainEvent[]): void => {
+    told.push(...events);
     for (const wake of waiters) wake();
-    if (held) held.push(event);
-    else queueMicrotask(() => listener(event));
-  };
-  const agentEvent = (
-    row: QueueMember,
-    before: QueueMember | undefined,
-    observed: 'live' | 'resync',
-  ): void => {
-    const { extension, queue } = row;
-    if (extension === null) return;
-    const base = { subject: `agents/${extension}`, at: clock.now(), observed };
-    if (!before) emit({ ...base, type: 'agent.logged_in', data: { extension, queue } });
-    if (row.paused) {
-      const since = new Date(row.paused_at ?? clock.now()).toISOString();
-      emit({
-        ...base,
-        type: 'agent.not_ready',
-        data: { extension, queue, reason: row.paused_reason, since },
-      });
-    } else if (!before || before.paused) {
-      emit({ ...base, type: 'agent.ready', data: { extension, queue } });
+    for (const event of events) {
+      if (held) held.push(event);
+      else queueMicrotask(() => listener(event));
     }
   };
-  const leftEvent = (queue: string, extension: string, observed: 'live' | 'resync'): void =>
-    emit({
-      type: 'agent.logged_out',
-      subject: `agents/${extension}`,
-      at: clock.now(),
-      observed,
-      data: { extension, queue },
-    });
-  const put = (row: QueueMember, observed: 'live' | 'resync' = 'live'): void => {
+  const step = (input: ModelInput): void => deliver(model.step(input));
+  type Body = EngineEvent extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never;
+  /** A fact of the engine, which nobody hears while the link is down. */
+  const fact = (body: Body): void => {
+    if (isLive) step({ ...body, at: clock.now() } as EngineEvent);
+  };
+  const snapshot = (why: 'connect' | 'resync', restarted: boolean): EngineEvent => ({
+    at: clock.now(),
+    type: 'engine.snapshot',
+    why,
+    snapshot: {
+      node,
+      boot_id: `boot-${boots}`,
+      restarted,
+      channels: [...channels.values()],
+      bridged: [],
+      queues: [...queues].map(([name, rows]) => ({
+        name,
+        strategy: 'ringall',
+        members: [...rows.values()],
+        callers: [],
+      })),
+      devices: [...devices].map(([endpoint, state]) => ({ endpoint, state })),
+      contacts: [],
+    },
+  });
+  const put = (row: QueueMember): void => {
     const rows = queues.get(row.queue);
     if (!rows) throw new Error(`the fake has no queue ${row.queue}`);
-    const before = rows.get(row.interface);
+    const why = rows.has(row.interface) ? 'other' : 'added';
     rows.set(row.interface, row);
-    if (isLive) agentEvent(row, before, observed);
+    fact({ type: 'queue.member', why, member: row });
   };
   const memberRow = (queue: string, extension: string, fields: Partial<QueueMember> = {}): QueueMember => ({
     queue,
@@ -150,17 +202,20 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       throw new ServiceError('engine_refused', 'Unable to remove interface: Member not dynamic');
     }
     rows!.delete(command.interface);
-    leftEvent(command.queue, row.extension ?? '', 'live');
+    fact({ type: 'queue.member_removed', queue: command.queue, interface: command.interface });
   };
+  const link = (up: boolean): void =>
+    step({
+      at: clock.now(),
+      type: 'engine.link',
+      node,
+      up,
+      reason: up ? '' : 'cut by the test',
+      boot_id: up ? `boot-${boots}` : '',
+    });
   const linkDown = (): void => {
     isLive = false;
-    emit({
-      type: 'engine.link_down',
-      subject: 'engine',
-      at: clock.now(),
-      observed: 'live',
-      data: { node, reason: 'cut by the test' },
-    });
+    link(false);
   };
   const never = (): Promise<never> => new Promise(() => {});
   const gone = (): ServiceError => new ServiceError('engine_unavailable', 'The engine is not connected');
@@ -226,15 +281,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     close: () => Promise.resolve(),
   };
 
-  const membersOf = (extension: string): QueueMember[] =>
-    [...queues.values()].flatMap((rows) => [...rows.values()].filter((r) => r.extension === extension));
-  const queueView = (name: string): LiveQueue | undefined => {
-    const rows = queues.get(name);
-    return rows && { name, strategy: 'ringall', members: [...rows.values()], callers: [], offers: [] };
-  };
   const live: LiveView = {
     get live() {
-      return isLive;
+      return model.view.live;
     },
     get as_of() {
       return clock.now();
@@ -242,21 +291,17 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     get presence_version() {
       return version;
     },
-    extension: (extension) => devices.get(extension),
+    extension: (extension) =>
+      overrides.get(extension) ?? (devices.has(extension) ? model.view.extension(extension) : undefined),
     changedSince: (since) => changes.filter((c) => c.version > since).map((c) => c.extension),
-    agent(extension) {
-      const members = membersOf(extension);
-      if (members.length === 0 && !engagements.has(extension)) return undefined;
-      const since = Math.max(0, ...members.map((m) => m.paused_at ?? m.login_at ?? 0));
-      const engagement = engagements.get(extension) ?? 'idle';
-      return { extension, members, engagement, readiness_since: since, since };
-    },
-    queue: queueView,
-    queues: () => [...queues.keys()].map((name) => queueView(name)!),
+    agent: (extension) => model.view.agent(extension),
+    agents: () => model.view.agents(),
+    queue: (name) => model.view.queue(name),
+    queues: () => model.view.queues(),
     calls: () => [],
-    call: () => undefined,
-    leg: () => undefined,
-    gone: () => false,
+    call: (id) => model.view.call(id),
+    leg: (id) => model.view.leg(id),
+    gone: (channel) => model.view.gone(channel),
     until(holds, { ms, waitingFor, signal }) {
       return new Promise((resolve, reject) => {
         const done = new AbortController();
@@ -266,7 +311,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
           settle();
         };
         const look = (): void => {
-          if (!isLive) finish(() => reject(gone()));
+          if (!model.view.live) finish(() => reject(gone()));
           else if (holds()) finish(resolve);
         };
         waiters.add(look);
@@ -285,7 +330,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
 
   const presence = (extension: string, fields: Partial<LiveExtension>): void => {
     const idle: DeviceState = 'UNAVAILABLE';
-    const was: LiveExtension = devices.get(extension) ?? {
+    const was: LiveExtension = overrides.get(extension) ?? {
       extension,
       devices: { sip: idle, webrtc: idle, mobile: idle },
       reachability: 'offline',
@@ -295,15 +340,97 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       summary: 'offline',
       since: clock.now(),
     };
-    devices.set(extension, Object.freeze({ ...was, since: clock.now(), ...fields }));
+    overrides.set(extension, Object.freeze({ ...was, since: clock.now(), ...fields }));
     version += 1;
     changes.push({ version, extension });
+  };
+  const deviceState = (endpoint: string, state: DeviceState): void => {
+    devices.set(endpoint, state);
+    fact({ type: 'device.state', endpoint, state });
+  };
+  const open = (id: string, of: string, more: Partial<EngineChannel>): void => {
+    const party = { number: more.endpoint ?? '', name: '' };
+    const channel: EngineChannel = {
+      id: channelId(node, id),
+      call: callId(node, of),
+      name: id,
+      kind: 'endpoint',
+      endpoint: null,
+      pair: null,
+      state: 'down',
+      caller: party,
+      connected: party,
+      dialled: '',
+      created_at: clock.now(),
+      ...more,
+    };
+    channels.set(id, channel);
+    fact({ type: 'channel.created', channel });
+  };
+  const up = (id: string): void => {
+    const channel = channels.get(id)!;
+    channels.set(id, { ...channel, state: 'up' });
+    const { caller, connected } = channel;
+    fact({ type: 'channel.state', id: channel.id, state: 'up', caller, connected });
+  };
+  const hangup = (id: string): void => {
+    if (!channels.delete(id)) return;
+    fact({ type: 'channel.hungup', id: channelId(node, id), cause: 16, cause_text: '' });
+  };
+  const offer = (queue: string, extension: string): FakeCall => {
+    calls += 1;
+    const [caller, half, device] = [`c${calls}`, `l${calls}`, `d${calls}`];
+    const ids = {
+      queue,
+      interface: interfaceOf(extension),
+      caller: channelId(node, caller),
+      agent: channelId(node, half),
+    };
+    const row = (): QueueMember | undefined => queues.get(queue)?.get(ids.interface);
+    open(caller, caller, { endpoint: 'trunk', state: 'up', dialled: '500' });
+    open(half, caller, { kind: 'local', pair: half });
+    fact({ type: 'offer.created', ...ids });
+    open(device, caller, { endpoint: extension, state: 'ringing' });
+    deviceState(extension, 'RINGING');
+    const over = (): void => {
+      for (const id of [half, device, caller]) hangup(id);
+      deviceState(extension, 'NOT_INUSE');
+    };
+    return {
+      id: callId(node, caller),
+      answer() {
+        up(device);
+        fact({ type: 'offer.accepted', ...ids, hold_seconds: 1, ring_seconds: 1 });
+        hangup(half);
+        deviceState(extension, 'INUSE');
+        const member = row();
+        if (member !== undefined) put({ ...member, in_call: true });
+      },
+      timeout() {
+        fact({ type: 'offer.timeout', ...ids, ring_seconds: 15 });
+        over();
+      },
+      cancel: over,
+      hold(on) {
+        fact({ type: 'channel.held', id: channelId(node, device), held: on });
+        deviceState(extension, on ? 'ONHOLD' : 'INUSE');
+      },
+      release(reason = 'caller') {
+        fact({ type: 'agent.released', ...ids, reason, talk_seconds: 1 });
+        over();
+        const member = row();
+        if (member === undefined) return;
+        const last_call_at = Math.floor(clock.now() / 1000) * 1000;
+        put({ ...member, in_call: false, last_call_at });
+      },
+    };
   };
 
   return {
     engine,
     live,
     sent,
+    told,
     script(next) {
       decide = next;
     },
@@ -319,56 +446,58 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       held = null;
       for (const event of late) queueMicrotask(() => listener(event));
     },
+    tell: step,
     member(queue, extension, fields = {}) {
       const row = queues.get(queue)?.get(interfaceOf(extension));
       put({ ...(row ?? memberRow(queue, extension)), ...fields });
     },
     leave(queue, extension) {
-      if (queues.get(queue)?.delete(interfaceOf(extension)) && isLive) leftEvent(queue, extension, 'live');
+      const iface = interfaceOf(extension);
+      if (queues.get(queue)?.delete(iface)) fact({ type: 'queue.member_removed', queue, interface: iface });
     },
     dropQueue(queue) {
-      const rows = [...(queues.get(queue)?.values() ?? [])];
       queues.delete(queue);
-      for (const row of rows) if (isLive) leftEvent(queue, row.extension ?? '', 'resync');
+      if (isLive) step(snapshot('resync', false));
     },
-    addQueue: (queue) => void queues.set(queue, new Map()),
+    addQueue(queue) {
+      queues.set(queue, new Map());
+      if (isLive) step(snapshot('resync', false));
+    },
     row: (queue, extension) => queues.get(queue)?.get(interfaceOf(extension)),
     shows: (queue) =>
       [...(queues.get(queue)?.values() ?? [])]
         .map((row) => `${row.extension} ${row.paused ? row.paused_reason : 'ready'}`)
         .sort(),
     device: presence,
-    engagement: (extension, engagement) => void engagements.set(extension, engagement),
+    deviceState,
+    offer,
+    dials(extension, number) {
+      calls += 1;
+      const id = `o${calls}`;
+      open(id, id, { endpoint: extension, state: 'dialing', dialled: number });
+      deviceState(extension, 'INUSE');
+      return () => {
+        hangup(id);
+        deviceState(extension, 'NOT_INUSE');
+      };
+    },
     linkDown,
     linkUp({ restarted = false, change = () => {}, resyncedFirst = false } = {}) {
-      const before = new Map([...queues].map(([name, rows]) => [name, new Map(rows)]));
       change();
-      if (restarted) boots += 1;
-      isLive = true;
-      const boot_id = `boot-${boots}`;
-      const base = { subject: 'engine', at: clock.now() };
-      emit({ ...base, type: 'engine.link_up', observed: 'live', data: { node, boot_id } });
-      const resynced = (): void =>
-        emit({
-          ...base,
-          type: 'engine.resynced',
-          observed: 'resync',
-          data: { node, boot_id, restarted, differences: 0 },
-        });
-      if (resyncedFirst) resynced();
-      for (const name of new Set([...before.keys(), ...queues.keys()])) {
-        const [old, now] = [before.get(name) ?? new Map(), queues.get(name) ?? new Map()];
-        for (const row of now.values()) {
-          const was = old.get(row.interface);
-          if (!was || was.paused !== row.paused || was.paused_reason !== row.paused_reason) {
-            agentEvent(row, was, 'resync');
-          }
-        }
-        for (const row of old.values()) {
-          if (!now.has(row.interface)) leftEvent(name, row.extension ?? '', 'resync');
-        }
+      if (restarted) {
+        boots += 1;
+        channels.clear();
       }
-      if (!resyncedFirst) resynced();
+      isLive = true;
+      link(true);
+      const events = model.step(snapshot('connect', restarted));
+      const resynced = (e: DomainEvent): boolean => e.type === 'engine.resynced';
+      deliver(resyncedFirst ? [...events.filter(resynced), ...events.filter((e) => !resynced(e))] : events);
+    },
+    serviceRestarts() {
+      model = createModel();
+      model.restore(null, told);
+      model.step(siteOf(queueNames, clock.now()));
     },
     get boot() {
       return `boot-${boots}`;

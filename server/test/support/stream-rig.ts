@@ -19,6 +19,7 @@ import { manualClock } from './sessions-fixture.ts';
 import type { ManualClock } from './sessions-fixture.ts';
 import { openWs } from './ws-client.ts';
 import type { WsClient, WsOptions } from './ws-client.ts';
+import { loggedOut } from '../../src/pbx/agent-state.ts';
 
 export interface StreamRig {
   readonly port: number;
@@ -77,7 +78,7 @@ export const agentReady = (extension: string, queue: string | null = null): Doma
   subject: `agents/${extension}`,
   at: Date.UTC(2026, 10, 21, 12),
   observed: 'live',
-  data: { extension, queue },
+  data: { extension, queue, agent: loggedOut(extension, extension, 0) },
 });
 export const linkDown = (): DomainEvent => ({
   type: 'engine.link_down',

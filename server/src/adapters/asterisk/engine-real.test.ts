@@ -17,6 +17,7 @@ import type { TestEngine } from './conf/test-engine.ts';
 import { createAsteriskEngine } from './engine.ts';
 import type { AsteriskEngine } from './engine.ts';
 import { findLiving } from './process/living.ts';
+import { reasonFixture } from '../../../test/support/directory-fixture.ts';
 
 const person = (extension: string): SiteExtension => ({
   extension,
@@ -48,7 +49,7 @@ const site: Site = {
   queues: [queue('support', '500', []), queue('sales', '510', ['1002'])],
   services: [{ number: '600', kind: 'echo', title: 'Echo' }],
   parking: null,
-  pause_reasons: [{ id: 'lunch', name: 'Lunch' }],
+  pause_reasons: [reasonFixture('lunch', 'Lunch')],
   feature_codes: [],
 };
 /** The state of each thread of a process, one letter. */

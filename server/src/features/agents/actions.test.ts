@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentReply } from '@offhook/contract/agents.ts';
-import { demoPeople, demoQueues, directoryFixture } from '../../../test/support/directory-fixture.ts';
+import {
+  demoPeople,
+  demoQueues,
+  directoryFixture,
+  reasonFixture,
+} from '../../../test/support/directory-fixture.ts';
 import { agentsRig } from '../../../test/support/agents-rig.ts';
 
 const LOCAL = 'Local/1003@queue-agent';
@@ -63,16 +68,16 @@ test('agents - the reason is found by id or name in any case, and is the first w
 });
 
 test('agents - a reason is known by its name for people, and shown by its id', async (t) => {
-  const reasons = [
-    { id: 'break', name: 'Break' },
-    { id: 'back_office', name: 'Büro, hinten' },
-  ];
+  const reasons = [reasonFixture('break', 'Break'), reasonFixture('back_office', 'Büro, hinten')];
   const directory = directoryFixture(demoPeople(), demoQueues(), reasons);
   const { pbx, act } = await agentsRig(t, { directory });
   await act({ action: 'login' });
   const reply = await act({ action: 'pause', reason: 'BÜRO, HINTEN' });
   assert.deepEqual([reply.pause_reason, reply.reasons], ['back_office', ['break', 'back_office']]);
-  assert.deepEqual(reply.pause_reasons, reasons);
+  assert.deepEqual(
+    reply.pause_reasons,
+    reasons.map(({ id, name }) => ({ id, name })),
+  );
   assert.deepEqual(pbx.shows('support'), ['1003 back_office']);
 });
 
@@ -176,20 +181,22 @@ test('agents - the status word follows the device, the call and the pause', asyn
   assert.equal(await key(), 'OFFLINE');
   await act({ action: 'login' });
   assert.equal(await key(), 'READY');
-  pbx.engagement('1003', 'unreachable');
+  pbx.deviceState('1003', 'UNAVAILABLE');
   assert.equal(await key(), 'OFFLINE');
   await act({ action: 'pause' });
   assert.equal(await key(), 'PAUSED');
-  for (const [engagement, word] of [
-    ['offered', 'RINGING'],
-    ['talking', 'BUSY'],
-    ['held', 'BUSY'],
-    ['busy_other', 'BUSY'],
-  ] as const) {
-    pbx.engagement('1003', engagement);
-    assert.equal(await key(), word);
-  }
-  pbx.engagement('1003', 'idle');
+  pbx.deviceState('1003', 'NOT_INUSE');
+  const call = pbx.offer('sales', '1003');
+  assert.equal(await key(), 'RINGING');
+  call.answer();
+  assert.equal(await key(), 'BUSY');
+  call.hold(true);
+  assert.equal(await key(), 'BUSY');
+  call.release();
+  assert.equal(await key(), 'PAUSED');
+  const hangup = pbx.dials('1003', '1001');
+  assert.equal(await key(), 'BUSY');
+  hangup();
   pbx.device('1003', { activity: 'ringing' });
   assert.equal(await key(), 'RINGING');
 });

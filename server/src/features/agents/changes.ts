@@ -1,7 +1,7 @@
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Engine, QueueMember } from '../../ports/engine.ts';
-import type { LiveView } from '../../ports/live.ts';
+import type { AgentInput, LiveView } from '../../ports/live.ts';
 import { ABSENT, LOGIN_REASON, membershipOf, pausedWith, rowsOf, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 
@@ -25,6 +25,7 @@ export interface QueueOutcome {
 export interface EngineDeps {
   readonly engine: Engine;
   readonly live: LiveView;
+  readonly tell: (input: AgentInput) => void;
   readonly clock: Clock;
 }
 /** How long the engine may take to confirm, and then to confirm that a failed action was taken back. */

@@ -4,7 +4,7 @@ import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Engine } from '../../ports/engine.ts';
-import type { LiveView } from '../../ports/live.ts';
+import type { AgentInput, LiveView } from '../../ports/live.ts';
 import type { Store } from '../../ports/store.ts';
 import { createIntents } from './intents.ts';
 import { createLanes } from './lanes.ts';
@@ -18,6 +18,8 @@ import { createIntentStore, migrations } from './store.ts';
 export interface AgentsDeps {
   readonly engine: Engine;
   readonly live: LiveView;
+  /** Puts a decision into the live model, in order with the engine's facts. */
+  readonly tell: (input: AgentInput) => void;
   readonly directory: Directory;
   readonly audit: Audit;
   readonly store: Store;
@@ -42,20 +44,20 @@ export interface Agents extends AgentService, AsyncDisposable {
 
 /** Runs the migrations and reads the intents; `onDomainEvent` may be called as soon as it resolves. */
 export async function createAgents(deps: AgentsDeps): Promise<Agents> {
-  const { engine, live, directory, audit, store, clock, log } = deps;
+  const { engine, live, tell, directory, audit, store, clock, log } = deps;
   await store.migrate('agents', migrations);
   const intents = createIntents({ store: createIntentStore(store, audit), clock, log });
   await intents.load();
   const lanes = createLanes(deps.waiting ?? 8);
-  const reconciler = createReconciler({ engine, live, clock, directory, intents, lanes, log });
+  const reconciler = createReconciler({ engine, live, tell, clock, directory, intents, lanes, log });
   const rate = deps.rate ?? { burst: 2_000, per_second: 50 };
   const service = createAgentService({
     engine,
     live,
+    tell,
     clock,
     directory,
     audit,
-    intents,
     lanes,
     reconciler,
     rate,

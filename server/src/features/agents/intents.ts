@@ -1,3 +1,4 @@
+import type { ReadinessSource } from '@offhook/contract/agents.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
@@ -16,6 +17,8 @@ export interface Wish {
   readonly queue: string;
   readonly state: Membership;
   readonly since: number;
+  /** Who chose it. */
+  readonly source: ReadinessSource;
   readonly row: QueueMember | undefined;
 }
 
@@ -53,7 +56,7 @@ export function createIntents(deps: { store: IntentStore; clock: Clock; log: Log
   const get = (extension: string, queue: string): Intent | undefined => byAgent.get(extension)?.get(queue);
 
   /** The row after a wish; null when it says what is known already. */
-  const next = ({ extension, queue, state, since, row }: Wish): Intent | null => {
+  const next = ({ extension, queue, state, since, source, row }: Wish): Intent | null => {
     const was = get(extension, queue);
     const dynamic = row ? row.membership === 'dynamic' : (was?.dynamic ?? true);
     const penalty = row?.penalty ?? was?.penalty ?? 0;
@@ -66,6 +69,7 @@ export function createIntents(deps: { store: IntentStore; clock: Clock; log: Log
       dynamic,
       penalty,
       since: unchanged ? was.since : since,
+      source: unchanged ? was.source : source,
       noted_at: clock.now(),
       version: (was?.version ?? 0) + 1,
       settled: unchanged && was.settled,

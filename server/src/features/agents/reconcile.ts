@@ -64,7 +64,7 @@ export interface ReconcileDeps extends EngineDeps {
  * intent where ours is.
  */
 export function createReconciler(deps: ReconcileDeps): Reconciler {
-  const { engine, live, clock, directory, intents, lanes, log } = deps;
+  const { engine, live, tell, clock, directory, intents, lanes, log } = deps;
   const stopped = new AbortController();
   /** The life of the engine all facts so far belong to; null until the first resync of this process. */
   let boot: string | null = null;
@@ -82,7 +82,9 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
   const wish = (extension: string, queue: string, state: Membership, at: number): Wish => {
     const row = rowIn(live, extension, queue);
     const since = state.paused && sameMembership(state, membershipOf(row)) ? (row?.paused_at ?? at) : at;
-    return { extension, queue, state, since, row };
+    const shown = live.agent(extension)?.summary.readiness;
+    const source = (shown?.reason ?? '') === state.reason ? (shown?.source ?? 'agent') : 'agent';
+    return { extension, queue, state, since, source, row };
   };
   const adoptShown = (extension: string, queue: string, since: number): void => {
     if (live.queue(queue) === undefined) return;
@@ -184,6 +186,10 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       { extension, changes: changes.map((c) => ({ queue: c.queue, kind: c.kind })) },
       'agent is brought back to what was asked for',
     );
+    for (const { queue } of changes) {
+      const { reason, since, source } = intents.get(extension, queue)!;
+      tell({ type: 'agent.intended', at: clock.now(), extension, queues: [queue], reason, since, source });
+    }
     await applyChanges(deps, changes, CONFIRM_MS);
     for (const { queue } of changes) {
       const intent = intents.get(extension, queue);

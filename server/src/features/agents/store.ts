@@ -1,3 +1,4 @@
+import type { ReadinessSource } from '@offhook/contract/agents.ts';
 import type { Transaction } from 'kysely';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -9,6 +10,8 @@ export interface Intent {
   readonly member: boolean;
   readonly paused: boolean;
   readonly reason: string;
+  /** Who chose it. */
+  readonly source: ReadinessSource;
   /** False for a member by configuration: it is never added by us. */
   readonly dynamic: boolean;
   readonly penalty: number;
@@ -27,6 +30,7 @@ interface Row {
   member: number;
   paused: number;
   reason: string;
+  source: ReadinessSource;
   dynamic: number;
   penalty: number;
   since: number;
@@ -67,6 +71,15 @@ export const migrations: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    id: '0002-source',
+    async up(db) {
+      await db.schema
+        .alterTable('agent_intents')
+        .addColumn('source', 'text', (c) => c.notNull().defaultTo('agent'))
+        .execute();
+    },
+  },
 ];
 
 const toRow = (i: Intent): Row => ({
@@ -98,6 +111,7 @@ async function upsert(trx: Transaction<Tables>, intents: readonly Intent[]): Pro
           member: eb.ref('excluded.member'),
           paused: eb.ref('excluded.paused'),
           reason: eb.ref('excluded.reason'),
+          source: eb.ref('excluded.source'),
           dynamic: eb.ref('excluded.dynamic'),
           penalty: eb.ref('excluded.penalty'),
           since: eb.ref('excluded.since'),

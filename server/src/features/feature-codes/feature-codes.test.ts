@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { reasonFixture } from '../../../test/support/directory-fixture.ts';
 import type { Site } from '../../ports/site.ts';
 import { FEATURE_CODES, featureCodesTable } from './feature-codes.ts';
 
@@ -8,10 +9,9 @@ const site = (reasons: number): Site => ({
   queues: [],
   services: [],
   parking: null,
-  pause_reasons: Array.from({ length: reasons }, (_, i) => ({
-    id: `reason${i + 1}`,
-    name: `Reason ${i + 1}`,
-  })),
+  pause_reasons: Array.from({ length: reasons }, (_, i) =>
+    reasonFixture(`reason${i + 1}`, `Reason ${i + 1}`),
+  ),
   feature_codes: FEATURE_CODES,
 });
 

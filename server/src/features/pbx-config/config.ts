@@ -67,7 +67,7 @@ export async function readPbxConfig(store: Store): Promise<PbxConfig> {
     .sort((a, b) => byNumber(a.number, b.number));
   const reasons = await db
     .selectFrom('pause_reasons')
-    .select(['id', 'name'])
+    .select(['id', 'name', 'paid', 'longest_seconds', 'supervisor_only'])
     .orderBy('position')
     .orderBy('id')
     .execute();
@@ -80,7 +80,11 @@ export async function readPbxConfig(store: Store): Promise<PbxConfig> {
   return {
     people,
     queues,
-    pause_reasons: reasons,
+    pause_reasons: reasons.map(({ paid, supervisor_only, ...reason }) => ({
+      ...reason,
+      paid: Boolean(paid),
+      supervisor_only: Boolean(supervisor_only),
+    })),
     services: services.sort((a, b) => byNumber(a.number, b.number)),
     parking: parking === undefined ? null : (JSON.parse(parking.value) as SiteParking | null),
   };

@@ -65,11 +65,19 @@ export const DEMO_QUEUES: readonly (Omit<QueueRow, 'id'> & { readonly agents: re
     agents: ['1003', '1004', '1005', '1006'],
   },
 ];
+const reason = (id: string, name: string, fields: Partial<PauseReason> = {}): PauseReason => ({
+  id,
+  name,
+  paid: true,
+  longest_seconds: null,
+  supervisor_only: false,
+  ...fields,
+});
 export const DEMO_REASONS: readonly PauseReason[] = [
-  { id: 'break', name: 'Break' },
-  { id: 'lunch', name: 'Lunch' },
-  { id: 'training', name: 'Training' },
-  { id: 'back_office', name: 'Back office' },
+  reason('break', 'Break', { longest_seconds: 900 }),
+  reason('lunch', 'Lunch', { paid: false, longest_seconds: 3600 }),
+  reason('training', 'Training'),
+  reason('back_office', 'Back office'),
 ];
 export const SERVICES: readonly SiteService[] = [
   { number: '600', kind: 'echo', title: 'Echo test' },

@@ -8,7 +8,14 @@ export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
   extensions: config.people
     .filter(({ person }) => person.active)
     .map(({ person: { extension, name, endpoints } }) => ({ extension, name, endpoints })),
-  queues: config.queues.map(({ name, agents, max_wait_seconds }) => ({ name, agents, max_wait_seconds })),
+  queues: config.queues.map(({ name, agents, ring_seconds, wrap_up_seconds, max_wait_seconds }) => ({
+    name,
+    agents,
+    ring_seconds,
+    wrap_up_seconds,
+    max_wait_seconds,
+  })),
+  pause_reasons: config.pause_reasons.map(({ id, longest_seconds }) => ({ id, longest_seconds })),
   services: config.services.map(({ number }) => number),
 });
 

@@ -59,7 +59,14 @@ export async function seed(store: Store, options: { readonly empty: boolean }): 
     if (!options.empty) await addQueues(trx);
     await trx
       .insertInto('pause_reasons')
-      .values(DEMO_REASONS.map((reason, position) => ({ ...reason, position })))
+      .values(
+        DEMO_REASONS.map((reason, position) => ({
+          ...reason,
+          position,
+          paid: Number(reason.paid),
+          supervisor_only: Number(reason.supervisor_only),
+        })),
+      )
       .execute();
     await trx
       .insertInto('services')

@@ -34,7 +34,14 @@ export interface Tables {
   endpoints: { name: string; person_id: number; kind: EndpointKind };
   queues: QueueRow;
   queue_agents: { queue_id: number; person_id: number; static: number };
-  pause_reasons: { id: string; name: string; position: number };
+  pause_reasons: {
+    id: string;
+    name: string;
+    position: number;
+    paid: number;
+    longest_seconds: number | null;
+    supervisor_only: number;
+  };
   services: { number: string; kind: SiteService['kind']; title: string };
   /** One JSON value for each key; `parking` is the only one so far. */
   pbx_settings: { key: string; value: string };
@@ -101,6 +108,21 @@ export const migrations: readonly Migration[] = [
         .createTable('pbx_settings')
         .addColumn('key', 'text', (c) => c.primaryKey())
         .addColumn('value', 'text', (c) => c.notNull())
+        .execute();
+    },
+  },
+  {
+    id: '0002-reasons',
+    async up(db) {
+      const { schema } = db;
+      await schema
+        .alterTable('pause_reasons')
+        .addColumn('paid', 'integer', (c) => c.notNull().defaultTo(1))
+        .execute();
+      await schema.alterTable('pause_reasons').addColumn('longest_seconds', 'integer').execute();
+      await schema
+        .alterTable('pause_reasons')
+        .addColumn('supervisor_only', 'integer', (c) => c.notNull().defaultTo(0))
         .execute();
     },
   },

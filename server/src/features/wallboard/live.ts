@@ -2,6 +2,7 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { isPaused } from '../../pbx/agent-state.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LiveView } from '../../ports/live.ts';
 
@@ -20,7 +21,8 @@ export function agentsByState(live: LiveView, queue: string): QueueStats['agents
   for (const member of live.queue(queue)?.members ?? []) {
     if (member.extension === null) continue;
     agents.logged_in += 1;
-    const engagement: string = live.agent(member.extension)?.engagement ?? 'idle';
+    const summary = live.agent(member.extension)?.summary;
+    const engagement = summary?.engagement ?? 'idle';
     switch (engagement) {
       case 'unreachable':
       case 'offered':
@@ -33,7 +35,7 @@ export function agentsByState(live: LiveView, queue: string): QueueStats['agents
         agents.talking += 1;
         break;
       default:
-        agents[member.paused ? 'not_ready' : 'available'] += 1;
+        agents[isPaused(member) || summary?.not_responding ? 'not_ready' : 'available'] += 1;
     }
   }
   return agents;

@@ -9,6 +9,7 @@ import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts'
 import { NAMES, PASSWORD, company } from './test-company.ts';
 import { startTestEngine } from './test-engine.ts';
 import type { TestEngine } from './test-engine.ts';
+import { reasonFixture } from '../../../../test/support/directory-fixture.ts';
 
 let engine: TestEngine;
 before(async () => {
@@ -61,7 +62,7 @@ test('conf/engine - a member’s state follows all its devices, over reloads too
     await state('Not in use');
   };
   await follows();
-  const other = { feature_codes: FEATURE_CODES, pause_reasons: [{ id: 'other', name: 'Other' }] };
+  const other = { feature_codes: FEATURE_CODES, pause_reasons: [reasonFixture('other', 'Other')] };
   assert.deepEqual(await engine.write(company(other)), ['extensions.conf']);
   for (const reload of ['dialplan reload', 'module reload app_queue', 'module reload res_pjsip']) {
     await engine.cli(reload);

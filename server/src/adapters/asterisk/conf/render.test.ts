@@ -5,6 +5,7 @@ import { ServiceError } from '../../../core/errors.ts';
 import type { DialplanStep, FeatureCode, Site, SiteExtension, SiteQueue } from '../../../ports/site.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import { renderSite } from './render.ts';
+import { reasonFixture } from '../../../../test/support/directory-fixture.ts';
 
 const SECRET = 'Secret_-0123456789abcdefgh';
 const KINDS = [
@@ -47,7 +48,7 @@ const site = (fields: Partial<Site> = {}): Site => ({
   queues: [queue()],
   services: [{ number: '600', kind: 'echo', title: 'Echo' }],
   parking: { number: '700', first_slot: 701, last_slot: 720, timeout_seconds: 60 },
-  pause_reasons: [{ id: 'break', name: 'Break' }],
+  pause_reasons: [reasonFixture('break', 'Break')],
   feature_codes: [code([{ app: 'Pickup' }])],
   ...fields,
 });

@@ -1,13 +1,19 @@
 import type { DialplanStep, FeatureCode, Site } from '../../../ports/site.ts';
 import { MEMBER, answers, checkCaller } from './agent-steps.ts';
 
-/** Leaves the reason in OFFHOOK_REASON: the n-th for `*22<n>`, the first for `*22`; a site may have none at all. */
+/**
+ * Leaves the reason in OFFHOOK_REASON: the n-th for `*22<n>`, the first for `*22`. A site may have none at all; one that only a
+ * supervisor may give keeps its number and is refused.
+ */
 function findReason(site: Site): readonly DialplanStep[] {
   if (site.pause_reasons.length === 0) {
     return [{ app: 'GotoIf', data: '${LEN(${EXTEN:3})}?refused' }];
   }
   return [
-    { app: 'Set', data: `OFFHOOK_REASONS=${site.pause_reasons.map((r) => r.id).join('&')}` },
+    {
+      app: 'Set',
+      data: `OFFHOOK_REASONS=${site.pause_reasons.map((r) => (r.supervisor_only ? '' : r.id)).join('&')}`,
+    },
     { app: 'Set', data: 'OFFHOOK_REASON=${CUT(OFFHOOK_REASONS,&,${IF(${LEN(${EXTEN:3})}?${EXTEN:3}:1)})}' },
     { app: 'GotoIf', data: '$["${OFFHOOK_REASON}" = ""]?refused' },
   ];

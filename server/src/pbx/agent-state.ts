@@ -1,0 +1,325 @@
+/** What an agent is and does, derived from facts and from what the house decided, and how a change of it is told. */
+import type { AgentState, AgentSummary } from '@offhook/contract/agents.ts';
+import type { EventData, EventType } from '@offhook/contract/events.ts';
+import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from '../core/agent-reasons.ts';
+import { rfc3339 } from '../core/clock.ts';
+import type { QueueMember } from '../ports/engine.ts';
+import type { LiveAgent } from '../ports/live.ts';
+import { offersOf } from './queues.ts';
+import { emit } from './state.ts';
+import type { Agent, AgentNote, Channel, Doing, State, Talk, Turn } from './state.ts';
+
+/** The agent is looked at again when this step is done. O(1); who is no agent costs nothing then. */
+export function touchAgent(t: Turn, extension: string): void {
+  if (!t.agents.has(extension)) t.agents.set(extension, []);
+}
+export function noteAgent(t: Turn, extension: string, note: AgentNote): void {
+  touchAgent(t, extension);
+  t.agents.get(extension)?.push(note);
+}
+
+/** A member whom the system holds back for its wrap-up is no paused one for anybody outside. */
+export const isPaused = (member: QueueMember): boolean => member.paused && member.paused_reason !== WRAP_UP;
+const reasonOf = (member: QueueMember): string =>
+  member.paused_reason === '' ? 'not_ready' : member.paused_reason;
+/** Of several pauses that of the first queue by name, which no order of events and no repeated pause changes. */
+function pauseOf(rows: Iterable<QueueMember>, counts: (m: QueueMember) => boolean): QueueMember | null {
+  let first: QueueMember | null = null;
+  for (const row of rows) if (counts(row) && (first === null || row.queue < first.queue)) first = row;
+  return first;
+}
+/** Why an agent is paused somewhere; empty while it is nowhere. */
+export function notReadyReason(s: State, extension: string): string {
+  const row = pauseOf(s.agents.get(extension)?.members.values() ?? [], isPaused);
+  return row === null ? '' : reasonOf(row);
+}
+
+export const callOfTalk = (s: State, talk: Talk) => s.aliases.get(talk.call) ?? talk.call;
+const IDLE: Doing = {
+  engagement: 'idle',
+  queue: null,
+  call_id: null,
+  offer_id: null,
+  direction: null,
+  deadline: null,
+};
+export const loggedOut = (extension: string, name: string, since: number): AgentSummary => ({
+  extension,
+  name,
+  state: 'logged_out',
+  since: rfc3339(since),
+  session: 'logged_out',
+  readiness: { ready: false, reason: null, since: null, source: null, until: null },
+  pending: null,
+  pending_reason: null,
+  ...IDLE,
+  deadline: null,
+  not_responding: false,
+});
+
+/**
+ * What an agent does, in this order of precedence:
+ *
+ *   talking | held (a queue call; a device that talks is reached) > unreachable > offered > wrap_up > busy_other > idle
+ */
+function doingOf(s: State, agent: Agent): Doing {
+  const { extension } = agent;
+  if (agent.members.size === 0) return IDLE;
+  const talk = s.talks.get(extension);
+  if (talk !== undefined) {
+    const engagement = isHeld(s, extension, talk) ? 'held' : 'talking';
+    return { ...IDLE, engagement, queue: talk.queue, call_id: talk.call };
+  }
+  if (agent.away) return { ...IDLE, engagement: 'unreachable' };
+  for (const { id, queue, call, created_at } of offersOf(s, extension)) {
+    const seconds = s.site.queues.get(queue)?.ring_seconds;
+    const deadline = seconds === undefined ? null : created_at + seconds * 1000;
+    return { ...IDLE, engagement: 'offered', queue, call_id: call, offer_id: id, deadline };
+  }
+  if (agent.wrap !== null) {
+    const { queue, call, deadline } = agent.wrap;
+    return { ...IDLE, engagement: 'wrap_up', queue, call_id: call, deadline };
+  }
+  const other = otherLeg(s, agent);
+  if (other === null) return IDLE;
+  const call_id = other.call;
+  const first = call_id === null ? undefined : s.calls.get(call_id)?.first_leg;
+  return { ...IDLE, engagement: 'busy_other', call_id, direction: first === other.id ? 'out' : 'in' };
+}
+function isHeld(s: State, extension: string, talk: Talk): boolean {
+  for (const id of s.legsOf.get(extension) ?? []) {
+    const leg = s.channels.get(id);
+    if (leg?.leg === 'held' && leg.call === callOfTalk(s, talk)) return true;
+  }
+  return false;
+}
+/** A leg that keeps the agent busy: not one that only rings, dials a feature code, or is left of the call it was released from. */
+function otherLeg(s: State, agent: Agent): Channel | null {
+  let stays = false;
+  let found: Channel | null = null;
+  for (const id of s.legsOf.get(agent.extension) ?? []) {
+    const leg = s.channels.get(id);
+    if (leg === undefined) continue;
+    const left = agent.released !== null && leg.call === (s.aliases.get(agent.released) ?? agent.released);
+    stays ||= left;
+    const code = leg.dialled.startsWith('*') && !s.site.services.has(leg.dialled);
+    if (!left && !code && leg.leg !== 'alerting') found ??= leg;
+  }
+  if (!stays) agent.released = null;
+  return found;
+}
+
+/** Ends a wrap-up that a new call, a logout or the engine itself has ended. */
+function settleWrap(s: State, agent: Agent): void {
+  const { wrap } = agent;
+  if (wrap === null) return;
+  const rows = [...agent.members.values()];
+  const holds = rows.some((row) => row.paused && row.paused_reason === WRAP_UP);
+  const freed = wrap.held && !holds && rows.some((row) => !row.paused);
+  const rings = s.offersOf.has(agent.extension);
+  if (freed || rings || rows.length === 0 || s.talks.has(agent.extension)) agent.wrap = null;
+  else if (holds && !wrap.held) agent.wrap = { ...wrap, held: true };
+}
+
+/** While one of these lasts, a new choice of the agent waits for its end. */
+const BUSY: ReadonlySet<string> = new Set(['talking', 'held', 'offered', 'wrap_up']);
+const counts = (row: QueueMember): boolean =>
+  isPaused(row) && row.paused_reason !== LOGIN && row.paused_reason !== LOGOUT;
+
+function settleReadiness(t: Turn, agent: Agent, busy: boolean): void {
+  const rows = [...agent.members.values()];
+  if (rows.length === 0) {
+    agent.readiness = { reason: '', since: t.at, source: null };
+    agent.pending = null;
+    return;
+  }
+  if (busy) {
+    if (agent.summary.session === 'logged_out') agent.readiness = { reason: '', since: t.at, source: null };
+    const reason = pauseOf(rows, counts)?.paused_reason ?? '';
+    const leaves = rows.some((row) => row.paused && row.paused_reason === LOGOUT);
+    agent.pending = leaves
+      ? { to: 'logged_out', reason: null }
+      : reason === agent.readiness.reason
+        ? null
+        : reason === ''
+          ? { to: 'ready', reason: null }
+          : { to: 'not_ready', reason };
+    return;
+  }
+  const row = pauseOf(rows, isPaused);
+  const reason = row === null ? '' : reasonOf(row);
+  const waited = agent.pending !== null;
+  agent.pending = null;
+  if (reason === agent.readiness.reason && agent.summary.session === 'logged_in') return;
+  const told = row === null ? undefined : agent.intended.get(row.queue);
+  const since = row === null || waited ? t.at : (row.paused_at ?? t.at);
+  const named = told?.reason === reason ? told.source : null;
+  const source = isSystemReason(reason) ? 'system' : (named ?? (reason === '' ? null : 'agent'));
+  agent.readiness = { reason, since, source };
+}
+
+function settleResponding(s: State, agent: Agent): void {
+  if (agent.not_responding === 'no') return;
+  const shown = notReadyReason(s, agent.extension);
+  if (shown === NO_ANSWER) agent.not_responding = 'held';
+  else if (agent.not_responding === 'held' || shown !== '' || agent.members.size === 0) {
+    agent.not_responding = 'no';
+  }
+  if (s.talks.has(agent.extension)) agent.not_responding = 'no';
+}
+
+function stateOf(agent: Agent, doing: Doing): AgentState {
+  if (agent.members.size === 0) return 'logged_out';
+  if (doing.engagement !== 'idle') return doing.engagement;
+  if (agent.not_responding !== 'no') return 'not_responding';
+  return agent.readiness.reason === '' ? 'available' : 'not_ready';
+}
+
+const time = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
+/** Looks at one agent again; O(its legs and memberships). */
+function derive(s: State, t: Turn, agent: Agent): AgentSummary {
+  const before = agent.summary;
+  if (agent.away && s.extensions.get(agent.extension)?.reachability !== 'offline') agent.away = false;
+  settleWrap(s, agent);
+  const doing = doingOf(s, agent);
+  const was = agent.readiness;
+  settleReadiness(t, agent, BUSY.has(doing.engagement));
+  settleResponding(s, agent);
+  const state = stateOf(agent, doing);
+  const { readiness, pending } = agent;
+  const fresh = readiness !== was;
+  const same =
+    state === before.state &&
+    doing.call_id === before.call_id &&
+    doing.offer_id === before.offer_id &&
+    !(fresh && state === 'not_ready');
+  const since = same ? before.since : rfc3339(fresh && state === 'not_ready' ? readiness.since : t.at);
+  const member = agent.members.size > 0;
+  const ready = readiness.reason === '';
+  const longest = s.site.longest.get(readiness.reason);
+  const { deadline, ...shown } = doing;
+  return Object.freeze({
+    extension: agent.extension,
+    name: s.site.names.get(agent.extension) ?? agent.extension,
+    state,
+    since,
+    session: member ? 'logged_in' : 'logged_out',
+    readiness: Object.freeze({
+      ready: member && ready,
+      reason: member && !ready ? readiness.reason : null,
+      since: member ? rfc3339(readiness.since) : null,
+      source: member ? readiness.source : null,
+      until: member && longest !== undefined ? rfc3339(readiness.since + longest * 1000) : null,
+    }),
+    pending: pending?.to ?? null,
+    pending_reason: pending?.reason ?? null,
+    ...shown,
+    deadline: time(deadline),
+    not_responding: agent.not_responding !== 'no',
+  });
+}
+
+/** Tells what became of every agent this step touched: its changes in queues, and what else its summary shows. */
+export function tellAgents(s: State, t: Turn): void {
+  for (const [extension, notes] of t.agents) {
+    t.agents.delete(extension);
+    const agent = s.agents.get(extension);
+    if (agent === undefined) continue;
+    const next = derive(s, t, agent);
+    agent.summary = next;
+    agent.view = null;
+    for (const { type, ...note } of notes) {
+      emit(t, type, `agents/${extension}`, { extension, ...note, agent: next } as EventData<typeof type>);
+    }
+    const said = tellDifference(s, t, agent, next, notes.length > 0);
+    if (said || notes.length > 0) agent.told = next;
+    if (agent.members.size === 0 && !s.site.agents.has(extension)) s.agents.delete(extension);
+  }
+}
+
+type Kind = Extract<EventType, `agent.${string}`>;
+/** Each change of the summary leads to one kind of event, which carries it. */
+function tellDifference(s: State, t: Turn, agent: Agent, next: AgentSummary, noted: boolean): boolean {
+  const was = agent.told ?? loggedOut(agent.extension, next.name, t.at);
+  if (next.session === 'logged_out') return false;
+  const { extension } = agent;
+  const say = <T extends Kind>(type: T, more: Omit<EventData<T>, 'extension' | 'agent'>): true => {
+    emit(t, type, `agents/${extension}`, { extension, ...more, agent: next } as unknown as EventData<T>);
+    return true;
+  };
+  const { queue } = next;
+  const sayReadiness = (): true =>
+    next.readiness.ready
+      ? say('agent.ready', { queue: null })
+      : say('agent.not_ready', {
+          queue: null,
+          reason: next.readiness.reason ?? '',
+          since: next.readiness.since ?? next.since,
+        });
+  const { pending } = next;
+  const pendingChanged = pending !== was.pending || next.pending_reason !== was.pending_reason;
+  const doesOther =
+    next.engagement !== was.engagement || next.call_id !== was.call_id || next.offer_id !== was.offer_id;
+  if (next.not_responding && !was.not_responding) {
+    return say('agent.not_responding', { queue: null, missed: agent.missed });
+  }
+  if (doesOther) {
+    const sameCall = next.call_id === was.call_id;
+    const talked = was.engagement === 'talking' || was.engagement === 'held';
+    const call_id = next.call_id ?? '';
+    switch (next.engagement) {
+      case 'offered':
+        return say('agent.offered', { queue: queue ?? '', call_id, offer_id: next.offer_id ?? '' });
+      case 'talking':
+        if (talked && sameCall) return say('agent.retrieved', { queue });
+        return say('agent.talking', { queue: queue ?? '', call_id });
+      case 'held':
+        if (!talked || !sameCall) say('agent.talking', { queue: queue ?? '', call_id });
+        return say('agent.held', { queue });
+      case 'wrap_up':
+        if (was.engagement === 'unreachable' && agent.wrap?.held === true) break;
+        return say('agent.wrap_up', {
+          queue: queue ?? '',
+          call_id,
+          deadline: next.deadline ?? '',
+          talk_seconds: agent.wrap?.talk_seconds ?? 0,
+        });
+      case 'busy_other':
+        return say('agent.busy_other', { queue: null, direction: next.direction ?? 'in' });
+      case 'unreachable':
+        return say('agent.unreachable', { queue: null });
+      case 'idle':
+        return noted ? false : sayReadiness();
+    }
+  }
+  if (next.engagement === 'wrap_up' && (doesOther || next.deadline !== was.deadline)) {
+    return say('agent.wrap_up_extended', { queue, deadline: next.deadline ?? '' });
+  }
+  if (pendingChanged)
+    return say('agent.pending_changed', { queue: null, pending, reason: next.pending_reason });
+  if (noted || sameSummary(was, next)) return false;
+  return sayReadiness();
+}
+/** The name and the longest time are the directory's, and no news of the agent. */
+const sameSummary = (a: AgentSummary, b: AgentSummary): boolean =>
+  a.state === b.state &&
+  a.since === b.since &&
+  a.session === b.session &&
+  a.readiness.ready === b.readiness.ready &&
+  a.readiness.reason === b.readiness.reason &&
+  a.readiness.since === b.readiness.since &&
+  a.readiness.source === b.readiness.source &&
+  a.queue === b.queue &&
+  a.deadline === b.deadline &&
+  a.direction === b.direction &&
+  a.not_responding === b.not_responding;
+
+export function agentView(agent: Agent): LiveAgent {
+  agent.view ??= Object.freeze({
+    extension: agent.extension,
+    members: Object.freeze([...agent.members.values()]),
+    summary: agent.summary,
+    wrap_up_deadline: agent.wrap?.deadline ?? null,
+  });
+  return agent.view;
+}
