@@ -1,5 +1,4 @@
 import type { Site } from '../../../ports/site.ts';
-import { reasonFixture } from '../../../../test/support/directory-fixture.ts';
 
 export const PASSWORD = 'a-secret-of-24-letters-0';
 /** Valid names that would hurt a careless writer. */
@@ -62,7 +61,10 @@ export const company = (fields: Partial<Site> = {}): Site => ({
     { number: '*97', kind: 'voicemail', title: 'Voicemail' },
   ],
   parking: { number: '700', first_slot: 701, last_slot: 703, timeout_seconds: 60 },
-  pause_reasons: [reasonFixture('break', 'Break'), reasonFixture('lunch', 'Lunch')],
+  pause_reasons: [
+    { id: 'break', name: 'Break', paid: true, longest_seconds: null, supervisor_only: false },
+    { id: 'lunch', name: 'Lunch', paid: true, longest_seconds: null, supervisor_only: false },
+  ],
   feature_codes: [],
   ...fields,
 });
