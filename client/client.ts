@@ -9,32 +9,23 @@
  */
 import type { z } from 'zod';
 import type { AgentReply, AgentRequest } from '@offhook/contract/agents.ts';
-import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
+import type { Problem } from '@offhook/contract/errors.ts';
 import type { Contacts } from '@offhook/contract/extensions.ts';
 import type { History, HistoryFilter } from '@offhook/contract/history.ts';
+import type { CommandOptions } from './commands.ts';
+import { OffhookError, clientError } from './errors.ts';
+import { createStream } from './stream.ts';
+import type { Environment, EventStream, StreamOptions, StreamSession } from './stream.ts';
 import type { DeviceSessions, LoginReply, Ping, WhoAmI } from '@offhook/contract/session.ts';
 
+export { OffhookError };
+export type { ClientErrorCode } from './errors.ts';
+export type { CommandOptions } from './commands.ts';
+export type { GapItem, SnapshotItem, StreamCursor, StreamEvent, StreamItem } from './events.ts';
+export type { EventStream, StreamOptions, StreamState } from './stream.ts';
 export type LoginResult = z.infer<typeof LoginReply>;
 export type ContactsResult = Contacts;
 export type HistoryResult = z.infer<typeof History>;
-
-/** An answer that is no success. `code` is a row of the error registry. */
-export class OffhookError extends Error {
-  readonly status: number;
-  readonly code: ErrorCode | 'no_answer';
-  /** The whole body; null where the answer was not the service's. */
-  readonly problem: Problem | null;
-  /** Seconds after which the same request can help, where the service said so. */
-  readonly retry_after: number | null;
-  constructor(status: number, problem: Problem | null, retryAfter: number | null) {
-    super(problem?.detail ?? `the answer (status ${status}) is not Offhook's`);
-    this.name = 'OffhookError';
-    this.status = status;
-    this.code = (problem?.code as ErrorCode | undefined) ?? 'no_answer';
-    this.problem = problem;
-    this.retry_after = retryAfter;
-  }
-}
 
 export interface ClientOptions {
   /** Scheme, host and port, e.g. `https://pbx.example.com`. */
@@ -45,6 +36,8 @@ export interface ClientOptions {
   readonly onToken?: (token: string | null) => void;
   /** How long one request may take; 30,000 ms. */
   readonly timeout_ms?: number;
+  /** Time, chance and sockets of the streams; for tests. */
+  readonly environment?: Environment;
 }
 export interface LoginInput {
   readonly username: string;
@@ -85,6 +78,13 @@ export interface Client {
   hideCalls(callKeys: readonly string[], signal?: AbortSignal): Promise<number>;
   clearHistory(signal?: AbortSignal): Promise<void>;
   agent(request: AgentRequest, signal?: AbortSignal): Promise<AgentReply>;
+  /** Begins at once; read it with `for await`. */
+  stream(options: StreamOptions): EventStream;
+  /**
+   * Runs an operation by its name, on a stream that is open, else on a connection of its own. Rejects with `OffhookError`;
+   * its code `outcome_unknown` means that it may have been done: it is never sent twice.
+   */
+  command(action: string, data?: object, options?: CommandOptions): Promise<unknown>;
 }
 
 interface Call {
@@ -101,6 +101,9 @@ const query = (fields: object): string => {
   }
   return parameters.size === 0 ? '' : `?${parameters.toString()}`;
 };
+
+/** An API key has no session that could be renewed. */
+const KEY_PREFIX = 'ohk_';
 
 export function createClient(options: ClientOptions): Client {
   const { timeout_ms = 30_000 } = options;
@@ -131,6 +134,9 @@ export function createClient(options: ClientOptions): Client {
 
   /** One renewal serves every request that ran into the end of the session at the same time. */
   function renew(signal?: AbortSignal): Promise<LoginResult> {
+    if (token?.startsWith(KEY_PREFIX)) {
+      return Promise.reject(clientError('not_authenticated', 'this API key is not valid any more'));
+    }
     renewing ??= send<LoginResult>({ method: 'GET', path: '/api/mobile/refresh.php', signal }, token)
       .then(
         (reply) => {
@@ -154,6 +160,7 @@ export function createClient(options: ClientOptions): Client {
       return await send<T>(request, used);
     } catch (error) {
       if (used === null || !(error instanceof OffhookError) || error.status !== 401) throw error;
+      if (used.startsWith(KEY_PREFIX)) throw error;
       if (token === used) await renew(request.signal);
       return await send<T>(request, token);
     }
@@ -161,6 +168,24 @@ export function createClient(options: ClientOptions): Client {
   const get = <T>(path: string, signal?: AbortSignal): Promise<T> => call<T>({ method: 'GET', path, signal });
   const post = <T>(path: string, body: object | undefined, signal?: AbortSignal): Promise<T> =>
     call<T>({ method: 'POST', path, body, signal });
+
+  const streams = new Set<EventStream>();
+  const session: StreamSession = {
+    base: options.base,
+    async ticket(signal) {
+      return (await post<{ ticket: string }>('/api/v1/stream/ticket', undefined, signal)).ticket;
+    },
+    renew: () => renew(),
+  };
+  function open(how: StreamOptions): EventStream {
+    const onState: StreamOptions['onState'] = (state, why) => {
+      if (state === 'closed') streams.delete(stream);
+      how.onState?.(state, why);
+    };
+    const stream = createStream(session, { ...how, onState }, options.environment);
+    if (stream.state !== 'closed') streams.add(stream);
+    return stream;
+  }
 
   return {
     get token() {
@@ -190,5 +215,18 @@ export function createClient(options: ClientOptions): Client {
       await post('/api/mobile/call_history.php', { action: 'clear' }, signal);
     },
     agent: (request, signal) => post('/api/cc_actions/agent.php', request, signal),
+    stream: open,
+    async command(action, data, how) {
+      const carrier = (['live', 'resuming', 'connecting'] as const)
+        .map((state) => [...streams].find((stream) => stream.state === state))
+        .find((stream) => stream !== undefined);
+      if (carrier !== undefined) return await carrier.command(action, data, how);
+      const own = open({ topics: [] });
+      try {
+        return await own.command(action, data, how);
+      } finally {
+        own.close();
+      }
+    },
   };
 }

@@ -1,0 +1,568 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import fc from 'fast-check';
+import type { ServerFrame } from '@offhook/contract/stream.ts';
+import { manualEnvironment } from '../server/test/support/manual-environment.ts';
+import { scriptedStream } from '../server/test/support/scripted-stream.ts';
+import type { ScriptedLink } from '../server/test/support/scripted-stream.ts';
+import { until } from '../server/test/support/until.ts';
+import { createClient } from './client.ts';
+import type { StreamCursor, StreamItem, StreamOptions } from './client.ts';
+
+const EPOCH = 'e1';
+const hello = (epoch = EPOCH, head = 0): ServerFrame => ({
+  op: 'hello',
+  protocol: 'offhook.v1',
+  epoch,
+  head,
+  heartbeat_seconds: 15,
+  level: 'agent',
+});
+const event = (seq: number, prev: number): ServerFrame => ({
+  op: 'event',
+  prev,
+  event: {
+    specversion: '1.0',
+    id: `${EPOCH}:${seq}`,
+    source: '/offhook/ast1',
+    type: 'config.applied',
+    subject: 'config',
+    time: '2026-03-02T09:15:04.250Z',
+    seq,
+    observed: 'live',
+    data: { files: [] },
+  },
+});
+const heartbeat = (scanned: number): ServerFrame => ({
+  op: 'heartbeat',
+  scanned,
+  time: '2026-03-02T09:15:04.250Z',
+});
+
+async function rig(t: TestContext, options: Partial<StreamOptions> = {}) {
+  const server = await scriptedStream(t);
+  const env = manualEnvironment();
+  const tokens: (string | null)[] = [];
+  const client = createClient({
+    base: server.base,
+    token: 'a-token',
+    onToken: (token) => tokens.push(token),
+    environment: env,
+  });
+  const states: string[] = [];
+  const cursors: StreamCursor[] = [];
+  const stream = client.stream({
+    topics: ['config'],
+    ...options,
+    onState: (state) => states.push(state),
+    onCursor: (cursor) => cursors.push(cursor),
+  });
+  t.after(() => stream.close());
+  const items: StreamItem[] = [];
+  let failure: Error | null = null;
+  const read = (async () => {
+    for await (const item of stream) items.push(item);
+  })().catch((error: Error) => {
+    failure = error;
+  });
+  /** The n-th connection, greeted, with the subscription it asked for answered. */
+  async function subscribed(n: number, cursor: number, epoch = EPOCH): Promise<ScriptedLink> {
+    const link = await server.link(n);
+    link.send(hello(epoch));
+    const { id, topics } = await link.heard('subscribe');
+    link.send({ op: 'subscribed', id, topics, cursor });
+    return link;
+  }
+  const seqs = (): number[] => items.flatMap((item) => ('seq' in item ? [item.seq] : []));
+  return {
+    server,
+    env,
+    tokens,
+    client,
+    states,
+    cursors,
+    stream,
+    items,
+    seqs,
+    read,
+    subscribed,
+    /** Lets the wait for the next attempt pass, once it has begun. */
+    async retried(ms = 30_000) {
+      await until(
+        'the stream to be without a connection',
+        () => states.at(-1) === 'stale' && env.waits.length > 0,
+      );
+      env.pass(ms);
+    },
+    heard: (n: number) => until(`${n} items`, () => items.length >= n, { seen: () => items }),
+    get failure() {
+      return failure;
+    },
+  };
+}
+
+test('stream - begins with a ticket and the sub-protocol, subscribes, gives snapshot and events in order', async (t) => {
+  const r = await rig(t, { topics: ['queues', 'agents'], snapshot: true });
+  const link = await r.subscribed(0, 7);
+  assert.equal(link.url, '/api/v1/stream?ticket=t1');
+  assert.equal(link.protocol, 'offhook.v1');
+  assert.deepEqual(r.server.asked, ['POST /api/v1/stream/ticket Bearer a-token']);
+  assert.deepEqual(link.frames[0], {
+    op: 'subscribe',
+    id: 's1',
+    topics: ['queues', 'agents'],
+    snapshot: true,
+  });
+  link.send(
+    { op: 'snapshot', topic: 'queues', cursor: 7, data: [] },
+    { op: 'snapshot', topic: 'agents', cursor: 7, data: [1] },
+    event(8, 7),
+    event(11, 8),
+  );
+  await r.heard(4);
+  assert.deepEqual(
+    r.items.map((item) => item.type),
+    ['snapshot', 'snapshot', 'config.applied', 'config.applied'],
+  );
+  assert.deepEqual(r.states, ['live']);
+  assert.deepEqual(r.stream.cursor, { epoch: EPOCH, seq: 11 });
+});
+
+test('stream - the cursor is what the reader is done with, and a heartbeat moves it on when nothing waits', async (t) => {
+  const server = await scriptedStream(t);
+  const env = manualEnvironment();
+  const kept: number[] = [];
+  const stream = createClient({ base: server.base, token: 'x', environment: env }).stream({
+    topics: ['config'],
+    onCursor: ({ seq }) => kept.push(seq),
+  });
+  t.after(() => stream.close());
+  const iterator = stream[Symbol.asyncIterator]();
+  const first = iterator.next();
+  const link = await server.link(0);
+  link.send(hello());
+  const { id, topics } = await link.heard('subscribe');
+  link.send({ op: 'subscribed', id, topics, cursor: 3 }, event(4, 3), event(5, 4));
+  await first;
+  await until('the second event to wait', () => env.now() >= 0 && stream.heard_at !== null);
+  assert.deepEqual(kept, [3], 'the first event was given out and is not done with');
+  await iterator.next();
+  assert.deepEqual(kept, [3, 4]);
+  const third = iterator.next();
+  assert.deepEqual(kept, [3, 4, 5], 'coming back for more says that the one before is done with');
+  link.send(heartbeat(40));
+  await until('the heartbeat to count', () => kept.at(-1) === 40);
+  stream.close();
+  assert.equal((await third).done, true);
+});
+
+test('stream - a cursor kept from before resumes where it was, with its epoch', async (t) => {
+  const r = await rig(t, { cursor: { epoch: EPOCH, seq: 20 }, snapshot: true });
+  const link = await r.subscribed(0, 20);
+  assert.deepEqual(link.frames[0], {
+    op: 'subscribe',
+    id: 's1',
+    topics: ['config'],
+    cursor: 20,
+    epoch: EPOCH,
+  });
+  link.send(event(21, 20), event(22, 21));
+  await r.heard(2);
+  assert.deepEqual(r.states, ['resuming']);
+  link.send({ op: 'resumed', cursor: 22 });
+  await until('the stream to be live', () => r.stream.state === 'live');
+});
+
+test('stream - a connection that is cut is resumed from the last event, and what comes twice is given out once', async (t) => {
+  const r = await rig(t);
+  const first = await r.subscribed(0, 1);
+  first.send(event(2, 1), event(3, 2));
+  await r.heard(2);
+  first.cut();
+  await r.retried();
+  const second = await r.subscribed(1, 3);
+  assert.deepEqual(second.frames[0], {
+    op: 'subscribe',
+    id: 's2',
+    topics: ['config'],
+    cursor: 3,
+    epoch: EPOCH,
+  });
+  assert.equal(second.url, '/api/v1/stream?ticket=t2');
+  second.send(event(3, 2), event(5, 3), { op: 'resumed', cursor: 5 }, event(5, 3), event(6, 5));
+  await r.heard(4);
+  assert.deepEqual(r.seqs(), [2, 3, 5, 6]);
+  assert.deepEqual(r.states, ['live', 'stale', 'resuming', 'live']);
+});
+
+test('stream - a hole is never passed over: the connection is given up and resumed before it', async (t) => {
+  const r = await rig(t);
+  const first = await r.subscribed(0, 1);
+  first.send(event(2, 1), event(9, 7));
+  await until('the connection to be given up', () => first.closedBy === 1000);
+  assert.deepEqual(r.seqs(), [2]);
+  assert.equal(r.stream.holes, 1);
+  await r.retried();
+  const second = await r.subscribed(1, 2);
+  assert.equal((second.frames[0] as { cursor?: number }).cursor, 2);
+  second.send(event(7, 2), event(9, 7));
+  await r.heard(3);
+  assert.deepEqual(r.seqs(), [2, 7, 9]);
+});
+
+test('stream - after a gap the state is taken anew, and events from before it are not mixed in', async (t) => {
+  const r = await rig(t, { topics: ['config'], snapshot: true, cursor: { epoch: 'e0', seq: 500 } });
+  const link = await r.subscribed(0, 500);
+  link.send({ op: 'gap', from: 500, to: 12, reason: 'epoch' }, event(12, 11));
+  const again = await link.heard('subscribe', 1);
+  assert.deepEqual(again, { op: 'subscribe', id: 's2', topics: ['config'], snapshot: true });
+  link.send(
+    { op: 'subscribed', id: again.id, topics: ['config'], cursor: 12 },
+    { op: 'snapshot', topic: 'config', cursor: 12, data: {} },
+    event(13, 12),
+  );
+  await r.heard(3);
+  assert.deepEqual(
+    r.items.map((item) => ('seq' in item ? item.seq : item.type)),
+    ['gap', 'snapshot', 13],
+  );
+  assert.deepEqual(r.stream.cursor, { epoch: EPOCH, seq: 13 });
+  assert.deepEqual(r.states, ['resuming', 'live']);
+});
+
+test('stream - without snapshots a gap is said and the stream goes on after it', async (t) => {
+  const r = await rig(t, { cursor: { epoch: EPOCH, seq: 5 } });
+  const link = await r.subscribed(0, 5);
+  link.send({ op: 'gap', from: 5, to: 90, reason: 'cursor_outdated' }, event(91, 90));
+  await r.heard(2);
+  assert.deepEqual(r.items[0], { type: 'gap', from: 5, to: 90, reason: 'cursor_outdated' });
+  assert.deepEqual(r.seqs(), [91]);
+  assert.equal(r.stream.state, 'live');
+});
+
+test('stream - a socket that went dead while the machine slept is noticed by the clock', async (t) => {
+  const r = await rig(t);
+  const link = await r.subscribed(0, 1);
+  link.send(event(2, 1));
+  await r.heard(1);
+  for (let beat = 0; beat < 5; beat++) {
+    r.env.pass(15_000);
+    link.send(heartbeat(2));
+    await link.heard('pong', beat);
+  }
+  assert.deepEqual(r.states, ['live'], 'heartbeats keep it');
+  r.env.sleep(3_600_000);
+  assert.equal(r.stream.state, 'stale');
+  await until('the dead socket to be closed', () => link.closedBy === 1000);
+  r.env.backOnline();
+  const second = await r.subscribed(1, 2);
+  assert.equal((second.frames[0] as { cursor?: number }).cursor, 2);
+});
+
+test('stream - silence of two heartbeats is an end too', async (t) => {
+  const r = await rig(t);
+  await r.subscribed(0, 1);
+  await until('the stream to be live', () => r.stream.state === 'live');
+  r.env.pass(30_000);
+  assert.equal(r.stream.state, 'live');
+  r.env.pass(15_001);
+  assert.equal(r.stream.state, 'stale');
+});
+
+test('stream - a server that never greets is left', async (t) => {
+  const r = await rig(t);
+  await r.server.link(0);
+  await until('the greeting to be waited for', () => r.env.waits.includes(10_000));
+  r.env.pass(10_000);
+  assert.deepEqual(r.states, ['stale']);
+});
+
+test('stream - attempts are spread by chance over a time that doubles up to half a minute', async (t) => {
+  const r = await rig(t);
+  r.env.chance = 0.999;
+  const waits: number[] = [];
+  for (let n = 0; n < 9; n++) {
+    (await r.server.link(n)).cut();
+    const wait = await until('the next attempt to be planned', () => {
+      const [only] = r.env.waits;
+      return r.env.waits.length === 1 && only !== 10_000 ? only : null;
+    });
+    waits.push(Math.round(wait / 0.999));
+    r.env.pass(wait);
+  }
+  assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+  const link = await r.subscribed(9, 1);
+  await until('the stream to be live', () => r.stream.state === 'live');
+  r.env.chance = 0.5;
+  r.env.pass(6_000);
+  link.cut();
+  await until('the connection to be gone', () => r.stream.state === 'stale');
+  assert.deepEqual(r.env.waits, [250], 'after a good connection the first wait is short again');
+});
+
+test('stream - a planned restart says when to come back', async (t) => {
+  const r = await rig(t);
+  const link = await r.subscribed(0, 1);
+  link.send({ op: 'reconnect', after_ms: 4_321 });
+  link.close(1012);
+  await until('the connection to be gone', () => r.stream.state === 'stale');
+  assert.deepEqual(r.env.waits, [4_321]);
+});
+
+test('stream - a session that ended is renewed once; when that does not help the stream is closed', async (t) => {
+  const r = await rig(t);
+  (await r.subscribed(0, 1)).close(4409, 'signed out elsewhere');
+  const second = await r.server.link(1);
+  assert.deepEqual(r.server.asked.slice(1), [
+    'GET /api/mobile/refresh.php Bearer a-token',
+    'POST /api/v1/stream/ticket Bearer renewed-2',
+  ]);
+  assert.deepEqual(r.tokens, ['renewed-2']);
+  second.close(4401, 'no');
+  await r.read;
+  assert.equal(r.stream.state, 'closed');
+  assert.equal((r.failure as { code?: string } | null)?.code, 'not_authenticated');
+  assert.equal(r.server.links.length, 2);
+});
+
+test('stream - a session that cannot be renewed closes it', async (t) => {
+  const r = await rig(t);
+  const problem = { status: 401, code: 'not_authenticated', detail: 'sign in first' };
+  r.server.answer('/api/mobile/refresh.php', 401, problem);
+  (await r.subscribed(0, 1)).close(4409);
+  await r.read;
+  assert.equal((r.failure as { code?: string } | null)?.code, 'not_authenticated');
+  assert.deepEqual(r.tokens, [null]);
+});
+
+for (const code of [4400, 4403, 4412]) {
+  test(`stream - the close code ${code} is for good`, async (t) => {
+    const r = await rig(t);
+    (await r.subscribed(0, 1)).close(code, 'why');
+    await r.read;
+    assert.equal(r.stream.state, 'closed');
+    assert.match(r.failure?.message ?? '', /why/);
+  });
+}
+
+test('stream - a subscription that is refused ends the loop with its code; one that meets a busy server is tried again', async (t) => {
+  const r = await rig(t);
+  const busy = await r.server.link(0);
+  busy.send(hello());
+  const first = await busy.heard('subscribe');
+  busy.send({ op: 'error', id: first.id, code: 'overloaded', detail: 'later' });
+  await r.retried();
+  const link = await r.server.link(1);
+  link.send(hello());
+  const second = await link.heard('subscribe');
+  link.send({ op: 'error', id: second.id, code: 'forbidden', detail: 'config needs admin' });
+  await r.read;
+  assert.equal((r.failure as { code?: string } | null)?.code, 'forbidden');
+});
+
+test('stream - no ticket for want of the right closes it; for want of a server it is asked for again', async (t) => {
+  const server = await scriptedStream(t);
+  const env = manualEnvironment();
+  const problem = (status: number, code: string) => ({ status, code, detail: code });
+  server.answer('/api/v1/stream/ticket', 503, problem(503, 'overloaded'), { 'retry-after': '7' });
+  server.answer('/api/v1/stream/ticket', 403, problem(403, 'forbidden'));
+  const stream = createClient({ base: server.base, token: 'x', environment: env }).stream({
+    topics: ['calls'],
+  });
+  await until('the next attempt to be planned', () => env.waits[0] === 7_000);
+  env.pass(7_000);
+  await assert.rejects(stream[Symbol.asyncIterator]().next(), { code: 'forbidden' });
+});
+
+test('stream - a reader that is too slow costs a bounded buffer and no event', async (t) => {
+  const server = await scriptedStream(t);
+  const env = manualEnvironment();
+  const states: string[] = [];
+  const stream = createClient({ base: server.base, token: 'x', environment: env }).stream({
+    topics: ['config'],
+    buffer: 10,
+    onState: (state) => states.push(state),
+  });
+  t.after(() => stream.close());
+  const first = await server.link(0);
+  first.send(hello());
+  const { id, topics } = await first.heard('subscribe');
+  first.send({ op: 'subscribed', id, topics, cursor: 0 });
+  for (let seq = 1; seq <= 50; seq++) first.send(event(seq, seq - 1));
+  await until('the connection to be given up', () => first.closedBy === 1000);
+  assert.deepEqual(states, ['live', 'stale']);
+  assert.deepEqual(env.waits, [], 'nothing is asked for while the reader is behind');
+  const seqs: number[] = [];
+  const reading = (async () => {
+    for await (const item of stream) {
+      if ('seq' in item) seqs.push(item.seq);
+      if (seqs.length === 50) break;
+    }
+  })();
+  for (let n = 1; seqs.length < 50; n++) {
+    const link = await server.link(n);
+    link.send(hello());
+    const asked = await link.heard('subscribe');
+    const { cursor = 0 } = asked;
+    link.send({ op: 'subscribed', id: asked.id, topics, cursor });
+    for (let seq = cursor + 1; seq <= 50; seq++) link.send(event(seq, seq - 1));
+    await until('it to be given up again', () => link.closedBy === 1000 || seqs.length === 50);
+  }
+  await reading;
+  assert.deepEqual(
+    seqs,
+    Array.from({ length: 50 }, (_, i) => i + 1),
+  );
+});
+
+test('stream - leaving the loop closes the connection', async (t) => {
+  const server = await scriptedStream(t);
+  const stream = createClient({ base: server.base, token: 'x' }).stream({ topics: ['config'] });
+  const reading = (async () => {
+    for await (const item of stream) if ('seq' in item) break;
+  })();
+  const link = await server.link(0);
+  link.send(hello());
+  const { id, topics } = await link.heard('subscribe');
+  link.send({ op: 'subscribed', id, topics, cursor: 0 }, event(1, 0));
+  await reading;
+  assert.equal(stream.state, 'closed');
+  await until('the socket to be closed', () => link.closedBy === 1000);
+});
+
+test('stream - what is no frame, and frames it does not know, do no harm', async (t) => {
+  const r = await rig(t);
+  const first = await r.subscribed(0, 1);
+  first.text('{"op":"new_in_2030","x":1}');
+  first.send(event(2, 1));
+  await r.heard(1);
+  first.text('{"op":');
+  await r.retried();
+  const second = await r.subscribed(1, 2);
+  second.send(event(3, 2));
+  await r.heard(2);
+});
+
+test('stream - commands travel on it, and their results come back to who asked', async (t) => {
+  const r = await rig(t);
+  const link = await r.subscribed(0, 1);
+  await until('the stream to be live', () => r.stream.state === 'live');
+  const good = r.client.command('agents.pause', { extension: '1003', reason: 'lunch' });
+  const bad = r.client.command('agents.pause', {}, { idempotency_key: 'k1' });
+  void bad.catch(() => undefined);
+  const first = await link.heard('command', 0);
+  const second = await link.heard('command', 1);
+  assert.deepEqual(first, {
+    op: 'command',
+    id: first.id,
+    action: 'agents.pause',
+    data: { extension: '1003', reason: 'lunch' },
+  });
+  assert.equal(second.idempotency_key, 'k1');
+  const error = {
+    type: '/docs/errors#forbidden',
+    title: 'no',
+    status: 403,
+    detail: 'why not',
+    code: 'forbidden',
+    success: false as const,
+    error: 'why not',
+  };
+  link.send(
+    { op: 'result', id: second.id, ok: false, error },
+    { op: 'result', id: first.id, ok: true, data: { success: true } },
+  );
+  assert.deepEqual(await good, { success: true });
+  await assert.rejects(bad, { name: 'OffhookError', status: 403, code: 'forbidden', message: 'why not' });
+});
+
+test('stream - a command whose result did not come is not known and never sent again', async (t) => {
+  const r = await rig(t);
+  const link = await r.subscribed(0, 1);
+  await until('the stream to be live', () => r.stream.state === 'live');
+  const lost = r.client.command('calls.originate', { to: '0301234567' });
+  void lost.catch(() => undefined);
+  await link.heard('command');
+  link.cut();
+  await assert.rejects(lost, { code: 'outcome_unknown' });
+  await r.retried();
+  const second = await r.subscribed(1, 1);
+  const slow = r.stream.command('calls.originate', {}, { timeout_ms: 3_000 });
+  void slow.catch(() => undefined);
+  await second.heard('command');
+  r.env.pass(3_000);
+  await assert.rejects(slow, { code: 'outcome_unknown' });
+  assert.equal(second.frames.filter((f) => f.op === 'command').length, 1, 'only the new one');
+});
+
+test('stream - a command without a stream has a connection of its own, and is not sent where there is none', async (t) => {
+  const server = await scriptedStream(t);
+  const env = manualEnvironment();
+  const client = createClient({ base: server.base, token: 'x', environment: env });
+  const done = client.command('agents.unpause', { extension: '1003' });
+  const link = await server.link(0);
+  link.send(hello());
+  const { id } = await link.heard('command');
+  link.send({ op: 'result', id, ok: true, data: 1 });
+  assert.equal(await done, 1);
+  assert.deepEqual(
+    link.frames.map((f) => f.op),
+    ['command'],
+  );
+  await until('the connection to be closed', () => link.closedBy === 1000);
+
+  const never = client.command('agents.unpause', {}, { timeout_ms: 2_000 });
+  void never.catch(() => undefined);
+  await server.link(1);
+  env.pass(2_000);
+  await assert.rejects(never, { code: 'not_sent' });
+});
+
+test('stream - whatever is cut, doubled or left out on the way, each event is heard exactly once and in order', async (t) => {
+  // What the scripted server does before each event it sends.
+  const step = fc.constantFrom('send', 'send', 'send', 'double', 'cut', 'skip', 'restart');
+  const script = fc.array(step, { minLength: 5, maxLength: 40 });
+  await fc.assert(
+    fc.asyncProperty(script, async (steps) => {
+      const r = await rig(t, { cursor: { epoch: EPOCH, seq: 0 } });
+      const total = steps.length;
+      let at = 0;
+      for (let n = 0; r.seqs().length < total; n++) {
+        const link = await r.server.link(n);
+        link.send(hello());
+        const { id, topics, cursor = 0 } = await link.heard('subscribe');
+        link.send({ op: 'subscribed', id, topics, cursor });
+        let over = false;
+        for (let seq = cursor + 1; seq <= total && !over; seq++) {
+          // Each fault happens once, so that the script ends.
+          const what = seq > at ? steps[seq - 1] : 'send';
+          at = Math.max(at, seq);
+          if (what === 'skip' && seq < total) continue;
+          link.send(event(seq, seq - 1));
+          if (what === 'double') link.send(event(seq, seq - 1));
+          if (what === 'cut') link.cut();
+          if (what === 'restart') link.close(1012);
+          over = what === 'cut' || what === 'restart';
+        }
+        if (!over) link.send({ op: 'resumed', cursor: total });
+        await until(
+          'all events, or the end of this connection',
+          () => {
+            if (r.seqs().length === total) return true;
+            if (r.stream.state !== 'stale' || r.env.waits.length === 0) return false;
+            r.env.pass(60_000);
+            return true;
+          },
+          { every: 1 },
+        );
+      }
+      assert.deepEqual(
+        r.seqs(),
+        steps.map((_, i) => i + 1),
+      );
+      r.stream.close();
+    }),
+    { numRuns: 25 },
+  );
+});

@@ -1,0 +1,438 @@
+/** The stream: one WebSocket at a time, resumed by cursor for as long as it is wanted. */
+import type { Problem } from '@offhook/contract/errors.ts';
+import type { CLOSE_CODES, ClientFrame, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
+import { createCommands } from './commands.ts';
+import type { CommandOptions } from './commands.ts';
+import { OffhookError, clientError } from './errors.ts';
+import type { StreamCursor, StreamEvent, StreamItem } from './events.ts';
+import { createQueue } from './queue.ts';
+
+/**
+ * `connecting`: nothing was heard yet. `live`: what happens is heard as it happens. `resuming`: connected, what was missed
+ * is on its way. `stale`: not connected; the next attempt is coming. `closed`: for good.
+ */
+export type StreamState = 'connecting' | 'live' | 'resuming' | 'stale' | 'closed';
+
+export interface StreamOptions {
+  /** e.g. `queues`, `queues/support`, `calls/mine`; none for a stream that only carries commands. */
+  readonly topics: readonly string[];
+  /** True: the state of each topic comes first, and again after a gap. */
+  readonly snapshot?: boolean;
+  /** A cursor kept from before: what came after it is heard first. */
+  readonly cursor?: StreamCursor | null;
+  /** Told of each cursor whose events are done with: the loop has come back for the next one. */
+  readonly onCursor?: (cursor: StreamCursor) => void;
+  readonly onState?: (state: StreamState, why: string) => void;
+  /** Items that may wait for a slow reader; then the connection is given up and resumed when it has caught up. 1,000. */
+  readonly buffer?: number;
+  readonly signal?: AbortSignal;
+}
+/** Read it with one `for await`; leaving the loop closes it. The loop throws what ended the stream for good. */
+export interface EventStream extends AsyncIterable<StreamItem> {
+  readonly state: StreamState;
+  /** Where a later stream can go on; null until the first subscription. */
+  readonly cursor: StreamCursor | null;
+  /** When the last frame came, ms since 1970; null before the first. */
+  readonly heard_at: number | null;
+  /** Holes that were found and filled by resuming. */
+  readonly holes: number;
+  /** As `client.command`, on this connection. */
+  command(action: string, data?: object, options?: CommandOptions): Promise<unknown>;
+  close(): void;
+}
+/** What the stream needs of the client. */
+export interface StreamSession {
+  readonly base: string;
+  /** One ticket for one upgrade. */
+  ticket(signal: AbortSignal): Promise<string>;
+  /** Gets a new token; rejects where the session is over. */
+  renew(): Promise<unknown>;
+}
+/** Time, chance and sockets, so that a test can hold them. */
+export interface Environment {
+  now(): number;
+  random(): number;
+  /** Returns what calls it off. */
+  after(ms: number, run: () => void): () => void;
+  open(url: string, protocol: string): WebSocket;
+  /** Tells when the network is back, where something knows; returns what ends that. */
+  online(run: () => void): () => void;
+}
+export const environment: Environment = {
+  now: () => Date.now(),
+  random: () => Math.random(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+  open: (url, protocol) => new WebSocket(url, protocol),
+  online(run) {
+    const { addEventListener, removeEventListener } = globalThis as Partial<
+      Pick<EventTarget, 'addEventListener' | 'removeEventListener'>
+    >;
+    addEventListener?.call(globalThis, 'online', run);
+    return () => removeEventListener?.call(globalThis, 'online', run);
+  },
+};
+
+// Types only come from the contract: its values would bring its validator along.
+const PROTOCOL: typeof STREAM_PROTOCOL = 'offhook.v1';
+const CLOSE: Pick<
+  typeof CLOSE_CODES,
+  'bad_frame' | 'not_authenticated' | 'not_allowed' | 'too_slow' | 'session_ended' | 'protocol_unknown'
+> = {
+  bad_frame: 4400,
+  not_authenticated: 4401,
+  not_allowed: 4403,
+  too_slow: 4408,
+  session_ended: 4409,
+  protocol_unknown: 4412,
+};
+const BACKOFF_MS = 500;
+const BACKOFF_MAX_MS = 30_000;
+/** How long a connection may take to its hello. */
+const HELLO_MS = 10_000;
+/** A connection that lived this long was a good one: the next failure is a first one. */
+const SETTLED_MS = 5_000;
+/** Refusals of a subscription that the next attempt may not meet again. */
+const PASSING = new Set([
+  'overloaded',
+  'store_unavailable',
+  'too_many_requests',
+  'internal',
+  'engine_unavailable',
+]);
+
+/** One connection; what it says counts only while it is the current one. */
+interface Link {
+  readonly socket: WebSocket;
+  readonly stopWatching: () => void;
+  liveSince: number | null;
+  /** Id of the subscription whose events count; null until it is asked for. */
+  asked: string | null;
+  subscribed: boolean;
+  /** From a `reconnect` frame: when the next attempt is welcome. */
+  returnAt: number | null;
+}
+
+export function createStream(
+  session: StreamSession,
+  options: StreamOptions,
+  env: Environment = environment,
+): EventStream {
+  const { topics, snapshot = false, buffer = 1_000, onCursor, onState } = options;
+  const items = createQueue<{ readonly item: StreamItem; readonly at: StreamCursor | null }>();
+  const commands = createCommands(env);
+  const stopped = new AbortController();
+  let state: StreamState = 'connecting';
+  let link: Link | null = null;
+  let stopWaiting: (() => void) | null = null;
+  let attempt = 0;
+  let renewed = false;
+  let subscriptions = 0;
+  let holes = 0;
+  let heardAt: number | null = null;
+  /** The reader was too slow: nothing is asked for until it has caught up. */
+  let paused = false;
+  let epoch: string | null = options.cursor?.epoch ?? null;
+  /** Newest seq that was taken in; what resumes starts there. */
+  let received: number | null = options.cursor?.seq ?? null;
+  let cursor: StreamCursor | null = options.cursor ?? null;
+  let reading = false;
+
+  function enter(next: StreamState, why: string): void {
+    if (state === next || state === 'closed') return;
+    state = next;
+    onState?.(next, why);
+  }
+  function finish(why: string, error: Error | null): void {
+    if (state === 'closed') return;
+    enter('closed', why);
+    stopWaiting?.();
+    stopped.abort();
+    drop(1000);
+    commands.end(error ?? clientError('not_sent', 'the stream is closed'));
+    items.end(error);
+    offline();
+    options.signal?.removeEventListener('abort', close);
+  }
+  const close = (): void => finish('closed by its owner', null);
+  /** Gives up the connection, whatever it was going to say. */
+  function drop(code: number): void {
+    const old = link;
+    if (old === null) return;
+    link = null;
+    if (old.liveSince !== null && env.now() - old.liveSince > SETTLED_MS) attempt = 0;
+    old.stopWatching();
+    old.socket.close(code);
+    commands.lost();
+  }
+
+  async function connect(): Promise<void> {
+    stopWaiting = null;
+    let ticket: string;
+    try {
+      ticket = await session.ticket(stopped.signal);
+    } catch (error) {
+      if (state === 'closed') return;
+      const refused = error instanceof OffhookError && [400, 401, 403, 404].includes(error.status);
+      if (refused) return finish(error.message, error);
+      const wait = error instanceof OffhookError ? error.retry_after : null;
+      return retry(`no ticket: ${String(error)}`, wait === null ? undefined : wait * 1000);
+    }
+    if (state === 'closed') return;
+    const url = new URL('/api/v1/stream', session.base);
+    url.protocol = url.protocol.replace('http', 'ws');
+    url.searchParams.set('ticket', ticket);
+    open(env.open(url.href, PROTOCOL));
+  }
+  function open(socket: WebSocket): void {
+    const own: Link = {
+      socket,
+      stopWatching: () => stopWatch(),
+      liveSince: null,
+      asked: null,
+      subscribed: false,
+      returnAt: null,
+    };
+    let stopWatch = env.after(HELLO_MS, () => lost('no greeting came'));
+    link = own;
+    const lost = (why: string, code = 0): void => {
+      if (link !== own) return;
+      drop(1000);
+      closedWith(code, why, own);
+    };
+    /** A laptop that slept wakes to a socket that looks open and is dead: the clock tells. */
+    const watch = (interval: number): void => {
+      stopWatch();
+      stopWatch = env.after(interval, () => {
+        if (env.now() - (heardAt ?? 0) > 2 * interval) lost('nothing was heard for two heartbeats');
+        else watch(interval);
+      });
+    };
+    socket.addEventListener('message', ({ data }) => {
+      if (link !== own) return;
+      heardAt = env.now();
+      const frame = parsed(data);
+      if (frame === null) return lost('what came is no frame');
+      if (frame.op === 'hello') watch(frame.heartbeat_seconds * 1000);
+      take(frame, own);
+    });
+    socket.addEventListener('close', ({ code, reason }) => lost(reason || `closed with ${code}`, code));
+    // A close follows every error and says more.
+    socket.addEventListener('error', () => undefined);
+  }
+
+  function closedWith(code: number, why: string, { returnAt }: Link): void {
+    switch (code) {
+      case CLOSE.not_authenticated:
+      case CLOSE.session_ended:
+        if (renewed) return finish(why, clientError('not_authenticated', why));
+        renewed = true;
+        enter('stale', why);
+        session.renew().then(
+          () => state === 'closed' || void connect(),
+          (error: Error) => finish(why, error),
+        );
+        return;
+      case CLOSE.not_allowed:
+        return finish(why, clientError('forbidden', why));
+      case CLOSE.bad_frame:
+      case CLOSE.protocol_unknown:
+        return finish(why, clientError('no_answer', why));
+      default:
+        retry(why, returnAt === null ? undefined : Math.max(0, returnAt - env.now()));
+    }
+  }
+  /** Full jitter: everybody who lost the same server comes back at a time of their own. */
+  function retry(why: string, ms?: number): void {
+    enter('stale', why);
+    if (paused) return;
+    const most = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** attempt);
+    attempt += 1;
+    stopWaiting = env.after(ms ?? env.random() * most, () => void connect());
+  }
+  function online(): void {
+    if (stopWaiting === null) return;
+    stopWaiting();
+    void connect();
+  }
+
+  const send = (own: Link, frame: ClientFrame): void => own.socket.send(JSON.stringify(frame));
+  function subscribe(own: Link): void {
+    own.subscribed = false;
+    own.asked = `s${(subscriptions += 1)}`;
+    const from =
+      received === null ? { snapshot } : { cursor: received, ...(epoch === null ? {} : { epoch }) };
+    send(own, { op: 'subscribe', id: own.asked, topics: [...topics], ...from });
+  }
+  function live(own: Link, why: string): void {
+    own.liveSince ??= env.now();
+    renewed = false;
+    enter('live', why);
+  }
+
+  function take(frame: ServerFrame, own: Link): void {
+    switch (frame.op) {
+      case 'hello':
+        hello(frame.epoch, own);
+        commands.found((command) => send(own, command));
+        return;
+      case 'subscribed':
+        if (frame.id !== own.asked) return;
+        own.subscribed = true;
+        if (received === null) {
+          received = frame.cursor;
+          if (!snapshot) settle();
+          live(own, 'subscribed');
+        }
+        return;
+      case 'resumed':
+        if (own.subscribed) live(own, 'everything missed was heard');
+        return;
+      case 'snapshot':
+        if (!own.subscribed) return;
+        // Events follow from the oldest of several.
+        received = Math.min(received ?? frame.cursor, frame.cursor);
+        items.push({
+          item: { type: 'snapshot', topic: frame.topic, cursor: frame.cursor, data: frame.data },
+          // Going on from here later would be without the snapshots that follow this one.
+          at: null,
+        });
+        return;
+      case 'event':
+        if (own.subscribed) event(frame.event as StreamEvent, frame.prev);
+        return;
+      case 'gap':
+        gap(frame, own);
+        return;
+      case 'heartbeat':
+        send(own, { op: 'pong' });
+        if (own.subscribed && received !== null && frame.scanned > received) {
+          received = frame.scanned;
+          settle();
+        }
+        return;
+      case 'reconnect':
+        own.returnAt = env.now() + frame.after_ms;
+        return;
+      case 'ping':
+        send(own, { op: 'pong', ...(frame.id === undefined ? {} : { id: frame.id }) });
+        return;
+      case 'result':
+        commands.result(frame.id, frame.ok ? { data: frame.data } : { error: problemError(frame.error) });
+        return;
+      case 'error':
+        refused(frame, own);
+        return;
+      default:
+      // Frames that are newer than this client say nothing to it.
+    }
+  }
+  let serverEpoch = '';
+  function hello(now: string, own: Link): void {
+    serverEpoch = now;
+    if (received === null) epoch = now;
+    if (topics.length === 0) return live(own, 'connected');
+    if (received !== null) enter('resuming', 'connected');
+    subscribe(own);
+  }
+  function event(item: StreamEvent, prev: number): void {
+    const last = received ?? 0;
+    if (item.seq <= last) return;
+    if (prev > last) {
+      holes += 1;
+      drop(1000);
+      return retry(`a hole: ${prev} was not heard after ${last}`);
+    }
+    if (items.size >= buffer) {
+      paused = true;
+      drop(1000);
+      return enter('stale', `the reader is ${items.size} events behind`);
+    }
+    received = item.seq;
+    items.push({ item, at: placeOf(item.seq) });
+  }
+  function gap({ from, to, reason }: ServerFrame & { op: 'gap' }, own: Link): void {
+    epoch = serverEpoch;
+    items.push({ item: { type: 'gap', from, to, reason }, at: snapshot ? null : placeOf(to) });
+    if (snapshot) {
+      received = null;
+      subscribe(own);
+    } else {
+      received = to;
+      live(own, 'what was missed cannot be had any more');
+    }
+  }
+  function refused({ id, code, detail }: ServerFrame & { op: 'error' }, own: Link): void {
+    const error = clientError(code as OffhookError['code'], detail);
+    if (id !== undefined && commands.result(id, { error })) return;
+    if (id === undefined || id !== own.asked) return;
+    if (!PASSING.has(code)) return finish(detail, error);
+    drop(1000);
+    retry(detail);
+  }
+
+  const placeOf = (seq: number): StreamCursor | null => (epoch === null ? null : { epoch, seq });
+  /** The cursor follows what the reader is done with; one that waits is done with everything. */
+  function settle(done = items.waiting && received !== null ? placeOf(received) : null): void {
+    if (done === null || (cursor?.seq === done.seq && cursor.epoch === done.epoch)) return;
+    cursor = done;
+    onCursor?.(done);
+  }
+  function caughtUp(): void {
+    if (!paused || items.size > buffer / 2) return;
+    paused = false;
+    void connect();
+  }
+  async function* read(): AsyncGenerator<StreamItem, void, undefined> {
+    if (reading) throw new Error('a stream has one reader; open another stream for another');
+    reading = true;
+    try {
+      for (;;) {
+        const entry = await items.take();
+        if (entry === null) return;
+        caughtUp();
+        yield entry.item;
+        settle(entry.at);
+      }
+    } finally {
+      close();
+    }
+  }
+
+  const offline = env.online(online);
+  if (options.signal?.aborted === true) close();
+  else {
+    options.signal?.addEventListener('abort', close, { once: true });
+    void connect();
+  }
+  return {
+    get state() {
+      return state;
+    },
+    get cursor() {
+      return cursor;
+    },
+    get heard_at() {
+      return heardAt;
+    },
+    get holes() {
+      return holes;
+    },
+    command: (action, data, how) => commands.run(action, data, how),
+    close,
+    [Symbol.asyncIterator]: read,
+  };
+}
+function parsed(data: unknown): ServerFrame | null {
+  try {
+    return JSON.parse(String(data)) as ServerFrame;
+  } catch {
+    return null;
+  }
+}
+const problemError = (problem: Problem | undefined): OffhookError =>
+  problem === undefined
+    ? clientError('no_answer', 'the result says neither data nor error')
+    : new OffhookError(problem.status, problem, null);
