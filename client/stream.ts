@@ -262,9 +262,8 @@ export function createStream(
   function subscribe(own: Link): void {
     own.subscribed = false;
     own.asked = `s${(subscriptions += 1)}`;
-    const from =
-      received === null ? { snapshot } : { cursor: received, ...(epoch === null ? {} : { epoch }) };
-    send(own, { op: 'subscribe', id: own.asked, topics: [...topics], ...from });
+    const from = received === null ? {} : { cursor: received, ...(epoch === null ? {} : { epoch }) };
+    send(own, { op: 'subscribe', id: own.asked, topics: [...topics], snapshot, ...from });
   }
   function live(own: Link, why: string): void {
     own.liveSince ??= env.now();
@@ -304,10 +303,9 @@ export function createStream(
         if (own.subscribed) event(frame.event as StreamEvent, frame.prev);
         return;
       case 'gap':
-        gap(frame, own);
+        if (own.subscribed) gap(frame, own);
         return;
       case 'heartbeat':
-        send(own, { op: 'pong' });
         if (own.subscribed && received !== null && frame.scanned > received) {
           received = frame.scanned;
           settle();
@@ -353,16 +351,12 @@ export function createStream(
     received = item.seq;
     items.push({ item, at: placeOf(item.seq) });
   }
+  /** What follows is led on from `to`; where snapshots were asked for they follow first. */
   function gap({ from, to, reason }: ServerFrame & { op: 'gap' }, own: Link): void {
     epoch = serverEpoch;
+    received = to;
     items.push({ item: { type: 'gap', from, to, reason }, at: snapshot ? null : placeOf(to) });
-    if (snapshot) {
-      received = null;
-      subscribe(own);
-    } else {
-      received = to;
-      live(own, 'what was missed cannot be had any more');
-    }
+    live(own, 'what was missed cannot be had any more');
   }
   function refused({ id, code, detail }: ServerFrame & { op: 'error' }, own: Link): void {
     const error = clientError(code as OffhookError['code'], detail);
