@@ -94,3 +94,45 @@ export type ServerFrame = z.infer<typeof ServerFrame>;
 
 /** Reply of `POST /api/v1/stream/ticket`: one upgrade within 30 s. */
 export const Ticket = z.object({ success: z.literal(true), ticket: z.string(), expires_at: z.string() });
+
+const wholeNumber = (most: number) =>
+  z
+    .string()
+    .regex(/^(0|[1-9]\d{0,15})$/, 'not a whole number')
+    .transform(Number)
+    .pipe(z.int().min(0).max(most));
+const Topics = z
+  .string()
+  .max(16_384)
+  .transform((text) => text.split(','))
+  .pipe(z.array(Topic).min(1).max(MAX_TOPICS))
+  .describe('Topics, separated by commas.');
+const Cursor = wholeNumber(Number.MAX_SAFE_INTEGER);
+/** Query of `GET /api/v1/events`. The header `Last-Event-ID` goes before `cursor`. */
+export const EventsQuery = z.strictObject({
+  topics: Topics,
+  cursor: Cursor.optional().describe('Newest seq the client has.'),
+  epoch: z.string().max(64).optional().describe('The epoch the cursor belongs to.'),
+  snapshot: z.enum(['true', 'false']).optional().describe('`true`: the state first, as `event: snapshot`.'),
+});
+/** Query of `GET /api/v1/events/poll`. */
+export const PollQuery = EventsQuery.extend({
+  wait: wholeNumber(60).optional().describe('Seconds to wait for an event at most; 25.'),
+});
+const Gap = z.object({
+  from: z.int(),
+  to: z.int(),
+  reason: z.enum(['cursor_outdated', 'epoch', 'cursor_ahead']),
+});
+/** 200 of `GET /api/v1/events/poll`: what came after the cursor, at most 500 at once. */
+export const PollReply = z.object({
+  success: z.literal(true),
+  epoch: z.string(),
+  events: z.array(Envelope),
+  cursor: z.int().describe('To ask with the next time.'),
+  gap: Gap.nullable().describe('What came in between is no longer there: take a snapshot.'),
+  snapshot: z
+    .array(z.object({ topic: z.string(), cursor: z.int(), data: z.unknown() }))
+    .optional()
+    .describe('The state as of `cursor`, where it was asked for and the cursor could not be led on from.'),
+});

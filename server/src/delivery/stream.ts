@@ -12,7 +12,9 @@ import type { Credentials, TopicSources } from '../ports/stream.ts';
 import { createClients } from './clients.ts';
 import type { Parts } from './connection.ts';
 import { createHub } from './hub.ts';
+import { pollRoute } from './poll.ts';
 import { createSnapshots } from './snapshots.ts';
+import { sseRoute } from './sse.ts';
 import { createTickets } from './tickets.ts';
 import { webSocketRoute } from './websocket.ts';
 
@@ -74,6 +76,8 @@ export function createStream(options: StreamOptions): Stream {
     routes(app, commands) {
       const parts: Parts = { hub, clients, snapshots, journal, commands, heartbeatSeconds, log };
       webSocketRoute(app, parts, tickets, () => closing);
+      sseRoute(app, parts, () => closing);
+      pollRoute(app, parts, () => closing);
       app.post(
         '/api/v1/stream/ticket',
         {

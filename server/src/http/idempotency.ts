@@ -153,21 +153,116 @@ function unseal(key: string, id: string, sealed: Buffer): Buffer {
   return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]);
 }
 
-interface Attempt {
-  readonly id: string;
-  readonly key: string;
+/** An attempt that is under way. */
+interface Running {
   readonly fingerprint: string;
   readonly ended: Promise<StoredReply | null>;
-  end(reply: StoredReply | null): void;
+}
+/** The first attempt with a key; `end` must be called with its answer. Never throws. */
+export interface Attempt {
+  end(answer: {
+    readonly status: number;
+    readonly content_type: string;
+    readonly body: Buffer | null;
+  }): Promise<void>;
+}
+/** Repeated requests of one service, however they come. */
+export interface Repeats {
+  /**
+   * The answer that an earlier attempt was given, or the attempt that shall be made now. `address` names what is asked
+   * for. Throws `invalid_request`, `idempotency_conflict` or `store_unavailable`.
+   */
+  begin(person: number, address: string, key: unknown, body: unknown): Promise<StoredReply | Attempt>;
+}
+declare module 'fastify' {
+  interface FastifyInstance {
+    repeats: Repeats;
+  }
+}
+
+/** Keys belong to the person, so nobody meets another's results. */
+export function createRepeats(store: IdempotencyStore | undefined): Repeats {
+  const running = new Map<string, Running>();
+  return {
+    async begin(person, address, key, body) {
+      if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) {
+        throw new ServiceError(
+          'invalid_request',
+          'Idempotency-Key: 1 to 255 printable characters without spaces',
+        );
+      }
+      if (store === undefined) {
+        throw new ServiceError('store_unavailable', 'repeated requests are not kept now');
+      }
+      const id = hash('sha256', JSON.stringify([person, address, key]), 'base64url');
+      const fingerprint = hash('sha256', JSON.stringify(isEmpty(body) ? null : body), 'base64url');
+      for (;;) {
+        const other = running.get(id);
+        if (other === undefined) break;
+        sameBody(other.fingerprint, fingerprint);
+        // oxlint-disable-next-line no-await-in-loop -- the outcome decides whether this attempt runs at all
+        const result = await other.ended;
+        if (result !== null) return result;
+      }
+      const { promise, resolve } = Promise.withResolvers<StoredReply | null>();
+      const done = (reply: StoredReply | null): void => {
+        running.delete(id);
+        resolve(reply);
+      };
+      running.set(id, { fingerprint, ended: promise });
+      try {
+        const row = await store.find(id, key);
+        if (row !== undefined) {
+          sameBody(row.fingerprint, fingerprint);
+          if (row.reply === null) {
+            throw new ServiceError(
+              'idempotency_conflict',
+              'the first attempt with this key was cut off and its outcome is not known; look first, then use a new key',
+            );
+          }
+          done(row.reply);
+          return row.reply;
+        }
+        await store.begin(id, person, fingerprint);
+      } catch (error) {
+        done(null);
+        throw error;
+      }
+      return {
+        async end({ status, content_type, body: answered }) {
+          const kept =
+            UNDECIDED.has(status) || answered === null || answered.length > MAX_BODY
+              ? null
+              : { status, content_type, body: answered };
+          try {
+            if (kept !== null) await store.finish(id, key, kept);
+            else if (UNDECIDED.has(status)) await store.forget(id);
+          } catch {
+            // The effect stands and its answer goes out; a repeat is then told that the outcome is not known.
+          } finally {
+            done(kept);
+          }
+        },
+      };
+    },
+  };
+}
+/** No body and one without fields ask for the same. */
+const isEmpty = (body: unknown): boolean =>
+  body === null || body === undefined || (typeof body === 'object' && Object.keys(body).length === 0);
+function sameBody(first: string, second: string): void {
+  if (first === second) return;
+  throw new ServiceError('idempotency_conflict', 'this Idempotency-Key was used with another body');
 }
 
 /**
  * `Idempotency-Key` on every POST below /api/v1: the first attempt runs, others with the same key get its result, another
- * body is 409. Keys belong to the person, so nobody meets another's results.
+ * body is 409.
  */
 export function addIdempotency(app: App, store: IdempotencyStore | undefined): void {
-  const running = new Map<string, Attempt>();
+  const repeats = createRepeats(store);
   const attempts = new WeakMap<FastifyRequest, Attempt>();
+  app.decorate('repeats', repeats);
 
   // On the routes it is for, and not on every request: a hook that is waited for costs as much as half of signing in.
   app.addHook('onRoute', (route) => {
@@ -178,82 +273,23 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
 
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const key = request.headers['idempotency-key'];
-    if (key === undefined || request.method !== 'POST' || request.caller === null) return undefined;
-    if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) {
-      throw new ServiceError(
-        'invalid_request',
-        'Idempotency-Key: 1 to 255 printable characters without spaces',
-      );
-    }
-    if (store === undefined)
-      throw new ServiceError('store_unavailable', 'repeated requests are not kept now');
-    const person = request.caller.person_id;
-    const id = hash('sha256', JSON.stringify([person, request.url, key]), 'base64url');
-    const fingerprint = hash('sha256', JSON.stringify(request.body ?? null), 'base64url');
-    for (;;) {
-      const other = running.get(id);
-      if (other === undefined) break;
-      sameBody(other.fingerprint, fingerprint);
-      // oxlint-disable-next-line no-await-in-loop -- the outcome decides whether this attempt runs at all
-      const result = await other.ended;
-      if (result !== null) return replay(reply, result);
-    }
-    const attempt = newAttempt(id, key, fingerprint);
-    running.set(id, attempt);
-    try {
-      const row = await store.find(id, key);
-      if (row !== undefined) {
-        sameBody(row.fingerprint, fingerprint);
-        if (row.reply !== null) {
-          running.delete(id);
-          attempt.end(row.reply);
-          return replay(reply, row.reply);
-        }
-        throw new ServiceError(
-          'idempotency_conflict',
-          'the first attempt with this key was cut off and its outcome is not known; look first, then use a new key',
-        );
-      }
-      await store.begin(id, person, fingerprint);
-    } catch (error) {
-      running.delete(id);
-      attempt.end(null);
-      throw error;
-    }
-    attempts.set(request, attempt);
+    if (key === undefined || request.caller === null) return undefined;
+    const begun = await repeats.begin(request.caller.person_id, request.url, key, request.body);
+    if (!('end' in begun)) return replay(reply, begun);
+    attempts.set(request, begun);
     return undefined;
   }
 
   async function finish(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
     const attempt = attempts.get(request);
-    if (attempt === undefined || store === undefined) return payload;
+    if (attempt === undefined) return payload;
     attempts.delete(request);
     const body =
       Buffer.isBuffer(payload) || typeof payload === 'string' ? Buffer.from(payload as string) : null;
-    const status = reply.statusCode;
-    const stored: StoredReply | null =
-      UNDECIDED.has(status) || body === null || body.length > MAX_BODY
-        ? null
-        : { status, content_type: String(reply.getHeader('content-type') ?? ''), body };
-    try {
-      if (stored !== null) await store.finish(attempt.id, attempt.key, stored);
-      else if (UNDECIDED.has(status)) await store.forget(attempt.id);
-    } catch {
-      // The effect stands and its answer goes out; a repeat is then told that the outcome is not known.
-    } finally {
-      running.delete(attempt.id);
-      attempt.end(stored);
-    }
+    const content_type = String(reply.getHeader('content-type') ?? '');
+    await attempt.end({ status: reply.statusCode, content_type, body });
     return payload;
   }
-}
-function sameBody(first: string, second: string): void {
-  if (first === second) return;
-  throw new ServiceError('idempotency_conflict', 'this Idempotency-Key was used with another body');
-}
-function newAttempt(id: string, key: string, fingerprint: string): Attempt {
-  const { promise, resolve } = Promise.withResolvers<StoredReply | null>();
-  return { id, key, fingerprint, ended: promise, end: resolve };
 }
 function replay(reply: FastifyReply, stored: StoredReply): FastifyReply {
   return reply

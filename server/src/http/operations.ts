@@ -2,7 +2,8 @@ import type { z } from 'zod';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
-import { ServiceError } from '../core/errors.ts';
+import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
+import { ServiceError, problemOf } from '../core/errors.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { AnyOperation, Commands, DefineOperation } from '../ports/operations.ts';
 
@@ -54,13 +55,56 @@ export function addOperations(app: App, operations: readonly AnyOperation[]): Co
     });
   }
   return {
-    async run(actor, action, data) {
+    async run(actor, action, data, key) {
       const op = byAction.get(action);
       if (op === undefined) throw new ServiceError('unknown_action', 'no command has this name');
       checkAccess(actor.caller, op);
-      return op.run(actor, split(op, data ?? {}));
+      const input = split(op, data ?? {});
+      const work = async (): Promise<unknown> => (op.reply as z.ZodType).parse(await op.run(actor, input));
+      return key === undefined || op.method !== 'POST'
+        ? work()
+        : once(app, op, { person: actor.caller.person_id, key, input, work });
     },
   };
+}
+
+/** As a POST with `Idempotency-Key` is run, with the same keys: a repeat may come by REST. */
+async function once(
+  app: App,
+  op: AnyOperation,
+  run: {
+    readonly person: number;
+    readonly key: string;
+    readonly input: { readonly params: Record<string, string>; readonly body: unknown };
+    readonly work: () => Promise<unknown>;
+  },
+): Promise<unknown> {
+  const { person, key, input, work } = run;
+  const address = op.path.replaceAll(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(input.params[name] ?? ''),
+  );
+  const begun = await app.repeats.begin(person, address, key, input.body);
+  if (!('end' in begun)) {
+    const kept: unknown = JSON.parse(begun.body.toString('utf8'));
+    if (begun.status < 400) return kept;
+    const { code, detail } = kept as Problem;
+    throw new ServiceError(code as ErrorCode, detail);
+  }
+  const kept = (status: number, value: unknown) =>
+    begun.end({
+      status,
+      content_type: status < 400 ? 'application/json; charset=utf-8' : 'application/problem+json',
+      body: Buffer.from(JSON.stringify(value)),
+    });
+  try {
+    const result = await work();
+    await kept(op.status ?? 200, result);
+    return result;
+  } catch (error) {
+    const problem = problemOf(error);
+    await kept(problem.status, problem);
+    throw error;
+  }
 }
 
 /** A command's `data` as a route would have it: what the path names, and the rest. */

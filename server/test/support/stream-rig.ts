@@ -139,7 +139,11 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
       await host.close();
       stream.close();
     })());
-  t.after(stop);
+  t.after(async () => {
+    // Fetch keeps connections of its own that nobody asks anything on.
+    if (stopped === undefined) host.app.server.closeAllConnections();
+    await stop();
+  });
   const rig: StreamRig = {
     port,
     base: `http://127.0.0.1:${port}`,

@@ -76,7 +76,7 @@ export async function openWs(options: WsOptions): Promise<WsClient> {
     'Sec-WebSocket-Key': key,
     'Sec-WebSocket-Extensions': 'permessage-deflate',
     ...(protocol === null ? {} : { 'Sec-WebSocket-Protocol': protocol }),
-    ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    ...(token === undefined || token === '' ? {} : { Authorization: `Bearer ${token}` }),
     ...headers,
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);

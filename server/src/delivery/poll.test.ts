@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PollReply } from '@offhook/contract/stream.ts';
+import { offer, presence, streamRig } from '../../test/support/stream-rig.ts';
+import type { StreamRig } from '../../test/support/stream-rig.ts';
+
+const ask = async (rig: StreamRig, query: string, level = 'user') => {
+  const response = await fetch(`${rig.base}/api/v1/events/poll?${query}`, {
+    headers: { authorization: `Bearer token-${level}` },
+  });
+  const body: unknown = await response.json();
+  if (response.status !== 200) throw new Error(`${response.status} ${(body as { code: string }).code}`);
+  const reply = PollReply.parse(body);
+  return { ...reply, seqs: reply.events.map((event) => event.seq) };
+};
+
+test('poll - the first answer says where to begin, the next ones bring what came since', async (t) => {
+  const rig = await streamRig(t);
+  rig.commit(presence('1005'));
+  const begin = await ask(rig, 'topics=presence&snapshot=true');
+  assert.deepEqual([begin.cursor, begin.seqs, begin.gap, begin.epoch], [1, [], null, rig.journal.epoch]);
+  assert.deepEqual(begin.snapshot, [{ topic: 'presence', cursor: 1, data: Object.fromEntries(rig.states) }]);
+  rig.commit(presence('1005'), offer('support', '1003'), presence('1006'));
+  const missed = await ask(rig, 'topics=presence&cursor=1');
+  assert.deepEqual([missed.cursor, missed.seqs], [4, [2, 4]]);
+  assert.deepEqual(missed.events[0], JSON.parse(rig.journal.read(1, 1)[0]!.json));
+  const waiting = ask(rig, 'topics=presence&cursor=4&wait=5');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  rig.commit(offer('support', '1003'));
+  rig.commit(presence('1005'));
+  const woken = await waiting;
+  assert.deepEqual([woken.cursor, woken.seqs], [6, [6]]);
+});
+
+test('poll - a long backlog comes in portions, and nothing is left out between them', async (t) => {
+  const rig = await streamRig(t);
+  for (let i = 0; i < 1200; i += 1) rig.commit(i % 2 === 0 ? presence('1005') : offer('sales', '1003'));
+  const seqs: number[] = [];
+  let cursor = 0;
+  while (cursor < 1200) {
+    const reply = await ask(rig, `topics=presence&cursor=${cursor}&wait=0`);
+    seqs.push(...reply.seqs);
+    assert.ok(reply.cursor > cursor);
+    cursor = reply.cursor;
+  }
+  assert.deepEqual(
+    seqs,
+    Array.from({ length: 600 }, (_, i) => 2 * i + 1),
+  );
+});
+
+test('poll - without an event it answers when its time is up, with a cursor that moved on', async (t) => {
+  const rig = await streamRig(t);
+  rig.commit(offer('support', '1003'), offer('support', '1003'));
+  const reply = await ask(rig, 'topics=presence&cursor=0&wait=1');
+  assert.deepEqual([reply.cursor, reply.seqs, reply.gap], [2, [], null]);
+  assert.deepEqual((await ask(rig, 'topics=presence&cursor=2&wait=0')).cursor, 2);
+});
+
+test('poll - a cursor that cannot be led on from is a gap, with the state where it was asked for', async (t) => {
+  const rig = await streamRig(t);
+  rig.commit(presence('1005'), presence('1005'), presence('1005'));
+  rig.store.trim(3);
+  const gap = await ask(rig, 'topics=presence&cursor=0&snapshot=true');
+  assert.deepEqual([gap.cursor, gap.gap], [3, { from: 0, to: 3, reason: 'cursor_outdated' }]);
+  assert.equal(gap.snapshot?.length, 1);
+  assert.equal((await ask(rig, 'topics=presence&cursor=9')).gap?.reason, 'cursor_ahead');
+  assert.equal((await ask(rig, 'topics=presence&cursor=3&epoch=x')).gap?.reason, 'epoch');
+});
+
+test('poll - rights, bad queries, and the end of the session while it waits', async (t) => {
+  const rig = await streamRig(t);
+  await assert.rejects(ask(rig, 'topics=queues&cursor=0'), /403 forbidden/);
+  await assert.rejects(ask(rig, 'topics=presence&cursor=0', 'nobody'), /401 not_authenticated/);
+  for (const query of [
+    'cursor=1',
+    'topics=presence&wait=61',
+    'topics=presence&wait=-1',
+    'topics=presence&cursor=x',
+  ]) {
+    await assert.rejects(ask(rig, query), /400 invalid_request/, query);
+  }
+  const waiting = assert.rejects(ask(rig, 'topics=presence&cursor=0&wait=30'), /401 not_authenticated/);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const began = performance.now();
+  rig.endSession(5);
+  await waiting;
+  assert.ok(performance.now() - began < 900);
+  const last = ask(rig, 'topics=presence&cursor=0&wait=30', 'agent');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const stopping = rig.stop();
+  assert.deepEqual((await last).seqs, [], 'a stop answers who waits');
+  await stopping;
+  assert.ok(performance.now() - began < 5_000, 'and waits for nobody');
+});

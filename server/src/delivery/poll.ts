@@ -1,0 +1,167 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { CLOSE_CODES, PollQuery, PollReply } from '@offhook/contract/stream.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { App, Caller } from '../ports/http.ts';
+import type { Framing } from './batch.ts';
+import { Client } from './client.ts';
+import { gapOf } from './connection.ts';
+import type { Parts } from './connection.ts';
+import type { Snapshot } from './snapshots.ts';
+import type { Heard } from './topics.ts';
+
+const WAIT_SECONDS = 25;
+const SNAPSHOT_MS = 5_000;
+const NOTHING = Buffer.alloc(0);
+/** Each with a comma before it: the first one is cut off. */
+const POLL: Framing = {
+  name: 'poll',
+  chained: false,
+  event: (json) => Buffer.concat([Buffer.from(','), json]),
+  snapshot: (topic, cursor, json) => Buffer.from(`,{"topic":"${topic}","cursor":${cursor},"data":${json}}`),
+};
+type Query = z.output<typeof PollQuery>;
+
+/** One question for what comes next: ended by the first events, by its time, or by nobody waiting any more. */
+class Poll extends Client {
+  readonly framing = POLL;
+  readonly talks = false;
+  readonly full = false;
+  readonly unsent = 0;
+  readonly #parts: Parts;
+  readonly #answer = Promise.withResolvers<Buffer>();
+  readonly #query: Query;
+  #timer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  constructor(parts: Parts, caller: Caller, ip: string, query: Query) {
+    super(caller, ip);
+    this.#parts = parts;
+    this.#query = query;
+  }
+  /** The body of the answer; rejects with a `ServiceError`. */
+  ask(heard: readonly Heard[]): Promise<Buffer> {
+    this.heard = heard;
+    this.#parts.clients.add(this);
+    this.#begin(performance.now() + SNAPSHOT_MS);
+    return this.#answer.promise;
+  }
+  #begin(by: number): void {
+    if (this.#ended) return;
+    const { hub, journal, snapshots } = this.#parts;
+    const { cursor, epoch, wait = WAIT_SECONDS } = this.#query;
+    const gap = cursor === undefined ? null : gapOf(journal, cursor, epoch);
+    if (cursor !== undefined && gap === null) {
+      this.#timer = setTimeout(() => this.#finish(NOTHING), wait * 1000);
+      if (hub.attach(this, this.names, cursor, 0)) this.caughtUp();
+      return;
+    }
+    let snapshot: Snapshot | null = null;
+    if (this.#query.snapshot === 'true') {
+      snapshot = snapshots.take(this.heard, POLL, () => this.#begin(by));
+      if (snapshot === null) {
+        if (performance.now() < by) return;
+        return this.#fail(new ServiceError('store_unavailable', 'the state cannot be shown now'));
+      }
+    }
+    const { head } = journal;
+    this.scanned = head;
+    this.#finish(NOTHING, gap === null ? null : { from: cursor!, to: head, reason: gap }, snapshot);
+  }
+  send(bytes: Buffer): void {
+    this.#finish(bytes);
+  }
+  caughtUp(): void {
+    if (this.#query.wait === 0) this.#finish(NOTHING);
+  }
+  missed(from: number, to: number): void {
+    this.#finish(NOTHING, { from, to, reason: 'cursor_outdated' });
+  }
+  rightsChanged(): void {
+    const { hub } = this.#parts;
+    if (this.mode !== 'idle') hub.attach(this, this.names, hub.positionOf(this), 0);
+  }
+  restart(): void {
+    this.#finish(NOTHING);
+  }
+  end(code: number, reason: string): void {
+    this.#fail(
+      new ServiceError(code === CLOSE_CODES.not_allowed ? 'forbidden' : 'not_authenticated', reason),
+    );
+  }
+  vanish(): void {
+    this.#finish(NOTHING);
+  }
+  tooSlow(): void {}
+  heartbeat(): void {}
+
+  #finish(events: Buffer, gap: object | null = null, snapshot: Snapshot | null = null): void {
+    const cursor = this.mode === 'idle' ? this.scanned : this.#parts.hub.positionOf(this);
+    if (!this.#leave()) return;
+    const shown =
+      snapshot === null
+        ? []
+        : [Buffer.from(',"snapshot":['), Buffer.concat(snapshot.frames).subarray(1), Buffer.from(']')];
+    this.#answer.resolve(
+      Buffer.concat([
+        Buffer.from(`{"success":true,"epoch":"${this.#parts.journal.epoch}","events":[`),
+        events.subarray(1),
+        Buffer.from(`],"cursor":${cursor},"gap":${JSON.stringify(gap)}`),
+        ...shown,
+        Buffer.from('}'),
+      ]),
+    );
+  }
+  #fail(error: ServiceError): void {
+    if (this.#leave()) this.#answer.reject(error);
+  }
+  #leave(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#parts.clients.remove(this);
+    return true;
+  }
+}
+
+/** `GET /api/v1/events/poll`: the stream for those who can only ask. */
+export function pollRoute(app: App, parts: Parts, closing: () => boolean): void {
+  app.get(
+    '/api/v1/events/poll',
+    {
+      config: {
+        level: 'user',
+        scope: 'any',
+        errors: [
+          'invalid_request',
+          'token_in_url',
+          'forbidden',
+          'too_many_requests',
+          'store_unavailable',
+          'overloaded',
+        ],
+      },
+      schema: {
+        tags: ['stream'],
+        summary: 'The event stream by long poll',
+        description:
+          'Answers with the events after `cursor`, at once or when the first one comes, at the latest after `wait` seconds. Without a cursor it answers at once with the one to begin from.',
+        querystring: PollQuery,
+        response: { 200: PollReply },
+      },
+    },
+    async (request: FastifyRequest<{ Querystring: Query }>, reply: FastifyReply) => {
+      const { clients } = parts;
+      const caller = request.person();
+      const heard = clients.hearAll(caller, request.query.topics);
+      clients.admit(caller);
+      if (closing()) throw new ServiceError('overloaded', 'the service is stopping');
+      const poll = new Poll(parts, caller, request.ip, request.query);
+      reply.raw.once('close', () => poll.vanish());
+      const body = await poll.ask(heard);
+      // A connection that stays would hold up the stop for as long as it may be idle.
+      if (closing()) reply.raw.shouldKeepAlive = false;
+      return reply.type('application/json; charset=utf-8').send(body);
+    },
+  );
+}

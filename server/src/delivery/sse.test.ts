@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { offer, presence, streamRig } from '../../test/support/stream-rig.ts';
+import type { StreamRig } from '../../test/support/stream-rig.ts';
+import { openSse } from '../../test/support/sse-client.ts';
+import { until } from '../../test/support/until.ts';
+
+const open = (rig: StreamRig, query: string, level = 'user', headers = {}) =>
+  openSse(`${rig.base}/api/v1/events?${query}`, `token-${level}`, headers);
+const answer = async (rig: StreamRig, query: string, level = 'user', headers = {}): Promise<string> => {
+  const response = await fetch(`${rig.base}/api/v1/events?${query}`, {
+    headers: { authorization: `Bearer token-${level}`, ...headers },
+  });
+  return `${response.status} ${((await response.json()) as { code: string }).code}`;
+};
+
+test('sse - a snapshot, then events whose id is their seq, and Last-Event-ID resumes', async (t) => {
+  const rig = await streamRig(t);
+  rig.commit(presence('1005'));
+  const first = await open(rig, 'topics=presence,calls/mine&snapshot=true');
+  assert.equal(first.response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  assert.equal(first.response.headers.get('cache-control'), 'no-store');
+  const begun = await first.next('subscribed');
+  assert.deepEqual(begun.json, { epoch: rig.journal.epoch, topics: ['presence', 'calls/mine'], cursor: 1 });
+  const snapshot = await first.next('snapshot');
+  assert.deepEqual(snapshot.json, { topic: 'presence', cursor: 1, data: Object.fromEntries(rig.states) });
+  rig.commit(presence('1005'), offer('support', '1003'), presence('1006'));
+  const event = await first.next('');
+  assert.deepEqual(event.json, JSON.parse(rig.journal.read(1, 1)[0]!.json));
+  await until('both', () => first.seqs().length === 2);
+  first.stop();
+  rig.commit(presence('1006'), offer('support', '1003'));
+  const second = await open(rig, 'topics=presence&snapshot=true&cursor=0', 'user', { 'last-event-id': '4' });
+  assert.equal((await second.next('resumed')).json['cursor'], 6);
+  rig.commit(presence('1005'));
+  await until('two', () => second.seqs().length === 2);
+  assert.deepEqual([...first.seqs(), ...second.seqs()], [2, 4, 5, 7]);
+  assert.ok(!second.messages.some((one) => one.event === 'snapshot'));
+  second.stop();
+});
+
+test('sse - a cursor that cannot be led on from is a gap with a snapshot after it', async (t) => {
+  const rig = await streamRig(t);
+  rig.commit(presence('1005'), presence('1005'), presence('1005'));
+  rig.store.trim(3);
+  for (const [query, reason] of [
+    ['cursor=0', 'cursor_outdated'],
+    ['cursor=99', 'cursor_ahead'],
+    ['cursor=2&epoch=x', 'epoch'],
+  ] as const) {
+    const client = await open(rig, `topics=presence&snapshot=true&${query}`);
+    assert.equal((await client.next('gap')).json['reason'], reason);
+    assert.equal((await client.next('snapshot')).json['cursor'], 3);
+    client.stop();
+  }
+});
+
+test('sse - heartbeats carry the safe cursor, and the end of the session ends it at once', async (t) => {
+  const rig = await streamRig(t, { heartbeatSeconds: 0.15 });
+  const client = await open(rig, 'topics=presence');
+  await client.next('subscribed');
+  rig.commit(offer('support', '1003'));
+  await until('a heartbeat', () =>
+    client.messages.some((one) => one.comment.startsWith('heartbeat') && one.id === '1'),
+  );
+  rig.endSession(5);
+  assert.equal((await client.next('close', 900)).json['code'], 4409);
+  await until('the end', () => client.ended, { ms: 900 });
+});
+
+test('sse - what is wrong is refused before it begins', async (t) => {
+  const rig = await streamRig(t);
+  for (const query of [
+    '',
+    'topics=',
+    'topics=*',
+    'topics=presence,',
+    'topics=presence&cursor=-1',
+    'topics=presence&cursor=1.5',
+    'topics=presence&cursor=99999999999999999999',
+    'topics=presence&snapshot=1',
+    'topics=presence&other=1',
+    `topics=${Array(300).fill('presence').join(',')}`,
+  ]) {
+    assert.equal(await answer(rig, query), '400 invalid_request', query);
+  }
+  assert.equal(
+    await answer(rig, 'topics=presence', 'user', { 'last-event-id': '-1' }),
+    '400 invalid_request',
+  );
+  assert.equal(await answer(rig, 'topics=presence&token=x'), '400 token_in_url');
+  assert.equal(await answer(rig, 'topics=presence,queues'), '403 forbidden');
+  assert.equal(await answer(rig, 'topics=presence', 'nobody'), '401 not_authenticated');
+});
+
+test('sse - a planned stop tells when to come back', async (t) => {
+  const rig = await streamRig(t);
+  const client = await open(rig, 'topics=presence');
+  await client.next('subscribed');
+  const stopping = rig.stop();
+  const { json, retry } = await client.next('reconnect');
+  assert.ok(Number(json['after_ms']) >= 200 && String(json['after_ms']) === retry);
+  await until('the end', () => client.ended);
+  await stopping;
+});

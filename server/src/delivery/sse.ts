@@ -1,0 +1,209 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { EventsQuery } from '@offhook/contract/stream.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { App, Caller } from '../ports/http.ts';
+import type { Framing } from './batch.ts';
+import { Client } from './client.ts';
+import { gapOf } from './connection.ts';
+import type { Parts } from './connection.ts';
+import type { Heard } from './topics.ts';
+
+const FULL = 64 * 1024;
+const KEEP_ALIVE_MS = 15_000;
+const SNAPSHOT_MS = 5_000;
+const LINGER_MS = 10_000;
+const END = Buffer.from('\n\n');
+
+const named = (event: string, data: object, id?: number): Buffer =>
+  Buffer.from(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`);
+const SSE: Framing = {
+  name: 'sse',
+  chained: false,
+  event: (json, seq) => Buffer.concat([Buffer.from(`id: ${seq}\ndata: `), json, END]),
+  snapshot: (topic, cursor, json) =>
+    Buffer.from(
+      `event: snapshot\nid: ${cursor}\ndata: {"topic":"${topic}","cursor":${cursor},"data":${json}}\n\n`,
+    ),
+};
+type Query = z.output<typeof EventsQuery>;
+
+/** One event source: a response that goes on until somebody closes it. */
+class EventSource extends Client {
+  readonly framing = SSE;
+  readonly talks = false;
+  readonly #parts: Parts;
+  readonly #response: ServerResponse;
+  readonly #query: Query;
+  #cursor: number | undefined;
+  #resuming = false;
+  #toShow: readonly Heard[] = [];
+  #ended = false;
+
+  constructor(parts: Parts, response: ServerResponse, caller: Caller, ip: string, query: Query) {
+    super(caller, ip);
+    this.#parts = parts;
+    this.#response = response;
+    this.#query = query;
+    this.#cursor = query.cursor;
+  }
+  /** Answers with the head and begins; `heard` is what was asked for. */
+  open(heard: readonly Heard[], headers: OutgoingHttpHeaders): void {
+    const response = this.#response;
+    this.heard = heard;
+    this.#parts.clients.add(this);
+    // The body ends with the connection, so that one piece of bytes fits every reader.
+    response.useChunkedEncodingByDefault = false;
+    response.shouldKeepAlive = false;
+    response.writeHead(200, {
+      ...headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+    });
+    response.flushHeaders();
+    response.socket?.setKeepAlive(true, KEEP_ALIVE_MS);
+    response.on('drain', () => this.#parts.hub.takes(this));
+    response.on('close', () => this.vanish());
+    response.on('error', () => this.vanish());
+    this.#begin(performance.now() + SNAPSHOT_MS);
+  }
+  #begin(by: number): void {
+    if (this.#ended) return;
+    const { hub, snapshots, journal } = this.#parts;
+    const { head } = journal;
+    const cursor = this.#cursor;
+    const gap = cursor === undefined ? null : gapOf(journal, cursor, this.#query.epoch);
+    const resumes = cursor !== undefined && gap === null;
+    const wants = this.#query.snapshot === 'true' && !resumes;
+    const snapshot = wants ? snapshots.take(this.heard, SSE, () => this.#begin(by)) : null;
+    if (wants && snapshot === null) {
+      if (performance.now() >= by) this.end(1013, 'the state cannot be shown now');
+      return;
+    }
+    const from = resumes ? cursor : head;
+    const topics = this.heard.map((one) => one.topic);
+    this.send(named('subscribed', { epoch: journal.epoch, topics, cursor: from }, from));
+    if (gap !== null) this.send(named('gap', { from: cursor, to: head, reason: gap }));
+    for (const frame of snapshot?.frames ?? []) this.send(frame);
+    this.#resuming = resumes;
+    if (hub.attach(this, this.names, from, from)) this.caughtUp();
+  }
+
+  get full(): boolean {
+    return this.#response.writableLength >= FULL;
+  }
+  get unsent(): number {
+    return this.#response.writableLength;
+  }
+  send(bytes: Buffer): void {
+    if (!this.#ended) this.#response.write(bytes);
+  }
+  heartbeat(scanned: number, time: string): void {
+    this.send(Buffer.from(`: heartbeat ${time}\nid: ${scanned}\n\n`));
+  }
+  caughtUp(): void {
+    const { hub, snapshots } = this.#parts;
+    if (this.#resuming) {
+      this.#resuming = false;
+      const cursor = hub.positionOf(this);
+      this.send(named('resumed', { cursor }, cursor));
+    }
+    if (this.#toShow.length === 0 || this.#ended || !hub.bringUp(this)) return;
+    const snapshot = snapshots.take(this.#toShow, SSE, () => this.caughtUp());
+    if (snapshot === null) return;
+    this.#toShow = [];
+    for (const frame of snapshot.frames) this.send(frame);
+  }
+  missed(from: number, to: number): void {
+    this.send(named('gap', { from, to, reason: 'cursor_outdated' }));
+    if (this.#query.snapshot === 'true') this.#toShow = this.heard;
+  }
+  rightsChanged(changed: readonly Heard[]): void {
+    if (this.mode === 'idle') return;
+    const { hub } = this.#parts;
+    if (this.#query.snapshot === 'true') {
+      const topics = new Set([...changed, ...this.#toShow].map((one) => one.topic));
+      this.#toShow = this.heard.filter((one) => topics.has(one.topic));
+    }
+    if (hub.attach(this, this.names, hub.positionOf(this), this.last)) this.caughtUp();
+  }
+  tooSlow(): void {
+    this.end(4408, 'too slow; resume with the last id');
+  }
+  end(code: number, reason: string): void {
+    this.#finish(named('close', { code, reason }));
+  }
+  restart(afterMs: number): void {
+    this.#finish(
+      Buffer.from(`event: reconnect\nretry: ${afterMs}\ndata: ${JSON.stringify({ after_ms: afterMs })}\n\n`),
+    );
+  }
+  #finish(last: Buffer): void {
+    if (!this.#leave()) return;
+    const response = this.#response;
+    response.end(last);
+    setTimeout(() => response.destroy(), LINGER_MS).unref();
+  }
+  vanish(): void {
+    this.#leave();
+    this.#response.destroy();
+  }
+  #leave(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    this.#parts.clients.remove(this);
+    return true;
+  }
+}
+
+/** `GET /api/v1/events`: the stream as server-sent events. */
+export function sseRoute(app: App, parts: Parts, closing: () => boolean): void {
+  async function listen(
+    request: FastifyRequest<{ Querystring: Query }>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const { clients } = parts;
+    const caller = request.person();
+    const { query } = request;
+    const heard = clients.hearAll(caller, query.topics);
+    const cursor = lastEventId(request.headers['last-event-id']) ?? query.cursor;
+    clients.admit(caller);
+    if (closing()) throw new ServiceError('overloaded', 'the service is stopping');
+    reply.hijack();
+    const headers = reply.getHeaders() as OutgoingHttpHeaders;
+    const wanted = cursor === undefined ? query : { ...query, cursor };
+    new EventSource(parts, reply.raw, caller, request.ip, wanted).open(heard, headers);
+    return reply;
+  }
+  app.get(
+    '/api/v1/events',
+    {
+      config: {
+        level: 'user',
+        scope: 'any',
+        errors: ['invalid_request', 'token_in_url', 'forbidden', 'too_many_requests', 'overloaded'],
+      },
+      schema: {
+        tags: ['stream'],
+        summary: 'The event stream as server-sent events',
+        description:
+          'Each message is an envelope with `id:` = seq; `event: snapshot`, `gap`, `resumed`, `reconnect` and `close` beside them. Resumes from `Last-Event-ID`.',
+        querystring: EventsQuery,
+      },
+    },
+    listen,
+  );
+}
+/** Empty, as a browser sends it before the first event, is none. */
+function lastEventId(header: string | string[] | undefined): number | undefined {
+  if (header === undefined || header === '') return undefined;
+  if (
+    typeof header !== 'string' ||
+    !/^(0|[1-9]\d{0,15})$/.test(header) ||
+    !Number.isSafeInteger(Number(header))
+  ) {
+    throw new ServiceError('invalid_request', 'Last-Event-ID: expected a seq');
+  }
+  return Number(header);
+}
