@@ -62,6 +62,8 @@ export interface Counter {
 export type Running = ReadonlyMap<string, readonly Count[]>;
 
 const PAGE = 500;
+/** Rows without anything to count after which the position is written all the same: the journal forgets what is old. */
+const SAVE_POSITION_ROWS = 5_000;
 /** Rows after which a long replay is saved, so that a service that is killed meanwhile does not begin again. */
 const SAVE_EVERY_ROWS = 20_000;
 
@@ -74,6 +76,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
   let unsaved = new SumTable();
   let changed = false;
   let version = 0;
+  let savedSeq = position.seq;
   let saving: Promise<void> | null = null;
 
   let date = '';
@@ -118,10 +121,12 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     }
   };
 
+  const isUnsaved = (): boolean => changed || !unsaved.empty || position.seq - savedSeq >= SAVE_POSITION_ROWS;
   const save = async (): Promise<void> => {
     // One at a time; who waits wants what came meanwhile written too.
     while (saving !== null) await saving.catch(() => {});
-    if (!changed && unsaved.empty) return;
+    if (!isUnsaved()) return;
+    const { seq } = position;
     const added = unsaved;
     unsaved = new SumTable();
     changed = false;
@@ -129,6 +134,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     saving = work;
     try {
       await work;
+      savedSeq = seq;
     } catch (error) {
       added.addAll(unsaved);
       unsaved = added;
@@ -180,6 +186,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     }
   };
   await begin();
+  savedSeq = position.seq;
   await catchUp();
 
   const runningOf = (running: Running, of: Count['of'], name: string): readonly Count[] =>
@@ -277,7 +284,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     },
     save,
     get unsaved() {
-      return changed || !unsaved.empty;
+      return isUnsaved();
     },
   };
 }

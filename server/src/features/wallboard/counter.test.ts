@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { DEFAULT_SERVICE_LEVEL } from '@offhook/contract/wallboard.ts';
+import { openMemoryJournal } from '../../adapters/memory/journal-store.ts';
+import { openSqliteStore } from '../../adapters/sqlite/store.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { silent } from '../../core/log.ts';
+import { eventOf, openJournal } from '../../journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { JournalStore } from '../../ports/journal-store.ts';
+import type { Store } from '../../ports/store.ts';
+import { manualClock } from '../../../test/support/sessions-fixture.ts';
+import { writeBoard } from './board.ts';
+import { createCounter } from './counter.ts';
+import type { Counter } from './counter.ts';
+import { zoneCalendar } from './days.ts';
+import { figuresOf } from './figures.ts';
+import { createWallboardStore } from './store.ts';
+import type { WallboardStore } from './store.ts';
+import { SLOT_MS, fold, noSums, slotOf, writeSums } from './sums.ts';
+import { T0, at, told } from './test-story.ts';
+
+const calendar = zoneCalendar('Europe/Berlin');
+const QUEUES = ['support', 'sales'];
+
+/** A database of its own, and a journal that a test may replace. */
+async function rig() {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-wallboard-'));
+  const store = await openSqliteStore(path.join(folder, 'offhook.db'));
+  const clock = manualClock(T0);
+  let broken = false;
+  const breaking: Store = {
+    ...store,
+    transaction: async (work) => {
+      if (broken) throw new ServiceError('store_unavailable', 'the disk is full');
+      return await store.transaction(work);
+    },
+  };
+  const wallboardStore = await createWallboardStore(breaking);
+  return {
+    clock,
+    store: wallboardStore,
+    break(on: boolean) {
+      broken = on;
+    },
+    open: (journal: Journal): Promise<Counter> =>
+      createCounter({ store: wallboardStore, journal, eventOf, clock, calendar, log: silent }),
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+const journalOn = (store: JournalStore): Journal => openJournal({ store, node: nodeId('ast1') });
+const feed = (counter: Counter, journal: Journal, events: readonly DomainEvent[]): void =>
+  counter.take(journal.append(events), events);
+
+/** Everything that is counted and open, as text: equal texts are equal figures, whatever is asked. */
+async function whole(counter: Counter, store: WallboardStore): Promise<string> {
+  await counter.save();
+  const rows = [...(await store.since(0)).rows()]
+    .map(({ of, name, slot, sums }) => `${of}/${name}/${slot} ${writeSums(sums)}`)
+    .sort();
+  return [...rows, writeBoard(counter.board), counter.position.seq].join('\n');
+}
+
+interface Visit {
+  readonly queue: string;
+  readonly join: number;
+  readonly wait: number;
+  readonly outcome: 'answered' | 'abandoned' | 'other' | 'engine_lost' | 'never';
+  readonly agent: number;
+  readonly talk: number;
+  readonly wrap: number;
+  readonly flaws: { readonly again: boolean; readonly resync: boolean; readonly twice: boolean };
+}
+const visit: fc.Arbitrary<Visit> = fc.record({
+  queue: fc.constantFrom(...QUEUES),
+  // Over the night in which the clocks of the zone go back.
+  join: fc.nat(40 * 3600),
+  wait: fc.oneof(fc.nat(30), fc.nat(2000)),
+  outcome: fc.constantFrom('answered', 'answered', 'abandoned', 'other', 'engine_lost', 'never'),
+  agent: fc.nat(3),
+  talk: fc.nat(900),
+  wrap: fc.nat(60),
+  flaws: fc.record({ again: fc.boolean(), resync: fc.boolean(), twice: fc.boolean() }),
+});
+const DAY = Date.UTC(2026, 9, 24, 6);
+const ms = (seconds: number): number => DAY + seconds * 1000;
+
+/** The events of these visits in order, with what a resync tells again and what comes twice. */
+function eventsOf(visits: readonly Visit[]): DomainEvent[] {
+  const events: DomainEvent[] = ['2001', '2002', '2003', '2004'].flatMap((agent, i) => [
+    told.loggedIn(ms(i), agent),
+    told.ready(ms(i), agent, 'support'),
+    told.loggedIn(ms(i), agent, 'sales'),
+    ...(i % 2 === 0 ? [told.ready(ms(i + 60), agent, 'sales')] : []),
+  ]);
+  for (const [i, v] of visits.entries()) {
+    const [call, agent, end] = [`c${i}`, `200${v.agent + 1}`, v.join + v.wait];
+    const joined = told.joined(ms(v.join), call, v.queue);
+    events.push(joined);
+    if (v.flaws.again) events.push({ ...joined, at: ms(v.join + v.wait / 2), observed: 'resync' });
+    if (v.outcome === 'never') continue;
+    const observed = v.flaws.resync ? 'resync' : 'live';
+    const ended =
+      v.outcome === 'abandoned'
+        ? told.abandoned(ms(end), call, v.wait, v.queue)
+        : told.left(ms(end), call, v.wait, v.outcome, observed, v.queue);
+    events.push(ended);
+    if (v.flaws.twice) events.push(ended);
+    if (v.outcome !== 'answered') {
+      events.push(told.offer('offer.timeout', ms(end), agent, v.queue), told.callEnded(ms(end), call));
+      continue;
+    }
+    events.push(
+      told.talking(ms(end), agent, call, v.queue),
+      told.held(ms(end + v.talk / 3), agent),
+      told.retrieved(ms(end + v.talk / 2), agent),
+      told.wrapUp(ms(end + v.talk), agent, call, v.talk, ms(end + v.talk + 60), v.queue),
+      told.callEnded(ms(end + v.talk), call),
+      told.ready(ms(end + v.talk + v.wrap), agent, null),
+    );
+  }
+  return events
+    .map((event, i) => ({ event, i }))
+    .sort((a, b) => a.event.at - b.event.at || a.i - b.i)
+    .map((x) => x.event);
+}
+/** What anyone with pencil and paper makes of the visits of one queue that joined in the span. */
+function recount(visits: readonly Visit[], queue: string, from: number, to: number, last: number) {
+  const mine = visits.filter((v) => v.queue === queue && ms(v.join) >= from && ms(v.join) < to);
+  const { threshold_seconds, short_abandon_seconds } = DEFAULT_SERVICE_LEVEL;
+  const forgotten = (v: Visit): boolean => v.outcome === 'never' && ms(v.join) < last - 86_400_000;
+  const counted = mine.filter((v) => v.outcome !== 'engine_lost' && !forgotten(v));
+  const of = (outcome: Visit['outcome']): Visit[] => counted.filter((v) => v.outcome === outcome);
+  const sum = (some: readonly Visit[]): number => some.reduce((n, v) => n + v.wait, 0);
+  const over = counted.filter((v) => v.outcome !== 'never');
+  return {
+    offered: counted.length,
+    calls: mine.length,
+    answered: of('answered').length,
+    answered_in_threshold: of('answered').filter((v) => v.wait <= threshold_seconds).length,
+    abandoned: of('abandoned').length,
+    abandoned_short: of('abandoned').filter((v) => v.wait < short_abandon_seconds).length,
+    abandoned_in_threshold: of('abandoned').filter((v) => v.wait <= threshold_seconds).length,
+    flowed_out: of('other').length,
+    open: of('never').length,
+    lost: mine.length - counted.length,
+    ended_unobserved: over.filter((v) => v.flaws.resync && v.outcome !== 'abandoned').length,
+    wait_answered_seconds: sum(of('answered')),
+    wait_abandoned_seconds: sum(of('abandoned')),
+    longest_wait_seconds: Math.max(0, ...over.map((v) => v.wait)),
+  };
+}
+const sumsIn = async (counter: Counter, queue: string, span: { from: number; to: number }) => {
+  const all = noSums();
+  for await (const page of counter.slots('queue', queue, span, counter.running(0))) {
+    for (const [, sums] of page) fold(all, sums);
+  }
+  return figuresOf(all, DEFAULT_SERVICE_LEVEL, span, 0).sums;
+};
+
+test('wallboard counter - whatever comes in whatever order: figures are what a recount of the visits gives', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(visit, { maxLength: 60 }), fc.nat(170), fc.nat(170), async (visits, a, b) => {
+      await using t = await rig();
+      t.clock.advance(DAY + 30 * 3_600_000 - t.clock.now());
+      const journal = journalOn(openMemoryJournal());
+      const counter = await t.open(journal);
+      const events = eventsOf(visits);
+      feed(counter, journal, events);
+      // What never ended is looked for at the first event of a slot.
+      const last = events.find((e) => slotOf(e.at) === slotOf(events.at(-1)!.at))!.at;
+      const spans = [
+        { from: DAY, to: DAY + 3 * 86_400_000 },
+        { from: DAY + Math.min(a, b) * SLOT_MS, to: DAY + (Math.max(a, b) + 1) * SLOT_MS },
+        calendar.day('2026-10-25'),
+      ];
+      for (const queue of QUEUES) {
+        for (const span of spans) {
+          const sums = await sumsIn(counter, queue, span);
+          const expected = recount(visits, queue, span.from, span.to, last);
+          for (const [name, value] of Object.entries(expected)) {
+            assert.equal(sums[name as keyof typeof expected], value, `${queue} ${name}`);
+          }
+        }
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('wallboard counter - figures with restarts, kills and a full disk are those of one replay from nothing, bit for bit', async () => {
+  const step = fc.record({
+    rows: fc.integer({ min: 1, max: 60 }),
+    then: fc.constantFrom('nothing', 'save', 'stop', 'kill', 'full disk', 'meanwhile', 'later'),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(visit, { minLength: 5, maxLength: 40 }),
+      fc.array(step, { minLength: 3, maxLength: 12 }),
+      async (visits, steps) => {
+        await using live = await rig();
+        await using fresh = await rig();
+        live.clock.advance(DAY - live.clock.now());
+        fresh.clock.advance(DAY + 2 * 86_400_000 - fresh.clock.now());
+        const journal = journalOn(openMemoryJournal());
+        let counter = await live.open(journal);
+        const events = eventsOf(visits);
+        for (const { rows, then } of steps) {
+          feed(counter, journal, events.splice(0, rows));
+          if (then === 'later') live.clock.advance(5 * 3_600_000);
+          if (then === 'save' || then === 'stop') await counter.save();
+          if (then === 'full disk' && counter.unsaved) {
+            live.break(true);
+            await assert.rejects(counter.save());
+            live.break(false);
+          }
+          if (then === 'meanwhile') {
+            const saved = counter.save();
+            feed(counter, journal, events.splice(0, rows));
+            await saved;
+          }
+          // A killed service has the journal only; what it had counted and not saved is gone.
+          if (then === 'stop' || then === 'kill') counter = await live.open(journal);
+        }
+        feed(counter, journal, events);
+        const replayed = await fresh.open(journal);
+        assert.equal(await whole(counter, live.store), await whole(replayed, fresh.store));
+      },
+    ),
+    { numRuns: 20 },
+  );
+});
+
+test('wallboard counter - rows that come again, or after others that were never given, count once each', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const counter = await t.open(journal);
+  const events = [told.joined(at(0), 'a'), told.joined(at(0, 1), 'b'), told.left(at(0, 2), 'a', 120)];
+  const rows = journal.append(events);
+  counter.take(rows.slice(2), events.slice(2));
+  counter.take(rows, events);
+  const sums = counter.sumsOfToday('queue', 'support', new Map());
+  assert.deepEqual([sums.joined, sums.answered], [2, 1]);
+  assert.equal(counter.position.seq, 3);
+});
+test('wallboard counter - today is today: at midnight of the zone it begins again, and yesterday stays as it was', async () => {
+  await using t = await rig();
+  const midnight = calendar.day('2026-11-21').to;
+  const journal = journalOn(openMemoryJournal());
+  const counter = await t.open(journal);
+  feed(counter, journal, [
+    told.joined(midnight - 60_000, 'a'),
+    told.joined(midnight - 30_000, 'b'),
+    told.left(midnight - 1_000, 'a', 59),
+  ]);
+  t.clock.advance(midnight - 1 - t.clock.now());
+  assert.equal(counter.today().date, '2026-11-21');
+  assert.equal(counter.sumsOfToday('queue', 'support', new Map()).joined, 2);
+  t.clock.advance(1);
+  assert.equal(counter.today().date, '2026-11-22');
+  assert.equal(counter.sumsOfToday('queue', 'support', new Map()).joined, 0);
+  // A caller of yesterday is answered today: in the interval in which it joined.
+  feed(counter, journal, [told.left(midnight + 5_000, 'b', 35), told.joined(midnight + 6_000, 'c')]);
+  const yesterday = await sumsIn(counter, 'support', calendar.day('2026-11-21'));
+  assert.deepEqual([yesterday.offered, yesterday.answered, yesterday.answered_in_threshold], [2, 2, 0]);
+  const sums = counter.sumsOfToday('queue', 'support', new Map());
+  assert.deepEqual([sums.joined, sums.answered], [1, 0]);
+  const both = await sumsIn(counter, 'support', { from: midnight - 86_400_000, to: midnight + 86_400_000 });
+  assert.deepEqual([both.offered, both.answered, both.open], [3, 2, 1]);
+});
+test('wallboard counter - what runs is counted up to now, from memory and from the store alike', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  let counter = await t.open(journal);
+  feed(counter, journal, [told.loggedIn(at(-20), '1003'), told.ready(at(-20), '1003', 'support')]);
+  for (const restarted of [false, true]) {
+    if (restarted) counter = await t.open(journal);
+    const sums = counter.sumsOfToday('agent', '1003', counter.running(at(1)));
+    // Of the 21 hours, those since midnight in Berlin.
+    assert.equal(sums.available_ms, 11 * 3_600_000);
+    const all = await sumsIn(counter, 'support', { from: at(-48), to: at(48) });
+    assert.equal(all.available_seconds, 0, 'asked at 1970 nothing runs');
+    const seconds: number[] = [];
+    const span = { from: at(-20), to: at(-17) };
+    for await (const page of counter.slots('queue', 'support', span, counter.running(at(1)))) {
+      for (const [, sums] of page) seconds.push(sums.staffed_ms / 1000);
+    }
+    assert.deepEqual(
+      seconds,
+      Array.from({ length: 12 }, () => 900),
+    );
+  }
+});
+test('wallboard counter - a journal that forgot more than was counted leaves a gap that is named', async () => {
+  await using t = await rig();
+  const kept = openMemoryJournal();
+  const journal = journalOn(kept);
+  const counter = await t.open(journal);
+  feed(counter, journal, [
+    told.loggedIn(at(0), '1003'),
+    told.ready(at(0), '1003', 'support'),
+    told.joined(at(0, 1), 'a'),
+  ]);
+  await counter.save();
+  journal.append([told.left(at(0, 2), 'a', 60), told.joined(at(2), 'b'), told.joined(at(3), 'c')]);
+  kept.trim(6);
+  const later = await t.open(journalOn(kept));
+  assert.deepEqual(later.gaps, [{ from: at(0, 1), to: at(3), reason: 'retention' }]);
+  assert.equal(later.position.seq, 6);
+  const sums = later.sumsOfToday('queue', 'support', later.running(at(4)));
+  assert.deepEqual([sums.joined, sums.answered], [2, 0]);
+  // Counted up to its last event, and again from the first one after.
+  assert.equal(sums.available_ms, 3_600_000);
+  const again = await t.open(journalOn(kept));
+  assert.deepEqual(again.gaps, later.gaps, 'a gap is found once');
+});
+test('wallboard counter - a new journal is not taken for the old one: nothing of it counts twice', async () => {
+  await using t = await rig();
+  const first = journalOn(openMemoryJournal());
+  const counter = await t.open(first);
+  feed(counter, first, [told.joined(at(0), 'a'), told.joined(at(0, 1), 'b'), told.left(at(0, 2), 'a', 120)]);
+  await counter.save();
+  // As after a power cut: some of the same events under another epoch.
+  t.clock.advance(3_600_000);
+  const second = journalOn(openMemoryJournal());
+  second.append([told.joined(at(0), 'a'), told.joined(at(0, 1), 'b')]);
+  const after = await t.open(second);
+  assert.deepEqual(after.gaps, [{ from: at(0, 2), to: at(1), reason: 'new_journal' }]);
+  feed(after, second, [told.left(at(1, 1), 'b', 3600, 'engine_lost', 'resync'), told.joined(at(1, 2), 'c')]);
+  const sums = after.sumsOfToday('queue', 'support', new Map());
+  assert.deepEqual([sums.joined, sums.answered, sums.lost], [3, 1, 1]);
+  assert.equal((await t.open(second)).gaps.length, 1);
+});
+test('wallboard counter - an event that cannot be counted stops nothing', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const counter = await t.open(journal);
+  const bad = { ...told.joined(at(0), 'x'), data: null } as unknown as DomainEvent;
+  counter.take([{ seq: 1, type: bad.type, subject: bad.subject, at: bad.at, topics: '', json: '{}' }], [bad]);
+  assert.equal(counter.position.seq, 1);
+});
