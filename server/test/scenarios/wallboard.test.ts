@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { QueueStatsReply } from '@offhook/contract/wallboard.ts';
+import type { QueueStats } from '@offhook/contract/wallboard.ts';
+import { emptyBoard } from '../../src/features/wallboard/board.ts';
+import { figuresOf } from '../../src/features/wallboard/figures.ts';
+import { reduce } from '../../src/features/wallboard/reduce.ts';
+import { noSums, take } from '../../src/features/wallboard/sums.ts';
+import { readJournal } from '../support/journal.ts';
+import type { Site } from '../support/site.ts';
+import { statusIs } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+async function stats(site: Site, queue: string): Promise<QueueStatsReply> {
+  const { token } = await site.person('1002');
+  const response = await fetch(`${site.base}/api/v1/queues/${queue}/stats`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  assert.equal(response.status, 200, await response.clone().text());
+  return QueueStatsReply.parse(await response.json());
+}
+const told = (site: Site, queue: string): QueueStats[] =>
+  readJournal(site)
+    .filter((event) => event.type === 'queue.stats' && event.subject === `queues/${queue}`)
+    .map((event) => event.data as unknown as QueueStats);
+
+/** What is left to compare when only time itself went on. */
+function counted({ stats: { sums } }: QueueStatsReply) {
+  const { busy_seconds: _b, available_seconds: _a, staffed_seconds: _s, ...rest } = sums;
+  return rest;
+}
+
+describe('wallboard', () => {
+  const site = useSite();
+
+  test('wallboard - one call is answered and one abandoned: figures and queue.stats move, and survive kill -9 of the service', async () => {
+    await using caller = await site().phone('1001');
+    await using agent = await site().phone('1003');
+    const zoe = await site().person('1003');
+    await statusIs(zoe, 'READY');
+    assert.equal((await stats(site(), 'sales')).stats.service_level, null, 'nothing to divide by');
+
+    const call = await caller.invite('510');
+    const incoming = await agent.incoming();
+    incoming.ring();
+    await until('the caller to be told as waiting', () => told(site(), 'sales').at(-1)?.waiting === 1);
+    await incoming.answer();
+    await until('an answer in queue.stats', () => told(site(), 'sales').at(-1)?.sums.answered === 1);
+    await call.hangup();
+    await incoming.ended();
+
+    const second = await caller.invite('510');
+    await second.answered();
+    // In the wrap-up after the first call nobody is rung.
+    await until('the second caller to wait', () => told(site(), 'sales').at(-1)?.waiting === 1);
+    await second.hangup();
+    await until(
+      'an abandoned caller in queue.stats',
+      () => told(site(), 'sales').at(-1)?.sums.abandoned === 1,
+    );
+
+    const before = await stats(site(), 'sales');
+    const { sums, service_level, service_level_formula, threshold_seconds } = before.stats;
+    assert.deepEqual(
+      [
+        sums.offered,
+        sums.calls,
+        sums.answered,
+        sums.answered_in_threshold,
+        sums.abandoned,
+        sums.open,
+        sums.lost,
+      ],
+      [2, 2, 1, 1, 1, 0, 0],
+    );
+    assert.deepEqual([service_level_formula, threshold_seconds], ['ignore_short', 20]);
+    assert.equal(service_level, 1 / (2 - sums.abandoned_short));
+    assert.equal(before.stats.waiting, 0);
+
+    await site().kill('SIGKILL');
+    await site().start();
+    const after = await stats(site(), 'sales');
+    assert.deepEqual(counted(after), counted(before));
+    assert.deepEqual(after.gaps, []);
+    // From nothing, by the same reducer, what the journal says.
+    const board = emptyBoard();
+    const all = noSums();
+    for (const event of readJournal(site())) {
+      const at = Date.parse((event as unknown as { time: string }).time);
+      for (const one of reduce(board, { ...event, at } as unknown as DomainEvent)) {
+        if (one.of === 'queue' && one.name === 'sales') take(all, one);
+      }
+    }
+    const level = {
+      formula: 'ignore_short',
+      threshold_seconds: 20,
+      short_abandon_seconds: 5,
+      flow_outs: 'counted',
+    } as const;
+    const replayed = figuresOf(all, level, null, 0);
+    assert.deepEqual(
+      counted({ ...after, stats: { ...after.stats, ...replayed } }),
+      counted(after),
+      'the journal replayed gives the same',
+    );
+  });
+
+  test('wallboard - the engine restarts in the middle of a queue call: nothing is counted twice', async () => {
+    await using caller = await site().phone('1007');
+    await using waiting = await site().phone('1008');
+    await using agent = await site().phone('1003');
+    const before = (await stats(site(), 'sales')).stats.sums;
+    await statusIs(await site().person('1003'), 'READY');
+    await caller.invite('510');
+    const incoming = await agent.incoming();
+    incoming.ring();
+    await incoming.answer();
+    await until(
+      'the answer',
+      async () => (await stats(site(), 'sales')).stats.sums.answered === before.answered + 1,
+    );
+    await waiting.invite('510');
+    await until('a caller who waits', async () => (await stats(site(), 'sales')).stats.waiting === 1);
+    process.kill(site().enginePid()!, 'SIGKILL');
+    const after = await until(
+      'the caller to be given up, and the engine to be back',
+      async () => {
+        const reply = await stats(site(), 'sales');
+        return reply.stats.sums.lost === before.lost + 1 && !reply.stale && reply.stats;
+      },
+      { ms: 60_000 },
+    );
+    assert.equal(after.waiting, 0);
+    assert.deepEqual(
+      [after.sums.offered, after.sums.answered, after.sums.abandoned, after.sums.flowed_out, after.sums.open],
+      [before.offered + 1, before.answered + 1, before.abandoned, before.flowed_out, 0],
+      'the one who waited is lost and in no denominator',
+    );
+    await site().ready(60_000);
+  });
+});
