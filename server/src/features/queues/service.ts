@@ -27,6 +27,8 @@ export interface QueuesDeps {
   readonly log: Log;
   /** In order with the engine's facts. */
   readonly tell: (input: ModelInput) => void;
+  /** How long the engine may take to confirm, with a fresh snapshot read within it; 5,000 ms. */
+  readonly confirm_ms?: number;
 }
 export interface Taken {
   readonly operation_id: string;
@@ -52,13 +54,13 @@ export interface Queues extends TopicSource {
   removeMember(actor: Actor, name: string, extension: string): Promise<QueueMember[]>;
 }
 
-/** How long the engine may take to confirm; a fresh snapshot is read within it. */
 const CONFIRM_MS = 5_000;
 /** Changes that may be under way at once for one person or key. */
 const MOST_AT_ONCE = 8;
 
 export function createQueues(deps: QueuesDeps): Queues {
   const { engine, live, directory, memberships, audit, clock, log, tell } = deps;
+  const ms = deps.confirm_ms ?? CONFIRM_MS;
   const underWay = new Map<string, number>();
 
   const seen = (who: Principal, access: 'read' | 'control') =>
@@ -94,7 +96,7 @@ export function createQueues(deps: QueuesDeps): Queues {
     const operation_id = `queue-${randomUUID()}`;
     const at = clock.now();
     const expects = types.map((type) => ({ type, leg: caller.leg }));
-    tell({ type: 'operation.sent', at, operation_id, until: at + CONFIRM_MS, expects });
+    tell({ type: 'operation.sent', at, operation_id, until: at + ms, expects });
     return operation_id;
   };
   /** A late answer is no failure: the fact decides. */
@@ -104,7 +106,7 @@ export function createQueues(deps: QueuesDeps): Queues {
     });
   };
   const confirmed = (holds: () => boolean, waitingFor: string): Promise<void> =>
-    live.until(holds, { ms: CONFIRM_MS, waitingFor });
+    live.until(holds, { ms, waitingFor });
   const take = async (
     visit: LiveCaller,
     why: 'moved' | 'withdrawn',
