@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { QueuesReply } from '@offhook/contract/queues.ts';
+import { journalFaults, readJournal } from '../support/journal.ts';
+import type { JournalEvent } from '../support/journal.ts';
+import type { Phone } from '../support/phone.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+/** How each visit ended, by caller and queue in order of joining; more than one outcome, or none, shows as such. */
+function visits(events: readonly JournalEvent[]): string[] {
+  const all: { key: string; leg: string; queue: string; ends: string[] }[] = [];
+  for (const { type, data } of events) {
+    if (!type.startsWith('queue.caller_')) continue;
+    const {
+      leg_id: leg,
+      queue,
+      caller,
+      reason,
+    } = data as unknown as {
+      leg_id: string;
+      queue: string;
+      caller: { number: string };
+      reason?: string;
+    };
+    if (type === 'queue.caller_joined') {
+      all.push({ key: `${caller.number} ${queue}`, leg, queue, ends: [] });
+    } else if (type === 'queue.caller_left' || type === 'queue.caller_abandoned') {
+      const visit = all.findLast((v) => v.leg === leg && v.queue === queue);
+      assert.ok(visit, `${type} of ${leg}, who never joined ${queue}`);
+      visit.ends.push(reason ?? 'abandoned');
+    }
+  }
+  return all.map((v) => `${v.key} ${v.ends.join('+')}`);
+}
+
+describe('queue faults', () => {
+  const site = useSite();
+  const queues = async () => {
+    const { token } = await site().person('1002');
+    const response = await fetch(`${site().base}/api/v1/queues`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    return QueuesReply.parse(await response.json());
+  };
+  const waiting = async (): Promise<string> =>
+    (await queues()).queues.flatMap((q) => q.callers.map((c) => `${c.caller.number} ${q.name}`)).join(', ');
+  const offers = async (): Promise<string> =>
+    (await queues()).queues.flatMap((q) => q.offers.map((o) => `${o.extension} ${q.name}`)).join(', ');
+  const join = async (phone: Phone, number: string): Promise<void> => {
+    const call = await phone.invite(number);
+    await call.answered();
+  };
+  const comes = (what: string, read: () => Promise<string>, wanted: string) =>
+    until(`${what}: ${wanted || 'none'}`, async () => (await read()) === wanted, { ms: 20_000 });
+
+  test('queue faults - the engine dies in the middle of queue calls: each visit has one outcome, and the next is counted anew', async () => {
+    await using zoe = await site().phone('1003');
+    await using jose = await site().phone('1004');
+    await using olha = await site().phone('1008');
+    await using nour = await site().phone('1009');
+    await using lea = await site().phone('1010');
+    // Zoë talks to the first, José rings for the second, nobody is left for the third.
+    await join(olha, '500');
+    const first = await Promise.race([zoe.incoming(), jose.incoming()]);
+    first.ring();
+    await first.answer();
+    await join(nour, '500');
+    await until('the second offer', async () => (await offers()) !== '');
+    await join(lea, '500');
+    await comes('who waits', waiting, '1009 support, 1010 support');
+
+    const pid = site().enginePid();
+    process.kill(pid!, 'SIGKILL');
+    await until(
+      'the next life of the engine',
+      async () => {
+        const { stale } = await queues();
+        return !stale && site().enginePid() !== pid;
+      },
+      { ms: 30_000 },
+    );
+    await comes('who waits', waiting, '');
+    await comes('who rings', offers, '');
+    const told = readJournal(site());
+    assert.deepEqual(visits(told), [
+      '1008 support answered',
+      '1009 support engine_lost',
+      '1010 support engine_lost',
+    ]);
+    const ends = (id: string) =>
+      told.filter(
+        (e) => /^offer\.(accepted|timeout|rejected|canceled)$/.test(e.type) && e.data['offer_id'] === id,
+      );
+    for (const offer of told.filter((e) => e.type === 'offer.created')) {
+      assert.equal(ends(String(offer.data['offer_id'])).length, 1, 'an offer has one end');
+    }
+    assert.deepEqual(journalFaults(told), []);
+
+    await Promise.all([zoe, jose, olha].map((phone) => phone.register()));
+    await join(olha, '500');
+    const again = await Promise.race([zoe.incoming(), jose.incoming()]);
+    again.ring();
+    await again.answer();
+    await until(
+      'the new visit was answered',
+      () => visits(readJournal(site())).at(-1) === '1008 support answered',
+    );
+    await again.hangup();
+  });
+
+  test('queue faults - service and engine die with a caller waiting: it was lost once, and a wait that is too long is no abandon', async () => {
+    await using olha = await site().phone('1008');
+    await join(olha, '510');
+    await comes('who waits', waiting, '1008 sales');
+    const before = visits(readJournal(site())).length;
+    await site().kill('SIGKILL');
+    process.kill(site().enginePid()!, 'SIGKILL');
+    await until('the end of the engine', () => site().enginePid() === null);
+    const db = new DatabaseSync(path.join(site().dataDir, 'offhook.db'));
+    db.prepare("update queues set max_wait_seconds = 2 where name = 'sales'").run();
+    db.close();
+    await site().start();
+    await comes('who waits', waiting, '');
+    const lost = readJournal(site());
+    assert.deepEqual(visits(lost).slice(before - 1), ['1008 sales engine_lost']);
+    assert.deepEqual(journalFaults(lost), []);
+
+    await olha.register();
+    await join(olha, '510');
+    await until(
+      'the wait is over',
+      () => visits(readJournal(site())).slice(before).join() === '1008 sales timeout',
+      { ms: 10_000, seen: () => ({ visits: visits(readJournal(site())).slice(before) }) },
+    );
+  });
+});
