@@ -130,3 +130,49 @@ export const AgentReply = z.object({
   agent: Agent,
 });
 export type AgentReply = z.infer<typeof AgentReply>;
+
+/** Path of everything about one agent. */
+export const AgentPath = z.strictObject({
+  extension: z.string().regex(/^[0-9]{1,20}$/, 'not an extension'),
+});
+const known = { success: z.literal(true), as_of: z.string(), stale: z.boolean() };
+/** 200 of `GET /api/v1/agents`: the agents the caller may see, in order of extension. */
+export const AgentsReply = z.object({ ...known, agents: z.array(Agent) });
+export const OneAgentReply = z.object({ ...known, agent: Agent });
+/** What a topic `agents` leads on from. */
+export const AgentsSnapshot = AgentsReply.omit({ success: true });
+export type AgentsSnapshot = z.infer<typeof AgentsSnapshot>;
+/** 200 of every change of an agent: its state once the engine has confirmed. `message` is one sentence for people. */
+export const AgentChangeReply = z.object({ success: z.literal(true), message: z.string(), agent: Agent });
+
+const Queue = z
+  .string()
+  .max(64)
+  .optional()
+  .describe('Name or number of one queue; without it all of the agent.');
+export const AgentQueueBody = z.strictObject({ queue: Queue });
+export const AgentPauseBody = z.strictObject({
+  queue: Queue,
+  reason: z
+    .string()
+    .max(128)
+    .optional()
+    .describe('Id or name of the catalogue; the first where none is given.'),
+});
+/** One of the two: the wrap-up is over now, or its deadline is so much later. */
+export const AgentWrapUpBody = z.union([
+  z.strictObject({ finish: z.literal(true) }),
+  z.strictObject({ extend_seconds: z.int().min(1).max(3_600) }),
+]);
+
+/** The catalogue of pause reasons, in order; `*22<n>` takes the n-th. */
+export const PauseReason = z
+  .object({
+    id: z.string().describe('What `reason` takes and `pause_reason` shows.'),
+    name: z.string(),
+    paid: z.boolean(),
+    longest_seconds: z.int().nullable().describe('After that `readiness.until` is past; null for no limit.'),
+    supervisor_only: z.boolean().describe('An agent cannot give it to itself.'),
+  })
+  .meta({ id: 'PauseReason' });
+export const PauseReasonsReply = z.object({ success: z.literal(true), pause_reasons: z.array(PauseReason) });

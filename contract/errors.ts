@@ -39,6 +39,7 @@ export const ERRORS = {
   replay_running: { status: 409, retry: 'later', title: 'A replay is under way' },
   limit_reached: { status: 409, retry: 'after_change', title: 'There are as many as there can be' },
   not_in_queue: { status: 409, retry: 'after_change', title: 'The agent is not a member of the queue' },
+  not_in_wrap_up: { status: 409, retry: 'never', title: 'The agent is not in wrap-up' },
   static_member: { status: 409, retry: 'never', title: 'A static member cannot leave its queue' },
   call_gone: { status: 409, retry: 'never', title: 'The call, or this leg of it, is over' },
   wrong_call_state: { status: 409, retry: 'after_change', title: 'The call is not in a state for this' },

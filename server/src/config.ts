@@ -213,6 +213,20 @@ export const SETTINGS = {
     about: 'Event streams that one person or API key may have open at once.',
     parse: integer(1, 100_000),
   }),
+  noAnswerLimit: setting({
+    name: 'OFFHOOK_NO_ANSWER_LIMIT',
+    expects: 'a whole number from 0 to 100',
+    initial: '3',
+    about: 'Unanswered offers in a row after which an agent is taken out as `not_responding`; 0 for never.',
+    parse: integer(0, 100),
+  }),
+  unreachableSeconds: setting({
+    name: 'OFFHOOK_UNREACHABLE_SECONDS',
+    expects: 'whole seconds from 1 to 3600',
+    initial: '15',
+    about: 'How long none of the devices of an agent may be reached before it shows as `unreachable`.',
+    parse: integer(1, 3_600),
+  }),
   logLevel: setting({
     name: 'OFFHOOK_LOG_LEVEL',
     expects: 'debug, info, warn, error or silent',

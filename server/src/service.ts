@@ -192,6 +192,8 @@ export async function startService(
     store,
     clock,
     log,
+    noAnswerLimit: config.noAnswerLimit,
+    unreachableMs: config.unreachableSeconds * 1000,
   });
   const history = await createHistory({
     store,
@@ -264,7 +266,7 @@ export async function startService(
       presence: presenceSource({ directory, live: live.view, clock }),
       calls: liveCalls,
       queues,
-      agents: nothing,
+      agents,
       history: nothing,
       config: nothing,
       system: { snapshot: () => ({ engine: engineStatus() }) },
@@ -417,6 +419,7 @@ export async function startService(
     ...callOperations(operation, calls),
     ...wallboardOperations(operation, wallboard),
     ...queueOperations(operation, queues),
+    ...agents.operations(operation),
   ]);
   stream.routes(app, commands);
   wallboardRoutes(app, wallboard);

@@ -28,8 +28,10 @@ export function checkAccess(
 export function addOperations(app: App, operations: readonly AnyOperation[]): Commands {
   const byAction = new Map<string, AnyOperation>();
   for (const op of operations) {
-    if (byAction.has(op.action)) throw new Error(`two operations are called ${op.action}`);
-    byAction.set(op.action, op);
+    for (const name of op.alias === undefined ? [op.action] : [op.action, op.alias]) {
+      if (byAction.has(name)) throw new Error(`two operations are called ${name}`);
+      byAction.set(name, op);
+    }
     const status = op.status ?? 200;
     app.route({
       method: op.method,
@@ -59,7 +61,7 @@ export function addOperations(app: App, operations: readonly AnyOperation[]): Co
       const op = byAction.get(action);
       if (op === undefined) throw new ServiceError('unknown_action', 'no command has this name');
       checkAccess(actor.caller, op);
-      const input = split(op, data ?? {});
+      const input = split(op, ownData(op, actor.caller, data ?? {}));
       const work = async (): Promise<unknown> => (op.reply as z.ZodType).parse(await op.run(actor, input));
       return key === undefined || op.method !== 'POST'
         ? work()
@@ -107,6 +109,10 @@ async function once(
   }
 }
 
+function ownData(op: AnyOperation, caller: Caller, data: unknown): unknown {
+  if (op.own !== true || caller.key !== null || typeof data !== 'object' || data === null) return data;
+  return 'extension' in data || Array.isArray(data) ? data : { ...data, extension: caller.extension };
+}
 /** A command's `data` as a route would have it: what the path names, and the rest. */
 function split(op: AnyOperation, data: unknown): { params: never; body: never } {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {

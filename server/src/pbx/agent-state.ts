@@ -1,5 +1,5 @@
 /** What an agent is and does, derived from facts and from what the house decided, and how a change of it is told. */
-import type { AgentState, AgentSummary } from '@offhook/contract/agents.ts';
+import type { AgentState, AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
 import type { EventData, EventType } from '@offhook/contract/events.ts';
 import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from '../core/agent-reasons.ts';
 import { rfc3339 } from '../core/clock.ts';
@@ -126,6 +126,13 @@ const BUSY: ReadonlySet<string> = new Set(['talking', 'held', 'offered', 'wrap_u
 const counts = (row: QueueMember): boolean =>
   isPaused(row) && row.paused_reason !== LOGIN && row.paused_reason !== LOGOUT;
 
+/** Who made the agent ready or not, as the house said; a pause that nobody spoke of is the agent's own, by phone. */
+function sourceOf(agent: Agent, reason: string, queue: string | undefined): ReadinessSource | null {
+  if (isSystemReason(reason)) return 'system';
+  const told = queue === undefined ? [...agent.intended.values()][0] : agent.intended.get(queue);
+  if (told?.reason === reason) return told.source;
+  return reason === '' ? null : 'agent';
+}
 function settleReadiness(t: Turn, agent: Agent, busy: boolean): void {
   const rows = [...agent.members.values()];
   if (rows.length === 0) {
@@ -135,27 +142,29 @@ function settleReadiness(t: Turn, agent: Agent, busy: boolean): void {
   }
   if (busy) {
     if (agent.summary.session === 'logged_out') agent.readiness = { reason: '', since: t.at, source: null };
-    const reason = pauseOf(rows, counts)?.paused_reason ?? '';
-    const leaves = rows.some((row) => row.paused && row.paused_reason === LOGOUT);
-    agent.pending = leaves
-      ? { to: 'logged_out', reason: null }
-      : reason === agent.readiness.reason
-        ? null
-        : reason === ''
-          ? { to: 'ready', reason: null }
-          : { to: 'not_ready', reason };
+    agent.pending = pendingOf(agent, rows);
     return;
   }
   const row = pauseOf(rows, isPaused);
   const reason = row === null ? '' : reasonOf(row);
-  const waited = agent.pending !== null;
+  const waited = agent.pending;
   agent.pending = null;
   if (reason === agent.readiness.reason && agent.summary.session === 'logged_in') return;
-  const told = row === null ? undefined : agent.intended.get(row.queue);
-  const since = row === null || waited ? t.at : (row.paused_at ?? t.at);
-  const named = told?.reason === reason ? told.source : null;
-  const source = isSystemReason(reason) ? 'system' : (named ?? (reason === '' ? null : 'agent'));
-  agent.readiness = { reason, since, source };
+  const since = row === null || waited !== null ? t.at : (row.paused_at ?? t.at);
+  const source = (waited?.reason ?? '') === reason ? (waited?.source ?? null) : null;
+  agent.readiness = { reason, since, source: source ?? sourceOf(agent, reason, row?.queue) };
+}
+/** What its rows say that does not count before the call and the wrap-up are over. */
+function pendingOf(agent: Agent, rows: readonly QueueMember[]): Agent['pending'] {
+  const { pending, readiness } = agent;
+  const leaves = rows.some((row) => row.paused && row.paused_reason === LOGOUT);
+  const row = pauseOf(rows, counts);
+  const reason = row === null ? '' : reasonOf(row);
+  if (!leaves && reason === readiness.reason) return null;
+  const to = leaves ? 'logged_out' : reason === '' ? 'ready' : 'not_ready';
+  const why = to === 'not_ready' ? reason : null;
+  if (pending?.to === to && pending.reason === why) return pending;
+  return { to, reason: why, source: leaves ? null : sourceOf(agent, reason, row?.queue) };
 }
 
 function settleResponding(s: State, agent: Agent): void {

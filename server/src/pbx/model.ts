@@ -180,7 +180,7 @@ function resumed(s: State, { summary, talking_since }: ToldAgent): Agent {
       since: readiness.since === null ? since : Date.parse(readiness.since),
       source: readiness.source,
     },
-    pending: pending === null ? null : { to: pending, reason: pending_reason },
+    pending: pending === null ? null : { to: pending, reason: pending_reason, source: null },
     wrap:
       engagement === 'wrap_up' && place !== null && deadline !== null
         ? { ...place, since, deadline: Date.parse(deadline), talk_seconds: 0, held: true }

@@ -128,7 +128,11 @@ export interface Agent {
   /** As it counts: while a call goes on, what was before it. An empty reason is ready. */
   readiness: { readonly reason: string; readonly since: number; readonly source: ReadinessSource | null };
   /** What its rows say and what counts only after the call. */
-  pending: { readonly to: PendingState; readonly reason: string | null } | null;
+  pending: {
+    readonly to: PendingState;
+    readonly reason: string | null;
+    readonly source: ReadinessSource | null;
+  } | null;
   wrap: WrapUp | null;
   /** The call it was released from while its leg is still there. */
   released: CallId | null;

@@ -20,6 +20,10 @@ export interface Operation<
 > {
   /** Name of the command, `<noun>.<verb>`, e.g. `agents.pause`. */
   readonly action: string;
+  /** Another name of the command. */
+  readonly alias?: string;
+  /** A command may leave `extension` out of its data: it is then the caller's own. */
+  readonly own?: boolean;
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** e.g. `/api/v1/agents/:extension/pause`. */
   readonly path: string;

@@ -1,8 +1,9 @@
+import { LOGIN } from '../../core/agent-reasons.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Engine, QueueMember } from '../../ports/engine.ts';
 import type { AgentInput, LiveView } from '../../ports/live.ts';
-import { ABSENT, LOGIN_REASON, membershipOf, pausedWith, rowsOf, sameMembership } from './membership.ts';
+import { ABSENT, membershipOf, pausedWith, rowsOf, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 
 /** One step of one agent in one queue: from what the engine shows to what is wanted. */
@@ -104,7 +105,7 @@ function sendFirst({ engine }: EngineDeps, change: Change, signal: AbortSignal):
       state_interface: engine.memberOf(change.extension).state_interface,
       penalty: change.penalty,
       paused: true,
-      reason: paused ? reason : LOGIN_REASON,
+      reason: paused ? reason : LOGIN,
     },
     options,
   );
@@ -195,7 +196,7 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
       signal,
     });
   const isRelease = (c: Change): boolean => c.kind === 'add' && !c.to.paused;
-  const held = (c: Change): boolean => isRelease(c) && shows(live, c, pausedWith(LOGIN_REASON));
+  const held = (c: Change): boolean => isRelease(c) && shows(live, c, pausedWith(LOGIN));
   try {
     await within(clock, ms, missing, async (signal) => {
       await sendAll(changes, signal, (c) => sendFirst(deps, c, signal));

@@ -1,19 +1,33 @@
+import type { AgentsReply, AgentsSnapshot, OneAgentReply } from '@offhook/contract/agents.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { z } from 'zod';
+import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { agentsOf, reaches } from '../../core/rights.ts';
+import type { Objects, Principal } from '../../core/rights.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Directory } from '../../ports/directory.ts';
+import type { Directory, PauseReason } from '../../ports/directory.ts';
 import type { Engine } from '../../ports/engine.ts';
 import type { AgentInput, LiveView } from '../../ports/live.ts';
+import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
+import type { TopicSource } from '../../ports/stream.ts';
+import { createFollower } from './follow.ts';
 import { createIntents } from './intents.ts';
 import { createLanes } from './lanes.ts';
 import type { Rate } from './lanes.ts';
+import { agentOperations } from './operations.ts';
 import { createReactions } from './reactions.ts';
 import { createReconciler } from './reconcile.ts';
 import { createAgentService } from './service.ts';
 import type { AgentService } from './service.ts';
 import { createIntentStore, migrations } from './store.ts';
+import { agentOf } from './view.ts';
+
+/** How long a stop may take to let go who is held back. */
+const CLOSE_MS = 1_000;
 
 export interface AgentsDeps {
   readonly engine: Engine;
@@ -27,11 +41,21 @@ export interface AgentsDeps {
   readonly log: Log;
   /** Changes per agent that reach the engine; the default is far above what a person or a script needs. */
   readonly rate?: Rate;
+  /** Unanswered offers in a row before an agent is taken out; 0 for never. The default is 3. */
+  readonly noAnswerLimit?: number;
+  /** How long no device may be reached before an agent counts as unreachable. The default is 15 s. */
+  readonly unreachableMs?: number;
   /** Requests of one agent that may wait behind the one that runs. */
   readonly waiting?: number;
 }
 /** The agents feature: actions, intents and what restores them. */
-export interface Agents extends AgentService, AsyncDisposable {
+export interface Agents extends Pick<AgentService, 'act'>, TopicSource, AsyncDisposable {
+  /** The agents this caller may see. */
+  list(who: Principal): z.infer<typeof AgentsReply>;
+  /** Throws `forbidden` where the caller may not see it, `not_found` where there is no such agent. */
+  one(who: Principal, extension: string): z.infer<typeof OneAgentReply>;
+  reasons(): readonly PauseReason[];
+  operations(define: DefineOperation): AnyOperation[];
   /** Give every committed event, in order, from the first one of this process on. */
   onDomainEvent(event: DomainEvent): void;
   /** Logs the given agents in, once in the life of a site; resolves when that is written down, the engine follows. */
@@ -50,6 +74,9 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   await intents.load();
   const lanes = createLanes(deps.waiting ?? 8);
   const reconciler = createReconciler({ engine, live, tell, clock, directory, intents, lanes, log });
+  const { noAnswerLimit = 3, unreachableMs = 15_000 } = deps;
+  const settings = { noAnswerLimit, unreachableMs };
+  const follower = createFollower({ engine, live, tell, clock, lanes, settings, log });
   const rate = deps.rate ?? { burst: 2_000, per_second: 50 };
   const service = createAgentService({
     engine,
@@ -63,7 +90,18 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
     rate,
     log,
   });
+  const view = { live, directory };
+  const snapshot = (objects: Objects): AgentsSnapshot => ({
+    as_of: rfc3339(live.as_of),
+    stale: !live.live,
+    agents: live
+      .agents()
+      .filter(({ extension }) => reaches(objects, extension))
+      .map(({ extension }) => agentOf(view, extension)),
+  });
+  const react = createReactions(reconciler);
   const close = async (): Promise<void> => {
+    await follower.close(CLOSE_MS);
     reconciler.close();
     await lanes.idle();
     await intents.flushed();
@@ -71,11 +109,29 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   };
   return {
     act: (actor, request) => service.act(actor, request),
-    onDomainEvent: createReactions(reconciler),
+    list: (who) => ({ success: true, ...snapshot(agentsOf(who)) }),
+    one(who, extension) {
+      if (!reaches(agentsOf(who), extension)) {
+        throw new ServiceError('forbidden', `you may not see the agent ${extension}`);
+      }
+      if (live.agent(extension) === undefined) {
+        throw new ServiceError('not_found', `${extension} is no agent`);
+      }
+      const { as_of, stale } = snapshot([]);
+      return { success: true, as_of, stale, agent: agentOf(view, extension) };
+    },
+    reasons: () => directory.pauseReasons(),
+    operations: (define) => agentOperations(define, service, view),
+    snapshot,
+    onDomainEvent(event) {
+      react(event);
+      follower.onDomainEvent(event);
+    },
     ensureSeedMembers: (members) => reconciler.seed(members),
     async idle() {
       await lanes.idle();
       await reconciler.idle();
+      await follower.idle();
       await intents.flushed();
     },
     close,

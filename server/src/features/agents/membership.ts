@@ -1,3 +1,4 @@
+import { LOGOUT, WRAP_UP } from '../../core/agent-reasons.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 
@@ -11,12 +12,6 @@ export const ABSENT: Membership = { member: false, paused: false, reason: '' };
 export const READY: Membership = { member: true, paused: false, reason: '' };
 export const pausedWith = (reason: string): Membership => ({ member: true, paused: true, reason });
 
-/**
- * The reason of a member that is being put into a queue and must not ring yet. Between the two steps of a login the
- * engine shows it, so a state with this reason is on its way to somewhere else.
- */
-export const LOGIN_REASON = 'login';
-
 export const sameMembership = (a: Membership, b: Membership): boolean =>
   a.member === b.member && a.paused === b.paused && a.reason === b.reason;
 /**
@@ -26,6 +21,14 @@ export const sameMembership = (a: Membership, b: Membership): boolean =>
 export const carriable = (reason: string): string => reason.replace(/[\p{Cc},;|]/gu, '_');
 export const membershipOf = (row: QueueMember | undefined): Membership =>
   row === undefined ? ABSENT : row.paused ? pausedWith(carriable(row.paused_reason)) : READY;
+
+/**
+ * What somebody chose where the engine shows this: one whom the system holds back after a call is ready, and one who leaves
+ * when the call is over is out.
+ */
+export const chosen = (shown: Membership): Membership =>
+  !shown.paused ? shown : shown.reason === WRAP_UP ? READY : shown.reason === LOGOUT ? ABSENT : shown;
+export const choiceOf = (row: QueueMember | undefined): Membership => chosen(membershipOf(row));
 
 /** Every row of the engine for this agent; one queue has more than one only when somebody added it by hand. */
 export const rowsOf = (live: LiveView, extension: string): readonly QueueMember[] =>

@@ -1,5 +1,5 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { ABSENT, READY, pausedWith } from './membership.ts';
+import { ABSENT, READY, chosen, pausedWith } from './membership.ts';
 import type { Membership } from './membership.ts';
 import type { Reconciler } from './reconcile.ts';
 
@@ -29,7 +29,7 @@ export function createReactions(reconciler: Reconciler): (event: DomainEvent) =>
       case 'agent.logged_out':
         return note(event, event.data, ABSENT);
       case 'agent.not_ready':
-        return note(event, event.data, pausedWith(event.data.reason));
+        return note(event, event.data, chosen(pausedWith(event.data.reason)));
       default:
         return undefined;
     }

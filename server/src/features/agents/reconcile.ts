@@ -1,3 +1,4 @@
+import { LOGIN, WRAP_UP } from '../../core/agent-reasons.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
@@ -8,7 +9,7 @@ import type { Change, EngineDeps } from './changes.ts';
 import { intended } from './intents.ts';
 import type { Intents, Wish } from './intents.ts';
 import type { Lanes } from './lanes.ts';
-import { LOGIN_REASON, READY, membershipOf, rowIn, sameMembership } from './membership.ts';
+import { READY, choiceOf, pausedWith, rowIn, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 import type { Intent } from './store.ts';
 
@@ -81,7 +82,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
   };
   const wish = (extension: string, queue: string, state: Membership, at: number): Wish => {
     const row = rowIn(live, extension, queue);
-    const since = state.paused && sameMembership(state, membershipOf(row)) ? (row?.paused_at ?? at) : at;
+    const since = state.paused && sameMembership(state, choiceOf(row)) ? (row?.paused_at ?? at) : at;
     const shown = live.agent(extension)?.summary.readiness;
     const source = (shown?.reason ?? '') === state.reason ? (shown?.source ?? 'agent') : 'agent';
     return { extension, queue, state, since, source, row };
@@ -90,7 +91,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     if (live.queue(queue) === undefined) return;
     const row = rowIn(live, extension, queue);
     if (row === undefined && intents.get(extension, queue) === undefined) return;
-    intents.adopt(wish(extension, queue, membershipOf(row), since));
+    intents.adopt(wish(extension, queue, choiceOf(row), since));
     settleSoon();
   };
 
@@ -171,10 +172,18 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     const cannotAdd =
       row === undefined && (!intent?.dynamic || directory.byExtension(extension)?.active !== true);
     const cannotRemove = row !== undefined && !intent?.member && row.membership !== 'dynamic';
-    const change =
-      intent === undefined || live.queue(queue) === undefined || cannotRemove || (intent.member && cannotAdd)
-        ? null
-        : changeTo(engine, extension, queue, row, intended(intent)!, intent.penalty);
+    // One who comes back in the middle of a wrap-up is held back like the others.
+    const wraps = live.agent(extension)?.wrap_up_deadline != null;
+    const wanted = intended(intent);
+    const to = wraps && wanted !== undefined && sameMembership(wanted, READY) ? pausedWith(WRAP_UP) : wanted;
+    const nothing =
+      intent === undefined ||
+      to === undefined ||
+      live.queue(queue) === undefined ||
+      cannotRemove ||
+      (intent.member && cannotAdd) ||
+      sameMembership(choiceOf(row), wanted!);
+    const change = nothing ? null : changeTo(engine, extension, queue, row, to, intent.penalty);
     if (change === null) drop(extension, queue);
     return change;
   };
@@ -193,8 +202,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     await applyChanges(deps, changes, CONFIRM_MS);
     for (const { queue } of changes) {
       const intent = intents.get(extension, queue);
-      if (!intent || !sameMembership(intended(intent)!, membershipOf(rowIn(live, extension, queue))))
-        continue;
+      if (!intent || !sameMembership(intended(intent)!, choiceOf(rowIn(live, extension, queue)))) continue;
       drop(extension, queue);
       intents.settle(intent, false);
     }
@@ -265,7 +273,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
         touched.add(queue);
         continue;
       }
-      const shown = membershipOf(row);
+      const shown = choiceOf(row);
       if (pending.get(extension)?.has(queue)) {
         expect(extension, queue, shown);
         continue;
@@ -295,7 +303,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       if (!live.live || !ourBoot()) return;
       for (const queue of touched) {
         if (pending.get(extension)?.has(queue)) continue;
-        const shown = membershipOf(rowIn(live, extension, queue));
+        const shown = choiceOf(rowIn(live, extension, queue));
         // What is left of an action that failed is nobody's choice.
         if (isLate(extension, queue, shown)) expect(extension, queue, shown);
         else adoptShown(extension, queue, live.as_of);
@@ -325,11 +333,11 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       if (boot === null) return;
       const ours = ourBoot();
       if (!ours && observed === 'resync') return;
-      const shown = ours ? membershipOf(rowIn(live, extension, queue)) : state;
+      const shown = ours ? choiceOf(rowIn(live, extension, queue)) : state;
       const base = pending.get(extension)?.get(queue);
       if (base) {
         const intent = intended(intents.get(extension, queue)) ?? READY;
-        const reasons = intent.paused ? [LOGIN_REASON, intent.reason] : [LOGIN_REASON];
+        const reasons = intent.paused ? [LOGIN, intent.reason] : [LOGIN];
         const onTheWay = shown.paused && reasons.includes(shown.reason);
         if (onTheWay || sameMembership(shown, base) || sameMembership(shown, intent)) return;
         drop(extension, queue);
@@ -349,7 +357,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
         fresh.map((m) => wish(m.extension, m.queue, READY, since)),
         { facts: { seeded: '1', boot: '' } },
       );
-      for (const m of fresh) expect(m.extension, m.queue, membershipOf(rowIn(live, m.extension, m.queue)));
+      for (const m of fresh) expect(m.extension, m.queue, choiceOf(rowIn(live, m.extension, m.queue)));
       if (boot !== null && live.live) kick();
     },
     doubt(extension, wanted) {
@@ -362,7 +370,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       const since = live.as_of;
       const known = live.live && ourBoot();
       const wishes = [...wanted].map(([queue, state]) => {
-        const shown = membershipOf(rowIn(live, extension, queue));
+        const shown = choiceOf(rowIn(live, extension, queue));
         return wish(extension, queue, known && !pending.get(extension)?.has(queue) ? shown : state, since);
       });
       await intents.keep(wishes, { trail });

@@ -1,30 +1,28 @@
 import { AGENT_ACTIONS } from '@offhook/contract/agents.ts';
-import type { AgentAction, AgentRequest } from '@offhook/contract/agents.ts';
+import type { AgentRequest } from '@offhook/contract/agents.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Directory, PauseReason } from '../../ports/directory.ts';
 import type { LiveView } from '../../ports/live.ts';
+import type { ChangeCommand } from './plan.ts';
 
-/** What the caller wants, with every word checked against what exists. `queue` is null for all. */
-export type AgentCommand =
-  | { readonly kind: 'read'; readonly action: AgentAction }
-  | {
-      readonly kind: 'pause';
-      readonly action: AgentAction;
-      readonly queue: string | null;
-      readonly reason: string;
-    }
-  | {
-      readonly kind: 'unpause' | 'login' | 'logout';
-      readonly action: AgentAction;
-      readonly queue: string | null;
-    };
+/** What the caller of agent.php wants, with every word checked against what exists. */
+export type AgentCommand = { readonly kind: 'read' } | ChangeCommand;
 
 /** Nothing that could end a field, a line or a list anywhere on the way to the engine. */
 const QUEUE = /^[A-Za-z0-9_-]{1,64}$/;
 const fold = (text: string): string => text.normalize('NFKC').toLowerCase();
 
 /** The catalogue is the allow-list: what goes on is the id that stands there, never the text that was given. */
-function readReason(directory: Directory, given: string | null | undefined): PauseReason {
+export function readReason(
+  directory: Directory,
+  given: string | null | undefined,
+  supervises: boolean,
+): PauseReason {
+  const reason = findReason(directory, given);
+  if (!reason.supervisor_only || supervises) return reason;
+  throw new ServiceError('forbidden', `Only a supervisor gives the reason ${reason.id}`);
+}
+function findReason(directory: Directory, given: string | null | undefined): PauseReason {
   const reasons = directory.pauseReasons();
   const fallback = reasons[0];
   if (fallback === undefined) throw new ServiceError('unknown_reason', 'This site has no pause reasons');
@@ -36,7 +34,11 @@ function readReason(directory: Directory, given: string | null | undefined): Pau
   throw new ServiceError('unknown_reason', `This pause reason does not exist; there are: ${known}`);
 }
 
-function readQueue(directory: Directory, live: LiveView, given: string | null | undefined): string | null {
+export function readQueue(
+  directory: Directory,
+  live: LiveView,
+  given: string | null | undefined,
+): string | null {
   if (given === undefined || given === null) return null;
   if (!QUEUE.test(given)) {
     throw new ServiceError('invalid_request', 'queue: expected the name or the number of a queue');
@@ -49,8 +51,13 @@ function readQueue(directory: Directory, live: LiveView, given: string | null | 
   return known;
 }
 
-/** Throws `invalid_request`, `unknown_action`, `unknown_reason` or `no_such_queue`. */
-export function readCommand(request: AgentRequest, directory: Directory, live: LiveView): AgentCommand {
+/** Throws `invalid_request`, `unknown_action`, `unknown_reason`, `forbidden` or `no_such_queue`. */
+export function readCommand(
+  request: AgentRequest,
+  directory: Directory,
+  live: LiveView,
+  supervises: boolean,
+): AgentCommand {
   const action = AGENT_ACTIONS.find((known) => known === request.action);
   const queue = (): string | null => readQueue(directory, live, request.queue);
   switch (action) {
@@ -62,20 +69,27 @@ export function readCommand(request: AgentRequest, directory: Directory, live: L
     case 'status':
     case 'get_status':
     case 'get_queues':
-      return { kind: 'read', action };
+      return { kind: 'read' };
     case 'pause':
-      return { kind: 'pause', action, queue: queue(), reason: readReason(directory, request.reason).id };
+      return {
+        kind: 'pause',
+        queue: queue(),
+        reason: readReason(directory, request.reason, supervises).id,
+      };
     case 'unpause':
     case 'login':
+      return { kind: action, queue: queue() };
     case 'logout':
-      return { kind: action, action, queue: queue() };
+      return { kind: 'logout', queue: queue(), waits: false };
     case 'toggle_queue': {
       const named = queue();
       if (named === null) throw new ServiceError('invalid_request', 'queue: toggle_queue needs a queue');
       if (request.login === undefined || request.login === null) {
         throw new ServiceError('invalid_request', 'login: toggle_queue needs 1 or 0');
       }
-      return { kind: Number(request.login) === 1 ? 'login' : 'logout', action, queue: named };
+      return Number(request.login) === 1
+        ? { kind: 'login', queue: named }
+        : { kind: 'logout', queue: named, waits: false };
     }
   }
 }

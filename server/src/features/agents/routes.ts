@@ -1,9 +1,42 @@
-import { AgentReply, AgentRequest } from '@offhook/contract/agents.ts';
+import {
+  AgentPath,
+  AgentReply,
+  AgentRequest,
+  AgentsReply,
+  OneAgentReply,
+  PauseReasonsReply,
+} from '@offhook/contract/agents.ts';
+import { includesLevel } from '@offhook/contract/ids.ts';
 import type { App } from '../../ports/http.ts';
-import type { AgentService } from './service.ts';
+import type { Agents } from './feature.ts';
 
-/** POST /api/cc_actions/agent.php (wire.md section 5). */
-export function agentRoutes(app: App, agents: AgentService): void {
+/** POST /api/cc_actions/agent.php (wire.md section 5), and reading agents; an agent sees itself. */
+export function agentRoutes(app: App, agents: Agents): void {
+  const tags = ['agents'];
+  app.get(
+    '/api/v1/agents',
+    {
+      config: { level: 'agent', scope: 'agents:read' },
+      schema: { tags, summary: 'The agents as they are now', response: { 200: AgentsReply } },
+    },
+    (request) => agents.list(request.person()),
+  );
+  app.get(
+    '/api/v1/agents/:extension',
+    {
+      config: { level: 'agent', scope: 'agents:read', errors: ['invalid_request', 'not_found'] },
+      schema: { tags, summary: 'One agent', params: AgentPath, response: { 200: OneAgentReply } },
+    },
+    (request) => agents.one(request.person(), request.params.extension),
+  );
+  app.get(
+    '/api/v1/pause-reasons',
+    {
+      config: { level: 'agent', scope: 'agents:read' },
+      schema: { tags, summary: 'The catalogue of pause reasons', response: { 200: PauseReasonsReply } },
+    },
+    () => ({ success: true as const, pause_reasons: [...agents.reasons()] }),
+  );
   app.post(
     '/api/cc_actions/agent.php',
     {
@@ -25,14 +58,15 @@ export function agentRoutes(app: App, agents: AgentService): void {
       },
       schema: {
         summary: 'Pause, log in and out, and read the state of the caller as an agent',
-        tags: ['agents'],
+        tags,
         body: AgentRequest,
         response: { 200: AgentReply },
       },
     },
     (request) => {
-      const { extension, username } = request.person();
-      return agents.act({ extension, username, ip: request.ip }, request.body);
+      const { extension, username, level } = request.person();
+      const supervises = includesLevel(level, 'supervisor');
+      return agents.act({ extension, username, ip: request.ip, supervises }, request.body);
     },
   );
 }

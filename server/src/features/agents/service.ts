@@ -1,28 +1,46 @@
-import type { AgentReply, AgentRequest } from '@offhook/contract/agents.ts';
+import type { AgentReply, AgentRequest, ReadinessSource } from '@offhook/contract/agents.ts';
+import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
-import { ChangeFailure, CONFIRM_MS, applyChanges, changeTo, undoChanges } from './changes.ts';
-import type { Change, EngineDeps, QueueOutcome } from './changes.ts';
+import { ChangeFailure, CONFIRM_MS, applyChanges, undoChanges } from './changes.ts';
+import type { EngineDeps, QueueOutcome } from './changes.ts';
 import { createRateLimit } from './lanes.ts';
 import type { Lanes, Rate } from './lanes.ts';
-import { ABSENT, READY, pausedWith, rowsOf } from './membership.ts';
-import type { Membership } from './membership.ts';
+import { list, planFor } from './plan.ts';
+import type { ChangeCommand, Plan } from './plan.ts';
 import type { Reconciler } from './reconcile.ts';
 import { readCommand } from './request.ts';
-import type { AgentCommand } from './request.ts';
-import { queuesOf, replyOf } from './view.ts';
+import { replyOf } from './view.ts';
 import type { ViewDeps } from './view.ts';
 
-/** Who acts: always on the own extension. */
+/** Who asks, and from where. */
+export interface By {
+  readonly username: string;
+  readonly ip: string | null;
+  readonly source: ReadinessSource;
+  /** May give the reasons that are a supervisor's alone. */
+  readonly supervises: boolean;
+}
+/** Who acts by agent.php: always on the own extension. */
 export interface Actor {
   readonly extension: string;
   readonly username: string;
   readonly ip: string | null;
+  readonly supervises?: boolean;
 }
 export interface AgentService {
   /** One action of agent.php. Throws `ServiceError` with a code of wire.md section 5. */
   act(actor: Actor, request: AgentRequest): Promise<AgentReply>;
+  /**
+   * Reads and does one change of one agent; answers with one sentence for people once the engine has confirmed. What `read` throws
+   * is audited as refused.
+   */
+  change(by: By, extension: string, read: () => ChangeCommand): Promise<string>;
+  /** Another deadline for the wrap-up, `seconds` later; at most `WRAP_UP_MOST_SECONDS` in all. Throws `not_in_wrap_up`. */
+  extendWrapUp(by: By, extension: string, seconds: number): Promise<string>;
+  /** Writes down that this was refused before it could be looked at. */
+  refused(by: By, extension: string, error: unknown): Promise<void>;
 }
 export interface ServiceDeps extends EngineDeps, ViewDeps {
   readonly audit: Audit;
@@ -31,27 +49,16 @@ export interface ServiceDeps extends EngineDeps, ViewDeps {
   readonly rate: Rate;
   readonly log: Log;
 }
+export const WRAP_UP_MOST_SECONDS = 3_600;
 
 /** Refusals of one agent that are audited; the rest would only fill the disk. */
 const AUDITED_REFUSALS: Rate = { burst: 60, per_second: 1 };
 
-type ChangeCommand = Exclude<AgentCommand, { kind: 'read' }>;
-/** What an action wants: the steps that are left to do, and the state each queue of it shall have. */
-interface Plan {
-  readonly changes: readonly Change[];
-  readonly wanted: ReadonlyMap<string, Membership>;
-}
-
-const list = (names: readonly string[]): string => names.join(', ');
-function notIn(extension: string, queue: string | null): ServiceError {
-  const where = queue === null ? 'any queue' : queue;
-  return new ServiceError('not_in_queue', `${extension} is not a member of ${where}`);
-}
-
 export function createAgentService(deps: ServiceDeps): AgentService {
-  const { engine, live, clock, directory, audit, lanes, reconciler, log } = deps;
+  const { live, tell, clock, directory, audit, lanes, reconciler, log } = deps;
   const limit = createRateLimit(clock, deps.rate);
   const refusals = createRateLimit(clock, AUDITED_REFUSALS);
+  const planDeps = { ...deps, waiting: (extension: string) => reconciler.waiting(extension) };
 
   const ensureLive = (): void => {
     if (!live.live) {
@@ -70,76 +77,21 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     }
   };
 
-  /** Queues a login means: those named, else all the agent may work in. */
-  const planLogin = (extension: string, queue: string | null): Plan => {
-    const own = queuesOf(deps, extension);
-    if (own.length === 0 || (queue !== null && !own.includes(queue))) throw notIn(extension, queue);
-    const rows = rowsOf(live, extension);
-    // An agent who is paused wherever it works is not rung by a queue that it joins.
-    const pause = rows.length > 0 && rows.every((row) => row.paused) ? rows[0]!.paused_reason : null;
-    const to = pause === null ? READY : pausedWith(pause);
-    const joining = (queue === null ? own : [queue]).filter(
-      (name) => !rows.some((row) => row.queue === name),
-    );
-    return {
-      changes: joining.flatMap((name) => changeTo(engine, extension, name, undefined, to) ?? []),
-      wanted: new Map(joining.map((name) => [name, to])),
-    };
-  };
-  const planLogout = (extension: string, queue: string | null): Plan => {
-    if (queue !== null && !queuesOf(deps, extension).includes(queue)) throw notIn(extension, queue);
-    const rows = rowsOf(live, extension).filter((row) => queue === null || row.queue === queue);
-    const fixed = rows.filter((row) => row.membership !== 'dynamic').map((row) => row.queue);
-    if (fixed.length > 0) {
-      throw new ServiceError(
-        'static_member',
-        `${extension} belongs to ${list(fixed)} by configuration and cannot leave; nothing was changed`,
-      );
-    }
-    const waiting = queue === null ? reconciler.waiting(extension) : [queue];
-    return {
-      changes: rows.flatMap((row) => changeTo(engine, extension, row.queue, row, ABSENT) ?? []),
-      wanted: new Map([...waiting, ...rows.map((row) => row.queue)].map((name) => [name, ABSENT])),
-    };
-  };
-  const planPause = (extension: string, queue: string | null, to: Membership): Plan => {
-    const rows = rowsOf(live, extension).filter((row) => queue === null || row.queue === queue);
-    const waiting = reconciler.waiting(extension).filter((name) => queue === null || name === queue);
-    if (rows.length === 0 && waiting.length > 0) {
-      throw new ServiceError('engine_unavailable', `The membership in ${list(waiting)} is being restored`, {
-        retry_after_seconds: 1,
-      });
-    }
-    if (rows.length === 0) throw notIn(extension, queue);
-    return {
-      changes: rows.flatMap((row) => changeTo(engine, extension, row.queue, row, to) ?? []),
-      wanted: new Map([...waiting, ...rows.map((row) => row.queue)].map((name) => [name, to])),
-    };
-  };
-  const planFor = (extension: string, command: ChangeCommand): Plan => {
-    switch (command.kind) {
-      case 'pause':
-        return planPause(extension, command.queue, pausedWith(command.reason));
-      case 'unpause':
-        return planPause(extension, command.queue, READY);
-      case 'login':
-        return planLogin(extension, command.queue);
-      case 'logout':
-        return planLogout(extension, command.queue);
-    }
-  };
-
+  interface Asked {
+    readonly by: By;
+    readonly extension: string;
+  }
   const line = (
-    actor: Actor,
+    { by, extension }: Asked,
     command: ChangeCommand | null,
     outcome: AuditEntry['outcome'],
     more: AuditEntry['detail'],
   ): AuditEntry => ({
     action: `agent.${command?.kind ?? 'unknown'}`,
-    actor: actor.username,
-    object: actor.extension,
+    actor: by.username,
+    object: extension,
     outcome,
-    ip: actor.ip,
+    ip: by.ip,
     detail: {
       ...(command === null ? {} : { queue: command.queue }),
       ...(command?.kind === 'pause' ? { reason: command.reason } : {}),
@@ -148,28 +100,28 @@ export function createAgentService(deps: ServiceDeps): AgentService {
   });
   /** `command` is null where the request was none. What was sent stands in no line: only words of ours do. */
   const auditFailure = async (
-    actor: Actor,
+    asked: Asked,
     command: ChangeCommand | null,
     thrown: unknown,
   ): Promise<void> => {
     const error = thrown instanceof ServiceError ? thrown : null;
     const refused = error !== null && error.status < 500;
     try {
-      if (refused) refusals.take(actor.extension);
+      if (refused) refusals.take(asked.by.username);
     } catch {
       return;
     }
-    const entry = line(actor, command, refused ? 'refused' : 'failed', { code: error?.code ?? 'internal' });
+    const entry = line(asked, command, refused ? 'refused' : 'failed', { code: error?.code ?? 'internal' });
     await audit.record(entry).catch((e: unknown) => {
-      log.warn({ error: messageOf(e), extension: actor.extension }, 'an agent action was not audited');
+      log.warn({ error: messageOf(e), extension: asked.extension }, 'an agent action was not audited');
     });
   };
 
   /** A confirmed change counts once it is on disk; where the trail or the intent cannot be written it is taken back. */
-  const writeDown = async (actor: Actor, command: ChangeCommand, plan: Plan): Promise<void> => {
-    const entry = line(actor, command, 'ok', { queues: list(plan.changes.map((c) => c.queue)) });
+  const writeDown = async (asked: Asked, command: ChangeCommand, plan: Plan): Promise<void> => {
+    const entry = line(asked, command, 'ok', { queues: list(plan.changes.map((c) => c.queue)) });
     const together = audit.recordIn !== undefined;
-    await reconciler.keepShown(actor.extension, plan.wanted, together ? [entry] : []);
+    await reconciler.keepShown(asked.extension, plan.wanted, together ? [entry] : []);
     if (!together) await audit.record(entry);
   };
 
@@ -185,19 +137,34 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     });
   };
 
-  const run = async (actor: Actor, command: ChangeCommand): Promise<boolean> => {
+  /** The facts that confirm the change carry whose it is. */
+  const intend = (extension: string, plan: Plan, source: ReadinessSource | null): void => {
+    for (const change of plan.changes) {
+      const reason = change.kind === 'remove' ? '' : change.to.reason;
+      const queues = [change.queue];
+      tell({ type: 'agent.intended', at: clock.now(), extension, queues, reason, source, since: null });
+    }
+  };
+  const run = async (asked: Asked, command: ChangeCommand): Promise<boolean> => {
     ensureLive();
-    const plan = planFor(actor.extension, command);
+    const { extension } = asked;
+    const plan = planFor(planDeps, extension, command);
     if (plan.changes.length === 0) {
-      await reconciler.keepShown(actor.extension, plan.wanted);
+      if (command.kind === 'finish_wrap_up') {
+        tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });
+        await writeDown(asked, command, plan);
+        return true;
+      }
+      await reconciler.keepShown(extension, plan.wanted);
       return false;
     }
-    limit.take(actor.extension);
-    reconciler.begin(actor.extension);
+    limit.take(extension);
+    reconciler.begin(extension);
+    intend(extension, plan, asked.by.source);
     try {
       await applyChanges(deps, plan.changes, CONFIRM_MS);
       try {
-        await writeDown(actor, command, plan);
+        await writeDown(asked, command, plan);
       } catch (error) {
         const outcomes = new Map(plan.changes.map((c) => [c, { state: 'sent', error: null } as const]));
         const cause =
@@ -206,11 +173,15 @@ export function createAgentService(deps: ServiceDeps): AgentService {
             : new ServiceError('store_unavailable', messageOf(error), { cause: error });
         throw new ChangeFailure(cause, outcomes);
       }
+      if (command.kind === 'finish_wrap_up' && live.agent(extension)?.wrap_up_deadline != null) {
+        tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });
+      }
       return true;
     } catch (error) {
-      throw error instanceof ChangeFailure ? await takeBack(error, actor.extension, plan) : error;
+      throw error instanceof ChangeFailure ? await takeBack(error, extension, plan) : error;
     } finally {
-      reconciler.end(actor.extension);
+      intend(extension, plan, null);
+      reconciler.end(extension);
     }
   };
 
@@ -221,23 +192,69 @@ export function createAgentService(deps: ServiceDeps): AgentService {
       unpause: `Ready ${where}`,
       login: `Logged in ${where}`,
       logout: `Logged out ${where}`,
+      cancel_pending: 'Nothing waits for the end of the call',
+      finish_wrap_up: 'The wrap-up is over',
     }[command.kind];
     return changed ? what : `${what} (nothing to change)`;
   };
+  const change: AgentService['change'] = async (by, extension, read) => {
+    const asked = { by, extension };
+    let command: ChangeCommand | null = null;
+    try {
+      const read_ = read();
+      command = read_;
+      const changed = await lanes.run(extension, () => run(asked, read_));
+      return said(command, changed);
+    } catch (error) {
+      await auditFailure(asked, command, error);
+      throw error;
+    }
+  };
 
   return {
-    async act(actor, request) {
-      let command: AgentCommand | null = null;
+    async act({ extension, username, ip, supervises = false }, request) {
+      const by: By = { username, ip, source: 'agent', supervises };
+      const asked = { by, extension };
+      let command: ReturnType<typeof readCommand>;
       try {
-        command = readCommand(request, directory, live);
-        if (command.kind === 'read') return replyOf(deps, actor.extension, 'Nothing was changed');
-        const change = command;
-        const changed = await lanes.run(actor.extension, () => run(actor, change));
-        return replyOf(deps, actor.extension, said(change, changed));
+        command = readCommand(request, directory, live, supervises);
       } catch (error) {
-        await auditFailure(actor, command as ChangeCommand | null, error);
+        await auditFailure(asked, null, error);
         throw error;
       }
+      if (command.kind === 'read') return replyOf(deps, extension, 'Nothing was changed');
+      const wanted = command;
+      return replyOf(deps, extension, await change(by, extension, () => wanted));
     },
+    change,
+    extendWrapUp(by, extension, seconds) {
+      const asked = { by, extension };
+      return lanes.run(extension, async () => {
+        try {
+          ensureLive();
+          const { wrap_up_deadline: before = null, summary } = live.agent(extension) ?? {};
+          if (before === null || summary?.engagement !== 'wrap_up') {
+            throw new ServiceError('not_in_wrap_up', `${extension} is not in wrap-up`);
+          }
+          const deadline = before + seconds * 1000;
+          if (deadline > Date.parse(summary.since) + WRAP_UP_MOST_SECONDS * 1000) {
+            throw new ServiceError(
+              'invalid_request',
+              `extend_seconds: a wrap-up lasts ${WRAP_UP_MOST_SECONDS} s at most`,
+            );
+          }
+          await audit.record({
+            ...line(asked, null, 'ok', { seconds }),
+            action: 'agent.extend_wrap_up',
+          });
+          tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline });
+          return `The wrap-up lasts until ${rfc3339(deadline)}`;
+        } catch (error) {
+          await auditFailure(asked, null, error);
+          throw error;
+        }
+      });
+    },
+    refused: (by, extension, error) => auditFailure({ by, extension }, null, error),
   };
 }

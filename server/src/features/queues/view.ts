@@ -3,6 +3,7 @@ import { rfc3339 } from '../../core/clock.ts';
 import type { QueueMember as EngineMember } from '../../ports/engine.ts';
 import type { LiveCaller, LiveOffer, LiveQueue } from '../../ports/live.ts';
 import type { SiteQueue } from '../../ports/site.ts';
+import { isPaused } from '../../pbx/agent-state.ts';
 
 /** What the house knows of a queue whatever the engine says. */
 export type QueueSettings = Pick<
@@ -15,9 +16,10 @@ const memberOf = (m: EngineMember): QueueMember => ({
   extension: m.extension,
   name: m.name,
   membership: m.membership,
-  paused: m.paused,
-  pause_reason: m.paused ? m.paused_reason : null,
-  paused_since: m.paused ? orNull(m.paused_at) : null,
+  // Held back by the system after a call is not a pause of anybody.
+  paused: isPaused(m),
+  pause_reason: isPaused(m) ? m.paused_reason : null,
+  paused_since: isPaused(m) ? orNull(m.paused_at) : null,
   in_call: m.in_call,
   device_state: m.state,
   penalty: m.penalty,

@@ -4,11 +4,17 @@ import type { InstanceSettings } from '../instance.ts';
 import { conf, dialled, joined, pin, slug, timeZone, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 
+/**
+ * The wrap-up itself is the service's: it holds the agent back within milliseconds, and can so end it early. What the engine does
+ * by itself, in whole seconds, only covers the time until then.
+ */
+const WRAP_UP_GUARD_SECONDS = 2;
 const STRATEGIES = ['ringall', 'leastrecent', 'fewestcalls', 'random', 'rrmemory', 'linear'] as const;
 
 function queue(q: SiteQueue): ConfText {
   const name = slug(q.name, 'a queue name');
   const what = `queue ${name}`;
+  const guard = Math.min(q.wrap_up_seconds, WRAP_UP_GUARD_SECONDS);
   const members = q.static_members.map((e) => {
     const extension = dialled(e, `${what}: static member`);
     return conf`member => Local/${extension}@queue-agent,0,${extension},hint:${extension}@hints
@@ -18,7 +24,7 @@ function queue(q: SiteQueue): ConfText {
 [${name}](waiting-room)
 strategy = ${word(q.strategy, `${what}: strategy`, STRATEGIES)}
 timeout = ${whole(q.ring_seconds, `${what}: ring seconds`, 1, 600)}
-wrapuptime = ${whole(q.wrap_up_seconds, `${what}: wrap-up seconds`, 0, 3600)}
+wrapuptime = ${whole(guard, `${what}: wrap-up seconds`, 0, 3600)}
 ${joined(members, '')}
 `;
 }

@@ -1,0 +1,147 @@
+import { LOGOUT, WRAP_UP } from '../../core/agent-reasons.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { QueueMember } from '../../ports/engine.ts';
+import { changeTo } from './changes.ts';
+import type { Change, EngineDeps } from './changes.ts';
+import { ABSENT, READY, chosen, pausedWith, rowsOf } from './membership.ts';
+import type { Membership } from './membership.ts';
+import { queuesOf } from './view.ts';
+import type { ViewDeps } from './view.ts';
+
+/** What somebody asks for. `queue` is null for all of the agent's. */
+export type ChangeCommand =
+  | { readonly kind: 'pause'; readonly queue: string | null; readonly reason: string }
+  | { readonly kind: 'unpause' | 'login'; readonly queue: string | null }
+  /** `waits`: in a call, the agent stays a member until it is over. */
+  | { readonly kind: 'logout'; readonly queue: string | null; readonly waits: boolean }
+  | { readonly kind: 'cancel_pending' | 'finish_wrap_up'; readonly queue: null };
+
+/** The steps that are left to do, and the state each queue of it shall have; what is nobody's choice is not in `wanted`. */
+export interface Plan {
+  readonly changes: readonly Change[];
+  readonly wanted: ReadonlyMap<string, Membership>;
+}
+export interface PlanDeps extends EngineDeps, ViewDeps {
+  /** Queues of this agent that still wait to be restored. */
+  waiting(extension: string): string[];
+}
+
+export const list = (names: readonly string[]): string => names.join(', ');
+function notIn(extension: string, queue: string | null): ServiceError {
+  const where = queue === null ? 'any queue' : queue;
+  return new ServiceError('not_in_queue', `${extension} is not a member of ${where}`);
+}
+const isFor = (row: QueueMember, reason: string): boolean => row.paused && row.paused_reason === reason;
+/** While one of these lasts, the agent's choices wait. */
+const BUSY = new Set(['talking', 'held', 'offered', 'wrap_up']);
+
+/** Throws `not_in_queue`, `static_member`, `not_in_wrap_up` or `engine_unavailable` (a membership is being restored). */
+export function planFor(deps: PlanDeps, extension: string, command: ChangeCommand): Plan {
+  switch (command.kind) {
+    case 'pause':
+      return planPause(deps, extension, command.queue, pausedWith(command.reason));
+    case 'unpause':
+      return planPause(deps, extension, command.queue, READY);
+    case 'login':
+      return planLogin(deps, extension, command.queue);
+    case 'logout':
+      return planLogout(deps, extension, command.queue, command.waits);
+    case 'cancel_pending':
+      return planCancel(deps, extension);
+    case 'finish_wrap_up':
+      return planFinish(deps, extension);
+  }
+}
+
+const change = (deps: PlanDeps, extension: string, row: QueueMember, to: Membership): Change[] => {
+  const step = changeTo(deps.engine, extension, row.queue, row, to);
+  return step === null ? [] : [step];
+};
+
+/** Queues a login means: those named, else all the agent may work in; one it was about to leave is one it stays in. */
+function planLogin(deps: PlanDeps, extension: string, queue: string | null): Plan {
+  const own = queuesOf(deps, extension);
+  if (own.length === 0 || (queue !== null && !own.includes(queue))) throw notIn(extension, queue);
+  const rows = rowsOf(deps.live, extension);
+  const staying = rows.filter((row) => !isFor(row, LOGOUT));
+  // An agent who is paused wherever it works, or held back, is not rung by a queue that it joins.
+  const paused = staying.length > 0 && staying.every((row) => row.paused);
+  const wraps = deps.live.agent(extension)?.wrap_up_deadline != null;
+  const to = paused ? pausedWith(staying[0]!.paused_reason) : wraps ? pausedWith(WRAP_UP) : READY;
+  const names = queue === null ? own : [queue];
+  const joining = names.filter((name) => !rows.some((row) => row.queue === name));
+  const leaving = rows.filter((row) => isFor(row, LOGOUT) && names.includes(row.queue));
+  return {
+    changes: [
+      ...joining.flatMap((name) => changeTo(deps.engine, extension, name, undefined, to) ?? []),
+      ...leaving.flatMap((row) => change(deps, extension, row, to)),
+    ],
+    wanted: new Map([...joining, ...leaving.map((row) => row.queue)].map((name) => [name, chosen(to)])),
+  };
+}
+
+function planLogout(deps: PlanDeps, extension: string, queue: string | null, waits: boolean): Plan {
+  if (queue !== null && !queuesOf(deps, extension).includes(queue)) throw notIn(extension, queue);
+  const rows = rowsOf(deps.live, extension).filter((row) => queue === null || row.queue === queue);
+  const fixed = rows.filter((row) => row.membership !== 'dynamic').map((row) => row.queue);
+  if (fixed.length > 0) {
+    throw new ServiceError(
+      'static_member',
+      `${extension} belongs to ${list(fixed)} by configuration and cannot leave; nothing was changed`,
+    );
+  }
+  const later = waits && BUSY.has(deps.live.agent(extension)?.summary.engagement ?? 'idle');
+  const to = later ? pausedWith(LOGOUT) : ABSENT;
+  const waiting = queue === null ? deps.waiting(extension) : [queue];
+  return {
+    changes: rows.flatMap((row) => change(deps, extension, row, to)),
+    wanted: new Map([...waiting, ...rows.map((row) => row.queue)].map((name) => [name, ABSENT])),
+  };
+}
+
+function planPause(deps: PlanDeps, extension: string, queue: string | null, to: Membership): Plan {
+  const rows = rowsOf(deps.live, extension).filter((row) => queue === null || row.queue === queue);
+  const waiting = deps.waiting(extension).filter((name) => queue === null || name === queue);
+  if (rows.length === 0 && waiting.length > 0) {
+    throw new ServiceError('engine_unavailable', `The membership in ${list(waiting)} is being restored`, {
+      retry_after_seconds: 1,
+    });
+  }
+  if (rows.length === 0) throw notIn(extension, queue);
+  return {
+    changes: rows.flatMap((row) => change(deps, extension, row, to)),
+    wanted: new Map([...waiting, ...rows.map((row) => row.queue)].map((name) => [name, to])),
+  };
+}
+
+/** Back to what counts now, in the queues where something else waits. */
+function planCancel(deps: PlanDeps, extension: string): Plan {
+  const summary = deps.live.agent(extension)?.summary;
+  if (summary === undefined || summary.pending === null) return { changes: [], wanted: new Map() };
+  const { readiness, engagement } = summary;
+  const to = !readiness.ready
+    ? pausedWith(readiness.reason ?? '')
+    : engagement === 'wrap_up'
+      ? pausedWith(WRAP_UP)
+      : READY;
+  const waits = (row: QueueMember): boolean =>
+    summary.pending === 'logged_out'
+      ? isFor(row, LOGOUT)
+      : summary.pending === 'not_ready'
+        ? isFor(row, summary.pending_reason ?? '')
+        : !row.paused || isFor(row, WRAP_UP);
+  const rows = rowsOf(deps.live, extension).filter(waits);
+  return {
+    changes: rows.flatMap((row) => change(deps, extension, row, to)),
+    wanted: new Map(rows.map((row) => [row.queue, chosen(to)])),
+  };
+}
+
+/** Who is held back is let go; what the agent chose meanwhile stays. */
+function planFinish(deps: PlanDeps, extension: string): Plan {
+  if (deps.live.agent(extension)?.wrap_up_deadline == null) {
+    throw new ServiceError('not_in_wrap_up', `${extension} is not in wrap-up`);
+  }
+  const rows = rowsOf(deps.live, extension).filter((row) => isFor(row, WRAP_UP));
+  return { changes: rows.flatMap((row) => change(deps, extension, row, READY)), wanted: new Map() };
+}
