@@ -55,8 +55,8 @@ export const queueEvent = (queue: string): DomainEvent =>
 export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions> = {}) {
   const temp = await temporaryStore();
   const clock = createVirtualClock();
-  const journalStore = openMemoryJournal();
-  const journal = openJournal({ store: journalStore, node: nodeId('ast1') });
+  let journalStore = openMemoryJournal();
+  let journal = openJournal({ store: journalStore, node: nodeId('ast1') });
   const directory = directoryFixture();
   const audit = await createAudit(temp.store, clock, silent);
   const keys = new Map<number, KeyRights>();
@@ -79,6 +79,8 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
       version: '0.0.0-test',
       source: '/offhook/ast1',
       chance: () => 0.5,
+      // No test asks the machine's resolver: every name is somewhere on the public internet.
+      resolve: () => Promise.resolve([{ address: '93.184.216.34', family: 4 }]),
       ...more,
       ...options,
     });
@@ -91,8 +93,22 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
   });
   return {
     clock,
-    journal,
-    journalStore,
+    get journal() {
+      return journal;
+    },
+    get journalStore() {
+      return journalStore;
+    },
+    /** The same journal as a restart finds it: nothing of it in memory. */
+    reopenJournal: () => (journal = openJournal({ store: journalStore, node: nodeId('ast1') })),
+    newJournal() {
+      journalStore = openMemoryJournal();
+      return this.reopenJournal();
+    },
+    /** `writes` false: the database refuses what the living service writes. */
+    get life() {
+      return life;
+    },
     directory,
     audit,
     keys,

@@ -14,8 +14,7 @@ import type { Outcome, Transport } from './transport.ts';
 const PAGE = 100;
 /** A replay ends at the event that fails this often: what is live must not wait for it. */
 const REPLAY_ATTEMPTS = 3;
-/** Disabled when this many deliveries in a row were parked, or nothing was delivered for this long. */
-const PARKED_IN_ROW = 3;
+/** Disabled when nothing was delivered for this long: one delivery is parked by then, and the next is failing. */
 const FAILING_MS = 5 * 86_400_000;
 const AFTER_TROUBLE_MS = 1_000;
 
@@ -144,8 +143,9 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
     const lost = Math.min(journal.tail - 1, until);
     if (line.at < lost) {
       const kept = line === progress.live ? null : await deps.parked(hook.id, progress.epoch, line.at, lost);
-      if (kept === null) gap(line, line.at + 1, lost, 'the journal has them no longer');
-      else await handle(kept, line);
+      const upTo = kept === null ? lost : kept.seq - 1;
+      if (upTo > line.at) gap(line, line.at + 1, upTo, 'the journal has them no longer');
+      if (kept !== null) await handle(kept, line);
       return;
     }
     const rows = journal.read(line.at, PAGE);
@@ -215,7 +215,6 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
     };
     if (ok) {
       progress.failing_since = null;
-      progress.parked_in_row = 0;
       advance(line, row.seq);
       deps.changed(hook, seen);
       return true;
@@ -233,14 +232,9 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
     const park = delay === null && !gone;
     if (park) {
       if (replayed) progress.replay = null;
-      else {
-        advance(line, row.seq);
-        progress.parked_in_row += 1;
-      }
+      else advance(line, row.seq);
     } else line.head = { seq: row.seq, number, attempts, first_at, next_at: now + (delay ?? 0) };
-    const dead =
-      progress.parked_in_row >= PARKED_IN_ROW ||
-      (progress.failing_since !== null && now - progress.failing_since >= FAILING_MS);
+    const dead = progress.failing_since !== null && now - progress.failing_since >= FAILING_MS;
     deps.changed(hook, {
       ...seen,
       state: park ? 'parked' : 'retrying',

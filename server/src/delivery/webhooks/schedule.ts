@@ -22,6 +22,6 @@ export function retryDelay(
 export function readRetryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);
-  const at = Date.parse(header);
+  const at = /^[A-Z][a-z]{2,8}[, ].*\d$|GMT$/.test(header) ? Date.parse(header) : NaN;
   return Number.isFinite(at) ? Math.max(0, Math.ceil((at - now) / 1_000)) : null;
 }

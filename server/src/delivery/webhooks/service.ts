@@ -29,7 +29,7 @@ import { createSubscription } from './subscription.ts';
 import type { FindOwner } from './subscription.ts';
 import { createGuard } from './target.ts';
 import type { Allow } from './target.ts';
-import { createTransport, systemResolve } from './transport.ts';
+import { createResolve, createTransport } from './transport.ts';
 import type { Resolve } from './transport.ts';
 
 /** Progress reaches the database within this time of a delivery; what a crash forgets is delivered twice. */
@@ -109,7 +109,7 @@ interface Running extends Hook {
 export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks> {
   const { clock, journal, audit, owner } = options;
   const log = options.log.child({ part: 'webhooks' });
-  const resolve = options.resolve ?? systemResolve;
+  const resolve = options.resolve ?? createResolve();
   const store = await createWebhookStore(options.store);
   const guard = createGuard(options.allow);
   const transport = createTransport({ guard, clock, resolve });
@@ -366,7 +366,6 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
           live: { at: journal.head, head: null },
           replay: null,
           failing_since: null,
-          parked_in_row: 0,
         };
         const detail = { topics: wanted.topics.join(' ').slice(0, 500) };
         const id = await store.add(settings, progress, told(actor, 'webhook.created', url, detail));
@@ -397,7 +396,6 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         await put(hook, next, progress, told(actor, 'webhook.changed', next.url, detail)(id));
         if (next.url !== settings.url || (enabled && !settings.enabled)) {
           progress.failing_since = null;
-          progress.parked_in_row = 0;
           for (const line of [progress.live, progress.replay]) {
             if (line !== null && line.head !== null) line.head = { ...line.head, attempts: 0, next_at: now };
           }

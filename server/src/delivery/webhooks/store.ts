@@ -123,7 +123,6 @@ export interface Progress {
   replay: (Line & { from: number; to: number }) | null;
   /** First failure since anything was delivered. */
   failing_since: number | null;
-  parked_in_row: number;
 }
 export interface WebhookRow {
   readonly id: number;

@@ -85,9 +85,10 @@ export function createGuard(allow: Allow): Guard {
       if (url.protocol !== 'http:' && url.protocol !== 'https:')
         refuse('url: only http and https are called');
       if (url.username !== '' || url.password !== '') refuse('url: it holds credentials');
+      if (/[\\\s\p{Cc}]/u.test(text)) refuse('url: it holds a blank or a backslash');
       if (text.includes('#')) refuse('url: a fragment is never sent');
       // The parser reads many spellings of one address; what is not written as it is understood hides something.
-      const written = /^https?:\/\/([^/?#\\]*)/i.exec(text)?.[1]?.toLowerCase().replace(/:\d*$/, '');
+      const written = /^https?:\/\/([^/?]*)/i.exec(text)?.[1]?.toLowerCase().replace(/:\d*$/, '');
       if (written !== url.hostname) refuse(`url: write the host as ${url.hostname}`);
       const port = url.port === '' ? null : Number(url.port);
       if (port !== null && (port < 1 || PORTS.has(port))) refuse(`url: port ${port} is never called`);

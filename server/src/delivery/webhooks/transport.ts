@@ -34,11 +34,20 @@ export type Resolve = (host: string) => Promise<readonly Address[]>;
 export const ATTEMPT_TIMEOUT_MS = 15_000;
 /** What is read of an answer's body; a longer one costs its connection. */
 const MAX_BODY_BYTES = 65_536;
-/** Resolving takes a thread of the few that hash passwords too. */
-const LOOKUPS_AT_ONCE = 2;
 const IDLE_SOCKET_MS = 30_000;
 
-export const systemResolve: Resolve = (host) => dns.lookup(host, { all: true });
+/** Resolving takes a thread of the few that hash passwords too, so no more than two names at once. */
+export function createResolve(): Resolve {
+  const slots = createSlots(2);
+  return async (host) => {
+    const release = await slots.take();
+    try {
+      return await dns.lookup(host, { all: true });
+    } finally {
+      release();
+    }
+  };
+}
 
 /**
  * Sends over kept connections. The address is judged by `guard` when a connection is made, and that very address is
@@ -47,11 +56,9 @@ export const systemResolve: Resolve = (host) => dns.lookup(host, { all: true });
 export function createTransport(options: {
   readonly guard: Guard;
   readonly clock: Clock;
-  readonly resolve?: Resolve;
+  readonly resolve: Resolve;
 }): Transport {
-  const { guard, clock } = options;
-  const resolve = options.resolve ?? systemResolve;
-  const lookups = createSlots(LOOKUPS_AT_ONCE);
+  const { guard, clock, resolve } = options;
   const settings = {
     keepAlive: true,
     timeout: IDLE_SOCKET_MS,
@@ -63,14 +70,9 @@ export function createTransport(options: {
   const refused = (host: string): Error =>
     new Error(`${host} does not resolve to an address that may be called`);
   async function find(host: string): Promise<readonly Address[]> {
-    const release = await lookups.take();
-    try {
-      const addresses = guard.allowed(host, await resolve(host));
-      if (addresses.length === 0) throw refused(host);
-      return addresses;
-    } finally {
-      release();
-    }
+    const addresses = guard.allowed(host, await resolve(host));
+    if (addresses.length === 0) throw refused(host);
+    return addresses;
   }
   const lookup: LookupFunction = (host, { all }, tell) => {
     find(host).then(

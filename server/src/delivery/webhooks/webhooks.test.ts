@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startSink, status } from '../../../test/support/webhook-sink.ts';
+import { silence, startSink, status } from '../../../test/support/webhook-sink.ts';
 import type { Received } from '../../../test/support/webhook-sink.ts';
-import { queueEvent, webhooksRig } from '../../../test/support/webhooks-rig.ts';
+import { admin, keyActor, queueEvent, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import { until } from '../../../test/support/until.ts';
+import type { KeyRights } from '../../core/rights.ts';
 import { signatures } from './signature.ts';
 
 /** Verifies as a receiver does, by the specification's text and the Web Crypto API; the number of good signatures. */
@@ -88,4 +89,229 @@ test('webhooks - a failed delivery is tried again on the schedule while the othe
       [1, 'delivered', 3, null],
     ],
   );
+});
+
+test('webhooks - a rotated secret signs beside the new one for a day, and then no more', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const { webhook, secret } = await rig.create({ url: sink.url });
+  const { secret: next, webhook: rotated } = await rig.webhooks.rotate(admin, webhook.id);
+  assert.match(next, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.notEqual(next, secret);
+  assert.equal(rotated.previous_secret_until, '2026-11-22T09:00:00.000Z');
+  const send = async (): Promise<Received> => {
+    const before = sink.received.length;
+    rig.happen(1);
+    await until('it', () => sink.received.length > before);
+    await until('its end', () => rig.webhooks.figures().under_way === 0);
+    return sink.received.at(-1)!;
+  };
+  const both = await send();
+  assert.deepEqual([await verified(both, secret), await verified(both, next)], [1, 1]);
+  assert.equal(both.signature.split(' ').length, 2);
+  await rig.clock.advance(24 * 3_600_000 - 1);
+  assert.equal(await verified(await send(), secret), 1);
+  await rig.clock.advance(1);
+  const after = await send();
+  assert.deepEqual([await verified(after, secret), await verified(after, next)], [0, 1]);
+  assert.equal(rig.one(webhook.id).previous_secret_until, null);
+});
+
+test('webhooks - a key hears its objects only, its rights are looked at for every event, and with it they end', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const key: KeyRights = {
+    id: 4,
+    name: 'crm',
+    scopes: ['directory:read', 'queues:read', 'webhooks:manage'],
+    queues: ['sales'],
+    extensions: ['1003', '1005'],
+  };
+  rig.keys.set(4, key);
+  const crm = keyActor(key);
+  const wanted = { url: sink.url, types: null, enabled: true, description: '' };
+  for (const topic of ['calls', 'agents', 'config', 'queues/support', 'presence/1001', 'calls/mine']) {
+    await assert.rejects(
+      rig.webhooks.create(crm, { ...wanted, topics: [topic] }),
+      { code: 'forbidden' },
+      topic,
+    );
+  }
+  const { webhook } = await rig.webhooks.create(crm, { ...wanted, topics: ['presence', 'queues'] });
+  assert.equal(webhook.created_by, 'key:crm');
+  const all = () => {
+    for (const extension of ['1001', '1003', '1005']) rig.happen(1, extension);
+    rig.journal.append([queueEvent('sales'), queueEvent('support')]);
+  };
+  const passed = (seq: number) => until('all of them', () => rig.one(webhook.id).cursor === seq);
+  all();
+  await passed(5);
+  assert.deepEqual(sink.seqs, [2, 3, 4]);
+
+  const { webhook: other } = await rig.create({ url: sink.url, enabled: false });
+  for (const work of [
+    () => rig.webhooks.one(crm.caller, other.id),
+    () => rig.webhooks.change(crm, other.id, { enabled: true }),
+    () => rig.webhooks.remove(crm, other.id),
+    () => rig.webhooks.rotate(crm, other.id),
+    () => rig.webhooks.test(crm, other.id),
+    () => rig.webhooks.replay(crm, other.id, { from: 1, to: 1 }),
+    () => rig.webhooks.deliveries(crm.caller, other.id, {}),
+  ]) {
+    await assert.rejects(async () => work(), { code: 'not_found' });
+  }
+  assert.deepEqual(
+    rig.webhooks.list(crm.caller).map(({ id }) => id),
+    [webhook.id],
+  );
+  assert.equal(rig.webhooks.list(admin.caller).length, 2);
+  // An administrator gives it no more than its owner has.
+  await assert.rejects(rig.webhooks.change(admin, webhook.id, { topics: ['calls'] }), { code: 'forbidden' });
+
+  rig.keys.set(4, { ...key, extensions: ['1005'], queues: [] });
+  all();
+  await passed(10);
+  assert.deepEqual(sink.seqs, [2, 3, 4, 8]);
+  rig.keys.delete(4);
+  rig.webhooks.ownersChanged();
+  await until('its end', () => !rig.one(webhook.id).enabled);
+  assert.equal(rig.one(webhook.id).disabled_reason, 'no_owner');
+  all();
+  await rig.webhooks.save();
+  assert.equal(sink.received.length, 4);
+  const { entries } = await rig.audit.page({ action: 'webhook.disabled' });
+  assert.deepEqual(
+    entries.map((e) => e.detail['reason']),
+    ['no_owner'],
+  );
+});
+
+test('webhooks - a person who is demoted hears less, and one who is gone nothing', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const { webhook } = await rig.create({ url: sink.url, topics: ['queues', 'presence'] });
+  rig.directory.change('1001', { level: 'user' });
+  rig.journal.append([queueEvent('support')]);
+  rig.happen(1);
+  await until('both', () => rig.one(webhook.id).cursor === 2);
+  assert.deepEqual(sink.seqs, [2]);
+  rig.directory.change('1001', { active: false });
+  rig.happen(1);
+  await until('its end', () => !rig.one(webhook.id).enabled);
+  assert.equal(rig.one(webhook.id).disabled_reason, 'no_owner');
+});
+
+test('webhooks - types narrow, a change counts at once, and what is disabled goes on where it ended', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink(status(500));
+  await using moved = await startSink();
+  const { webhook } = await rig.create({ url: sink.url, topics: ['presence', 'queues'] });
+  const { id } = webhook;
+  rig.happen(1);
+  await until('a failure', () => rig.one(id).retrying?.attempts === 1);
+  await rig.webhooks.change(admin, id, {
+    url: moved.url,
+    types: ['presence.changed'],
+    description: 'to there',
+  });
+  await until('the other target', () => moved.received.length === 1);
+  assert.equal(moved.received[0]!.seq, 1, 'not after its wait of five seconds');
+  rig.journal.append([queueEvent('support')]);
+  rig.happen(1);
+  await until('the next', () => rig.one(id).cursor === 3);
+  assert.deepEqual(moved.seqs, [1, 3]);
+  const off = await rig.webhooks.change(admin, id, { enabled: false });
+  assert.deepEqual([off.enabled, off.disabled_reason], [false, 'request']);
+  rig.happen(2);
+  await rig.webhooks.change(admin, id, { enabled: true });
+  await until('what came meanwhile', () => moved.received.length === 4);
+  assert.deepEqual(moved.seqs, [1, 3, 4, 5]);
+  assert.equal(sink.received.length, 1);
+});
+
+test('webhooks - a replay sends again in order, before what is new, with the ids they had', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(5);
+  await until('five', () => rig.one(id).cursor === 5);
+  await assert.rejects(rig.webhooks.replay(admin, id, { from: 6, to: 9 }), { code: 'invalid_request' });
+  const begun = await rig.webhooks.replay(admin, id, { from: 2, to: 400 });
+  assert.deepEqual(begun.replay, { from: 2, to: 5 }, 'what was not passed comes by itself');
+  rig.happen(1);
+  await until('all', () => rig.one(id).cursor === 6);
+  assert.deepEqual(sink.seqs, [1, 2, 3, 4, 5, 2, 3, 4, 5, 6]);
+  assert.equal(sink.received[5]!.id, sink.received[1]!.id);
+  assert.deepEqual(
+    (await rig.deliveries(id)).filter((d) => d.replay).map(({ seq }) => seq),
+    [5, 4, 3, 2],
+  );
+
+  sink.answer = status(400);
+  await rig.webhooks.replay(admin, id, { from: 1, to: 3 });
+  await assert.rejects(rig.webhooks.replay(admin, id, { from: 1, to: 1 }), { code: 'replay_running' });
+  rig.happen(1);
+  for (const attempts of [1, 2]) {
+    await until('an attempt', () => rig.one(id).retrying?.attempts === attempts);
+    if (attempts === 2) sink.answer = (one, response) => status(one.seq === 1 ? 400 : 200)(one, response);
+    await rig.clock.advance(Date.parse(rig.one(id).retrying!.next_attempt_at) - rig.clock.now());
+  }
+  await until('what is new', () => rig.one(id).cursor === 7);
+  assert.equal(rig.one(id).replay, null, 'it ends at what fails three times');
+  assert.deepEqual(sink.seqs.slice(10), [1, 1, 1, 7]);
+  await rig.webhooks.change(admin, id, { enabled: false });
+  await assert.rejects(rig.webhooks.replay(admin, id, { from: 1, to: 1 }), { code: 'webhook_disabled' });
+});
+
+test('webhooks - what was parked is replayed although the journal has it no longer', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink((one, response) => status(one.seq === 2 ? 400 : 200)(one, response));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(4);
+  for (let n = 1; n <= 9; n += 1) {
+    await until(`attempt ${n}`, () => rig.one(id).retrying?.attempts === n);
+    await rig.clock.advance(Date.parse(rig.one(id).retrying!.next_attempt_at) - rig.clock.now());
+  }
+  await until('the rest', () => rig.one(id).cursor === 4);
+  const { body } = sink.received.find((one) => one.seq === 2)!;
+  rig.journalStore.trim(4);
+  await rig.restart({ journal: rig.reopenJournal() });
+  sink.answer = status(200);
+  const before = sink.received.length;
+  await rig.webhooks.replay(admin, id, { from: 1, to: 4 });
+  await until('the replay', () => rig.one(id).replay === null);
+  assert.deepEqual(
+    sink.received.slice(before).map((one) => one.seq),
+    [2, 4],
+  );
+  assert.equal(sink.received[before]!.body, body);
+  const gaps = (await rig.deliveries(id)).filter(({ state }) => state === 'gap');
+  assert.deepEqual(
+    gaps.map(({ seq, to_seq }) => [seq, to_seq]),
+    [
+      [3, 3],
+      [1, 1],
+    ],
+  );
+});
+
+test('webhooks - a test delivery says what came back, signed, whatever becomes of the events', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink((_one, response) => void response.writeHead(418).end('x'.repeat(5_000)));
+  const { webhook, secret } = await rig.create({ url: sink.url, enabled: false });
+  const running = rig.webhooks.test(admin, webhook.id);
+  await assert.rejects(rig.webhooks.test(admin, webhook.id), { code: 'too_many_requests' });
+  const tested = await running;
+  assert.deepEqual([tested.delivered, tested.status, tested.error], [false, 418, null]);
+  assert.equal(tested.excerpt, 'x'.repeat(1_024));
+  const [one] = sink.received;
+  assert.match(one!.id, /^test_[A-Za-z0-9_-]{16}$/);
+  assert.equal(JSON.parse(one!.body).type, 'webhook.test');
+  assert.equal(await verified(one!, secret), 1);
+  sink.answer = silence;
+  const waits = rig.webhooks.test(admin, webhook.id);
+  await until('the request', () => sink.open === 1);
+  await rig.clock.advance(15_000);
+  assert.deepEqual((await waits).error, 'no answer within 15 s');
+  assert.equal((await rig.deliveries(webhook.id)).length, 0);
 });

@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RETRY_SECONDS } from '@offhook/contract/webhooks.ts';
+import { ok, silence, startSink, status } from '../../../test/support/webhook-sink.ts';
+import type { Answer } from '../../../test/support/webhook-sink.ts';
+import { admin, queueEvent, webhooksRig } from '../../../test/support/webhooks-rig.ts';
+import type { WebhooksRig } from '../../../test/support/webhooks-rig.ts';
+import { until } from '../../../test/support/until.ts';
+import { readRetryAfter, retryDelay } from './schedule.ts';
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i);
+const HOUR = 3_600_000;
+
+test('webhooks - an hour of targets that fail in every way: order holds, memory too, the healthy one waits for nobody', async (t) => {
+  const rig = await webhooksRig(t);
+  await using healthy = await startSink();
+  await using broken = await startSink(status(500));
+  await using gone = await startSink(status(410));
+  await using silent = await startSink(silence);
+  let flood = 0;
+  const megabyte = Buffer.alloc(1_048_576, 'x');
+  const gigabyte: Answer = (_received, response) => {
+    response.writeHead(200, { 'content-length': String(1024 * megabyte.length) });
+    const more = (): void => {
+      while (!response.destroyed) {
+        flood += megabyte.length;
+        if (!response.write(megabyte)) return;
+      }
+    };
+    response.on('drain', more);
+    more();
+  };
+  await using huge = await startSink(gigabyte);
+  const id: Record<string, number> = {};
+  for (const [name, sink] of Object.entries({ healthy, broken, gone, silent, huge })) {
+    const topics = name === 'huge' ? ['queues'] : ['presence'];
+    id[name] = (await rig.create({ url: sink.url, topics })).webhook.id;
+  }
+  const settled = () => rig.webhooks.figures().under_way === silent.open;
+  const rss = process.memoryUsage().rss;
+  const events = 1_200;
+  const soon = { every: 1 };
+  const heard: number[] = [];
+  for (let minute = 0; minute < 60; minute += 1) {
+    for (let i = 0; i < events / 60; i += 1) {
+      rig.happen(1);
+      heard.push(rig.journal.head);
+    }
+    rig.journal.append([queueEvent('support')]);
+    await until('the healthy target', () => healthy.received.length === heard.length, soon);
+    await until('the target with long answers', () => huge.received.length === minute + 1, soon);
+    await until('attempts to end', settled, soon);
+    await rig.pass(60_000, settled, 5_000);
+  }
+  assert.deepEqual(healthy.seqs, heard);
+  // At 0 s, 5 s, 5 min, 35 min: the head of the line and nothing else.
+  assert.deepEqual(broken.seqs, [1, 1, 1, 1]);
+  assert.equal(new Set(broken.received.map((r) => r.id)).size, 1);
+  assert.deepEqual(silent.seqs, [1, 1, 1, 1]);
+  const [line] = await rig.deliveries(id['silent']!);
+  assert.deepEqual([line!.status, line!.error], [null, 'no answer within 15 s']);
+  assert.deepEqual(gone.seqs, [1], 'not asked again');
+  const goneHook = rig.one(id['gone']!);
+  assert.deepEqual([goneHook.enabled, goneHook.disabled_reason], [false, 'gone']);
+  // The status was said: a body of a gigabyte is read to its first 64 KiB, and its connection is given up.
+  assert.equal((await rig.deliveries(id['huge']!))[0]!.state, 'delivered');
+  assert.ok(flood < 60 * 16 * megabyte.length, `${flood / 60} bytes were sent for each`);
+  const grown = (process.memoryUsage().rss - rss) / 1_048_576;
+  assert.ok(grown < 300, `${grown.toFixed(0)} MiB more`);
+
+  broken.answer = ok;
+  silent.answer = ok;
+  for (const [name, sink] of Object.entries({ broken, silent })) {
+    // To the moment itself: an attempt that the clock runs away from has no time for its answer.
+    await rig.clock.advance(Date.parse(rig.one(id[name]!).retrying!.next_attempt_at) - rig.clock.now());
+    await until('all that was missed', () => sink.received.length === events + 4, { ms: 60_000 });
+    assert.deepEqual(sink.seqs.slice(4), heard);
+  }
+});
+
+/** Every attempt of the head of the line: seconds since the first, as the schedule has it. */
+async function attemptsOf(rig: WebhooksRig, webhook: number, last: number): Promise<number[]> {
+  const began = rig.clock.now();
+  const at: number[] = [];
+  for (let n = 1; n <= last; n += 1) {
+    await until(`attempt ${n}`, () => rig.one(webhook).retrying?.attempts === n);
+    at.push((rig.clock.now() - began) / 1_000);
+    await until('attempts to end', () => rig.webhooks.figures().under_way === 0);
+    const next = Date.parse(rig.one(webhook).retrying!.next_attempt_at);
+    await rig.clock.advance(next - rig.clock.now());
+  }
+  return at;
+}
+
+test('webhooks - a target dead for days: the whole schedule, then parked, then disabled with a notice; others unaffected', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const dead = await startSink();
+  await dead[Symbol.asyncDispose]();
+  const lost = (await rig.create({ url: dead.url })).webhook.id;
+  await rig.create({ url: sink.url });
+  const began = rig.clock.now();
+  rig.happen(2);
+  await until('the other', () => sink.received.length === 2);
+  const at = await attemptsOf(rig, lost, 9);
+  assert.deepEqual(
+    at,
+    RETRY_SECONDS.map((_, i) => RETRY_SECONDS.slice(0, i).reduce((sum, s) => sum + s, 0)),
+  );
+  await until('the first is parked, the second is tried', () => rig.one(lost).retrying?.seq === 2);
+  assert.equal((rig.clock.now() - began) / HOUR, 75.5847222222222222, 'the tenth attempt was the last');
+  const [second, first] = await rig.deliveries(lost);
+  assert.deepEqual([first!.seq, first!.state, first!.attempts, first!.status], [1, 'parked', 10, null]);
+  assert.match(first!.error!, /ECONNREFUSED/);
+  assert.deepEqual([second!.seq, second!.state, second!.attempts], [2, 'retrying', 1]);
+
+  while (rig.one(lost).enabled) {
+    const { attempts, next_attempt_at } = rig.one(lost).retrying!;
+    rig.happen(1);
+    await until('the other', () => sink.received.length === rig.journal.head);
+    await until('attempts to end', () => rig.webhooks.figures().under_way === 0);
+    await rig.clock.advance(Date.parse(next_attempt_at) - rig.clock.now());
+    await until('the next attempt', () => rig.one(lost).retrying?.attempts !== attempts);
+  }
+  const days = (rig.clock.now() - began) / (24 * HOUR);
+  assert.ok(days >= 5 && days < 6.5, `disabled after ${days} days`);
+  const hook = rig.one(lost);
+  assert.deepEqual([hook.disabled_reason, hook.retrying, hook.cursor], ['failing', null, 1]);
+  assert.equal(rig.webhooks.figures().disabled, 1);
+  assert.deepEqual(sink.seqs, range(1, rig.journal.head));
+  await rig.webhooks.save();
+  const { entries } = await rig.audit.page({ action: 'webhook.disabled' });
+  assert.deepEqual(
+    entries.map((e) => [e.actor, e.object, e.detail['reason']]),
+    [[null, `webhook:${lost}`, 'failing']],
+  );
+  await rig.restart();
+  assert.equal(rig.one(lost).enabled, false, 'after a restart too');
+});
+
+test('webhooks - an event the target cannot digest is parked and the next goes on; a success between them disables nothing', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink((received, response) =>
+    status(received.seq! % 2 === 0 ? 400 : 200)(received, response),
+  );
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(7);
+  for (const seq of [2, 4, 6]) {
+    for (let n = 1; n <= RETRY_SECONDS.length; n += 1) {
+      await until(`attempt ${n} of ${seq}`, () => {
+        const waits = rig.one(id).retrying;
+        return waits?.seq === seq && waits.attempts === n;
+      });
+      await rig.clock.advance(Date.parse(rig.one(id).retrying!.next_attempt_at) - rig.clock.now());
+    }
+  }
+  await until('the last', () => rig.one(id).cursor === 7);
+  assert.equal(rig.webhooks.figures().parked, 3);
+  assert.equal(rig.one(id).enabled, true);
+  const parked = await rig.webhooks.deliveries(admin.caller, id, { state: 'parked' });
+  assert.deepEqual(
+    parked.deliveries.map(({ seq }) => seq),
+    [6, 4, 2],
+  );
+});
+
+test('webhooks - Retry-After is honoured, within a day, and never shortens the schedule', async (t) => {
+  assert.equal(retryDelay(1, null, 0.5), 5_000);
+  assert.equal(retryDelay(1, null, 0), 4_500);
+  assert.equal(retryDelay(9, null, 1), 95_040_000);
+  assert.equal(retryDelay(10, null, 0.5), null);
+  assert.equal(retryDelay(1, 60, 0.5), 60_000);
+  assert.equal(retryDelay(2, 1, 0.5), 300_000);
+  assert.equal(retryDelay(1, 9_999_999, 0.5), 86_400_000);
+  const now = Date.UTC(2026, 10, 21, 9);
+  assert.equal(readRetryAfter('Sat, 21 Nov 2026 09:02:00 GMT', now), 120);
+  assert.equal(readRetryAfter('Sat, 21 Nov 2026 08:00:00 GMT', now), 0);
+  for (const nonsense of [undefined, '', '-1', '1e3', 'soon', '99999999999']) {
+    assert.equal(readRetryAfter(nonsense, now), null, nonsense);
+  }
+  const rig = await webhooksRig(t);
+  await using sink = await startSink(status(429, { 'retry-after': '120' }));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(1);
+  assert.deepEqual(await attemptsOf(rig, id, 2), [0, 120]);
+});
+
+test('webhooks - killed between the sending and the writing: the same webhook-id again, and nothing is lost', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  await rig.create({ url: sink.url });
+  rig.happen(3);
+  await until('three', () => sink.received.length === 3);
+  await rig.webhooks.save();
+  rig.happen(2);
+  await until('two more', () => sink.received.length === 5);
+  await rig.restart({ crash: true });
+  await until('both again', () => sink.received.length === 7);
+  assert.deepEqual(sink.seqs, [1, 2, 3, 4, 5, 4, 5]);
+  assert.deepEqual(
+    sink.received.slice(5).map((r) => r.id),
+    sink.received.slice(3, 5).map((r) => r.id),
+  );
+});
+
+test('webhooks - a restart goes on with the schedule, and disables nothing that was failing for a moment', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink(status(503));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(1);
+  await attemptsOf(rig, id, 2);
+  await until('the third', () => rig.one(id).retrying?.attempts === 3);
+  const before = rig.one(id);
+  await rig.restart();
+  assert.deepEqual(rig.one(id), before);
+  assert.equal(sink.received.length, 3, 'not at once because of the restart');
+  sink.answer = ok;
+  await rig.clock.advance(1_800_000);
+  await until('the fourth', () => rig.one(id).cursor === 1);
+  const [line] = await rig.deliveries(id);
+  assert.deepEqual([line!.attempts, line!.state], [4, 'delivered']);
+});
+
+test('webhooks - what retention took before it was sent is a gap in the log, and so is a new journal', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink(status(500));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(20);
+  await until('the first attempt', () => rig.one(id).retrying?.attempts === 1);
+  rig.journalStore.trim(11);
+  // Memory would still have them.
+  await rig.restart({ journal: rig.reopenJournal() });
+  sink.answer = ok;
+  await until('the rest', () => rig.one(id).cursor === 20);
+  assert.deepEqual(sink.seqs, [1, ...range(11, 20)]);
+  const log = await rig.deliveries(id);
+  const gap = log.find(({ state }) => state === 'gap')!;
+  assert.deepEqual([gap.seq, gap.to_seq, gap.attempts], [1, 10, 0]);
+  assert.equal((await rig.webhooks.deliveries(admin.caller, id, { state: 'gap' })).deliveries.length, 1);
+
+  await rig.restart({ journal: rig.newJournal() });
+  rig.happen(3);
+  await until('the new journal', () => rig.one(id).cursor === 3);
+  assert.deepEqual(sink.seqs.slice(-3), [1, 2, 3]);
+  assert.match((await rig.deliveries(id)).find(({ state }) => state === 'gap')!.error!, /lost or restored/);
+});
+
+test('webhooks - a database that refuses stops no delivery, and is written to when it takes it again', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.life.writes = false;
+  rig.happen(2_500);
+  await until('all of them', () => sink.received.length === 2_500);
+  await assert.rejects(rig.webhooks.save());
+  rig.life.writes = true;
+  await rig.webhooks.save();
+  const log = await rig.deliveries(id);
+  assert.equal(log[0]!.seq, 2_500);
+  await rig.restart();
+  assert.equal(rig.one(id).cursor, 2_500);
+  assert.equal(sink.received.length, 2_500);
+});
+
+test('webhooks - the delivery log is bounded and read in pages', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  for (let i = 0; i < 5; i += 1) {
+    rig.happen(300);
+    await until('them', () => sink.received.length === (i + 1) * 300);
+    await rig.webhooks.save();
+  }
+  const seen: number[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await rig.webhooks.deliveries(admin.caller, id, { limit: 200, ...(cursor && { cursor }) });
+    seen.push(...page.deliveries.map(({ seq }) => seq));
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  assert.deepEqual(seen, range(501, 1_500).toReversed());
+});
+
+test('webhooks - a kept connection that the target closed meanwhile costs no delivery', async (t) => {
+  const rig = await webhooksRig(t);
+  let closeNext = false;
+  await using sink = await startSink((_received, response) => {
+    if (closeNext) {
+      closeNext = false;
+      response.socket!.resetAndDestroy();
+    } else response.end('ok');
+  });
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(1);
+  await until('the first', () => rig.one(id).cursor === 1);
+  closeNext = true;
+  rig.happen(1);
+  await until('the second', () => rig.one(id).cursor === 2);
+  assert.deepEqual(sink.seqs, [1, 2, 2], 'at once, without a wait');
+});
