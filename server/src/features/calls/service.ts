@@ -152,6 +152,11 @@ export function createCallControl(deps: CallControlDeps): CallControl {
       extension: whole ? null : (first?.extension ?? null),
       expects: [{ type: 'call.ended', call: call.id }],
       send: async (action_id) => {
+        // The engine does not tell of a hang-up that it was asked for, and that is what shows who gives up waiting.
+        for (const { id: leg, extension } of legs) {
+          const isOwn = extension !== null && extension === actor.caller.extension;
+          if (isOwn) deps.tell({ type: 'channel.ending', at: clock.now(), id: leg });
+        }
         await Promise.all(
           legs.map((leg, i) =>
             engine
