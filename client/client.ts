@@ -14,14 +14,22 @@ import type { Contacts } from '@offhook/contract/extensions.ts';
 import type { History, HistoryFilter } from '@offhook/contract/history.ts';
 import type { CommandOptions } from './commands.ts';
 import { OffhookError, clientError } from './errors.ts';
+import { createRest, queryOf } from './rest.ts';
+import type { Method, Rest } from './rest.ts';
+import { createStore } from './store.ts';
+import type { Store, StoreOptions } from './store.ts';
+import type { StoreRecords, StoreTopic } from './folds.ts';
 import { createStream } from './stream.ts';
 import type { Environment, EventStream, StreamOptions, StreamSession } from './stream.ts';
-import type { DeviceSessions, LoginReply, Ping, WhoAmI } from '@offhook/contract/session.ts';
+import type { LoginReply, Ping } from '@offhook/contract/session.ts';
 
 export { OffhookError };
 export type { ClientErrorCode } from './errors.ts';
 export type { CommandOptions } from './commands.ts';
 export type { GapItem, SnapshotItem, StreamCursor, StreamEvent, StreamItem } from './events.ts';
+export * from './folds.ts';
+export type { RequestOptions } from './rest.ts';
+export type { Store, StoreListener, StoreOptions } from './store.ts';
 export type { EventStream, StreamOptions, StreamState } from './stream.ts';
 export type LoginResult = z.infer<typeof LoginReply>;
 export type ContactsResult = Contacts;
@@ -63,15 +71,13 @@ export interface HistoryQueryInput {
   readonly extension?: string;
 }
 /** Every call rejects with `OffhookError`, or with the network's or the signal's own error. */
-export interface Client {
+export interface Client extends Rest {
   readonly token: string | null;
   ping(signal?: AbortSignal): Promise<z.infer<typeof Ping>>;
   login(input: LoginInput, signal?: AbortSignal): Promise<LoginResult>;
   /** Renews the session now; requests do it by themselves once after a 401. */
   refresh(signal?: AbortSignal): Promise<LoginResult>;
   logout(signal?: AbortSignal): Promise<void>;
-  whoAmI(signal?: AbortSignal): Promise<z.infer<typeof WhoAmI>>;
-  sessions(signal?: AbortSignal): Promise<z.infer<typeof DeviceSessions>>;
   contacts(filter?: ContactsFilter, signal?: AbortSignal): Promise<ContactsResult>;
   history(query?: HistoryQueryInput, signal?: AbortSignal): Promise<HistoryResult>;
   /** Hides calls from this person's own view; resolves with how many. */
@@ -80,6 +86,8 @@ export interface Client {
   agent(request: AgentRequest, signal?: AbortSignal): Promise<AgentReply>;
   /** Begins at once; read it with `for await`. */
   stream(options: StreamOptions): EventStream;
+  /** The state of a topic, kept current: agents and presence by extension, queues by name, calls by id. */
+  store<T extends StoreTopic>(topic: T, options?: StoreOptions): Store<StoreRecords[T]>;
   /**
    * Runs an operation by its name, on a stream that is open, else on a connection of its own. Rejects with `OffhookError`;
    * its code `outcome_unknown` means that it may have been done: it is never sent twice.
@@ -88,19 +96,12 @@ export interface Client {
 }
 
 interface Call {
-  readonly method: 'GET' | 'POST';
+  readonly method: Method;
   readonly path: string;
   readonly body?: object | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly idempotency_key?: string | undefined;
 }
-
-const query = (fields: object): string => {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined) parameters.set(name, String(value));
-  }
-  return parameters.size === 0 ? '' : `?${parameters.toString()}`;
-};
 
 /** An API key has no session that could be renewed. */
 const KEY_PREFIX = 'ohk_';
@@ -114,13 +115,17 @@ export function createClient(options: ClientOptions): Client {
     options.onToken?.(next);
   };
 
-  async function send<T>({ method, path, body, signal }: Call, bearer: string | null): Promise<T> {
+  async function send<T>(
+    { method, path, body, signal, idempotency_key }: Call,
+    bearer: string | null,
+  ): Promise<T> {
     const timeout = AbortSignal.timeout(timeout_ms);
     const response = await fetch(new URL(path, options.base), {
       method,
       headers: {
         ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(idempotency_key === undefined ? {} : { 'idempotency-key': idempotency_key }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
@@ -169,6 +174,7 @@ export function createClient(options: ClientOptions): Client {
   const post = <T>(path: string, body: object | undefined, signal?: AbortSignal): Promise<T> =>
     call<T>({ method: 'POST', path, body, signal });
 
+  const rest = createRest((method, path, body, how) => call({ method, path, body, ...how }));
   const streams = new Set<EventStream>();
   const session: StreamSession = {
     base: options.base,
@@ -188,6 +194,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
+    ...rest,
     get token() {
       return token;
     },
@@ -203,10 +210,8 @@ export function createClient(options: ClientOptions): Client {
       if (token !== null) await send({ method: 'POST', path: '/api/v1/session/logout', signal }, token);
       keep(null);
     },
-    whoAmI: (signal) => get('/api/v1/session', signal),
-    sessions: (signal) => get('/api/v1/sessions', signal),
-    contacts: (filter = {}, signal) => get(`/api/mobile/contacts.php${query(filter)}`, signal),
-    history: (filter = {}, signal) => get(`/api/mobile/history.php${query(filter)}`, signal),
+    contacts: (filter = {}, signal) => get(`/api/mobile/contacts.php${queryOf(filter)}`, signal),
+    history: (filter = {}, signal) => get(`/api/mobile/history.php${queryOf(filter)}`, signal),
     async hideCalls(callKeys, signal) {
       const body = { action: 'hide', call_keys: callKeys };
       return (await post<{ hidden: number }>('/api/mobile/call_history.php', body, signal)).hidden;
@@ -216,6 +221,7 @@ export function createClient(options: ClientOptions): Client {
     },
     agent: (request, signal) => post('/api/cc_actions/agent.php', request, signal),
     stream: open,
+    store: (topic, how = {}) => createStore(topic, how, open),
     async command(action, data, how) {
       const carrier = (['live', 'resuming', 'connecting'] as const)
         .map((state) => [...streams].find((stream) => stream.state === state))

@@ -25,8 +25,8 @@ describe('client', () => {
     await client.refresh();
     assert.notEqual(client.token, before);
     assert.deepEqual((await client.history({ filter: 'missed' })).calls, []);
-    assert.ok((await client.sessions()).sessions.some((s) => s.current));
+    assert.ok((await client.session.devices()).sessions.some((s) => s.current));
     await client.logout();
-    await assert.rejects(client.whoAmI(), { code: 'not_authenticated' });
+    await assert.rejects(client.session.whoAmI(), { code: 'not_authenticated' });
   });
 });

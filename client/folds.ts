@@ -1,0 +1,199 @@
+/**
+ * The state of a topic from its snapshot and the events after it. Pure: nothing that is given is changed, and the same
+ * events give the same state.
+ */
+import type { AgentSummary } from '@offhook/contract/agents.ts';
+import type { Call } from '@offhook/contract/calls.ts';
+import type { Presence } from '@offhook/contract/extensions.ts';
+import type { Queue, QueueCaller } from '@offhook/contract/queues.ts';
+import type { QueueStats } from '@offhook/contract/wallboard.ts';
+import type { StreamEvent } from './events.ts';
+
+export type PresenceState = Presence & { readonly extension: string };
+/** Who works in a queue is the topic `agents`; `stats` is null until the first `queue.stats`. */
+export type QueueState = Omit<Queue, 'members'> & { readonly stats: QueueStats | null };
+/** What events tell of a call, as of its newest one; its legs as they are now: `client.calls.get`. */
+export type CallState = Pick<
+  Call,
+  'call_id' | 'direction' | 'dialled' | 'started_at' | 'answered_at' | 'extensions'
+> & {
+  /** Who is on the first leg. */
+  readonly caller: { readonly number: string; readonly name: string };
+};
+/** What a store of each topic holds, by key. */
+export interface StoreRecords {
+  readonly presence: PresenceState;
+  readonly agents: AgentSummary;
+  readonly queues: QueueState;
+  readonly calls: CallState;
+}
+export type StoreTopic = keyof StoreRecords;
+type Records<T> = ReadonlyMap<string, T>;
+
+/** One record as it is now, or gone. */
+export interface Change<T> {
+  readonly key: string;
+  readonly value: T | undefined;
+}
+export interface Fold<T> {
+  /** The records of a snapshot's `data`, by key. */
+  read(data: unknown): Map<string, T>;
+  /** What the event changes; nothing where it is not about these. */
+  after(records: Records<T>, event: StreamEvent): readonly Change<T>[];
+}
+
+const NONE: readonly never[] = [];
+const by = <T>(list: readonly T[] | undefined, key: (item: T) => string): Map<string, T> =>
+  new Map((list ?? []).map((item) => [key(item), item]));
+
+export const presenceFold: Fold<PresenceState> = {
+  read: (data) => by((data as { extensions?: PresenceState[] }).extensions, (one) => one.extension),
+  after: (_records, event) =>
+    event.type === 'presence.changed' ? [{ key: event.data.extension, value: event.data }] : NONE,
+};
+
+export const agentsFold: Fold<AgentSummary> = {
+  read: (data) => by((data as { agents?: AgentSummary[] }).agents, (one) => one.extension),
+  after(records, event) {
+    if (!event.type.startsWith('agent.') || !('agent' in event.data)) return NONE;
+    const { agent } = event.data;
+    return [{ key: agent.extension, value: { ...records.get(agent.extension), ...agent } }];
+  },
+};
+
+const placed = (callers: readonly QueueCaller[]): QueueCaller[] =>
+  callers.map((caller, i) => (caller.position === i + 1 ? caller : { ...caller, position: i + 1 }));
+const EMPTY = {
+  number: '',
+  title: '',
+  strategy: '',
+  ring_seconds: 0,
+  wrap_up_seconds: 0,
+  max_wait_seconds: 0,
+};
+
+export const queuesFold: Fold<QueueState> = {
+  read: (data) =>
+    new Map(
+      ((data as { queues?: (Queue & { stats?: QueueStats })[] }).queues ?? []).map(
+        ({ members: _members, ...queue }) => [queue.name, { ...queue, stats: queue.stats ?? null }],
+      ),
+    ),
+  after(records, event) {
+    if (!event.type.startsWith('queue.') && !event.type.startsWith('offer.')) return NONE;
+    const name = (event.data as { queue: string }).queue;
+    const queue = records.get(name) ?? { ...EMPTY, name, callers: [], offers: [], stats: null };
+    const changed = queueAfter(queue, event);
+    return changed === queue ? NONE : [{ key: name, value: changed }];
+  },
+};
+function queueAfter(queue: QueueState, event: StreamEvent): QueueState {
+  const others = (leg: string): QueueCaller[] => queue.callers.filter(({ id }) => id !== leg);
+  const insert = (caller: QueueCaller): QueueState => ({
+    ...queue,
+    callers: placed(others(caller.id).toSpliced(caller.position - 1, 0, caller)),
+  });
+  switch (event.type) {
+    case 'queue.caller_joined': {
+      const { leg_id: id, call_id, position, joined_at, caller } = event.data;
+      return insert({ id, call_id, position, priority: null, joined_at, caller });
+    }
+    case 'queue.caller_changed': {
+      const { leg_id, position, priority } = event.data;
+      const known = queue.callers.find(({ id }) => id === leg_id);
+      return known === undefined ? queue : insert({ ...known, position, priority });
+    }
+    case 'queue.caller_left':
+    case 'queue.caller_abandoned':
+      return { ...queue, callers: placed(others(event.data.leg_id)) };
+    case 'offer.created': {
+      const { offer_id, extension, member, call_id } = event.data;
+      const created = Date.parse(event.time);
+      const offer = {
+        offer_id,
+        extension,
+        member,
+        call_id,
+        caller_id: queue.callers.find((caller) => caller.call_id === call_id)?.id ?? '',
+        created_at: event.time,
+        deadline: new Date(created + queue.ring_seconds * 1000).toISOString(),
+      };
+      return { ...queue, offers: [...queue.offers.filter((o) => o.offer_id !== offer_id), offer] };
+    }
+    case 'offer.accepted':
+    case 'offer.timeout':
+    case 'offer.rejected':
+    case 'offer.canceled':
+      return { ...queue, offers: queue.offers.filter((o) => o.offer_id !== event.data.offer_id) };
+    case 'queue.stats':
+      return { ...queue, stats: event.data };
+    default:
+      return queue;
+  }
+}
+
+/** A call that another was joined into is as old as the older one. */
+const joined = (kept: CallState, other: CallState | undefined): CallState =>
+  other === undefined
+    ? kept
+    : {
+        ...kept,
+        started_at: kept.started_at < other.started_at ? kept.started_at : other.started_at,
+        answered_at: kept.answered_at ?? other.answered_at,
+      };
+export const callsFold: Fold<CallState> = {
+  read: (data) =>
+    by(
+      (data as { calls?: Call[] }).calls?.map(
+        ({ call_id, direction, dialled, started_at, answered_at, extensions, parties: [first] }) => ({
+          call_id,
+          direction,
+          dialled,
+          started_at,
+          answered_at,
+          extensions,
+          caller: { number: first?.number ?? '', name: first?.name ?? '' },
+        }),
+      ),
+      (call) => call.call_id,
+    ),
+  after(records, event) {
+    if (!event.type.startsWith('call.') || !('direction' in event.data) || !('call_id' in event.data)) {
+      return NONE;
+    }
+    const { call_id, direction } = event.data;
+    const { extensions } = event.data as { extensions: string[] };
+    if (event.type === 'call.ended') {
+      const kept = records.get(event.data.merged_into ?? '');
+      const gone = { key: call_id, value: undefined };
+      return kept === undefined
+        ? [gone]
+        : [gone, { key: kept.call_id, value: joined(kept, records.get(call_id)) }];
+    }
+    if (event.type === 'call.started') {
+      const { leg, dialled } = event.data;
+      const caller = { number: leg.number, name: leg.name };
+      const started = {
+        call_id,
+        direction,
+        dialled,
+        started_at: event.time,
+        answered_at: null,
+        extensions,
+        caller,
+      };
+      return [{ key: call_id, value: started }];
+    }
+    const known = records.get(call_id);
+    if (known === undefined) return NONE;
+    const answered_at = known.answered_at ?? (event.type === 'call.answered' ? event.time : null);
+    return [{ key: call_id, value: { ...known, direction, extensions, answered_at } }];
+  },
+};
+
+export const FOLDS: { readonly [T in StoreTopic]: Fold<StoreRecords[T]> } = {
+  presence: presenceFold,
+  agents: agentsFold,
+  queues: queuesFold,
+  calls: callsFold,
+};

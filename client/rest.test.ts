@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { createRest, queryOf } from './rest.ts';
+
+/** Routes that are no request of their own: other methods of the client, other transports, and what machines ask. */
+const ELSEWHERE = new Set([
+  'POST /api/v1/session/logout',
+  'POST /api/v1/stream/ticket',
+  'GET /api/v1/stream',
+  'GET /api/v1/events',
+  'GET /api/v1/events/poll',
+]);
+
+/** Calls every function of the groups with what looks like its arguments; gives what was asked for, ids as names. */
+function everyRequest(): string[] {
+  const asked: string[] = [];
+  const rest = createRest((method, address) => {
+    asked.push(`${method} ${address.replace(/\?.*$/, '')}`);
+    return Promise.resolve({} as never);
+  });
+  for (const group of Object.values(rest)) {
+    const functions = typeof group === 'function' ? [group] : Object.values(group);
+    for (const one of functions) (one as (...names: string[]) => unknown)('{a}', '{b}', '{c}');
+  }
+  return asked.map((line) => decodeURIComponent(line).replaceAll(/\{\w\}/g, '{}'));
+}
+
+test('rest - everything under /api/v1 has a function, and no function asks for what is not there', () => {
+  const document = JSON.parse(
+    readFileSync(path.join(import.meta.dirname, '../docs/openapi.json'), 'utf8'),
+  ) as { paths: Record<string, object> };
+  const served = Object.entries(document.paths).flatMap(([address, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${address}`),
+  );
+  const wanted = served
+    .filter((line) => line.includes(' /api/v1/') && !ELSEWHERE.has(line))
+    .map((line) => line.replaceAll(/\{\w+\}/g, '{}'));
+  assert.ok(wanted.length > 30);
+  assert.deepEqual(everyRequest().toSorted(), wanted.toSorted());
+});
+
+test('rest - what goes into an address is encoded, and what is not given is not sent', async () => {
+  const asked: unknown[][] = [];
+  const rest = createRest((...args) => {
+    asked.push(args);
+    return Promise.resolve({} as never);
+  });
+  await rest.queues.moveCaller('su/pp', 'ast1:1.2', { position: 1 }, { idempotency_key: 'k' });
+  await rest.webhooks.deliveries(7, { limit: 5, state: undefined });
+  assert.deepEqual(asked, [
+    ['POST', '/api/v1/queues/su%2Fpp/callers/ast1%3A1.2/move', { position: 1 }, { idempotency_key: 'k' }],
+    ['GET', '/api/v1/webhooks/7/deliveries?limit=5', undefined, { signal: undefined }],
+  ]);
+  assert.equal(queryOf({ a: undefined }), '');
+});

@@ -1,0 +1,174 @@
+/** Typed requests of everything under /api/v1, grouped by what they are about. */
+import type { z } from 'zod';
+import type { AuditPage, AuditQuery } from '@offhook/contract/audit.ts';
+import type { NewCall, OperationReply } from '@offhook/contract/call-control.ts';
+import type { CallReply, CallsReply } from '@offhook/contract/calls.ts';
+import type { ApiKeyChange, ApiKeyCreated, ApiKeyReply, ApiKeys, NewApiKey } from '@offhook/contract/keys.ts';
+import type {
+  CallerReply,
+  MembersReply,
+  MoveCaller,
+  QueueReply,
+  QueuesReply,
+  WithdrawReply,
+} from '@offhook/contract/queues.ts';
+import type {
+  DeviceSessions,
+  Done,
+  OtpConfirmed,
+  OtpSecret,
+  OtpState,
+  WhoAmI,
+} from '@offhook/contract/session.ts';
+import type {
+  QueueStatsQuery,
+  QueueStatsReply,
+  ServiceLevel,
+  ServiceLevelReply,
+  WallboardQuery,
+  WallboardReply,
+} from '@offhook/contract/wallboard.ts';
+import type {
+  DeliveriesQuery,
+  NewWebhook,
+  WebhookChange,
+  WebhookDeliveries,
+  WebhookReply,
+  Webhooks,
+  WebhookSecretReply,
+  WebhookTested,
+} from '@offhook/contract/webhooks.ts';
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** The same request with the same key is done once and answered with its result for 24 hours. */
+  readonly idempotency_key?: string | undefined;
+}
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Request = <T>(
+  method: Method,
+  path: string,
+  body?: object,
+  options?: RequestOptions,
+) => Promise<T>;
+type Reply<S extends z.ZodType> = Promise<z.output<S>>;
+type Body<S extends z.ZodType> = Readonly<z.input<S>>;
+/** What is left out is not sent; numbers and texts are sent as they are. */
+type Query<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+export const queryOf = (fields: object): string => {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? '' : `?${parameters.toString()}`;
+};
+/** A path with its parts encoded: an id can hold any character. */
+const at = (strings: TemplateStringsArray, ...parts: readonly (string | number)[]): string =>
+  String.raw({ raw: strings }, ...parts.map((part) => encodeURIComponent(part)));
+
+export function createRest(request: Request) {
+  const get = <T>(path: string, query: object = {}, signal?: AbortSignal): Promise<T> =>
+    request('GET', path + queryOf(query), undefined, { signal });
+  const post = <T>(path: string, body?: object, options?: RequestOptions): Promise<T> =>
+    request('POST', path, body, options);
+
+  const session = {
+    whoAmI: (signal?: AbortSignal): Reply<typeof WhoAmI> => get('/api/v1/session', {}, signal),
+    devices: (signal?: AbortSignal): Reply<typeof DeviceSessions> => get('/api/v1/sessions', {}, signal),
+    end: (id: number): Reply<typeof Done> => request('DELETE', at`/api/v1/sessions/${id}`),
+    changePassword: (current_password: string, new_password: string): Reply<typeof Done> =>
+      post('/api/v1/session/password', { current_password, new_password }),
+    otp: (signal?: AbortSignal): Reply<typeof OtpState> => get('/api/v1/session/otp', {}, signal),
+    beginOtp: (current_password: string): Reply<typeof OtpSecret> =>
+      post('/api/v1/session/otp', { current_password }),
+    confirmOtp: (otp: string): Reply<typeof OtpConfirmed> => post('/api/v1/session/otp/confirm', { otp }),
+    disableOtp: (current_password: string, otp: string): Reply<typeof Done> =>
+      post('/api/v1/session/otp/disable', { current_password, otp }),
+  };
+  const queues = {
+    list: (signal?: AbortSignal): Reply<typeof QueuesReply> => get('/api/v1/queues', {}, signal),
+    get: (name: string, signal?: AbortSignal): Reply<typeof QueueReply> =>
+      get(at`/api/v1/queues/${name}`, {}, signal),
+    stats: (
+      name: string,
+      query: Query<QueueStatsQuery> = {},
+      signal?: AbortSignal,
+    ): Reply<typeof QueueStatsReply> => get(at`/api/v1/queues/${name}/stats`, query, signal),
+    setServiceLevel: (name: string, level: ServiceLevel): Reply<typeof ServiceLevelReply> =>
+      request('PUT', at`/api/v1/queues/${name}/service-level`, level),
+    /** `caller` is the id of a caller who waits: the `leg_id` of its events. */
+    moveCaller: (
+      name: string,
+      caller: string,
+      to: Body<typeof MoveCaller>,
+      options?: RequestOptions,
+    ): Reply<typeof CallerReply> => post(at`/api/v1/queues/${name}/callers/${caller}/move`, to, options),
+    withdrawCaller: (name: string, caller: string, options?: RequestOptions): Reply<typeof WithdrawReply> =>
+      post(at`/api/v1/queues/${name}/callers/${caller}/withdraw`, undefined, options),
+    setPriority: (
+      name: string,
+      caller: string,
+      priority: number,
+      options?: RequestOptions,
+    ): Reply<typeof CallerReply> =>
+      post(at`/api/v1/queues/${name}/callers/${caller}/priority`, { priority }, options),
+    addMember: (name: string, extension: string, options?: RequestOptions): Reply<typeof MembersReply> =>
+      post(at`/api/v1/queues/${name}/members`, { extension }, options),
+    removeMember: (name: string, extension: string): Reply<typeof MembersReply> =>
+      request('DELETE', at`/api/v1/queues/${name}/members/${extension}`),
+  };
+  const calls = {
+    list: (signal?: AbortSignal): Reply<typeof CallsReply> => get('/api/v1/calls', {}, signal),
+    get: (id: string, signal?: AbortSignal): Reply<typeof CallReply> =>
+      get(at`/api/v1/calls/${id}`, {}, signal),
+    /** The own devices ring first, then the number is called. */
+    originate: (call: Body<typeof NewCall>, options?: RequestOptions): Reply<typeof OperationReply> =>
+      post('/api/v1/calls', call, options),
+    hangup: (
+      id: string,
+      leg: { leg_id?: string } = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/hangup`, leg, options),
+  };
+  const wallboard = (query: Query<WallboardQuery> = {}, signal?: AbortSignal): Reply<typeof WallboardReply> =>
+    get('/api/v1/wallboard', query, signal);
+  const webhooks = {
+    list: (signal?: AbortSignal): Reply<typeof Webhooks> => get('/api/v1/webhooks', {}, signal),
+    get: (id: number, signal?: AbortSignal): Reply<typeof WebhookReply> =>
+      get(at`/api/v1/webhooks/${id}`, {}, signal),
+    create: (webhook: Body<typeof NewWebhook>, options?: RequestOptions): Reply<typeof WebhookSecretReply> =>
+      post('/api/v1/webhooks', webhook, options),
+    change: (id: number, change: Body<typeof WebhookChange>): Reply<typeof WebhookReply> =>
+      request('PATCH', at`/api/v1/webhooks/${id}`, change),
+    remove: (id: number): Reply<typeof Done> => request('DELETE', at`/api/v1/webhooks/${id}`),
+    deliveries: (
+      id: number,
+      query: Query<DeliveriesQuery> = {},
+      signal?: AbortSignal,
+    ): Reply<typeof WebhookDeliveries> => get(at`/api/v1/webhooks/${id}/deliveries`, query, signal),
+    /** Sends again from one seq to another, both included. */
+    replay: (id: number, from: number, to: number, options?: RequestOptions): Reply<typeof WebhookReply> =>
+      post(at`/api/v1/webhooks/${id}/replay`, { from, to }, options),
+    rotateSecret: (id: number, options?: RequestOptions): Reply<typeof WebhookSecretReply> =>
+      post(at`/api/v1/webhooks/${id}/rotate-secret`, undefined, options),
+    test: (id: number, options?: RequestOptions): Reply<typeof WebhookTested> =>
+      post(at`/api/v1/webhooks/${id}/test`, undefined, options),
+  };
+  const apiKeys = {
+    list: (signal?: AbortSignal): Reply<typeof ApiKeys> => get('/api/v1/api-keys', {}, signal),
+    get: (id: number, signal?: AbortSignal): Reply<typeof ApiKeyReply> =>
+      get(at`/api/v1/api-keys/${id}`, {}, signal),
+    /** The only time the key itself is shown. */
+    create: (key: Body<typeof NewApiKey>, options?: RequestOptions): Reply<typeof ApiKeyCreated> =>
+      post('/api/v1/api-keys', key, options),
+    change: (id: number, change: Body<typeof ApiKeyChange>): Reply<typeof ApiKeyReply> =>
+      request('PATCH', at`/api/v1/api-keys/${id}`, change),
+    revoke: (id: number): Reply<typeof Done> => request('DELETE', at`/api/v1/api-keys/${id}`),
+  };
+  const audit = (query: Query<AuditQuery> = {}, signal?: AbortSignal): Reply<typeof AuditPage> =>
+    get('/api/v1/audit', query, signal);
+
+  return { session, queues, calls, wallboard, webhooks, apiKeys, audit };
+}
+export type Rest = ReturnType<typeof createRest>;

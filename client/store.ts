@@ -1,0 +1,113 @@
+/** The state of a topic, kept current by its events: read it like a Map and be told when it changed. */
+import type { EventStream, StreamState } from './stream.ts';
+import type { StreamEvent, StreamItem } from './events.ts';
+import { FOLDS } from './folds.ts';
+import type { Fold, StoreRecords, StoreTopic } from './folds.ts';
+
+/** `key` names the record that `event` has changed; both are null for a snapshot and where the connection's state changed. */
+export type StoreListener = (event: StreamEvent | null, key: string | null) => void;
+export interface Store<T> extends Iterable<[string, T]> {
+  readonly size: number;
+  /** A record is another object when, and only when, it has changed. */
+  get(key: string): T | undefined;
+  has(key: string): boolean;
+  keys(): Iterable<string>;
+  values(): Iterable<T>;
+  readonly state: StreamState;
+  /** True where what is shown may not be so any more: the connection is lost, or the service has lost the engine. */
+  readonly stale: boolean;
+  /** Resolves with the first snapshot; rejects where the stream ends before it. */
+  readonly ready: Promise<void>;
+  /** Returns what ends it. */
+  subscribe(listener: StoreListener): () => void;
+  close(): void;
+}
+
+export interface StoreOptions {
+  /** Only these queues, or extensions; all that may be seen where it is not given. */
+  readonly only?: readonly string[];
+  /** Told of what ends the store for good. */
+  readonly onError?: (error: Error) => void;
+}
+type Open = (how: { topics: string[]; snapshot: true; onState: () => void }) => EventStream;
+
+export function createStore<K extends StoreTopic>(
+  topic: K,
+  { only, onError }: StoreOptions,
+  open: Open,
+): Store<StoreRecords[K]> {
+  type Record = StoreRecords[K];
+  const fold = FOLDS[topic] as unknown as Fold<Record>;
+  const listeners = new Set<StoreListener>();
+  const ready = Promise.withResolvers<void>();
+  // Who does not wait for it is told by `onError`.
+  ready.promise.catch(() => undefined);
+  let records: Map<string, Record> = new Map();
+  let engineDown = false;
+  const topics = only === undefined ? [topic as string] : only.map((name) => `${topic}/${name}`);
+  const waitFor = new Set(topics);
+
+  const tell = (event: StreamEvent | null = null, key: string | null = null): void => {
+    for (const listener of listeners) listener(event, key);
+  };
+  function take(item: StreamItem): void {
+    switch (item.type) {
+      case 'snapshot': {
+        const own = fold.read(item.data);
+        engineDown = (item.data as { stale?: boolean } | null)?.stale ?? engineDown;
+        // Where there are several topics, each snapshot says what its own one holds.
+        const name = item.topic.slice(topic.length + 1);
+        const others = name === '' ? [] : [...records].filter(([key]) => key !== name);
+        records = new Map([...others, ...own]);
+        waitFor.delete(item.topic);
+        if (waitFor.size === 0) ready.resolve();
+        return tell();
+      }
+      case 'gap':
+        return;
+      case 'engine.link_down':
+      case 'engine.link_up':
+      case 'engine.resynced':
+        engineDown = item.type !== 'engine.resynced';
+        return tell(item);
+      default: {
+        for (const { key, value } of fold.after(records, item)) {
+          if (value === undefined) records.delete(key);
+          else records.set(key, value);
+          tell(item, key);
+        }
+      }
+    }
+  }
+  const stream = open({ topics, snapshot: true, onState: () => tell() });
+  void (async () => {
+    for await (const item of stream) take(item);
+    throw new Error('the store is closed');
+  })().catch((error: Error) => {
+    ready.reject(error);
+    onError?.(error);
+  });
+
+  return {
+    get size() {
+      return records.size;
+    },
+    get: (key) => records.get(key),
+    has: (key) => records.has(key),
+    keys: () => records.keys(),
+    values: () => records.values(),
+    [Symbol.iterator]: () => records[Symbol.iterator](),
+    get state() {
+      return stream.state;
+    },
+    get stale() {
+      return engineDown || stream.state !== 'live';
+    },
+    ready: ready.promise,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: () => stream.close(),
+  };
+}
