@@ -42,17 +42,22 @@ export interface Counter {
   today(): { readonly date: string; readonly span: Span };
   /** Today's sums of a queue or agent up to `now`, from memory. Not to be changed. */
   sumsOfToday(of: Count['of'], name: string, running: Running): Sums;
-  /** The sums of each slot of the span that has any, from memory and store; a page at a time. */
+  /**
+   * The sums of each slot of the span that has any, from memory and store, in no order and a slot perhaps in parts; a page
+   * at a time.
+   */
   slots(
     of: Count['of'],
     name: string,
     span: Span,
     running: Running,
-  ): AsyncGenerator<readonly (readonly [number, Sums])[], void, void>;
+  ): AsyncGenerator<readonly (readonly [number, Partial<Sums>])[], void, void>;
+  /** The sums of the whole span by name; of one queue or agent where it is given. */
+  totals(of: Count['of'], span: Span, running: Running, name?: string): Promise<ReadonlyMap<string, Sums>>;
   /** What runs at `now` and is counted when it ends; of one queue's agents where it is given. */
   running(now: number, queue?: string): Running;
-  /** Extensions with anything counted in the span. */
-  agents(span: Span): Promise<string[]>;
+  /** Extensions with anything counted today, sorted. */
+  agentsOfToday(): readonly string[];
   /** Writes what is not written yet. Throws `store_unavailable`. */
   save(): Promise<void>;
   /** True where `save` would write. */
@@ -121,7 +126,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     }
   };
 
-  const isUnsaved = (): boolean => changed || !unsaved.empty || position.seq - savedSeq >= SAVE_POSITION_ROWS;
+  const isUnsaved = (): boolean => changed || position.seq - savedSeq >= SAVE_POSITION_ROWS;
   const save = async (): Promise<void> => {
     // One at a time; who waits wants what came meanwhile written too.
     while (saving !== null) await saving.catch(() => {});
@@ -238,33 +243,54 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     async *slots(of, name, { from, to }, running) {
       const [first, end] = [Math.ceil(from / SLOT_MS), Math.ceil(to / SLOT_MS)];
       const inMemory = recentFrom;
-      const added = new SumTable();
-      for (const one of runningOf(running, of, name)) {
-        if (one.slot >= first && one.slot < end) take(added.at(of, name, one.slot), one);
-      }
-      const extra = new Map(added.slots(of, name) ?? []);
-      const withExtra = (slot: number, sums: Sums): readonly [number, Sums] => {
-        const both = noSums();
-        fold(both, sums);
-        const more = extra.get(slot);
-        if (more !== undefined) fold(both, more);
-        extra.delete(slot);
-        return [slot, both];
-      };
-      // Taken first: while the store is read, midnight may pass.
-      const rest: (readonly [number, Sums])[] = [];
+      // Given first: while the store is read, midnight may pass.
+      const rest: (readonly [number, Partial<Sums>])[] = [];
       for (const [slot, sums] of recent.slots(of, name) ?? []) {
-        if (slot >= Math.max(first, inMemory) && slot < end) rest.push(withExtra(slot, sums));
+        if (slot >= Math.max(first, inMemory) && slot < end) rest.push([slot, sums]);
       }
-      if (first < inMemory) {
-        if (saving !== null || unsaved.before(inMemory)) await save();
-        for await (const page of store.pages(of, name, { from, to: Math.min(to, inMemory * SLOT_MS) })) {
-          yield page.map(({ slot, sums }) => withExtra(slot, sums));
-          await turn();
+      const now = new SumTable();
+      for (const one of runningOf(running, of, name)) {
+        if (one.slot >= first && one.slot < end) take(now.at(of, name, one.slot), one);
+      }
+      rest.push(...(now.slots(of, name) ?? []));
+      if (rest.length > 0) yield rest;
+      if (first >= inMemory) return;
+      if (saving !== null || unsaved.before(inMemory)) await save();
+      for await (const page of store.slots(of, name, first, Math.min(end, inMemory))) {
+        yield page.map(({ slot, sums }) => [slot, sums] as const);
+        await turn();
+      }
+    },
+    async totals(of, { from, to }, running, name) {
+      const [first, end] = [Math.ceil(from / SLOT_MS), Math.ceil(to / SLOT_MS)];
+      const inMemory = recentFrom;
+      const all = new Map<string, Sums>();
+      const sumsOf = (of: string): Sums => {
+        let sums = all.get(of);
+        if (sums === undefined) {
+          sums = noSums();
+          all.set(of, sums);
+        }
+        return sums;
+      };
+      for (const known of name === undefined ? recent.names(of) : [name]) {
+        for (const [slot, sums] of recent.slots(of, known) ?? []) {
+          if (slot >= Math.max(first, inMemory) && slot < end) fold(sumsOf(known), sums);
         }
       }
-      for (const [slot, sums] of extra) rest.push([slot, sums]);
-      if (rest.length > 0) yield rest.sort((a, b) => a[0] - b[0]);
+      for (const counted of running.values()) {
+        for (const one of counted) {
+          const asked = one.of === of && (name === undefined || one.name === name);
+          if (asked && one.slot >= first && one.slot < end) take(sumsOf(one.name), one);
+        }
+      }
+      if (first >= inMemory) return all;
+      if (saving !== null || unsaved.before(inMemory)) await save();
+      for await (const rows of store.parts(of, first, Math.min(end, inMemory), name)) {
+        for (const row of rows) fold(sumsOf(row.name), row.sums);
+        await turn();
+      }
+      return all;
     },
     running(now, queue) {
       const byName = new Map<string, Count[]>();
@@ -276,12 +302,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
       }
       return byName;
     },
-    async agents(asked) {
-      const names = new Set(board.agents.keys());
-      for (const name of recent.names('agent')) names.add(name);
-      if (slotOf(asked.from) < recentFrom) for (const name of await store.agents(asked)) names.add(name);
-      return [...names].sort();
-    },
+    agentsOfToday: () => [...new Set([...board.agents.keys(), ...recent.names('agent')])].sort(),
     save,
     get unsaved() {
       return isUnsaved();

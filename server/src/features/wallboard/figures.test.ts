@@ -124,9 +124,10 @@ test('wallboard figures - sums come back from their text, and equal sums have eq
   const other = sumsOf(...visits('abandoned', 60, 20, 5, 4, 1), ...visits('answered', 90, 21, 20, 19, 7, 0));
   fold(other, sumsOf(...visits('flowed_out', 300, 30), { add: { joined: 2, lost: 1 } }));
   assert.equal(writeSums(other), writeSums(scene));
-  assert.deepEqual(readSums(writeSums(scene)), scene);
+  const read = noSums();
+  fold(read, readSums(writeSums(scene)));
+  assert.deepEqual(read, scene);
   assert.equal(writeSums(noSums()), '{}');
-  assert.deepEqual(readSums('{}'), noSums());
 });
 test('wallboard figures - waits by nearest rank', () => {
   const waits = new Map([

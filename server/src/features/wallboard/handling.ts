@@ -90,7 +90,7 @@ export function countedBy(board: Board, at: number, queue?: string): Count[] {
   for (const [extension, agent] of board.agents) {
     const { handling } = agent;
     if (queue !== undefined && !agent.queues.has(queue) && handling?.queue !== queue) continue;
-    countTo(extension, { ...agent, handling: handling && { ...handling } }, at, out);
+    countTo(extension, { ...agent }, at, out);
   }
   return out;
 }

@@ -232,6 +232,8 @@ test('wallboard reducer - offers that were missed or taken, calls that were tran
   const handled = { handled: 1, talk_seconds: 120, wrap_up_seconds: 5, transferred: 1 };
   assert.deepEqual(queue(), { 0: { ...handled, missed_offers: 3 } });
   assert.deepEqual(agent(), { 0: { ...handled, missed_offers: 2, offers_accepted: 1 } });
+  const byAnother = play(told.talking(at(0), '1003', 'a'), told.transferred(at(0, 1), 'a', '1009'));
+  assert.deepEqual(byAnother.queue(), {});
 });
 test('wallboard reducer - a call that goes on in another takes what is known of it along', () => {
   const { queue, board } = play(

@@ -23,7 +23,7 @@ import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import { createCounter } from './counter.ts';
-import type { JournalReader, Running } from './counter.ts';
+import type { JournalReader } from './counter.ts';
 import { zoneCalendar } from './days.ts';
 import type { Span } from './days.ts';
 import { agentFigures, expectedWait, figuresOf } from './figures.ts';
@@ -65,10 +65,19 @@ export interface Wallboard extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** A reply as it was made, of which counts and settings. */
+interface Body {
+  readonly version: number;
+  readonly settings: string;
+  readonly at: number;
+  readonly body: Buffer;
+}
 const SAVE_EVERY_MS = 3_000;
 const PURGE_EVERY_MS = 86_400_000;
 /** A prepared reply is given for so long while nothing was counted: only time itself moves in it. */
 const BODY_MS = 1_000;
+/** Under load it is not made anew more often than this. */
+const BODY_EVERY_MS = 100;
 const MAX_BODIES = 100;
 /** Reports from the store at once; others wait, and not too many. */
 const MAX_WAITING = 32;
@@ -83,7 +92,7 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
   const levels = await store.levels();
   const counter = await createCounter({ store, journal, eventOf, clock, calendar, log });
   const stop = new AbortController();
-  const bodies = new Map<string, { readonly version: number; readonly at: number; readonly body: Buffer }>();
+  const bodies = new Map<string, Body>();
   let levelsVersion = 0;
 
   const levelOf = (queue: string): ServiceLevel => levels.get(queue) ?? DEFAULT_SERVICE_LEVEL;
@@ -178,14 +187,6 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
       waiting -= 1;
     }
   }
-  const total = async (of: Count['of'], name: string, span: Span, running: Running): Promise<Sums> => {
-    const all = noSums();
-    for await (const page of counter.slots(of, name, span, running)) {
-      for (const [, sums] of page) fold(all, sums);
-    }
-    return all;
-  };
-
   const headOf = (span: Span, day: string | null, now: number) => ({
     success: true as const,
     day,
@@ -224,46 +225,56 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
     const queues: QueueReport[] = [];
     const agents: AgentFigures[] = [];
     const mayHear = agentsOf(who);
-    const collect = async (
-      sumsOf: (of: Count['of'], name: string) => Sums | Promise<Sums>,
-    ): Promise<void> => {
-      let longest = 0;
+    let longest = 0;
+    const collect = (
+      sumsOf: (of: Count['of'], name: string) => Sums,
+      extensions: readonly string[],
+    ): void => {
       for (const queue of queueNames) {
-        const sums = await sumsOf('queue', queue);
+        const sums = sumsOf('queue', queue);
         const open = longestOpen(queue, span, now);
         longest = Math.max(longest, open);
         fold(all, sums);
         const figures = figuresOf(sums, over(levelOf(queue), query), span, open);
         queues.push({ queue, ...figures, day, ...(present ? nowIn(queue) : {}) });
       }
-      longestOfAll = longest;
-      for (const extension of await counter.agents(span)) {
+      for (const extension of extensions) {
         if (!reaches(mayHear, extension)) continue;
-        const figures = agentFigures(extension, await sumsOf('agent', extension));
+        const figures = agentFigures(extension, sumsOf('agent', extension));
         if (Object.values(figures).some((value) => typeof value === 'number' && value > 0))
           agents.push(figures);
       }
     };
-    let longestOfAll = 0;
-    if (isToday(query)) await collect((of, name) => counter.sumsOfToday(of, name, running));
-    else await inTurn(() => collect((of, name) => total(of, name, span, running)));
+    if (isToday(query)) {
+      collect((of, name) => counter.sumsOfToday(of, name, running), counter.agentsOfToday());
+    } else {
+      const [ofQueues, ofAgents] = await inTurn(async () => [
+        await counter.totals('queue', span, running),
+        await counter.totals('agent', span, running),
+      ]);
+      const known = { queue: ofQueues, agent: ofAgents };
+      collect((of, name) => known[of]!.get(name) ?? noSums(), [...ofAgents!.keys()].sort());
+    }
     return {
       ...headOf(span, day, now),
       queues,
-      total: figuresOf(all, over(DEFAULT_SERVICE_LEVEL, query), span, longestOfAll),
+      total: figuresOf(all, over(DEFAULT_SERVICE_LEVEL, query), span, longest),
       agents,
     };
   }
   async function wallboardBody(who: Principal, query: WallboardQuery): Promise<Buffer> {
     if (!isToday(query)) return Buffer.from(JSON.stringify(await wallboard(who, query)));
-    const version = counter.version + levelsVersion + directory.version;
-    const key = JSON.stringify([seen(who), agentsOf(who), query, live.live]);
+    const { version } = counter;
+    const settings = `${levelsVersion} ${directory.version} ${live.live}`;
+    const key = JSON.stringify([seen(who), agentsOf(who), query]);
     const made = bodies.get(key);
     const now = clock.now();
-    if (made?.version === version && now >= made.at && now - made.at < BODY_MS) return made.body;
+    if (made !== undefined && made.settings === settings && now >= made.at) {
+      if (now - made.at < (made.version === version ? BODY_MS : BODY_EVERY_MS)) return made.body;
+    }
     const body = Buffer.from(JSON.stringify(await wallboard(who, query)));
     if (bodies.size >= MAX_BODIES) bodies.clear();
-    bodies.set(key, { version, at: now, body });
+    bodies.set(key, { version, settings, at: now, body });
     return body;
   }
   async function queue(who: Principal, name: string, query: QueueStatsQuery): Promise<QueueStatsReply> {
@@ -275,14 +286,17 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
     const present = now >= span.from && now < span.to;
     const intervals = query.interval === undefined ? null : intervalsOf(calendar, span, query.interval, now);
     const running = counter.running(now, name);
-    const all = noSums();
+    let all = noSums();
     const parts = intervals?.map(noSums);
     const read = async (): Promise<void> => {
+      if (intervals === null || parts === undefined) {
+        all = (await counter.totals('queue', span, running, name)).get(name) ?? all;
+        return;
+      }
       for await (const page of counter.slots('queue', name, span, running)) {
         for (const [slot, sums] of page) {
           fold(all, sums);
-          if (intervals === null) continue;
-          const part = parts?.[indexOf(intervals, slot * SLOT_MS)];
+          const part = parts[indexOf(intervals, slot * SLOT_MS)];
           if (part !== undefined) fold(part, sums);
         }
       }

@@ -2,13 +2,15 @@ import type { Transaction } from 'kysely';
 import { DEFAULT_SERVICE_LEVEL, ServiceLevel } from '@offhook/contract/wallboard.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import type { Span } from './days.ts';
-import { SLOT_MS, fold, noSums, readSums, slotOf, writeSums } from './sums.ts';
+import { fold, noSums, readSums, slotOf, writeSums } from './sums.ts';
 import type { Sums } from './sums.ts';
 
 type Of = 'queue' | 'agent';
 interface Tables {
   /** What was counted of one queue or agent in one slot: a text of `writeSums`. */
   wallboard_sums: { of: Of; name: string; slot: number; sums: string };
+  /** The same of a day of UTC, so that a long span is few rows. */
+  wallboard_days: { of: Of; name: string; day: number; sums: string };
   /** One row: what was open after the event `seq` of the journal `epoch`, with which the sums agree. */
   wallboard_state: { id: number; epoch: string; seq: number; as_of: number; board: string };
   wallboard_gaps: { from_at: number; to_at: number; reason: Gap['reason'] };
@@ -33,7 +35,16 @@ const migrations: readonly Migration[] = [
         .addColumn('sums', 'text', (c) => c.notNull())
         .addPrimaryKeyConstraint('wallboard_sums_key', ['of', 'name', 'slot'])
         .execute();
-      await schema.createIndex('wallboard_sums_slot').on('wallboard_sums').column('slot').execute();
+      await schema.createIndex('wallboard_sums_slot').on('wallboard_sums').columns(['of', 'slot']).execute();
+      await schema
+        .createTable('wallboard_days')
+        .addColumn('of', 'text', (c) => c.notNull())
+        .addColumn('name', 'text', (c) => c.notNull())
+        .addColumn('day', 'integer', (c) => c.notNull())
+        .addColumn('sums', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('wallboard_days_key', ['of', 'name', 'day'])
+        .execute();
+      await schema.createIndex('wallboard_days_day').on('wallboard_days').columns(['of', 'day']).execute();
       await schema
         .createTable('wallboard_state')
         .addColumn('id', 'integer', (c) => c.primaryKey())
@@ -97,9 +108,6 @@ export class SumTable {
   names(of: Of): string[] {
     return [...this.#rows.values()].filter((row) => row.of === of).map((row) => row.name);
   }
-  get empty(): boolean {
-    return this.#rows.size === 0;
-  }
   *rows(): Generator<{ readonly of: Of; readonly name: string; readonly slot: number; readonly sums: Sums }> {
     for (const { of, name, slots } of this.#rows.values()) {
       for (const [slot, sums] of slots) yield { of, name, slot, sums };
@@ -123,11 +131,90 @@ export class SumTable {
   }
 }
 
+/** Named in every statement, so that an index that begins with it is used. */
+const BOTH = ['queue', 'agent'] as const;
+const SLOTS_OF_DAY = 96;
+const textOf = (...parts: readonly (string | number)[]): string => parts.join('/');
+/** Adds to the rows of each slot that is concerned; the rows of a slot are read at once. */
+async function addSlots(trx: Transaction<Tables>, added: SumTable): Promise<void> {
+  const rows = new Map([...added.rows()].map((row) => [textOf(row.of, row.name, row.slot), row]));
+  for (const slot of new Set([...rows.values()].map((row) => row.slot))) {
+    const kept = await trx
+      .selectFrom('wallboard_sums')
+      .selectAll()
+      .where('of', 'in', BOTH)
+      .where('slot', '=', slot)
+      .execute();
+    for (const { of, name, sums } of kept) {
+      const row = rows.get(textOf(of, name, slot));
+      if (row !== undefined) rows.set(textOf(of, name, slot), { ...row, sums: together(row.sums, sums) });
+    }
+  }
+  const values = [...rows.values()].map((row) => ({ ...row, sums: writeSums(row.sums) }));
+  for (let i = 0; i < values.length; i += ROWS_PER_STATEMENT) {
+    await trx
+      .insertInto('wallboard_sums')
+      .values(values.slice(i, i + ROWS_PER_STATEMENT))
+      .onConflict((conflict) =>
+        conflict.columns(['of', 'name', 'slot']).doUpdateSet((eb) => ({ sums: eb.ref('excluded.sums') })),
+      )
+      .execute();
+  }
+}
+async function addDays(trx: Transaction<Tables>, added: SumTable): Promise<void> {
+  const rows = new Map<string, { of: Of; name: string; day: number; sums: Sums }>();
+  for (const { of, name, slot, sums } of added.rows()) {
+    const day = Math.floor(slot / SLOTS_OF_DAY);
+    const key = textOf(of, name, day);
+    const row = rows.get(key);
+    if (row === undefined) rows.set(key, { of, name, day, sums: together(noSums(), sums) });
+    else fold(row.sums, sums);
+  }
+  for (const day of new Set([...rows.values()].map((row) => row.day))) {
+    const kept = await trx
+      .selectFrom('wallboard_days')
+      .selectAll()
+      .where('of', 'in', BOTH)
+      .where('day', '=', day)
+      .execute();
+    for (const { of, name, sums } of kept) {
+      const row = rows.get(textOf(of, name, day));
+      if (row !== undefined) fold(row.sums, readSums(sums));
+    }
+  }
+  const values = [...rows.values()].map((row) => ({ ...row, sums: writeSums(row.sums) }));
+  for (let i = 0; i < values.length; i += ROWS_PER_STATEMENT) {
+    await trx
+      .insertInto('wallboard_days')
+      .values(values.slice(i, i + ROWS_PER_STATEMENT))
+      .onConflict((conflict) =>
+        conflict.columns(['of', 'name', 'day']).doUpdateSet((eb) => ({ sums: eb.ref('excluded.sums') })),
+      )
+      .execute();
+  }
+}
+function together(sums: Sums, more: Sums | string): Sums {
+  const both = noSums();
+  fold(both, sums);
+  fold(both, typeof more === 'string' ? readSums(more) : more);
+  return both;
+}
+/** Bounded, so that a statement stays below the number of parameters a database takes. */
+const ROWS_PER_STATEMENT = 200;
+
 /** Two years, and the time to compare them. */
 const KEEP_MS = 800 * 86_400_000;
 /** Rows of one statement: what is read at once holds the event loop for a few milliseconds. */
 const PAGE = 500;
 
+interface SlotRow {
+  readonly slot: number;
+  readonly sums: Partial<Sums>;
+}
+interface NameRow {
+  readonly name: string;
+  readonly sums: Partial<Sums>;
+}
 export interface WallboardStore {
   /** Null where nothing was ever counted. */
   position(): Promise<(Position & { readonly board: string }) | null>;
@@ -135,14 +222,10 @@ export interface WallboardStore {
   save(added: SumTable, position: Position, board: string, gap?: Gap): Promise<void>;
   /** Everything from this slot on. */
   since(slot: number): Promise<SumTable>;
-  /** The slots of one queue or agent whose begin is in the span, in order, a page at a time. */
-  pages(
-    of: Of,
-    name: string,
-    span: Span,
-  ): AsyncGenerator<readonly { slot: number; sums: Sums }[], void, void>;
-  /** Agents with anything counted in the span. */
-  agents(span: Span): Promise<string[]>;
+  /** The slots of one queue or agent from `first` to before `end`, in order, a page at a time. */
+  slots(of: Of, name: string, first: number, end: number): AsyncGenerator<readonly SlotRow[], void, void>;
+  /** What sums up to all of these slots, by days where they hold whole ones; of every name where none is given. */
+  parts(of: Of, first: number, end: number, name?: string): AsyncGenerator<readonly NameRow[], void, void>;
   gaps(): Promise<Gap[]>;
   purge(now: number): Promise<void>;
   levels(): Promise<Map<string, ServiceLevel>>;
@@ -165,23 +248,8 @@ export async function createWallboardStore(store: Store): Promise<WallboardStore
     },
     async save(added, position, board, gap) {
       await store.transaction<Tables, void>(async (trx) => {
-        for (const { of, name, slot, sums } of added.rows()) {
-          const kept = await trx
-            .selectFrom('wallboard_sums')
-            .select('sums')
-            .where('of', '=', of)
-            .where('name', '=', name)
-            .where('slot', '=', slot)
-            .executeTakeFirst();
-          const all = kept === undefined ? noSums() : readSums(kept.sums);
-          fold(all, sums);
-          const text = writeSums(all);
-          await trx
-            .insertInto('wallboard_sums')
-            .values({ of, name, slot, sums: text })
-            .onConflict((conflict) => conflict.columns(['of', 'name', 'slot']).doUpdateSet({ sums: text }))
-            .execute();
-        }
+        await addSlots(trx, added);
+        await addDays(trx, added);
         await trx
           .insertInto('wallboard_state')
           .values({ id: 1, ...position, board })
@@ -195,20 +263,25 @@ export async function createWallboardStore(store: Store): Promise<WallboardStore
       });
     },
     async since(slot) {
-      const rows = await db.selectFrom('wallboard_sums').selectAll().where('slot', '>=', slot).execute();
+      const rows = await db
+        .selectFrom('wallboard_sums')
+        .selectAll()
+        .where('of', 'in', BOTH)
+        .where('slot', '>=', slot)
+        .execute();
       const table = new SumTable();
       for (const row of rows) fold(table.at(row.of, row.name, row.slot), readSums(row.sums));
       return table;
     },
-    async *pages(of, name, { from, to }) {
-      for (let next = Math.ceil(from / SLOT_MS); ;) {
+    async *slots(of, name, first, end) {
+      for (let next = first; ;) {
         const rows = await db
           .selectFrom('wallboard_sums')
           .select(['slot', 'sums'])
           .where('of', '=', of)
           .where('name', '=', name)
           .where('slot', '>=', next)
-          .where('slot', '<', Math.ceil(to / SLOT_MS))
+          .where('slot', '<', end)
           .orderBy('slot')
           .limit(PAGE)
           .execute();
@@ -218,16 +291,42 @@ export async function createWallboardStore(store: Store): Promise<WallboardStore
         next = last.slot + 1;
       }
     },
-    async agents({ from, to }) {
-      const rows = await db
-        .selectFrom('wallboard_sums')
-        .select('name')
-        .distinct()
-        .where('of', '=', 'agent')
-        .where('slot', '>=', Math.ceil(from / SLOT_MS))
-        .where('slot', '<', Math.ceil(to / SLOT_MS))
-        .execute();
-      return rows.map((row) => row.name);
+    async *parts(of, first, end, name) {
+      const [firstDay, endDay] = [Math.ceil(first / SLOTS_OF_DAY), Math.floor(end / SLOTS_OF_DAY)];
+      const whole = firstDay < endDay;
+      const edges = whole
+        ? [
+            [first, firstDay * SLOTS_OF_DAY],
+            [endDay * SLOTS_OF_DAY, end],
+          ]
+        : [[first, end]];
+      const read = (rows: readonly { name: string; sums: string }[]): NameRow[] =>
+        rows.map((row) => ({ name: row.name, sums: readSums(row.sums) }));
+      for (const [from, to] of edges as [number, number][]) {
+        const step = name === undefined ? 4 : SLOTS_OF_DAY;
+        for (let slot = from; slot < to; slot += step) {
+          let query = db
+            .selectFrom('wallboard_sums')
+            .select(['name', 'sums'])
+            .where('of', '=', of)
+            .where('slot', '>=', slot)
+            .where('slot', '<', Math.min(slot + step, to));
+          if (name !== undefined) query = query.where('name', '=', name);
+          yield read(await query.execute());
+        }
+      }
+      if (!whole) return;
+      const step = name === undefined ? 1 : PAGE;
+      for (let day = firstDay; day < endDay; day += step) {
+        let query = db
+          .selectFrom('wallboard_days')
+          .select(['name', 'sums'])
+          .where('of', '=', of)
+          .where('day', '>=', day)
+          .where('day', '<', Math.min(day + step, endDay));
+        if (name !== undefined) query = query.where('name', '=', name);
+        yield read(await query.execute());
+      }
     },
     async gaps() {
       const rows = await db.selectFrom('wallboard_gaps').selectAll().orderBy('from_at').execute();
@@ -236,7 +335,13 @@ export async function createWallboardStore(store: Store): Promise<WallboardStore
     async purge(now) {
       await db
         .deleteFrom('wallboard_sums')
+        .where('of', 'in', BOTH)
         .where('slot', '<', slotOf(now - KEEP_MS))
+        .execute();
+      await db
+        .deleteFrom('wallboard_days')
+        .where('of', 'in', BOTH)
+        .where('day', '<', Math.floor(slotOf(now - KEEP_MS) / SLOTS_OF_DAY))
         .execute();
       await db
         .deleteFrom('wallboard_gaps')

@@ -46,11 +46,30 @@ export interface Count {
 export const SLOT_MS = INTERVAL_SECONDS * 1000;
 export const slotOf = (ms: number): number => Math.floor(ms / SLOT_MS);
 
-export function noSums(): Sums {
-  const sums = { longest_wait_seconds: 0, answered_waits: new Map(), abandoned_waits: new Map() };
-  for (const field of ADDED) (sums as unknown as Sums)[field] = 0;
-  return sums as unknown as Sums;
-}
+export const noSums = (): Sums => ({
+  joined: 0,
+  calls: 0,
+  answered: 0,
+  abandoned: 0,
+  flowed_out: 0,
+  lost: 0,
+  ended_unobserved: 0,
+  wait_answered_seconds: 0,
+  wait_abandoned_seconds: 0,
+  handled: 0,
+  talk_seconds: 0,
+  hold_seconds: 0,
+  wrap_up_seconds: 0,
+  transferred: 0,
+  offers_accepted: 0,
+  missed_offers: 0,
+  busy_ms: 0,
+  available_ms: 0,
+  staffed_ms: 0,
+  longest_wait_seconds: 0,
+  answered_waits: new Map(),
+  abandoned_waits: new Map(),
+});
 
 /** Counts one thing into `sums`; O(1). */
 export function take(sums: Sums, { add, waited }: Count): void {
@@ -66,15 +85,13 @@ export function take(sums: Sums, { add, waited }: Count): void {
   waits.set(kept, (waits.get(kept) ?? 0) + 1);
 }
 
-/** Adds `more` to `sums`. */
-export function fold(sums: Sums, more: Sums): void {
-  for (const field of ADDED) sums[field] += more[field];
-  if (more.longest_wait_seconds > sums.longest_wait_seconds) {
-    sums.longest_wait_seconds = more.longest_wait_seconds;
-  }
+/** Adds `more` to `sums`; what it does not have is nothing. */
+export function fold(sums: Sums, more: Partial<Sums>): void {
+  for (const field of ADDED) sums[field] += more[field] ?? 0;
+  sums.longest_wait_seconds = Math.max(sums.longest_wait_seconds, more.longest_wait_seconds ?? 0);
   for (const field of WAITS) {
     const waits = sums[field];
-    for (const [seconds, visits] of more[field]) waits.set(seconds, (waits.get(seconds) ?? 0) + visits);
+    for (const [seconds, visits] of more[field] ?? []) waits.set(seconds, (waits.get(seconds) ?? 0) + visits);
   }
 }
 
@@ -107,10 +124,5 @@ export function writeSums(sums: Sums): string {
   }
   return JSON.stringify(kept);
 }
-export function readSums(text: string): Sums {
-  const { answered_waits, abandoned_waits, ...rest } = JSON.parse(text) as Partial<Sums>;
-  return Object.assign(noSums(), rest, {
-    answered_waits: new Map(answered_waits),
-    abandoned_waits: new Map(abandoned_waits),
-  });
-}
+/** To be folded into sums. */
+export const readSums = (text: string): Partial<Sums> => JSON.parse(text) as Partial<Sums>;
