@@ -238,20 +238,13 @@ export async function startService(
   stack.defer(() => engine.close());
   // Ended after the loop: what is committed last is counted and stored too.
   stack.defer(() => wallboard.close());
-  const liveCalls = createLiveCalls(live.view);
+  const liveCalls = createLiveCalls(live.view, clock);
   const queues = createQueues({
     engine,
     live: live.view,
     directory,
     settings: () => directory.config().queues,
-    memberships: {
-      async join({ caller, ip }, extension, queue) {
-        await agents.act({ extension, username: caller.username, ip }, { action: 'login', queue });
-      },
-      async leave({ caller, ip }, extension, queue) {
-        await agents.act({ extension, username: caller.username, ip }, { action: 'logout', queue });
-      },
-    },
+    memberships: agents.memberships,
     audit,
     clock,
     log,
@@ -408,7 +401,7 @@ export async function startService(
   contactRoutes(app, createContacts({ directory, live: live.view, clock }));
   historyRoutes(app, history);
   agentRoutes(app, agents);
-  callRoutes(app, liveCalls, live.view, clock);
+  callRoutes(app, liveCalls);
   queueRoutes(app, queues);
   auditRoutes(app, audit);
   apiKeyRoutes(app, apiKeys);

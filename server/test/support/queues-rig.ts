@@ -107,9 +107,9 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
       },
     },
   });
-  const liveCalls = createLiveCalls(live.view);
+  const liveCalls = createLiveCalls(live.view, clock);
   queueRoutes(host.app, queues);
-  callRoutes(host.app, liveCalls, live.view, clock);
+  callRoutes(host.app, liveCalls);
   const commands = addOperations(host.app, queueOperations(operation, queues));
   await host.app.ready();
   t.after(() => host.close());

@@ -11,6 +11,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Directory, PauseReason } from '../../ports/directory.ts';
 import type { Engine } from '../../ports/engine.ts';
 import type { AgentInput, LiveView } from '../../ports/live.ts';
+import type { Memberships } from '../../ports/memberships.ts';
 import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import type { TopicSource } from '../../ports/stream.ts';
@@ -18,6 +19,7 @@ import { createFollower } from './follow.ts';
 import { createIntents } from './intents.ts';
 import { createLanes } from './lanes.ts';
 import type { Rate } from './lanes.ts';
+import { createMemberships } from './memberships.ts';
 import { agentOperations } from './operations.ts';
 import { createReactions } from './reactions.ts';
 import { createReconciler } from './reconcile.ts';
@@ -56,6 +58,7 @@ export interface Agents extends Pick<AgentService, 'act'>, TopicSource, AsyncDis
   one(who: Principal, extension: string): z.infer<typeof OneAgentReply>;
   reasons(): readonly PauseReason[];
   operations(define: DefineOperation): AnyOperation[];
+  readonly memberships: Memberships;
   /** Give every committed event, in order, from the first one of this process on. */
   onDomainEvent(event: DomainEvent): void;
   /** Logs the given agents in, once in the life of a site; resolves when that is written down, the engine follows. */
@@ -122,6 +125,7 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
     },
     reasons: () => directory.pauseReasons(),
     operations: (define) => agentOperations(define, service, view),
+    memberships: createMemberships(service),
     snapshot,
     onDomainEvent(event) {
       react(event);

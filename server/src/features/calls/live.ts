@@ -1,8 +1,10 @@
-import type { Call, Leg } from '@offhook/contract/calls.ts';
+import type { Call, CallReply, CallsReply, Leg } from '@offhook/contract/calls.ts';
+import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
 import { callsOf } from '../../core/rights.ts';
 import type { Objects, Principal } from '../../core/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { LiveCall, LiveLeg, LiveView } from '../../ports/live.ts';
 import type { TopicSource } from '../../ports/stream.ts';
 
@@ -52,25 +54,31 @@ const isSeen = (objects: Objects, call: LiveCall): boolean =>
 
 /** The calls that go on, for those who may see them. */
 export interface LiveCalls extends TopicSource {
-  list(who: Principal): Call[];
+  list(who: Principal): z.infer<typeof CallsReply>;
   /** Also by the id of a call that was merged into it. Throws `not_found` also for one that is none of theirs. */
-  one(who: Principal, id: string): Call;
+  one(who: Principal, id: string): z.infer<typeof CallReply>;
 }
-export function createLiveCalls(live: LiveView): LiveCalls {
-  const seen = (objects: Objects): Call[] =>
-    live
+export function createLiveCalls(live: LiveView, clock: Clock): LiveCalls {
+  const known = () => ({
+    as_of: rfc3339(live.as_of > 0 ? live.as_of : clock.now()),
+    stale: !live.live,
+  });
+  const snapshot = (objects: Objects) => ({
+    ...known(),
+    calls: live
       .calls()
       .filter((call) => isSeen(objects, call))
-      .map(callView);
+      .map(callView),
+  });
   return {
-    snapshot: (objects) => ({ calls: seen(objects) }),
-    list: (who) => seen(callsOf(who)),
+    snapshot,
+    list: (who) => ({ success: true, ...snapshot(callsOf(who)) }),
     one(who, id) {
       const call = live.call(id);
       if (call === undefined || !isSeen(callsOf(who), call)) {
         throw new ServiceError('not_found', 'there is no such call');
       }
-      return callView(call);
+      return { success: true, ...known(), call: callView(call) };
     },
   };
 }

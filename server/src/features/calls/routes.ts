@@ -1,19 +1,11 @@
 import { CallPath } from '@offhook/contract/call-control.ts';
 import { CallReply, CallsReply } from '@offhook/contract/calls.ts';
-import { rfc3339 } from '../../core/clock.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { App } from '../../ports/http.ts';
-import type { LiveView } from '../../ports/live.ts';
 import type { LiveCalls } from './live.ts';
 
 /** Reading the calls that go on, from memory. */
-export function callRoutes(app: App, calls: LiveCalls, live: LiveView, clock: Clock): void {
+export function callRoutes(app: App, calls: LiveCalls): void {
   const tags = ['calls'];
-  const known = () => ({
-    success: true as const,
-    as_of: rfc3339(live.as_of > 0 ? live.as_of : clock.now()),
-    stale: !live.live,
-  });
   app.get(
     '/api/v1/calls',
     {
@@ -24,7 +16,7 @@ export function callRoutes(app: App, calls: LiveCalls, live: LiveView, clock: Cl
         response: { 200: CallsReply },
       },
     },
-    (request) => ({ ...known(), calls: calls.list(request.person()) }),
+    (request) => calls.list(request.person()),
   );
   app.get(
     '/api/v1/calls/:id',
@@ -37,6 +29,6 @@ export function callRoutes(app: App, calls: LiveCalls, live: LiveView, clock: Cl
         response: { 200: CallReply },
       },
     },
-    (request) => ({ ...known(), call: calls.one(request.person(), request.params.id) }),
+    (request) => calls.one(request.person(), request.params.id),
   );
 }

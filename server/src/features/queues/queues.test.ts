@@ -8,7 +8,11 @@ import { until } from '../../../test/support/until.ts';
 
 const ID = chan('1');
 const READER = { scopes: ['queues:read'], queues: ['support'] } as const;
-const STEERER = { scopes: ['queues:read', 'queues:control'], queues: ['support'] } as const;
+const STEERER = {
+  scopes: ['queues:read', 'queues:control'],
+  queues: ['support'],
+  extensions: ['1004'],
+} as const;
 const move = `/queues/support/callers/${ID}/move`;
 
 test('queues - who may see which: an agent its own, a supervisor all, a key those of its objects', async (t) => {
@@ -232,6 +236,7 @@ test('queues - members are changed by the agents’ own rules', async (t) => {
   );
   assert.equal((await request('token-admin', 'DELETE', '/queues/support/members/1003')).status, 200);
   assert.equal((await request('key-steerer', 'DELETE', '/queues/sales/members/1003')).status, 404);
+  assert.equal((await request('key-steerer', 'DELETE', '/queues/support/members/1003')).status, 403);
   assert.deepEqual(members, ['supervisor +1004 sales', 'admin -1003 support']);
 });
 

@@ -1,19 +1,17 @@
 import { QueuePath, QueueReply, QueuesReply } from '@offhook/contract/queues.ts';
-import { rfc3339 } from '../../core/clock.ts';
 import type { App } from '../../ports/http.ts';
 import type { Queues } from './service.ts';
 
 /** Reading queues; an agent sees its own. */
 export function queueRoutes(app: App, queues: Queues): void {
   const tags = ['queues'];
-  const known = () => ({ success: true as const, as_of: rfc3339(queues.as_of), stale: queues.stale });
   app.get(
     '/api/v1/queues',
     {
       config: { level: 'agent', scope: 'queues:read' },
       schema: { tags, summary: 'The queues as they are now', response: { 200: QueuesReply } },
     },
-    (request) => ({ ...known(), queues: queues.list(request.person()) }),
+    (request) => queues.list(request.person()),
   );
   app.get(
     '/api/v1/queues/:name',
@@ -26,6 +24,6 @@ export function queueRoutes(app: App, queues: Queues): void {
         response: { 200: QueueReply },
       },
     },
-    (request) => ({ ...known(), queue: queues.one(request.person(), request.params.name) }),
+    (request) => queues.one(request.person(), request.params.name),
   );
 }

@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { MoveCaller, Queue, QueueCaller, QueueMember } from '@offhook/contract/queues.ts';
+import type {
+  MoveCaller,
+  Queue,
+  QueueCaller,
+  QueueMember,
+  QueueReply,
+  QueuesReply,
+} from '@offhook/contract/queues.ts';
+import type { z } from 'zod';
+import { rfc3339 } from '../../core/clock.ts';
 import { queuesOf, reaches } from '../../core/rights.ts';
 import type { Objects, Principal } from '../../core/rights.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
@@ -37,14 +46,11 @@ export interface Taken {
 }
 /** Queues as they are now, and what a supervisor does to them; every change is audited and confirmed by the engine's own facts. */
 export interface Queues extends TopicSource {
-  snapshot(objects: Objects): { queues: Queue[] };
-  readonly stale: boolean;
-  /** Milliseconds since 1970. */
-  readonly as_of: number;
+  snapshot(objects: Objects): { as_of: string; stale: boolean; queues: Queue[] };
   /** Those that may be seen. */
-  list(who: Principal): Queue[];
+  list(who: Principal): z.infer<typeof QueuesReply>;
   /** Throws `no_such_queue` also for one that may not be seen. */
-  one(who: Principal, name: string): Queue;
+  one(who: Principal, name: string): z.infer<typeof QueueReply>;
   /** A new visit, at the place asked for. Throws `no_such_caller` for who does not wait, or no longer. */
   move(actor: Actor, name: string, id: string, wanted: MoveCaller): Promise<Taken>;
   /** The caller goes on as one who has waited too long. */
@@ -75,6 +81,11 @@ export function createQueues(deps: QueuesDeps): Queues {
       throw new ServiceError('no_such_queue', `there is no queue ${name}`);
     }
     return found;
+  };
+  /** A key is kept to its extensions here too: a membership is the agent's as much as the queue's. */
+  const ensureReaches = ({ caller }: Actor, extension: string): void => {
+    if (caller.key === null || reaches(caller.key.extensions, extension)) return;
+    throw new ServiceError('forbidden', `this key may not change the agent ${extension}`);
   };
   const noSuchCaller = (why: string): ServiceError => new ServiceError('no_such_caller', why);
   const find = (queue: string, leg: string): LiveCaller | undefined =>
@@ -173,22 +184,24 @@ export function createQueues(deps: QueuesDeps): Queues {
     return result;
   };
 
+  const known = () => ({
+    as_of: rfc3339(live.as_of > 0 ? live.as_of : clock.now()),
+    stale: !live.live,
+  });
+  const snapshot = (objects: Objects) => ({
+    ...known(),
+    queues: deps
+      .settings()
+      .filter((queue) => reaches(objects, queue.name))
+      .map((queue) => queueView(queue, live.queue(queue.name))),
+  });
   return {
-    get stale() {
-      return !live.live;
-    },
-    get as_of() {
-      return live.as_of > 0 ? live.as_of : clock.now();
-    },
-    list(who) {
-      return this.snapshot(seen(who, 'read')).queues;
-    },
-    one: (who, name) => queueView(settingsFor(who, name, 'read'), live.queue(name)),
-    snapshot: (objects) => ({
-      queues: deps
-        .settings()
-        .filter((queue) => reaches(objects, queue.name))
-        .map((queue) => queueView(queue, live.queue(queue.name))),
+    snapshot,
+    list: (who) => ({ success: true, ...snapshot(seen(who, 'read')) }),
+    one: (who, name) => ({
+      success: true,
+      ...known(),
+      queue: queueView(settingsFor(who, name, 'read'), live.queue(name)),
     }),
 
     move: (actor, name, id, wanted) =>
@@ -245,12 +258,14 @@ export function createQueues(deps: QueuesDeps): Queues {
     addMember: (actor, name, extension) =>
       limited(actor.caller.username, async () => {
         settingsFor(actor.caller, name, 'control');
+        ensureReaches(actor, extension);
         await memberships.join(actor, extension, name);
         return membersOf(live.queue(name));
       }),
     removeMember: (actor, name, extension) =>
       limited(actor.caller.username, async () => {
         settingsFor(actor.caller, name, 'control');
+        ensureReaches(actor, extension);
         await memberships.leave(actor, extension, name);
         return membersOf(live.queue(name));
       }),
