@@ -22,8 +22,8 @@ export abstract class Client extends Reader {
   }
   /** Bytes that wait for the other side in this process. */
   abstract get unsent(): number;
-  /** False where the other side never says anything, so that its silence says nothing. */
-  abstract readonly talks: boolean;
+  /** False where the other side says nothing, or is not read now: then its silence says nothing. */
+  abstract get talks(): boolean;
   abstract heartbeat(scanned: number, time: string): void;
   /** Its rights are others now; `changed` are the topics that are heard differently. */
   abstract rightsChanged(changed: readonly Heard[]): void;

@@ -12,6 +12,7 @@ import type { Heard } from './topics.ts';
 
 /** Steps in which one interval of heartbeats is gone through. */
 export const TICKS = 15;
+const HURRY_MS = 1_000;
 /** Intervals without a sign after which the other side counts as gone. */
 const DEAD = 2 * TICKS;
 
@@ -29,6 +30,9 @@ export interface Clients {
   remove(client: Client): void;
   /** Everything that is open. */
   all(): Iterable<Client>;
+  /** Cuts off what was ended and still reads, after so long; `hurry` leaves them a second at most. */
+  cutOff(cut: () => void, ms: number): void;
+  hurry(): void;
   close(): void;
 }
 export interface ClientsOptions {
@@ -46,6 +50,7 @@ export function createClients(options: ClientsOptions): Clients {
   const clients = new Set<Client>();
   /** By `person_id`, which is negative for keys. */
   const byPerson = new Map<number, Set<Client>>();
+  const leaving = new Map<() => void, NodeJS.Timeout>();
   let now = 0;
   let slots = 0;
   let known = new Map<number, Person>();
@@ -108,11 +113,19 @@ export function createClients(options: ClientsOptions): Clients {
       const { unsent } = client;
       if (unsent === 0 || unsent < client.waiting) client.movedAt = now;
       client.waiting = unsent;
-      if (client.talks && now - client.heardAt > DEAD) client.vanish();
-      else if (now - client.movedAt > DEAD) client.tooSlow();
+      if (now - client.movedAt > DEAD) client.tooSlow();
+      else if (client.talks && now - client.heardAt > DEAD) client.vanish();
       else if (at >= client.caller.expires_at) void lapse(client);
       else if (client.slot === now % TICKS && !client.full) client.heartbeat(hub.positionOf(client), time);
     }
+  }
+  function cutOff(cut: () => void, ms: number): void {
+    clearTimeout(leaving.get(cut));
+    const off = (): void => {
+      leaving.delete(cut);
+      cut();
+    };
+    leaving.set(cut, setTimeout(off, ms).unref());
   }
   const timer = setInterval(tick, heartbeatMs / TICKS);
   timer.unref();
@@ -163,6 +176,10 @@ export function createClients(options: ClientsOptions): Clients {
       if (own?.size === 0) byPerson.delete(client.caller.person_id);
     },
     all: () => clients.values(),
+    cutOff,
+    hurry() {
+      for (const cut of leaving.keys()) cutOff(cut, HURRY_MS);
+    },
     close() {
       clearInterval(timer);
       for (const stop of stops) stop();

@@ -71,7 +71,6 @@ const PING = serverFrame(0x9, Buffer.alloc(0));
 /** One WebSocket of the stream, from its handshake to its close. */
 export class Connection extends Client {
   readonly framing = WEBSOCKET;
-  readonly talks = true;
   readonly #parts: Parts;
   readonly #socket: Duplex;
   readonly #frames = new FrameReader();
@@ -107,6 +106,7 @@ export class Connection extends Client {
     });
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('drain', () => {
+      this.heardAt = clients.now;
       socket.resume();
       this.#parts.hub.takes(this);
     });
@@ -120,6 +120,9 @@ export class Connection extends Client {
   }
   get unsent(): number {
     return this.#socket.writableLength;
+  }
+  get talks(): boolean {
+    return !this.#socket.isPaused();
   }
   send(bytes: Buffer): void {
     if (this.#ended || !this.#socket.writable) return;
@@ -183,7 +186,7 @@ export class Connection extends Client {
     const socket = this.#socket;
     socket.resume();
     if (socket.writable) socket.end(frame);
-    setTimeout(() => socket.destroy(), slow ? LINGER_SLOW_MS : LINGER_MS).unref();
+    this.#parts.clients.cutOff(() => socket.destroy(), slow ? LINGER_SLOW_MS : LINGER_MS);
   }
 
   #read(chunk: Buffer): void {

@@ -43,8 +43,9 @@ export interface Hub {
   counters(): HubCounters;
   close(): void;
 }
-/** Rows looked at in one piece. */
+/** Rows looked at in one piece, and about how many bytes of them: a piece is what one reader may have waiting. */
 const PAGE = 500;
+const PAGE_BYTES = 192 * 1024;
 /** Milliseconds of one turn before others get theirs. */
 const TURN_MS = 8;
 const PULL_MS = 6;
@@ -106,6 +107,12 @@ export function createHub(options: { journal: Journal; log: Log; maxBehind?: num
     };
   };
 
+  const piece = (after: number, to: number): readonly JournalRow[] => {
+    const rows = journal.read(after, PAGE);
+    let size = 0;
+    const end = rows.findIndex((row) => row.seq > to || (size += row.json.length) > PAGE_BYTES);
+    return end < 0 ? rows : rows.slice(0, Math.max(1, end));
+  };
   /** What is committed and not yet looked at, by feed; null when there is nothing. */
   function nextRound(): Round | null {
     const { head } = journal;
@@ -119,7 +126,7 @@ export function createHub(options: { journal: Journal; log: Log; maxBehind?: num
       for (const feed of feeds.values()) for (const reader of feed.live) fallBehind(reader, done, false);
       done = journal.tail - 1;
     }
-    const rows = journal.read(done, PAGE);
+    const rows = piece(done, head);
     const found = new Map<Feed, JournalRow[]>();
     const hear = (feed: Feed, row: JournalRow): void => {
       const list = found.get(feed);
@@ -256,8 +263,7 @@ export function createHub(options: { journal: Journal; log: Log; maxBehind?: num
     const shared = backlog === null && !slow ? `${feed.key} ${at}` : null;
     const known = shared === null ? undefined : pages.get(shared);
     if (known !== undefined) return known;
-    let rows = journal.read(at, PAGE);
-    if ((rows.at(-1)?.seq ?? 0) > to) rows = rows.filter((row) => row.seq <= to);
+    const rows = piece(at, to);
     const end = rows.at(-1)?.seq ?? to;
     const heard =
       backlog === null

@@ -143,7 +143,7 @@ class EventSource extends Client {
     if (!this.#leave()) return;
     const response = this.#response;
     response.end(last);
-    setTimeout(() => response.destroy(), LINGER_MS).unref();
+    this.#parts.clients.cutOff(() => response.destroy(), LINGER_MS);
   }
   vanish(): void {
     this.#leave();

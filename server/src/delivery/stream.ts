@@ -70,6 +70,7 @@ export function createStream(options: StreamOptions): Stream {
     for (const client of clients.all()) {
       client.restart(Math.round(COME_BACK.least + Math.random() * spread));
     }
+    clients.hurry();
   };
   return {
     committed: () => hub.committed(),

@@ -67,6 +67,8 @@ export interface Host {
   close(): Promise<void>;
 }
 
+/** Connections that may wait to be taken: all clients of a site come back at once after a restart. */
+const BACKLOG = 4096;
 /** Where `node:http` sends what no route can be: a path the table refuses to hold. */
 const NOWHERE = '/*';
 const ON_NOT_MODIFIED = [
@@ -305,7 +307,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     metrics,
     async listen({ host, port }) {
       // Fastify opens a second server for `localhost`, which would not have our socket listeners.
-      await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port });
+      await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port, backlog: BACKLOG });
       const address = app.server.address();
       if (address === null || typeof address === 'string') throw new Error('the server has no address');
       return { host: address.address, port: address.port };

@@ -39,6 +39,10 @@ export interface StreamRig {
   endKey(id: number): void;
   /** A client that is signed in at this level; closed after the test. */
   open(level: string, options?: Partial<WsOptions>): Promise<WsClient>;
+  /** A figure of the stream's metrics. */
+  figure(name: string): number;
+  /** How often a source was asked for its state. */
+  readonly taken: number;
   stop(): Promise<void>;
 }
 export interface RigOptions extends Partial<StreamOptions> {
@@ -96,14 +100,18 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
   const sessionEnds = new Set<(id: number) => void>();
   const keyEnds = new Set<(id: number) => void>();
   const states = new Map<string, unknown>();
+  const figures = new Map<string, () => number>();
+  let taken = 0;
   const source = (noun: string): TopicSource => ({
-    snapshot: (objects) =>
-      Object.fromEntries(
+    snapshot: (objects) => {
+      taken += 1;
+      return Object.fromEntries(
         [...states].filter(([subject]) => {
           const [head, name = ''] = subject.split('/');
           return head === noun && (objects === null || objects.includes(name));
         }),
-      ),
+      );
+    },
   });
   const stream = createStream({
     journal,
@@ -127,6 +135,7 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
     log: silent,
     heartbeatSeconds: 15,
     perPerson: 10_000,
+    metrics: { gauge: (name, _help, read) => void figures.set(name, read) },
     ...options,
   });
   const host = await hostFixture(options.host);
@@ -165,6 +174,10 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
       const client = await openWs({ port, token: `token-${level}`, ...wanted });
       t.after(() => client.socket.destroy());
       return client;
+    },
+    figure: (name) => figures.get(name)!(),
+    get taken() {
+      return taken;
     },
     stop,
   };
