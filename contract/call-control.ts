@@ -35,9 +35,63 @@ export const NewCall = z
   .meta({ id: 'NewCall' });
 export type NewCall = z.infer<typeof NewCall>;
 
+const OwnDevice = {
+  from: Extension.optional().describe('Whose devices ring: oneself, where it is not given.'),
+  device: Device.optional(),
+  ring_seconds: z.int().min(5).max(60).optional(),
+};
+const LegId = CallRef.optional();
+
+export const TransferRequest = z
+  .strictObject({
+    kind: z.enum(['blind', 'attended']),
+    to: ToNumber,
+    leg_id: LegId.describe('Whose side passes the call on; the own one where it is not given.'),
+  })
+  .meta({ id: 'TransferRequest' });
+export type TransferRequest = z.infer<typeof TransferRequest>;
+/** An attended transfer, from the consult to its end. */
+export const CallTransfer = z
+  .object({
+    id: z.string().describe('Id of the operation that began it.'),
+    call_id: z.string(),
+    leg_id: z.string().describe('The side that passes the call on.'),
+    extension: z.string().nullable(),
+    to: z.string(),
+    state: z
+      .enum(['calling', 'consulting', 'swapped', 'completed', 'canceled'])
+      .describe(
+        '`calling`: the new side rings, the other one is on hold; `consulting`: both speak; `swapped`: the new side is on hold; `canceled`: the call is as it was before, or over.',
+      ),
+  })
+  .meta({ id: 'CallTransfer' });
+export type CallTransfer = z.infer<typeof CallTransfer>;
+export const TransferReply = z.object({ success: z.literal(true), transfer: CallTransfer });
+
+export const DigitsRequest = z.strictObject({
+  digits: z.string().regex(/^[0-9*#]{1,32}$/, 'not digits'),
+  leg_id: LegId,
+});
+export const RecordRequest = z.strictObject({ on: z.boolean(), leg_id: LegId });
+export const PickupRequest = z.strictObject({
+  ...OwnDevice,
+  leg_id: LegId.describe('The leg that rings; any of the call where it is not given.'),
+});
+export type PickupRequest = z.infer<typeof PickupRequest>;
+export const RetrieveRequest = z.strictObject({
+  ...OwnDevice,
+  leg_id: LegId.describe('The leg that put the other side on hold; for a parked call the own devices ring.'),
+});
+export type RetrieveRequest = z.infer<typeof RetrieveRequest>;
+export const ListenRequest = z.strictObject({
+  ...OwnDevice,
+  leg_id: LegId.describe("Whom to listen to or speak to; one of the site's own where it is not given."),
+});
+export type ListenRequest = z.infer<typeof ListenRequest>;
+
 /** Which leg: the own one, where it is not given. */
 export const LegChoice = z.strictObject({
-  leg_id: CallRef.optional().describe('The leg this is about; the own one where it is not given.'),
+  leg_id: LegId.describe('The leg this is about; the own one where it is not given.'),
 });
 export type LegChoice = z.infer<typeof LegChoice>;
 
@@ -51,8 +105,18 @@ export const CallOperation = z
       .describe('`pending`: the engine has begun; `operation.completed` tells how it ended.'),
     call_id: z.string().nullable(),
     leg_id: z.string().nullable(),
+    own_call_id: z
+      .string()
+      .nullable()
+      .describe('The call it made for the own device, where it is another one.'),
   })
   .meta({ id: 'CallOperation' });
 export type CallOperation = z.infer<typeof CallOperation>;
 export const OperationReply = z.object({ success: z.literal(true), operation: CallOperation });
 export type OperationReply = z.infer<typeof OperationReply>;
+export const ParkReply = OperationReply.extend({
+  slot: z.string().describe('Where anybody can take the call.'),
+});
+export const TransferStarted = OperationReply.extend({
+  transfer: CallTransfer.nullable().describe('Of an attended transfer.'),
+});

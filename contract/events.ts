@@ -55,8 +55,15 @@ export const EVENT_DATA = {
   ),
   'call.ringing': CallRef.extend({ leg: Leg, caller: FirstParty }).describe('A leg rings.'),
   'call.answered': CallRef.extend({ leg: Leg, caller: FirstParty }).describe('A leg was answered.'),
+  'call.joined': CallRef.extend({ leg: Leg }).describe(
+    'A further leg was answered into a call under way: whom a transfer speaks to first, or who takes the call after it.',
+  ),
   'call.held': CallRef.extend({ leg: Leg }).describe('A leg has put the other side on hold.'),
   'call.retrieved': CallRef.extend({ leg: Leg }).describe('A leg has taken the other side back from hold.'),
+  'call.recording_started': CallRef.extend({ leg: Leg }).describe(
+    'What this leg says and hears is recorded.',
+  ),
+  'call.recording_stopped': CallRef.extend({ leg: Leg }).describe('It is not recorded any more.'),
   'call.transferred': CallRef.extend({
     kind: z.enum(['blind', 'attended', 'pickup']),
     by: z.string().nullable(),

@@ -24,6 +24,7 @@ import { createApiKeys, isApiKey } from './features/api-keys/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
 import { createAudit } from './features/audit/service.ts';
 import { createCallControlFeature } from './features/calls/feature.ts';
+import { callControlRoutes } from './features/calls/control-routes.ts';
 import { createLiveCalls } from './features/calls/live.ts';
 import { callOperations } from './features/calls/operations.ts';
 import { callRoutes } from './features/calls/routes.ts';
@@ -215,6 +216,22 @@ export async function startService(
     zone: config.siteZone,
     publish: (events) => loop.publish(events),
   });
+  const calls = await createCallControlFeature({
+    engine,
+    live: live.view,
+    directory,
+    audit,
+    store,
+    clock,
+    log,
+    tell: (input) => loop.tell(input),
+    publish: (events) => loop.publish(events),
+    numbers: () => {
+      const { services, parking } = directory.config();
+      return { services: services.map((s) => s.number), parking };
+    },
+    zone: config.siteZone,
+  });
   const stopExchange = new AbortController();
   let keepEngine = false;
   const exchange = runExchange({
@@ -297,28 +314,13 @@ export async function startService(
       for (const event of events) {
         agents.onDomainEvent(event);
         history.onDomainEvent(event);
+        calls.onDomainEvent(event);
       }
     },
   });
   stack.defer(async () => {
     stopLoop.abort();
     await loop.closed;
-  });
-  const calls = await createCallControlFeature({
-    engine,
-    live: live.view,
-    directory,
-    audit,
-    store,
-    clock,
-    log,
-    tell: (input) => loop.tell(input),
-    publish: (events) => loop.publish(events),
-    numbers: () => {
-      const { services, parking } = directory.config();
-      return { services: services.map((s) => s.number), parking };
-    },
-    zone: config.siteZone,
   });
   stack.defer(() => calls.close());
   stack.defer(() => history.close());
@@ -355,6 +357,9 @@ export async function startService(
     },
   ];
   metrics.gauge('offhook_engine_up', 'Whether the engine link is up.', () => Number(engineUp()));
+  metrics.gauge('offhook_calls_refused', 'Calls from the API that the guard refused.', () =>
+    Object.values(calls.guard.refusals()).reduce((sum, n) => sum + n, 0),
+  );
   metrics.gauge('offhook_journal_head', 'Newest committed seq.', () => journal.head);
   metrics.gauge('offhook_journal_held', 'Events that are not committed yet.', () => loop.lag().held);
   metrics.gauge('offhook_calls', 'Calls in progress.', () => live.view.calls().length);
@@ -404,6 +409,7 @@ export async function startService(
   callRoutes(app, liveCalls);
   queueRoutes(app, queues);
   auditRoutes(app, audit);
+  callControlRoutes(app, calls);
   apiKeyRoutes(app, apiKeys);
   webhookRoutes(app, webhooks);
   const commands = addOperations(app, [

@@ -56,6 +56,8 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
       call: (id) => view.call(id),
       leg: (id) => view.leg(id),
       gone: (channel) => view.gone(channel),
+      beside: (leg) => view.beside(leg),
+      ledTo: (operationId) => view.ledTo(operationId),
       until,
     },
     changed() {

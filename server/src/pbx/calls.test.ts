@@ -174,6 +174,7 @@ test('pbx calls - a blind transfer stays one call', () => {
     'call.answered',
     'call.transferred',
     'call.ringing',
+    'call.joined',
     'call.ended',
   ]);
   const [moved] = ofType(scene.told, 'call.transferred');

@@ -1,7 +1,7 @@
 import type { CallDirection, EventData } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { Party } from '../ports/engine.ts';
-import type { LiveCall, LiveLeg } from '../ports/live.ts';
+import type { LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
 import { touchQueue } from './queues.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
@@ -38,19 +38,23 @@ export const callRef = (call: Call) => ({
 const callerOf = (s: State, call: Call, leg: Channel): Party =>
   legParty(s, (call.first_leg === null ? undefined : s.channels.get(call.first_leg)) ?? leg);
 
+type LegEvent =
+  | 'call.ringing'
+  | 'call.answered'
+  | 'call.joined'
+  | 'call.held'
+  | 'call.retrieved'
+  | 'call.recording_started'
+  | 'call.recording_stopped';
 /** Tells something about one leg of a call. */
-export function tellLeg(
-  s: State,
-  t: Turn,
-  type: 'call.ringing' | 'call.answered' | 'call.held' | 'call.retrieved',
-  leg: Channel,
-): void {
+export function tellLeg(s: State, t: Turn, type: LegEvent, leg: Channel): void {
   const call = leg.call === null ? undefined : s.calls.get(leg.call);
   if (call === undefined) return;
   const data = { ...callRef(call), leg: legRef(s, leg) };
   const subject = `calls/${call.id}`;
-  if (type === 'call.held' || type === 'call.retrieved') emit(t, type, subject, data);
-  else emit(t, type, subject, { ...data, caller: callerOf(s, call, leg) });
+  if (type === 'call.ringing' || type === 'call.answered') {
+    emit(t, type, subject, { ...data, caller: callerOf(s, call, leg) });
+  } else emit(t, type, subject, data);
 }
 
 function directionWith(call: Call, leg: Channel): CallDirection {
@@ -287,15 +291,21 @@ export function answerCall(s: State, t: Turn, leg: Channel): void {
 }
 
 /**
- * Looks whether this channel, which just met others, made its call an answered one. In a conference the one it met is in a call
- * of its own, which is then answered too.
+ * Looks whether this channel, which just met others, made its call an answered one, or brought a leg that rang into one that
+ * was. In a conference the one it met is in a call of its own, which is then answered too.
  */
 export function checkAnswered(s: State, t: Turn, ch: Channel): void {
-  const call = ch.call === null ? undefined : s.calls.get(ch.call);
-  if (call === undefined || call.answered_at !== null) return;
   const leg = legOf(s, ch);
   const other = leg === null ? null : legBeside(s, leg);
-  if (leg === null || other === null) return;
+  if (leg === null || other === null || (leg.met && other.met)) return;
+  for (const side of [leg, other]) {
+    const call = side.call === null ? undefined : s.calls.get(side.call);
+    const joins = call?.answered_at != null && side.rang && !side.met;
+    if (!side.met) s.channels.set(side.id, { ...side, met: true });
+    if (joins) tellLeg(s, t, 'call.joined', side);
+  }
+  const call = ch.call === null ? undefined : s.calls.get(ch.call);
+  if (call === undefined || call.answered_at !== null) return;
   const sameCall = other.call === leg.call;
   answerCall(s, t, sameCall && leg.id === call.first_leg ? other : leg);
   if (!sameCall) answerCall(s, t, other);
@@ -370,6 +380,10 @@ const legView = (s: State, ch: Channel, call: CallId): LiveLeg =>
     held: ch.held,
     queue: ch.queued,
     slot: ch.slot,
+    held_here: ch.held_here,
+    recording: ch.recording,
+    digits: ch.digits,
+    listens_to: ch.listens_to,
   });
 const isShown = (call: Call): boolean => call.started && call.channels.length > 0;
 export function callList(s: State): readonly LiveCall[] {
@@ -383,4 +397,10 @@ export function callById(s: State, id: CallId): LiveCall | undefined {
 export function legById(s: State, id: ChannelId): LiveLeg | undefined {
   const ch = s.channels.get(id);
   return ch?.kind === 'endpoint' && ch.call !== null ? legView(s, ch, ch.call) : undefined;
+}
+export function sideOf(s: State, id: ChannelId): LiveSide | undefined {
+  const ch = s.channels.get(id);
+  if (ch === undefined || ch.bridge === null || ch.holding) return undefined;
+  const channels = [...(s.bridges.get(ch.bridge) ?? [])].filter((other) => other !== id);
+  return channels.length === 0 ? undefined : { leg: legBeside(s, ch)?.id ?? null, channels };
 }

@@ -28,9 +28,11 @@ import type { Channel, State, Turn } from './state.ts';
 export function legState(ch: Omit<Channel, 'leg' | 'leg_since'>): LiveLeg['state'] {
   if (ch.holding || ch.slot !== null) return 'parked';
   if (ch.queued !== null) return 'queued';
-  if (ch.state === 'up') return ch.held ? 'held' : 'connected';
+  if (ch.state === 'up') return isHeld(ch) ? 'held' : 'connected';
   return ch.state === 'ringing' ? 'alerting' : 'initiated';
 }
+
+const isHeld = (ch: Pick<Channel, 'held' | 'held_here'>): boolean => ch.held || ch.held_here;
 
 /** Replaces one channel; leg state, call view and agent follow. */
 export function setChannel(s: State, t: Turn, ch: Channel, patch: Partial<Channel>): Channel {
@@ -58,6 +60,11 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     bridge: null,
     holding: false,
     held: false,
+    held_here: false,
+    recording: false,
+    digits: 0,
+    listens_to: null,
+    met: false,
     slot: null,
     queued: null,
     ending: false,
@@ -72,6 +79,16 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     touchAgent(t, ch.extension);
   }
   stateReached(s, t, ch);
+}
+
+export function patchChannel(
+  s: State,
+  t: Turn,
+  id: ChannelId,
+  patch: (ch: Channel) => Partial<Channel>,
+): void {
+  const ch = s.channels.get(id);
+  if (ch !== undefined) setChannel(s, t, ch, patch(ch));
 }
 
 export const extensionOf = (s: State, ch: Pick<EngineChannel, 'kind' | 'endpoint'>): string | null =>
@@ -158,11 +175,21 @@ function changeKind(s: State, t: Turn, ch: Channel): void {
   }
 }
 
-export function channelHeld(s: State, t: Turn, id: ChannelId, held: boolean): void {
+export function channelHeld(s: State, t: Turn, id: ChannelId, held: boolean, by?: 'operation'): void {
   const ch = s.channels.get(id);
-  if (ch === undefined || ch.held === held) return;
-  const next = setChannel(s, t, ch, { held });
-  if (next.kind === 'endpoint') tellLeg(s, t, held ? 'call.held' : 'call.retrieved', next);
+  const field = by === 'operation' ? 'held_here' : 'held';
+  if (ch === undefined || ch[field] === held) return;
+  const next = setChannel(s, t, ch, { [field]: held });
+  if (next.kind !== 'endpoint' || isHeld(next) === isHeld(ch)) return;
+  tellLeg(s, t, held ? 'call.held' : 'call.retrieved', next);
+}
+export function channelRecording(s: State, t: Turn, id: ChannelId, on: boolean): void {
+  const ch = s.channels.get(id);
+  if (ch === undefined || ch.recording === on) return;
+  const next = setChannel(s, t, ch, { recording: on });
+  if (next.kind === 'endpoint') {
+    tellLeg(s, t, on ? 'call.recording_started' : 'call.recording_stopped', next);
+  }
 }
 
 /** Only who waits in a queue is told apart by this: whether it gave up. */

@@ -4,22 +4,24 @@ import type { EngineEventOf } from '../ports/engine.ts';
 import type { LiveAgent, LiveModel, ModelInput, ModelView } from '../ports/live.ts';
 import { agentView, tellAgents } from './agent-state.ts';
 import { agentDecided, agentReleased, memberRemoved, memberSeen, newAgent } from './agents.ts';
-import { callById, callList, joinByHand, legById, relink, transferred } from './calls.ts';
+import { callById, callList, joinByHand, legById, relink, sideOf, transferred } from './calls.ts';
 import {
   bridgeEntered,
   bridgeLeft,
   channelEnding,
   channelGone,
   channelHeld,
+  channelRecording,
   channelParty,
   channelRenamed,
   channelState,
   createChannel,
+  patchChannel,
 } from './channels.ts';
 import { NO_ANSWER } from '../core/agent-reasons.ts';
 import { noFacts, readFacts, reduceFacts, writeFacts } from './facts.ts';
 import type { OpenFacts, ToldAgent } from './facts.ts';
-import { attribute, operationSent } from './operations.ts';
+import { NO_EVENTS, attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
 import { RING, changedSince, deviceState } from './presence.ts';
 import {
@@ -91,6 +93,8 @@ export function createModel(): PbxModel {
     call: (id) => callById(s, id as CallId),
     leg: (id) => legById(s, id as ChannelId),
     gone: (channel) => s.gone.has(channel as ChannelId),
+    beside: (leg) => sideOf(s, leg as ChannelId),
+    ledTo: (operationId) => s.operations.get(operationId)?.led ?? NO_EVENTS,
   };
   return {
     view,
@@ -226,7 +230,13 @@ function apply(s: State, t: Turn, event: ModelInput): void {
     case 'channel.renamed':
       return channelRenamed(s, t, event.id, event.channel);
     case 'channel.held':
-      return channelHeld(s, t, event.id, event.held);
+      return channelHeld(s, t, event.id, event.held, event.by);
+    case 'channel.recording':
+      return channelRecording(s, t, event.id, event.on);
+    case 'channel.digit':
+      return patchChannel(s, t, event.id, (ch) => ({ digits: ch.digits + 1 }));
+    case 'channel.listening':
+      return patchChannel(s, t, event.id, () => ({ listens_to: event.to }));
     case 'channel.ending':
       return channelEnding(s, event.id);
     case 'channel.hungup':

@@ -1,8 +1,9 @@
-import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { DomainEvent, EventType } from '@offhook/contract/events.ts';
 import type { CallId } from '@offhook/contract/ids.ts';
 import type { ExpectedEvent, OperationEvent } from '../ports/live.ts';
 import type { State } from './state.ts';
 
+export const NO_EVENTS: ReadonlySet<EventType> = new Set();
 /** More than can be under way at once; the oldest are forgotten beyond it. */
 const MOST = 1_000;
 
@@ -13,7 +14,7 @@ export function operationSent(s: State, event: OperationEvent): void {
     s.operations.delete(id);
   }
   const left = event.expects.map((expected) => ({ event: expected, times: expected.times ?? 1 }));
-  if (left.length > 0) s.operations.set(event.operation_id, { until: event.until, left });
+  s.operations.set(event.operation_id, { until: event.until, left, led: new Set() });
 }
 
 /** Writes into what just happened which operation it is the doing of; O(operations under way), nothing where none is. */
@@ -25,8 +26,9 @@ export function attribute(s: State, out: DomainEvent[]): void {
   }
 }
 
+/** The newest operation that waits for such an event: an older one may still wait for something like it. */
 function takeExpected(s: State, event: DomainEvent): string | null {
-  for (const [id, open] of s.operations) {
+  for (const [id, open] of [...s.operations].reverse()) {
     if (event.at > open.until) {
       s.operations.delete(id);
       continue;
@@ -36,7 +38,7 @@ function takeExpected(s: State, event: DomainEvent): string | null {
     if (found === undefined) continue;
     found.times -= 1;
     if (found.times === 0) open.left.splice(at, 1);
-    if (open.left.length === 0) s.operations.delete(id);
+    open.led.add(event.type);
     return id;
   }
   return null;

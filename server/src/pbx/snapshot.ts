@@ -7,6 +7,7 @@ import {
   bridgeEntered,
   bridgeLeft,
   channelGone,
+  channelHeld,
   channelRenamed,
   createChannel,
   setChannel,
@@ -46,7 +47,7 @@ export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void
     }
   }
   seeDevices(s, t, snapshot);
-  seeHeld(s, t);
+  seeHeld(s, t, snapshot.held_here ?? []);
   for (const call of s.calls.values()) {
     if (call.channels.length === 0) endCall(s, t, call.id, 'engine_lost');
   }
@@ -142,7 +143,8 @@ function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
 }
 
 /** A snapshot does not say which channel is on hold; the device does, where it has only the one. */
-function seeHeld(s: State, t: Turn): void {
+function seeHeld(s: State, t: Turn, here: readonly ChannelId[]): void {
+  const heldHere = new Set(here);
   const legs = new Map<string, number>();
   for (const ch of s.channels.values()) {
     if (ch.endpoint !== null) legs.set(ch.endpoint, (legs.get(ch.endpoint) ?? 0) + 1);
@@ -152,6 +154,7 @@ function seeHeld(s: State, t: Turn): void {
     const onHold = s.devices.get(ch.endpoint) === 'ONHOLD';
     const clear = onHold || legs.get(ch.endpoint) === 1;
     if (clear && ch.held !== onHold) setChannel(s, t, ch, { held: onHold });
+    channelHeld(s, t, ch.id, heldHere.has(ch.id), 'operation');
     if (ch.slot !== null && !ch.holding) {
       const now = s.channels.get(ch.id);
       if (now !== undefined) setChannel(s, t, now, { slot: null });

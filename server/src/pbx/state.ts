@@ -24,7 +24,15 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly bridge: BridgeId | null;
   /** True while its bridge is one that only holds it (parking, music). */
   readonly holding: boolean;
+  /** By the device itself. */
   readonly held: boolean;
+  /** By an operation of ours. */
+  readonly held_here: boolean;
+  readonly recording: boolean;
+  readonly digits: number;
+  readonly listens_to: ChannelId | null;
+  /** True once it met another leg. */
+  readonly met: boolean;
   readonly slot: string | null;
   /** The queue it waits in. */
   readonly queued: string | null;
@@ -168,6 +176,7 @@ export interface OpenOperation {
   readonly until: number;
   /** What is still to come, and how often. */
   readonly left: { readonly event: ExpectedEvent; times: number }[];
+  readonly led: Set<EventType>;
 }
 
 export interface SiteIndex {

@@ -39,6 +39,8 @@ export interface CallRecordFacts {
   readonly other?: ChannelId;
   /** Name of the other channel, where the engine gives no id: who took the parked call. */
   readonly other_name?: string;
+  /** Somebody listens to another call, or is about to. */
+  readonly listens?: boolean;
   /** Queue that the channel waits in, on the records made while it does. */
   readonly queue?: string;
 }

@@ -99,6 +99,8 @@ export interface EngineSnapshot {
     readonly channel: ChannelId;
     readonly holding: boolean;
   }[];
+  /** Channels that have put the other side on hold by an operation of ours. */
+  readonly held_here?: readonly ChannelId[];
   readonly queues: readonly EngineQueue[];
   readonly devices: readonly { readonly endpoint: string; readonly state: DeviceState }[];
   readonly contacts: readonly EndpointContact[];
@@ -135,7 +137,18 @@ export type EngineEvent = { readonly at: number } & (
     }
   | { readonly type: 'channel.linked'; readonly id: ChannelId; readonly call: CallId }
   | { readonly type: 'channel.renamed'; readonly id: ChannelId; readonly channel: EngineChannel }
-  | { readonly type: 'channel.held'; readonly id: ChannelId; readonly held: boolean }
+  /** By the device itself, or by an operation of ours, which the device knows nothing of. */
+  | {
+      readonly type: 'channel.held';
+      readonly id: ChannelId;
+      readonly held: boolean;
+      readonly by?: 'operation';
+    }
+  | { readonly type: 'channel.recording'; readonly id: ChannelId; readonly on: boolean }
+  /** A digit came from the device, or as if it had. */
+  | { readonly type: 'channel.digit'; readonly id: ChannelId; readonly digit: string }
+  /** The channel listens to another one, unseen in that one's call. */
+  | { readonly type: 'channel.listening'; readonly id: ChannelId; readonly to: ChannelId }
   /** Somebody hangs this channel up: what ends from here on ends for that. */
   | { readonly type: 'channel.ending'; readonly id: ChannelId }
   | {
@@ -312,20 +325,31 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** A call that the engine places for somebody: the own devices ring first, and whichever answers then calls the number. */
+/** What the own device does once it is answered. */
+export type PlacedPart =
+  | {
+      readonly does: 'call';
+      /** The number the called side is shown. */
+      readonly caller_number: string;
+      /** The call ends so long after the own device answered; null for no limit. */
+      readonly limit_seconds: number | null;
+    }
+  /** Takes the call that rings there. */
+  | { readonly does: 'pickup'; readonly channel: ChannelId }
+  /** `whisper`: only that side hears the own one; `barge`: all hear each other. */
+  | { readonly does: 'listen' | 'whisper' | 'barge'; readonly channel: ChannelId };
+/** Something the engine is to do for somebody: the own devices ring first, and whichever answers goes on. */
 export interface PlacedCall {
   /** Ids of the internal pair it begins with, chosen before it is asked for; the first is the id of the call. */
   readonly pair: readonly [ChannelId, ChannelId];
   readonly extension: string;
   /** The one kind of device to ring; null for all. */
   readonly device: EndpointKind | null;
+  /** What the own devices show while they ring, and what is called where it is a call. */
   readonly number: string;
-  /** The number the called side is shown. */
-  readonly caller_number: string;
   /** How long the own devices ring. */
   readonly ring_seconds: number;
-  /** The call ends so long after the own device answered; null for no limit. */
-  readonly limit_seconds: number | null;
+  readonly part: PlacedPart;
 }
 /**
  * Verbs for calls; each is one fixed template of the adapter, filled with ids and digits only. They resolve and throw as
@@ -334,6 +358,22 @@ export interface PlacedCall {
 export interface CallVerbs {
   placeCall(call: PlacedCall, options?: CommandOptions): Promise<void>;
   hangup(channel: ChannelId, options?: CommandOptions): Promise<void>;
+  blindTransfer(channel: ChannelId, number: string, options?: CommandOptions): Promise<void>;
+  /** The other side is put on hold and the number is called; the three verbs below then end it or change sides. */
+  consult(channel: ChannelId, number: string, options?: CommandOptions): Promise<void>;
+  swapConsult(channel: ChannelId, options?: CommandOptions): Promise<void>;
+  completeConsult(channel: ChannelId, options?: CommandOptions): Promise<void>;
+  cancelConsult(channel: ChannelId, options?: CommandOptions): Promise<void>;
+  /** `others`: the channels it is bridged with. */
+  hold(channel: ChannelId, others: readonly ChannelId[], options?: CommandOptions): Promise<void>;
+  retrieve(others: readonly ChannelId[], options?: CommandOptions): Promise<void>;
+  /** Parks a channel; when nobody takes it in time, `back_to` is rung. */
+  park(channel: ChannelId, back_to: string | null, options?: CommandOptions): Promise<void>;
+  /** One digit, as if the device itself had sent it. */
+  digit(channel: ChannelId, digit: string, options?: CommandOptions): Promise<void>;
+  /** Records both sides into a file of the engine's own folder; `name` is ours, without a folder or an ending. */
+  startRecording(channel: ChannelId, name: string, options?: CommandOptions): Promise<void>;
+  stopRecording(channel: ChannelId, options?: CommandOptions): Promise<void>;
 }
 /** Where a caller shall wait. */
 export interface QueuePlace {

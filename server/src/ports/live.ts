@@ -32,6 +32,20 @@ export interface LiveLeg {
   readonly queue: string | null;
   /** The slot it is parked on. */
   readonly slot: string | null;
+  /** True where the hold is an operation's doing, of which the device knows nothing. */
+  readonly held_here: boolean;
+  readonly recording: boolean;
+  /** How many digits came from it, or as if from it. */
+  readonly digits: number;
+  /** Whom it listens to, unseen in that call. */
+  readonly listens_to: ChannelId | null;
+}
+/** The other side of a leg. */
+export interface LiveSide {
+  /** The leg there, across internal pairs; null where none is seen. */
+  readonly leg: ChannelId | null;
+  /** The channels in the same bridge, halves of pairs among them. */
+  readonly channels: readonly ChannelId[];
 }
 export interface LiveCall {
   readonly id: CallId;
@@ -99,6 +113,10 @@ export interface ModelView {
   call(id: string): LiveCall | undefined;
   /** One leg of a call that goes on. */
   leg(id: string): LiveLeg | undefined;
+  /** Whom this leg is together with now; undefined while it is with nobody. */
+  beside(leg: string): LiveSide | undefined;
+  /** Types of the events that an operation led to so far; kept until its time is over. */
+  ledTo(operationId: string): ReadonlySet<DomainEvent['type']>;
   /** True for a channel that ended lately. */
   gone(channel: string): boolean;
 }

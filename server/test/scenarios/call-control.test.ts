@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, test } from 'node:test';
 import { ApiError } from '../support/api.ts';
 import { ask, doneBy, eventsOf } from '../support/call-steps.ts';
-import { gist, onlyCall } from '../support/steps.ts';
+import { finishedCalls, gist, onlyCall } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -78,5 +80,194 @@ describe('call control', () => {
     await until('the call to be over', () =>
       eventsOf(site(), 'call.ended').some((e) => e.data['call_id'] === operation.call_id),
     );
+    const [row] = await finishedCalls(olha, 2);
+    assert.equal(gist(row!), 'out 1007 NO ANSWER -');
+    await onlyCall(await site().person('1007'));
+  });
+
+  test('the story - an agent calls a customer, holds, consults, changes sides and passes the call on; a supervisor listens in', async () => {
+    await using desk = await site().phone('1003');
+    await using customer = await site().phone('1010');
+    await using colleague = await site().phone('1011');
+    await using office = await site().phone('1002');
+    const [zoe, soren] = [await site().person('1003'), await site().person('1002')];
+    const { operation: placed } = await ask(site(), zoe, '', { to: '1010', device: 'desk' });
+    const agent = await desk.incoming();
+    agent.ring();
+    await agent.answer();
+    const other = await customer.incoming();
+    other.ring();
+    await other.answer();
+    agent.play('tone');
+    other.play('tone');
+    await agent.hears();
+    await other.hears();
+    const call = placed.call_id!;
+
+    const { operation: listening } = await ask(site(), soren, `/${call}/listen`);
+    const ear = await office.incoming();
+    await ear.answer();
+    await doneBy(site(), listening, 'operation.completed');
+    await ear.hears();
+    const legs = (): string[] =>
+      eventsOf(site(), 'call.ringing')
+        .filter((e) => e.data['call_id'] === call)
+        .map((e) => (e.data['leg'] as { extension: string }).extension);
+    assert.deepEqual(legs(), ['1003', '1010'], 'who listens is no part of the call');
+    await ear.hangup();
+
+    agent.play('silence');
+    const { operation: hold } = await ask(site(), zoe, `/${call}/hold`);
+    assert.equal(
+      ((await doneBy(site(), hold, 'call.held')).data['leg'] as { extension: string }).extension,
+      '1003',
+    );
+    await other.hears(20);
+    await assert.rejects(ask(site(), zoe, `/${call}/hold`), refusal(409, 'wrong_call_state'));
+    const { operation: back } = await ask(site(), zoe, `/${call}/retrieve`);
+    await doneBy(site(), back, 'call.retrieved');
+    agent.play('tone');
+    await other.hears(20);
+    await agent.hears(20);
+    await assert.rejects(ask(site(), zoe, `/${call}/retrieve`), refusal(409, 'wrong_call_state'));
+
+    const { operation: consult } = await ask(site(), zoe, `/${call}/transfer`, {
+      kind: 'attended',
+      to: '1011',
+    });
+    await doneBy(site(), consult, 'call.held');
+    const third = await colleague.incoming();
+    third.ring();
+    await doneBy(site(), consult, 'call.ringing');
+    await third.answer();
+    const joined = await doneBy(site(), consult, 'call.joined');
+    assert.equal((joined.data['leg'] as { extension: string }).extension, '1011');
+    assert.equal((await doneBy(site(), consult, 'operation.completed')).data['state'], 'succeeded');
+    third.play('tone');
+    await agent.hears(20);
+    const { operation: swap } = await ask(site(), zoe, `/${call}/transfer/swap`);
+    await doneBy(site(), swap, 'call.retrieved');
+    await agent.hears(20);
+    const { operation: complete } = await ask(site(), zoe, `/${call}/transfer/complete`);
+    const transferred = await doneBy(site(), complete, 'call.transferred');
+    assert.deepEqual([transferred.data['kind'], transferred.data['by']], ['attended', '1003']);
+    await agent.ended();
+    await other.hears(20);
+    await third.hears(20);
+    await other.hangup();
+    await third.ended();
+    assert.equal(gist(await onlyCall(zoe)), 'out 1010 ANSWERED -');
+    assert.equal(gist(await onlyCall(await site().person('1010'))), 'in 1003 ANSWERED -');
+    assert.equal(gist(await onlyCall(await site().person('1011'))), 'in 1003 ANSWERED -');
+  });
+
+  test('park, retrieve, pickup, digits, recording and blind transfer', async () => {
+    await using a = await site().phone('1004');
+    await using b = await site().phone('1005');
+    await using c = await site().phone('1006');
+    const [jose, agnieszka, lan] = [
+      await site().person('1004'),
+      await site().person('1005'),
+      await site().person('1006'),
+    ];
+    const atA = await a.invite('1005');
+    const ringing = await b.incoming();
+    ringing.ring();
+    const started = await until('the call to start', () =>
+      eventsOf(site(), 'call.started').find(
+        (e) => (e.data['leg'] as { extension: string }).extension === '1004',
+      ),
+    );
+    const call = started.data['call_id'] as string;
+    await until('1005 to ring', () =>
+      eventsOf(site(), 'call.ringing').some((e) => e.data['call_id'] === call),
+    );
+
+    const { operation: pickup } = await ask(site(), lan, `/${call}/pickup`);
+    const picked = await c.incoming();
+    await picked.answer();
+    const taken = await doneBy(site(), pickup, 'call.transferred');
+    assert.equal(taken.data['kind'], 'pickup');
+    await ringing.ended();
+    await atA.answered();
+    atA.play('tone');
+    picked.play('tone');
+    await picked.hears();
+    await atA.hears();
+    await assert.rejects(ask(site(), agnieszka, `/${call}/hangup`), refusal(404, 'not_found'));
+
+    const { operation: digits } = await ask(site(), lan, `/${call}/dtmf`, { digits: '12#' });
+    assert.equal(digits.state, 'succeeded');
+    const { operation: record } = await ask(site(), lan, `/${call}/record`, { on: true });
+    await doneBy(site(), record, 'call.recording_started');
+    const { operation: recorded } = await ask(site(), lan, `/${call}/record`, { on: false });
+    await doneBy(site(), recorded, 'call.recording_stopped');
+    const files = await readdir(path.join(site().dataDir, 'engine/spool/monitor'));
+    assert.deepEqual(files, [`${record.id}.wav`]);
+
+    const { operation: park } = await ask(site(), lan, `/${call}/park`);
+    const parked = await doneBy(site(), park, 'call.parked');
+    await picked.ended();
+    assert.match(parked.data['slot'] as string, /^7\d\d$/);
+    const { operation: back } = await ask(site(), lan, `/${call}/retrieve`);
+    const again = await c.incoming();
+    await again.answer();
+    again.play('tone');
+    await atA.hears(20);
+    assert.equal((await doneBy(site(), back, 'operation.completed')).data['state'], 'succeeded');
+
+    const { operation: blind } = await ask(site(), lan, `/${call}/transfer`, { kind: 'blind', to: '1005' });
+    const moved = await b.incoming();
+    moved.ring();
+    await doneBy(site(), blind, 'call.ringing');
+    await moved.answer();
+    const transferred = await doneBy(site(), blind, 'call.transferred');
+    assert.deepEqual([transferred.data['kind'], transferred.data['by']], ['blind', '1006']);
+    await doneBy(site(), blind, 'call.joined');
+    moved.play('tone');
+    await atA.hears(20);
+    const { operation: end } = await ask(site(), agnieszka, `/${call}/hangup`);
+    await doneBy(site(), end, 'call.ended');
+    await atA.ended();
+    await assert.rejects(ask(site(), jose, `/${call}/hangup`), refusal(409, 'call_gone'));
+  });
+
+  test('hold - in a queue call, from the agent and from the caller; the queue goes on', async () => {
+    await using caller = await site().phone('1009');
+    await using desk = await site().phone('1003');
+    const [nour, zoe] = [await site().person('1009'), await site().person('1003')];
+    const atCaller = await caller.invite('500');
+    const agent = await desk.incoming(15_000);
+    agent.ring();
+    await agent.answer();
+    atCaller.play('tone');
+    agent.play('tone');
+    await agent.hears(60);
+    const joined = await until('the queue call', () =>
+      eventsOf(site(), 'queue.caller_joined').findLast(
+        (e) => (e.data['caller'] as { number: string }).number === '1009',
+      ),
+    );
+    const call = joined.data['call_id'] as string;
+    for (const [who, heldAt, holder] of [
+      [zoe, atCaller, agent],
+      [nour, agent, atCaller],
+    ] as const) {
+      const { operation } = await ask(site(), who, `/${call}/hold`);
+      await doneBy(site(), operation, 'call.held');
+      holder.play('silence');
+      await heldAt.hears(20);
+      const { operation: back } = await ask(site(), who, `/${call}/retrieve`);
+      await doneBy(site(), back, 'call.retrieved');
+      holder.play('tone');
+      await heldAt.hears(20);
+    }
+    assert.match(await site().engineCli('queue show support'), /1003.*in call/);
+    const { operation: hold } = await ask(site(), zoe, `/${call}/hold`);
+    await doneBy(site(), hold, 'call.held');
+    const { operation } = await ask(site(), zoe, `/${call}/transfer`, { kind: 'blind', to: '1010' });
+    await doneBy(site(), operation, 'call.retrieved');
+    await doneBy(site(), operation, 'call.transferred');
+    await atCaller.hangup();
   });
 });

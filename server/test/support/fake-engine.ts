@@ -302,6 +302,8 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     call: (id) => model.view.call(id),
     leg: (id) => model.view.leg(id),
     gone: (channel) => model.view.gone(channel),
+    beside: (leg) => model.view.beside(leg),
+    ledTo: (operationId) => model.view.ledTo(operationId),
     until(holds, { ms, waitingFor, signal }) {
       return new Promise((resolve, reject) => {
         const done = new AbortController();

@@ -58,7 +58,7 @@ export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs {
  */
 
 /** The classes of events the model needs; the dialplan's are left out, being the ones a caller can forge most easily. */
-const EVENT_CLASSES = 'system,call,agent';
+const EVENT_CLASSES = 'system,call,agent,dtmf';
 const RESYNC_MS = 60_000;
 const MOST_RESYNC_MS = 300_000;
 /** Reading the state takes at most a sixtieth of the engine's time. */

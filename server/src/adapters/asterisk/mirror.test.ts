@@ -44,6 +44,7 @@ const base: EngineSnapshot = {
   restarted: null,
   channels: [channel(1)],
   bridged: [{ bridge: b, channel: id(1), holding: false }],
+  held_here: [id(1)],
   queues: [{ name: 'q', strategy: 'ringall', members: [member('m1')], callers: [] }],
   devices: [{ endpoint: '1', state: 'INUSE' }],
   contacts: [{ endpoint: '1', address: 'sip:1', reachable: true }],

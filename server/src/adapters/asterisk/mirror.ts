@@ -29,6 +29,7 @@ export class Mirror implements Known {
   #channels = new Map<ChannelId, EngineChannel>();
   #bridged = new Map<ChannelId, Bridged>();
   #bridges = new Map<BridgeId, Set<ChannelId>>();
+  #heldHere = new Set<ChannelId>();
   #queues = new Map<string, MirroredQueue>();
   #devices = new Map<string, DeviceState>();
   #contacts = new Map<string, EndpointContact>();
@@ -90,8 +91,14 @@ export class Mirror implements Known {
       case 'channel.renamed':
         if (this.#channels.has(e.id)) this.#channels.set(e.id, e.channel);
         return;
+      case 'channel.held':
+        if (e.by !== 'operation') return;
+        if (e.held) this.#heldHere.add(e.id);
+        else this.#heldHere.delete(e.id);
+        return;
       case 'channel.hungup':
         this.#channels.delete(e.id);
+        this.#heldHere.delete(e.id);
         this.#leave(e.id);
         return;
       case 'bridge.entered':
@@ -124,7 +131,9 @@ export class Mirror implements Known {
         this.load(e.snapshot);
         return;
       case 'engine.link':
-      case 'channel.held':
+      case 'channel.recording':
+      case 'channel.digit':
+      case 'channel.listening':
       case 'channel.ending':
       case 'dial.begun':
       case 'dial.ended':
@@ -146,6 +155,7 @@ export class Mirror implements Known {
     this.#channels = other.#channels;
     this.#bridged = other.#bridged;
     this.#bridges = other.#bridges;
+    this.#heldHere = other.#heldHere;
     this.#queues = other.#queues;
     this.#devices = other.#devices;
     this.#contacts = other.#contacts;
@@ -155,6 +165,7 @@ export class Mirror implements Known {
     this.adopt(new Mirror());
     for (const c of s.channels) this.#channels.set(c.id, c);
     for (const b of s.bridged) this.#enter(b);
+    for (const id of s.held_here ?? []) this.#heldHere.add(id);
     for (const q of s.queues)
       this.#queues.set(q.name, {
         strategy: q.strategy,
@@ -166,10 +177,11 @@ export class Mirror implements Known {
   }
 
   /** The mirrored state in the form of a snapshot. */
-  parts(): Pick<EngineSnapshot, 'channels' | 'bridged' | 'queues' | 'devices' | 'contacts'> {
+  parts(): Pick<EngineSnapshot, 'channels' | 'bridged' | 'held_here' | 'queues' | 'devices' | 'contacts'> {
     return {
       channels: [...this.#channels.values()],
       bridged: [...this.#bridged.values()],
+      held_here: [...this.#heldHere],
       queues: Array.from(this.#queues, ([name, q]) => ({
         name,
         strategy: q.strategy,

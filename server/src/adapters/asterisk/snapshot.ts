@@ -16,6 +16,7 @@ import { contactRow } from './events/contact.ts';
 import { callerOf, connectedOf, need } from './events/decoding.ts';
 import { deviceRow } from './events/device-state.ts';
 import { H } from './events/headers.ts';
+import { holderOf } from './events/hold.ts';
 import { bornAt, channelState, describeChannel } from './events/names.ts';
 import { memberRow } from './events/queue-member.ts';
 
@@ -37,6 +38,7 @@ const bridgeOf = header('BridgeId');
 const duration = header('Duration');
 const strategy = header('Strategy');
 const wait = header('Wait');
+const context = header('Context');
 const priority = header('Priority');
 
 export interface Reading {
@@ -59,6 +61,7 @@ const channelRow = (node: NodeId, frame: Frame, now: number): EngineChannel => {
   const caller = callerOf(frame);
   const connected = connectedOf(frame);
   const dialled = frame.get(H.exten) ?? '';
+  const holder = holderOf(frame.get(context), frame.get(H.exten));
   const id = need(frame, H.uniqueid);
   return {
     id: channelId(node, id),
@@ -68,7 +71,7 @@ const channelRow = (node: NodeId, frame: Frame, now: number): EngineChannel => {
     state,
     caller,
     connected,
-    dialled: dialled === 's' ? '' : dialled,
+    dialled: dialled === 's' || holder !== null ? '' : dialled,
     created_at: bornAt(id) ?? now - durationMs(frame.get(duration)),
   };
 };
@@ -98,6 +101,7 @@ export const readSnapshot = async (
   const settings = await ami.action('CoreSettings', {}, { signal });
 
   const channels: EngineChannel[] = [];
+  const heldHere: ChannelId[] = [];
   const inBridge: { bridge: BridgeId; channel: ChannelId }[] = [];
   await ami.list(
     'CoreShowChannels',
@@ -106,6 +110,8 @@ export const readSnapshot = async (
       if (event !== 'CoreShowChannel') return;
       const channel = channelRow(node, frame, began_at);
       channels.push(channel);
+      const holder = holderOf(frame.get(context), frame.get(H.exten));
+      if (holder !== null) heldHere.push(channelId(node, holder));
       const bridge = frame.get(bridgeOf);
       if (bridge !== undefined && bridge !== '')
         inBridge.push({ bridge: bridgeId(node, bridge), channel: channel.id });
@@ -180,6 +186,7 @@ export const readSnapshot = async (
       restarted: null,
       channels: channels.sort(byBirth),
       bridged: inBridge.map((b) => ({ ...b, holding: holding.has(b.bridge) })),
+      held_here: heldHere,
       queues: Array.from(queues, ([name, q]) => ({ name, ...q })),
       devices,
       contacts,

@@ -1,4 +1,5 @@
 import type { CallSettings } from '@offhook/contract/call-settings.ts';
+import type { Audit } from '../../ports/audit.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs, Engine } from '../../ports/engine.ts';
 import type { Store } from '../../ports/store.ts';
@@ -6,7 +7,8 @@ import type { SiteParking } from '../../ports/site.ts';
 import type { OwnNumbers } from './destinations.ts';
 import { createGuard } from './guard.ts';
 import type { Guard } from './guard.ts';
-import { createPerformer } from './perform.ts';
+import type { Actor } from '../../ports/operations.ts';
+import { createPerformer, nameOf } from './perform.ts';
 import type { PerformDeps } from './perform.ts';
 import { createCallControl } from './service.ts';
 import type { CallControl } from './service.ts';
@@ -15,6 +17,7 @@ import { createCallStore } from './store.ts';
 export interface CallControlFeatureDeps extends PerformDeps {
   readonly engine: Pick<Engine, 'node'> & CallVerbs;
   readonly directory: Directory;
+  readonly audit: Required<Audit>;
   readonly store: Store;
   /** What can be dialled beside people and queues. */
   readonly numbers: () => { readonly services: readonly string[]; readonly parking: SiteParking | null };
@@ -24,13 +27,15 @@ export interface CallControlFeatureDeps extends PerformDeps {
 export interface CallControlFeature extends CallControl {
   readonly guard: Pick<Guard, 'refusals'>;
   settings(): CallSettings;
+  /** Puts new settings in force once they and their line in the audit trail are written. */
+  changeSettings(actor: Actor, settings: CallSettings): Promise<CallSettings>;
   close(): Promise<void>;
 }
 
 /** Runs the migrations and reads the settings. */
 export async function createCallControlFeature(deps: CallControlFeatureDeps): Promise<CallControlFeature> {
   const { directory, clock, numbers } = deps;
-  const store = await createCallStore(deps.store);
+  const store = await createCallStore(deps.store, deps.audit);
   let settings = await store.settings();
   const own: OwnNumbers = {
     has(number) {
@@ -51,6 +56,18 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
     ...control,
     guard,
     settings: () => settings,
+    async changeSettings(actor, wanted) {
+      await store.saveSettings(wanted, {
+        action: 'calls.configure',
+        actor: nameOf(actor),
+        object: null,
+        outcome: 'ok',
+        ip: actor.ip,
+        detail: { enabled: wanted.enabled, allowed: JSON.stringify(wanted.allowed) },
+      });
+      settings = wanted;
+      return settings;
+    },
     close: () => performer.close(),
   };
 }

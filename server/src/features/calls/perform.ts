@@ -35,13 +35,20 @@ export interface Plan {
   readonly expects: readonly ExpectedEvent[];
   readonly send: (operationId: string) => Promise<void>;
   /** The fact that confirms it. */
-  readonly confirmed: () => boolean;
+  readonly confirmed: (operationId: string) => boolean;
   /** Looked at where it is not confirmed yet: the error that it can no longer be. */
-  readonly failed?: () => ServiceError | null;
+  readonly failed?: (operationId: string) => ServiceError | null;
   readonly waitingFor: string;
   readonly confirm_ms?: number;
   /** What goes on after the confirmation; the operation is over when it resolves or throws. */
-  readonly rest?: { readonly ms: number; readonly done: (signal: AbortSignal) => Promise<void> };
+  readonly rest?: {
+    readonly ms: number;
+    readonly done: (signal: AbortSignal, operationId: string) => Promise<void>;
+  };
+  /** How long after it events are still its doing, in ms. */
+  readonly follow_ms?: number;
+  /** The call it makes for itself, where it makes one beside the call it is about. */
+  readonly own_call_id?: string;
   /** For the audit trail. */
   readonly detail?: AuditEntry['detail'];
   /** True where it may not be done without its line in the trail. */
@@ -136,8 +143,8 @@ export function createPerformer(deps: PerformDeps): Performer {
     let failure: ServiceError | null = null;
     await live.until(
       () => {
-        if (plan.confirmed()) return true;
-        failure = plan.failed?.() ?? null;
+        if (plan.confirmed(id)) return true;
+        failure = plan.failed?.(id) ?? null;
         return failure !== null;
       },
       { ms: Math.max(1, until - clock.now()), waitingFor: plan.waitingFor },
@@ -160,7 +167,7 @@ export function createPerformer(deps: PerformDeps): Performer {
       try {
         if (plan.auditFirst) await audit.record(line(actor, id, plan, null));
         const at = clock.now();
-        const ms = (plan.confirm_ms ?? CONFIRM_MS) + (plan.rest?.ms ?? 0);
+        const ms = (plan.confirm_ms ?? CONFIRM_MS) + (plan.rest?.ms ?? 0) + (plan.follow_ms ?? 0);
         tell({ type: 'operation.sent', at, operation_id: id, until: at + ms, expects: plan.expects });
         try {
           await sendAndConfirm(id, plan);
@@ -173,7 +180,7 @@ export function createPerformer(deps: PerformDeps): Performer {
         if (!plan.auditFirst) await write(line(actor, id, plan, null));
         if (plan.rest === undefined) completed(id, plan, null);
         else {
-          after = plan.rest.done(stop.signal).then(
+          after = plan.rest.done(stop.signal, id).then(
             () => completed(id, plan, null),
             (error: unknown) => completed(id, plan, asServiceError(error)),
           );
@@ -192,6 +199,7 @@ export function createPerformer(deps: PerformDeps): Performer {
         state: after === null ? 'succeeded' : 'pending',
         call_id: plan.call_id,
         leg_id: plan.leg_id,
+        own_call_id: plan.own_call_id ?? null,
       };
     },
     async refused(actor, action, object, error) {

@@ -15,10 +15,16 @@ const overOrUnknown = (live: LiveView, id: string): ServiceError =>
     ? new ServiceError('call_gone', 'this call is over')
     : new ServiceError('not_found', 'there is no such call');
 
-/** The call, for somebody who may steer a leg of it. Throws `not_found` also for a call that is none of theirs. */
-export function callFor(live: LiveView, actor: Actor, id: string): LiveCall {
+/** Throws `call_gone` or `not_found`. */
+export function findCall(live: LiveView, id: string): LiveCall {
   const call = live.call(id);
   if (call === undefined) throw overOrUnknown(live, id);
+  return call;
+}
+
+/** The call, for somebody who may steer a leg of it. Throws `not_found` also for a call that is none of theirs. */
+export function callFor(live: LiveView, actor: Actor, id: string): LiveCall {
+  const call = findCall(live, id);
   if (!call.legs.some((leg) => steers(actor, leg)) && !steersAll(actor)) {
     throw new ServiceError('not_found', 'there is no such call');
   }

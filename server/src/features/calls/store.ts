@@ -1,4 +1,6 @@
 import { CallSettings, INITIAL_CALL_SETTINGS } from '@offhook/contract/call-settings.ts';
+import type { Transaction } from 'kysely';
+import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
 interface Tables {
@@ -35,13 +37,14 @@ export interface Usage {
 export const NOTHING_USED: Usage = { calls: 0, countries: [] };
 export interface CallStore {
   settings(): Promise<CallSettings>;
-  saveSettings(settings: CallSettings): Promise<void>;
+  /** The settings and their line in the audit trail, both or neither. */
+  saveSettings(settings: CallSettings, line: AuditEntry): Promise<void>;
   /** What each person placed on this day; other days are forgotten. */
   usageOf(day: string): Promise<ReadonlyMap<string, Usage>>;
   keepUsage(who: string, day: string, usage: Usage): Promise<void>;
 }
 
-export async function createCallStore(store: Store): Promise<CallStore> {
+export async function createCallStore(store: Store, audit: Required<Audit>): Promise<CallStore> {
   await store.migrate('calls', migrations);
   const db = store.db<Tables>();
   return {
@@ -49,13 +52,16 @@ export async function createCallStore(store: Store): Promise<CallStore> {
       const row = await db.selectFrom('call_settings').select('value').executeTakeFirst();
       return row === undefined ? INITIAL_CALL_SETTINGS : CallSettings.parse(JSON.parse(row.value));
     },
-    async saveSettings(settings) {
+    async saveSettings(settings, line) {
       const value = JSON.stringify(settings);
-      await db
-        .insertInto('call_settings')
-        .values({ id: 1, value })
-        .onConflict((c) => c.column('id').doUpdateSet({ value }))
-        .execute();
+      await store.transaction<Tables, void>(async (trx) => {
+        await trx
+          .insertInto('call_settings')
+          .values({ id: 1, value })
+          .onConflict((c) => c.column('id').doUpdateSet({ value }))
+          .execute();
+        await audit.recordIn(trx as unknown as Transaction<unknown>, line);
+      });
     },
     async usageOf(day) {
       await db.deleteFrom('call_usage').where('day', '!=', day).execute();

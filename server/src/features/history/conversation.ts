@@ -63,10 +63,14 @@ export function buildConversation(records: readonly KnownRecord[]): Conversation
     line.channels.filter((c) => c.extension !== null),
     (c) => c.extension!,
   );
-  const parties = [
-    ...[...own].flatMap(([extension, channels]) => rowOf(scene, extension, channels) ?? []),
-    ...unreachable(scene, own),
-  ];
+  // Listening to a call is no conversation; it stands in the audit trail.
+  const listens = records.some((r) => r.facts.listens);
+  const parties = listens
+    ? []
+    : [
+        ...[...own].flatMap(([extension, channels]) => rowOf(scene, extension, channels) ?? []),
+        ...unreachable(scene, own),
+      ];
   return {
     call_key: line.root,
     started_us: line.from,
@@ -254,6 +258,8 @@ function unreachable(
   const found = new Map<string, ConversationParty>();
   for (const caller of scene.line.channels) {
     if (caller.pair !== null) continue;
+    // Whose own device did not take a call placed for it has called nobody.
+    if (caller.extension === scene.originator?.extension && caller.apps.length === 0) continue;
     for (const [extension, at] of caller.reaches) {
       if (own.has(extension) || found.has(extension)) continue;
       found.set(extension, {

@@ -1,14 +1,23 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
-import type { CallVerbs, CommandOptions } from '../../../ports/engine.ts';
+import type { CallVerbs, CommandOptions, PlacedPart } from '../../../ports/engine.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';
+import { KEYS, REACH_CONTEXT } from '../conf/call-contexts.ts';
+import { PJSIP } from '../events/names.ts';
 
 /*
- * Originate  Channel Context Exten Priority Timeout Async ChannelId OtherChannelId Variable
- * Hangup     Channel Cause
+ * Originate       Channel Context Exten Priority Timeout Async ChannelId OtherChannelId Variable
+ * Hangup          Channel Cause
+ * BlindTransfer   Channel Context Exten
+ * Setvar          Channel Variable Value
+ * PlayDTMF        Channel Digit Receive
+ * CancelAtxfer    Channel
+ * Park            Channel TimeoutChannel Parkinglot
+ * MixMonitor      Channel File Options
+ * StopMixMonitor  Channel
  *
  * Channel takes a channel's id as well as its name. Contexts are those of conf/call-contexts.ts; what comes from outside
  * is digits and ids, checked here once more.
@@ -22,9 +31,19 @@ const DEVICES: Record<EndpointKind | 'all', string> = {
   webrtc: 'devices-webrtc',
   mobile: 'devices-mobile',
 };
+/** Ends of the names of the contexts that go on when the own device has answered. */
+const DOES: Record<PlacedPart['does'], string> = {
+  call: 'call',
+  pickup: 'pickup',
+  listen: 'listen',
+  whisper: 'whisper',
+  barge: 'barge',
+};
 /** Past the ringing of the own devices the pair is gone by itself; this only catches one that is not. */
 const PAIR_SLACK_MS = 5_000;
 const NORMAL_CLEARING = '16';
+const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;
+const FILE = /^[A-Za-z0-9-]{1,80}$/;
 
 const refuse = (detail: string): never => {
   throw new ServiceError('invalid_request', detail);
@@ -41,18 +60,33 @@ const seconds = (what: string, value: number): string =>
     ? String(value)
     : refuse(`${what} must be a whole number of seconds`);
 
+/** What the fixed contexts are told of it. */
+const partOf = (part: PlacedPart): string[] => {
+  if (part.does !== 'call') return [`_OFFHOOK_CHANNEL=${raw(part.channel)}`];
+  const limit = part.limit_seconds === null ? '' : seconds('the time limit', part.limit_seconds);
+  return [`_OFFHOOK_FROM=${digits('the caller number', part.caller_number)}`, `_OFFHOOK_LIMIT=${limit}`];
+};
+
 /** The verbs for calls over whatever connection `actions` answers with; it throws while there is none. */
 export const callActions = (actions: () => AmiConnection): CallVerbs => {
   const run = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
     const answer = await actions().action(name, fields, { ...options, ms: ACTION_MS.call });
     if (!answer.ok) throw new ServiceError('engine_refused', answer.message || `${name} was refused`);
   };
+  /** Ids of the actions before the last one, whose id is the operation's own. */
+  const before = (options: CommandOptions, step: number): CommandOptions =>
+    options.action_id === undefined ? options : { ...options, action_id: `${options.action_id}-${step}` };
+  const set = (channel: ChannelId, variable: string, value: string, options: CommandOptions): Promise<void> =>
+    run('Setvar', { Channel: raw(channel), Variable: variable, Value: value }, options);
+  const press = (channel: ChannelId, key: string, options: CommandOptions): Promise<void> =>
+    run('PlayDTMF', { Channel: raw(channel), Digit: key, Receive: 'true' }, options);
+
   return {
     async placeCall(call, options = {}) {
       const [first, second] = call.pair;
-      const limit = call.limit_seconds === null ? '' : seconds('the time limit', call.limit_seconds);
+      const { does } = call.part;
       const fields = {
-        Channel: `Local/${digits('the number', call.number)}@place-call/n`,
+        Channel: `Local/${digits('the number', call.number)}@${does === 'call' || does === 'pickup' ? 'place-call' : 'place-listen'}/n`,
         // The pair's near half only waits: it is gone as soon as the own device has answered.
         Context: 'placed-pair',
         Exten: 's',
@@ -63,16 +97,56 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
         OtherChannelId: raw(second),
         Variable: [
           `_OFFHOOK_FOR=${digits('the extension', call.extension)}`,
-          `_OFFHOOK_FROM=${digits('the caller number', call.caller_number)}`,
           `_OFFHOOK_DEVICES=${DEVICES[call.device ?? 'all']}`,
           `_OFFHOOK_RING=${call.ring_seconds}`,
-          `_OFFHOOK_LIMIT=${limit}`,
+          `_OFFHOOK_DOES=${DOES[does]}`,
+          ...partOf(call.part),
         ],
       };
       await run('Originate', fields, options);
     },
     async hangup(channel, options = {}) {
       await run('Hangup', { Channel: raw(channel), Cause: NORMAL_CLEARING }, options);
+    },
+    async blindTransfer(channel, number, options = {}) {
+      const fields = { Channel: raw(channel), Context: REACH_CONTEXT, Exten: digits('the number', number) };
+      await run('BlindTransfer', fields, options);
+    },
+    async consult(channel, number, options = {}) {
+      await set(channel, 'TRANSFER_CONTEXT', REACH_CONTEXT, before(options, 1));
+      await set(channel, 'TRANSFER_EXTEN', digits('the number', number), before(options, 2));
+      await press(channel, KEYS.consult, options);
+    },
+    swapConsult: (channel, options = {}) => press(channel, KEYS.swap, options),
+    completeConsult: (channel, options = {}) => press(channel, KEYS.complete, options),
+    cancelConsult: (channel, options = {}) => run('CancelAtxfer', { Channel: raw(channel) }, options),
+    async hold(channel, others, options = {}) {
+      await Promise.all(
+        others.map((other, i) => set(other, 'OFFHOOK_HELD_BY', raw(channel), before(options, i + 1))),
+      );
+      await press(channel, KEYS.hold, options);
+    },
+    async retrieve(others, options = {}) {
+      await Promise.all(
+        others.map((other, i) => set(other, 'OFFHOOK_HELD_BY', '', i === 0 ? options : before(options, i))),
+      );
+    },
+    async park(channel, back_to, options = {}) {
+      if (back_to !== null && !ENDPOINT.test(back_to)) refuse('the endpoint is not valid');
+      // The engine takes off what stands behind the last dash, as of a channel's name.
+      const back = back_to === null ? undefined : `${PJSIP}${back_to}-0`;
+      await run('Park', { Channel: raw(channel), TimeoutChannel: back }, options);
+    },
+    async digit(channel, digit, options = {}) {
+      if (!/^[0-9*#]$/.test(digit)) refuse('the digit must be 0 to 9, * or #');
+      await press(channel, digit, options);
+    },
+    async startRecording(channel, name, options = {}) {
+      if (!FILE.test(name)) refuse('the name of the recording is not valid');
+      await run('MixMonitor', { Channel: raw(channel), File: `${name}.wav` }, options);
+    },
+    async stopRecording(channel, options = {}) {
+      await run('StopMixMonitor', { Channel: raw(channel) }, options);
     },
   };
 };

@@ -7,6 +7,7 @@ import { CEL_FIELDS } from '../conf/cel-format.ts';
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
 import { describeChannel } from '../events/names.ts';
 import { splitRecords } from './split.ts';
+import { LISTENING_CONTEXTS } from '../conf/call-contexts.ts';
 
 type Fields = Readonly<Record<CelField, string>>;
 
@@ -88,6 +89,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     target: text('extension') ?? text('forward'),
     other: other === undefined ? undefined : channelId(node, other),
     other_name: text('retriever'),
+    listens: LISTENING_CONTEXTS.has(f.context) ? true : undefined,
     queue: f.appname === 'Queue' ? f.appdata.split(',', 1)[0] || undefined : undefined,
   };
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));

@@ -1,24 +1,97 @@
-/** The fixed contexts behind the verbs for calls (actions/calls.ts): nothing but digits and ids reaches them. */
+/** The fixed contexts and keys behind the verbs for calls (actions/calls.ts): nothing but digits and ids reaches them. */
 import { conf, joined } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /**
- * A call that is placed for somebody. The far half of an internal pair rings the own devices of OFFHOOK_FOR, which are shown
- * the number that will be called; the one that answers leaves the pair (option G) and calls the number by itself, so that
- * from then on it is a caller like any other and no half of the pair stays in the call.
+ * Keys that no phone has, which the engine is given as if the device of a leg had sent them; only the legs of phones of ours
+ * listen to them. `cancel` and `threeway` begin with a key that nothing listens to while somebody is consulted.
  */
-const PLACED_CALLS: ConfText = conf`
+export const KEYS = {
+  hold: conf`A`,
+  complete: conf`B`,
+  swap: conf`C`,
+  consult: conf`D`,
+  cancel: conf`DA`,
+  threeway: conf`DD`,
+} as const;
+/** Name of the feature behind `KEYS.hold`. */
+const HOLD = conf`hold`;
+/** Where the other side of a held leg is: its exten is the id of the channel that holds it (events/hold.ts). */
+export const HOLD_CONTEXT = 'held-by';
+/** Where a number that a person chose is looked for. */
+export const REACH_CONTEXT = 'reach';
+
+/** Where somebody who listens to a call is, or is to be once the own device has answered. */
+export const LISTENING_CONTEXTS: ReadonlySet<string> = new Set([
+  'place-listen',
+  'placed-listen',
+  'placed-whisper',
+  'placed-barge',
+]);
+
+/** Group pickup is a feature code like the others, so the number built into the channel driver leads nowhere. */
+export const featuresConf: ConfText = conf`
+[general]
+pickupexten = off
+atxferabort = ${KEYS.cancel}
+atxfercomplete = ${KEYS.complete}
+atxferswap = ${KEYS.swap}
+atxferthreeway = ${KEYS.threeway}
+atxfernoanswertimeout = 30
+
+[featuremap]
+blindxfer =>
+disconnect =>
+atxfer => ${KEYS.consult}
+
+[applicationmap]
+${HOLD} => ${KEYS.hold},peer,Gosub,"held-by,s,1"
+`;
+/** What the channels of a phone carry, so that they listen to `KEYS.hold`; and the options of Dial and Queue for the rest. */
+export const phoneFeatures: ConfText = conf`set_var = DYNAMIC_FEATURES=${HOLD}
+`;
+export const calledPhone: ConfText = conf`t`;
+export const callingPhone: ConfText = conf`$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]?:T)}`;
+
+/**
+ * Something placed for somebody. The far half of an internal pair rings the own devices of OFFHOOK_FOR, which are shown the
+ * number; the one that answers leaves the pair (option G) and goes on by itself, so that from then on it is a caller like any
+ * other and no half of the pair stays in the call.
+ */
+const PLACED: ConfText = conf`
 [place-call]
 exten => _X.,1,Set(CALLERID(all)=<$\{EXTEN}>)
  same => n,Gosub($\{OFFHOOK_DEVICES},$\{OFFHOOK_FOR},1)
- same => n,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},G(placed-call^$\{EXTEN}^1))
+ same => n,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},G(placed^$\{EXTEN}^1))
  same => n,Hangup($\{HANGUPCAUSE})
 
-[placed-call]
+[place-listen]
+include => place-call
+
+[placed]
 exten => _X.,1,Hangup()
- same => n,Set(CALLERID(num)=$\{OFFHOOK_FROM})
+ same => n,Goto(placed-$\{OFFHOOK_DOES},$\{EXTEN},1)
+
+[placed-call]
+exten => _X.,1,Set(CALLERID(num)=$\{OFFHOOK_FROM})
  same => n,ExecIf($["$\{OFFHOOK_LIMIT}" != ""]?Set(TIMEOUT(absolute)=$\{OFFHOOK_LIMIT}))
  same => n,Goto(reach,$\{EXTEN},1)
+
+[placed-pickup]
+exten => _X.,1,PickupChan($\{OFFHOOK_CHANNEL})
+ same => n,Hangup()
+
+[placed-listen]
+exten => _X.,1,ChanSpy($\{OFFHOOK_CHANNEL},uqES)
+ same => n,Hangup()
+
+[placed-whisper]
+exten => _X.,1,ChanSpy($\{OFFHOOK_CHANNEL},uqESw)
+ same => n,Hangup()
+
+[placed-barge]
+exten => _X.,1,ChanSpy($\{OFFHOOK_CHANNEL},uqESB)
+ same => n,Hangup()
 
 [placed-pair]
 exten => s,1,Wait(3600)
@@ -29,5 +102,20 @@ include => queues
 include => services
 include => parkedcalls
 `;
+/**
+ * Music for the other side, in its own place in the bridge, until the variable that says who holds it is another one or the
+ * holder is gone. It is looked at twenty times a second for as long as two hours.
+ */
+const HELD: ConfText = conf`
+[held-by]
+exten => s,1,GotoIf($["$\{OFFHOOK_HELD_BY}" = ""]?nobody)
+ same => n,Goto($\{OFFHOOK_HELD_BY},1)
+ same => n(nobody),Return()
+exten => _[0-9A-Za-z]!,1,StartMusicOnHold()
+ same => n,WaitForCondition(#,#["#{OFFHOOK_HELD_BY}" != "$\{EXTEN}" | "#{CHANNEL_EXISTS($\{EXTEN})}" != "1"],7200,0.05)
+ same => n,StopMusicOnHold()
+ same => n,Return()
+exten => i,1,Return()
+`;
 
-export const callContexts: ConfText = joined([PLACED_CALLS], '');
+export const callContexts: ConfText = joined([PLACED, HELD], '');

@@ -1,7 +1,7 @@
 /** The dialplan: what happens when a number is dialled, and what each extension's devices are. */
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
-import { callContexts } from './call-contexts.ts';
+import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
 import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -83,7 +83,7 @@ function addresses(number: ConfText, who: ConfText, kinds: readonly EndpointKind
 const CALL = context(conf`call`, [
   exten(conf`_X.`, [
     conf`Gosub(devices,$\{EXTEN},1)`,
-    conf`Dial($\{GOSUB_RETVAL},30)`,
+    conf`Dial($\{GOSUB_RETVAL},30,${calledPhone}${callingPhone})`,
     conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`,
     conf`GotoIf($["$\{ARG1}" = ""]?nobody)`,
     conf`VoiceMail($\{ARG1}@default,$\{IF($\{OFFHOOK_BUSY}?b:u)})`,
@@ -101,7 +101,7 @@ const CALL = context(conf`call`, [
 ]);
 const QUEUE_AGENT: readonly ConfText[] = [
   conf`Gosub(devices,$\{EXTEN},1)`,
-  conf`Dial($\{GOSUB_RETVAL})`,
+  conf`Dial($\{GOSUB_RETVAL},,${calledPhone})`,
   conf`Hangup($\{HANGUPCAUSE})`,
 ];
 
@@ -115,7 +115,7 @@ function waiting(q: SiteQueue, rest: ConfText): ConfText {
   const name = slug(q.name, 'a queue name');
   const wait =
     q.max_wait_seconds === 0 ? nothing : whole(q.max_wait_seconds, `queue ${name}: longest wait`, 1, 86_400);
-  return conf`Queue(${name},C,,,${wait}${rest})`;
+  return conf`Queue(${name},C${calledPhone}${callingPhone},,,${wait}${rest})`;
 }
 const queue = (q: SiteQueue): ConfText =>
   exten(dialled(q.number, `queue ${q.name}: number`), [conf`Answer()`, waiting(q, nothing), ...NOBODY]);

@@ -30,11 +30,11 @@ timestampevents = yes
 authtimeout = 10
 authlimit = 20
 allowmultiplelogin = yes
-disabledevents = Newexten,VarSet,RTCPSent,RTCPReceived
+disabledevents = Newexten,VarSet,RTCPSent,RTCPReceived,DTMFBegin
 
 ${user(
   instance.ami_events,
-  conf`read = system,call,agent
+  conf`read = system,call,agent,dtmf
 write =
 `,
 )}

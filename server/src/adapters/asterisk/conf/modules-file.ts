@@ -135,6 +135,7 @@ const MODULES = {
     'app_softhangup',
     'app_transfer',
     'app_voicemail',
+    'app_waitforcond',
     'res_mwi_devstate',
     'res_parking',
   ],

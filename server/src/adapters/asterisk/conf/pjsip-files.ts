@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net';
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { SiteExtension } from '../../../ports/site.ts';
 import type { InstanceSettings } from '../instance.ts';
+import { phoneFeatures } from './call-contexts.ts';
 import { conf, dialled, displayName, host, joined, objectName, secret, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -79,7 +80,7 @@ send_pai = yes
 allow_subscribe = yes
 subscribe_context = hints
 language = en
-
+${phoneFeatures}
 [sip](!,phone)
 allow = ulaw,alaw,g722,opus
 

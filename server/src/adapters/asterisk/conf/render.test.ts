@@ -463,7 +463,7 @@ test('conf/render - the AMI users have their own rights, on loopback only', () =
   const { sections } = readConf(render().get('manager.conf')!);
   const of = (name: string): Record<string, string> =>
     Object.fromEntries(sections.find((s) => s.name === name)!.lines);
-  assert.deepEqual([of('events')['read'], of('events')['write']], ['system,call,agent', '']);
+  assert.deepEqual([of('events')['read'], of('events')['write']], ['system,call,agent,dtmf', '']);
   assert.deepEqual(
     [of('actions')['read'], of('actions')['write']],
     ['', 'system,call,agent,reporting,originate'],

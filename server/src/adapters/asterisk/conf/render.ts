@@ -2,11 +2,12 @@ import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import { extensionsConf } from './dialplan-file.ts';
+import { featuresConf } from './call-contexts.ts';
 import * as engine from './engine-files.ts';
 import { httpConf, managerConf } from './manager-files.ts';
 import { modulesConf } from './modules-file.ts';
 import { pjsipConf, rtpConf } from './pjsip-files.ts';
-import { featuresConf, musicConf, parkingConf, queuesConf, voicemailConf } from './service-files.ts';
+import { musicConf, parkingConf, queuesConf, voicemailConf } from './service-files.ts';
 import { conf } from './text.ts';
 import type { ConfText } from './text.ts';
 

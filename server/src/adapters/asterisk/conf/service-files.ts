@@ -123,13 +123,3 @@ sort = random
 
 #tryinclude custom/musiconhold.conf
 `;
-
-/** Group pickup is a feature code like the others, so the number built into the channel driver leads nowhere. */
-export const featuresConf = conf`
-[general]
-pickupexten = off
-
-[featuremap]
-
-[applicationmap]
-`;

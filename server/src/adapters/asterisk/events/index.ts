@@ -1,6 +1,7 @@
 import { bridgeEvents } from './bridge.ts';
 import { channelEvents } from './channel.ts';
 import { contactEvents } from './contact.ts';
+import { controlEvents } from './control.ts';
 import type { EventDecoder } from './decoding.ts';
 import { deviceStateEvents } from './device-state.ts';
 import { dialEvents } from './dial.ts';
@@ -19,6 +20,7 @@ export const EVENT_DECODERS: ReadonlyMap<string, EventDecoder> = new Map<string,
     ...bridgeEvents,
     ...dialEvents,
     ...holdEvents,
+    ...controlEvents,
     ...transferEvents,
     ...pickupEvents,
     ...parkingEvents,

@@ -1,0 +1,44 @@
+import type { CallOperation } from '@offhook/contract/call-control.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Directory } from '../../ports/directory.ts';
+import type { CallVerbs, Engine } from '../../ports/engine.ts';
+import type { LiveCall, LiveLeg } from '../../ports/live.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Guard } from './guard.ts';
+import { engineDown } from './perform.ts';
+import type { PerformDeps, Performer, Plan } from './perform.ts';
+
+export interface CallControlDeps extends PerformDeps {
+  readonly engine: Pick<Engine, 'node'> & CallVerbs;
+  readonly directory: Directory;
+  readonly guard: Guard;
+  readonly performer: Performer;
+}
+
+/** Runs one operation; a refusal on the way to it is written into the trail. */
+export async function run(
+  { performer, live }: CallControlDeps,
+  actor: Actor,
+  action: string,
+  object: string,
+  plan: () => Promise<Plan> | Plan,
+): Promise<CallOperation> {
+  let made: Plan;
+  try {
+    if (!live.live) throw engineDown();
+    made = await plan();
+  } catch (error) {
+    await performer.refused(actor, action, object, error);
+    throw error;
+  }
+  return performer.perform(actor, made);
+}
+
+export const gone = (): ServiceError => new ServiceError('call_gone', 'this leg of the call is over');
+export const wrongState = (detail: string): ServiceError => new ServiceError('wrong_call_state', detail);
+export const hasOwn = (actor: Actor, call: LiveCall): boolean =>
+  actor.caller.extension !== '' && call.legs.some((leg) => leg.extension === actor.caller.extension);
+/** True for a leg whose device was answered. */
+export const isTaken = (leg: LiveLeg): boolean => leg.state !== 'initiated' && leg.state !== 'alerting';
+/** True for a leg that talks, or has the other side on hold. */
+export const isTalking = (leg: LiveLeg): boolean => leg.state === 'connected' || leg.state === 'held';

@@ -1,0 +1,245 @@
+/** What begins with the own devices ringing: a call, a pickup, taking a parked call, listening in. */
+import type {
+  Device,
+  ListenRequest,
+  NewCall,
+  PickupRequest,
+  RetrieveRequest,
+} from '@offhook/contract/call-control.ts';
+import { callsOf, reaches } from '../../core/rights.ts';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { EndpointKind, Person } from '../../ports/directory.ts';
+import type { PlacedPart } from '../../ports/engine.ts';
+import type { ExpectedEvent, LiveLeg } from '../../ports/live.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { CallControlDeps } from './deps.ts';
+import { isTaken, isTalking, wrongState } from './deps.ts';
+import { newPair } from './ids.ts';
+import type { Plan } from './perform.ts';
+import { callFor, findCall, steersAll } from './reach.ts';
+
+export interface Placing {
+  call(actor: Actor, wanted: NewCall): Promise<Plan>;
+  pickup(actor: Actor, id: string, wanted: PickupRequest): Plan;
+  /** Takes the call that is parked, by calling its slot. */
+  parked(actor: Actor, id: string, wanted: RetrieveRequest): Plan;
+  listen(actor: Actor, id: string, does: 'listen' | 'whisper' | 'barge', wanted: ListenRequest): Plan;
+}
+
+const KIND: Readonly<Record<Exclude<Device, 'all'>, EndpointKind>> = {
+  desk: 'sip',
+  web: 'webrtc',
+  mobile: 'mobile',
+};
+const RING_SECONDS = 30;
+/** Beyond the ringing itself: what the engine needs to tell that it is over. */
+const RING_SLACK_MS = 5_000;
+/** Legs of all devices of two extensions can ring for one call. */
+const RINGS = 8;
+
+interface Own {
+  readonly person: Person;
+  readonly kind: EndpointKind | null;
+}
+interface PlacedPlan {
+  readonly action: string;
+  readonly own: Own;
+  readonly ring_seconds: number | undefined;
+  readonly number: string;
+  readonly part: PlacedPart;
+  /** The call it is about; null where the call that is placed is meant itself. */
+  readonly about: { readonly call_id: string; readonly leg_id: string } | null;
+  readonly expects: readonly ExpectedEvent[];
+  /** Looked at once the own device was answered; the fact that ends it well. */
+  readonly done: (operationId: string, own: LiveLeg) => boolean;
+  readonly detail: Plan['detail'];
+  readonly auditFirst?: boolean;
+}
+
+export function createPlacing({ engine, live, directory, guard, clock }: CallControlDeps): Placing {
+  /** Whose devices ring, and which. */
+  const ownOf = (actor: Actor, from: string | undefined, device: Device = 'all'): Own => {
+    const extension = from ?? actor.caller.extension;
+    if (extension === '') {
+      throw new ServiceError('invalid_request', 'from: an API key must say whose devices ring');
+    }
+    const objects = callsOf(actor.caller, 'control');
+    if (objects !== null && !reaches(objects, extension)) {
+      throw new ServiceError('forbidden', 'you may let your own devices ring only');
+    }
+    const person = directory.byExtension(extension);
+    if (person === undefined || !person.active) {
+      throw new ServiceError('invalid_request', `from: there is no extension ${extension}`);
+    }
+    const kind = device === 'all' ? null : KIND[device];
+    const states = live.extension(extension)?.devices;
+    const reachable = person.endpoints.some(
+      (e) => (kind === null || e.kind === kind) && (states?.[e.kind] ?? 'UNAVAILABLE') !== 'UNAVAILABLE',
+    );
+    if (!reachable) {
+      const which = device === 'all' ? 'no device' : `no ${device} device`;
+      throw new ServiceError('device_unreachable', `${which} of ${extension} is registered`);
+    }
+    return { person, kind };
+  };
+
+  function placed(plan: PlacedPlan): Plan {
+    const { extension } = plan.own.person;
+    const pair = newPair(engine.node, clock.now());
+    const placedId = pair[0] as string;
+    const ring_seconds = plan.ring_seconds ?? RING_SECONDS;
+    const ring_ms = ring_seconds * 1000 + RING_SLACK_MS;
+    // A pickup joins the own leg into the call that it takes.
+    const legs = (): readonly LiveLeg[] =>
+      [placedId, plan.about?.call_id]
+        .flatMap((id) => (id === undefined ? [] : (live.call(id)?.legs ?? [])))
+        .filter((leg) => leg.extension === extension && leg.id !== plan.about?.leg_id);
+    const over = (): boolean => live.call(placedId) === undefined && live.gone(placedId);
+    const refused = (what: string): ServiceError =>
+      new ServiceError('device_unreachable', `no device of ${extension} ${what}`);
+    return {
+      action: plan.action,
+      call_id: plan.about?.call_id ?? placedId,
+      leg_id: plan.about?.leg_id ?? null,
+      extension,
+      ...(plan.about === null ? {} : { own_call_id: placedId }),
+      expects: [
+        { type: 'call.started', call: placedId },
+        { type: 'call.ringing', call: placedId, times: RINGS },
+        ...plan.expects,
+      ],
+      send: (action_id) =>
+        engine.placeCall(
+          { pair, extension, device: plan.own.kind, number: plan.number, ring_seconds, part: plan.part },
+          { action_id },
+        ),
+      confirmed: () => legs().length > 0,
+      failed: () => (over() ? refused('rang') : null),
+      waitingFor: `a device of ${extension} to ring`,
+      rest: {
+        ms: ring_ms,
+        done: async (signal, operationId) => {
+          let ended = false;
+          await live.until(
+            () => {
+              if (legs().some((leg) => isTaken(leg) && plan.done(operationId, leg))) return true;
+              ended = over();
+              return ended;
+            },
+            { signal, ms: ring_ms, waitingFor: `${extension} to take the call` },
+          );
+          if (ended) throw refused('took the call');
+        },
+      },
+      detail: { from: extension, to: plan.number, ...plan.detail },
+      ...(plan.auditFirst === undefined ? {} : { auditFirst: plan.auditFirst }),
+    };
+  }
+
+  return {
+    async call(actor, wanted) {
+      const own = ownOf(actor, wanted.from, wanted.device);
+      const { extension } = own.person;
+      if (wanted.to === extension) throw new ServiceError('invalid_request', 'to: this is the own extension');
+      const shown = wanted.caller_id ?? extension;
+      guard.checkCallerId(extension, shown);
+      const destination = await guard.admit(actor, extension, wanted.to);
+      const plan = placed({
+        action: 'calls.originate',
+        own,
+        ring_seconds: wanted.ring_seconds,
+        number: wanted.to,
+        part: { does: 'call', caller_number: shown, limit_seconds: wanted.time_limit_seconds ?? null },
+        about: null,
+        expects: [],
+        done: () => true,
+        detail: { destination, caller_id: shown },
+      });
+      const call = plan.call_id!;
+      const expects = [
+        ...plan.expects,
+        { type: 'queue.caller_joined', call } as const,
+        { type: 'call.answered', call } as const,
+      ];
+      return { ...plan, expects };
+    },
+
+    pickup(actor, id, wanted) {
+      const own = ownOf(actor, wanted.from, wanted.device);
+      const call = findCall(live, id);
+      const ringing = call.legs.filter((leg) => leg.state === 'alerting');
+      const leg = wanted.leg_id === undefined ? ringing[0] : ringing.find((l) => l.id === wanted.leg_id);
+      const group = (extension: string | null): string | null =>
+        extension === null ? null : (directory.byExtension(extension)?.department ?? null);
+      const mine = own.person.department;
+      const may = steersAll(actor) || ringing.some((l) => mine !== null && group(l.extension) === mine);
+      if (!may) throw new ServiceError('not_found', 'there is no such call');
+      if (leg === undefined) throw wrongState('nothing of this call rings now');
+      if (!steersAll(actor) && group(leg.extension) !== mine) {
+        throw new ServiceError('forbidden', 'this leg rings in another pick-up group');
+      }
+      return placed({
+        action: 'calls.pickup',
+        own,
+        ring_seconds: wanted.ring_seconds,
+        number: leg.extension ?? own.person.extension,
+        part: { does: 'pickup', channel: leg.id },
+        about: { call_id: call.id, leg_id: leg.id },
+        expects: [{ type: 'call.transferred', call: call.id }],
+        done: (operationId) => live.ledTo(operationId).has('call.transferred'),
+        detail: { leg_id: leg.id },
+      });
+    },
+
+    parked(actor, id, wanted) {
+      const call = findCall(live, id);
+      const objects = callsOf(actor.caller, 'control');
+      if (objects !== null && !call.extensions.some((extension) => reaches(objects, extension))) {
+        throw new ServiceError('not_found', 'there is no such call');
+      }
+      const leg = call.legs.find((l) => l.slot !== null);
+      if (leg?.slot == null) throw wrongState('this call is neither on hold nor parked');
+      const own = ownOf(actor, wanted.from, wanted.device);
+      return placed({
+        action: 'calls.retrieve',
+        own,
+        ring_seconds: wanted.ring_seconds,
+        number: leg.slot,
+        part: { does: 'call', caller_number: own.person.extension, limit_seconds: null },
+        about: { call_id: call.id, leg_id: leg.id },
+        expects: [],
+        done: (_operationId, mine) => live.beside(mine.id)?.leg === leg.id,
+        detail: { slot: leg.slot },
+      });
+    },
+
+    listen(actor, id, does, wanted) {
+      // No API key listens, whatever its scopes.
+      if (actor.caller.key !== null || !includesLevel(actor.caller.level, 'supervisor')) {
+        throw new ServiceError('forbidden', 'this is for supervisors');
+      }
+      const call = callFor(live, actor, id);
+      const own = ownOf(actor, wanted.from, wanted.device);
+      const { extension } = own.person;
+      const talking = call.legs.filter((leg) => isTalking(leg) && leg.extension !== extension);
+      const leg =
+        wanted.leg_id === undefined
+          ? (talking.find((l) => l.extension !== null) ?? talking[0])
+          : talking.find((l) => l.id === wanted.leg_id);
+      if (leg === undefined) throw wrongState('nobody of this call talks now whom you could listen to');
+      return placed({
+        action: `calls.${does}`,
+        own,
+        ring_seconds: wanted.ring_seconds,
+        number: leg.extension ?? extension,
+        part: { does, channel: leg.id },
+        about: { call_id: call.id, leg_id: leg.id },
+        expects: [],
+        done: (_operationId, mine) => mine.listens_to === leg.id,
+        detail: { leg_id: leg.id, listened_to: leg.extension },
+        auditFirst: true,
+      });
+    },
+  };
+}
