@@ -32,6 +32,7 @@ export function legState(ch: Omit<Channel, 'leg' | 'leg_since'>): LiveLeg['state
   return ch.state === 'ringing' ? 'alerting' : 'initiated';
 }
 
+const NO_DIGITS: Channel['digits'] = Object.freeze({ in: 0, out: 0 });
 const isHeld = (ch: Pick<Channel, 'held' | 'held_here'>): boolean => ch.held || ch.held_here;
 
 /** Replaces one channel; leg state, call view and agent follow. */
@@ -62,7 +63,7 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     held: false,
     held_here: false,
     recording: false,
-    digits: 0,
+    digits: NO_DIGITS,
     listens_to: null,
     met: false,
     slot: null,

@@ -234,7 +234,9 @@ function apply(s: State, t: Turn, event: ModelInput): void {
     case 'channel.recording':
       return channelRecording(s, t, event.id, event.on);
     case 'channel.digit':
-      return patchChannel(s, t, event.id, (ch) => ({ digits: ch.digits + 1 }));
+      return patchChannel(s, t, event.id, ({ digits }) => ({
+        digits: { ...digits, [event.direction]: digits[event.direction] + 1 },
+      }));
     case 'channel.listening':
       return patchChannel(s, t, event.id, () => ({ listens_to: event.to }));
     case 'channel.ending':

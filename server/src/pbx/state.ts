@@ -29,7 +29,7 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   /** By an operation of ours. */
   readonly held_here: boolean;
   readonly recording: boolean;
-  readonly digits: number;
+  readonly digits: LiveLeg['digits'];
   readonly listens_to: ChannelId | null;
   /** True once it met another leg. */
   readonly met: boolean;

@@ -145,8 +145,8 @@ export type EngineEvent = { readonly at: number } & (
       readonly by?: 'operation';
     }
   | { readonly type: 'channel.recording'; readonly id: ChannelId; readonly on: boolean }
-  /** A digit came from the device, or as if it had. */
-  | { readonly type: 'channel.digit'; readonly id: ChannelId; readonly digit: string }
+  /** `in`: a digit came from the device, or as if it had; `out`: one was sent to it to the end. Which one is never told. */
+  | { readonly type: 'channel.digit'; readonly id: ChannelId; readonly direction: 'in' | 'out' }
   /** The channel listens to another one, unseen in that one's call. */
   | { readonly type: 'channel.listening'; readonly id: ChannelId; readonly to: ChannelId }
   /** Somebody hangs this channel up: what ends from here on ends for that. */

@@ -35,8 +35,8 @@ export interface LiveLeg {
   /** True where the hold is an operation's doing, of which the device knows nothing. */
   readonly held_here: boolean;
   readonly recording: boolean;
-  /** How many digits came from it, or as if from it. */
-  readonly digits: number;
+  /** How many digits came from it, or as if from it, and how many were sent to it. */
+  readonly digits: { readonly in: number; readonly out: number };
   /** Whom it listens to, unseen in that call. */
   readonly listens_to: ChannelId | null;
 }

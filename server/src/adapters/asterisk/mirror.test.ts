@@ -90,8 +90,8 @@ test('mirror - a snapshot comes out as it went in, and replaces all there was', 
   const mirror = new Mirror();
   for (const [event] of FACTS) mirror.apply(event);
   mirror.load(base);
-  const { channels, bridged, queues, devices, contacts } = base;
-  assert.deepEqual(mirror.parts(), { channels, bridged, queues, devices, contacts });
+  const { channels, bridged, held_here, queues, devices, contacts } = base;
+  assert.deepEqual(mirror.parts(), { channels, bridged, held_here, queues, devices, contacts });
 });
 
 test('mirror - it knows who is in a bridge, until they leave or end', () => {

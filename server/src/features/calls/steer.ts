@@ -183,6 +183,8 @@ export function createSteering(deps: CallControlDeps): Steering {
       const call = callFor(live, actor, id);
       const leg = legFor(live, actor, call, leg_id);
       if (leg.state === 'alerting' || leg.state === 'initiated') throw wrongState('this leg is not answered');
+      const side = live.beside(leg.id)?.leg;
+      const other = side == null ? undefined : live.leg(side);
       return {
         ...aboutLeg({ call, leg }),
         action: 'calls.dtmf',
@@ -194,7 +196,12 @@ export function createSteering(deps: CallControlDeps): Steering {
             await engine.digit(leg.id, digit, { action_id: i === 0 ? operationId : `${operationId}-${i}` });
           }
         },
-        confirmed: () => (live.leg(leg.id)?.digits ?? 0) >= leg.digits + digits.length,
+        // In a call they are over once the other side was sent the last one; moving the call earlier would leave it pressed.
+        confirmed: () => {
+          const now = (at: LiveLeg | undefined, way: 'in' | 'out'): number =>
+            at === undefined ? 0 : (live.leg(at.id)?.digits[way] ?? 0) - at.digits[way];
+          return other === undefined ? now(leg, 'in') >= digits.length : now(other, 'out') >= digits.length;
+        },
         failed: failedWithLeg(leg),
         waitingFor: 'the digits to be heard',
         confirm_ms: CONFIRM_MS + digits.length * DIGIT_MS,

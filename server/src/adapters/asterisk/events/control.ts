@@ -9,23 +9,21 @@ import { Malformed, need, subject } from './decoding.ts';
  * DTMFEnd          chan Digit DurationMs Direction
  * ChanSpyStart     spyer-chan spyee-chan
  *
- * Prefixes of the channels: Spyer Spyee. Direction: Received is what came from the device, or was given as if it had.
+ * Prefixes of the channels: Spyer Spyee. Direction: Received is what came from the device, or was given as if it had; one
+ * that was given is told when it begins. Digits may be a secret, so none is looked at.
  */
-const digit = header('Digit');
 const direction = header('Direction');
 const spyer = header('SpyerUniqueid');
 const spyee = header('SpyeeUniqueid');
-const DIGIT = /^[0-9*#A-D]$/;
 
 const recording =
   (on: boolean): EventDecoder =>
   (frame, at, d) =>
     d.emit({ at, type: 'channel.recording', id: subject(frame, d), on });
 const digitEnded: EventDecoder = (frame, at, d) => {
-  if (frame.get(direction) !== 'Received') return;
-  const pressed = need(frame, digit);
-  if (!DIGIT.test(pressed)) throw new Malformed('Digit is none');
-  d.emit({ at, type: 'channel.digit', id: subject(frame, d), digit: pressed });
+  const way = frame.get(direction);
+  if (way !== 'Received' && way !== 'Sent') throw new Malformed('Direction is none');
+  d.emit({ at, type: 'channel.digit', id: subject(frame, d), direction: way === 'Sent' ? 'out' : 'in' });
 };
 const listening: EventDecoder = (frame, at, d) => {
   const [id, to] = [channelId(d.node, need(frame, spyer)), channelId(d.node, need(frame, spyee))];
