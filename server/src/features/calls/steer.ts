@@ -64,7 +64,7 @@ export async function unhold(
 }
 
 export function createSteering(deps: CallControlDeps): Steering {
-  const { engine, live, guard } = deps;
+  const { engine, live, guard, clock, tell } = deps;
   const failedWithLeg = (leg: LiveLeg) => (): ServiceError | null =>
     live.leg(leg.id) === undefined ? gone() : null;
 
@@ -81,6 +81,11 @@ export function createSteering(deps: CallControlDeps): Steering {
         extension: one?.extension ?? null,
         expects: [{ type: 'call.ended', call: call.id }],
         send: async (operationId) => {
+          // The engine does not tell of a hang-up that it was asked for, and that is what shows who gives up waiting.
+          for (const { id: leg, extension } of legs) {
+            const isOwn = extension !== null && extension === actor.caller.extension;
+            if (isOwn) tell({ type: 'channel.ending', at: clock.now(), id: leg });
+          }
           const end = (leg: LiveLeg, i: number): Promise<void> =>
             engine
               .hangup(leg.id, { action_id: i === 0 ? operationId : `${operationId}-${i}` })
