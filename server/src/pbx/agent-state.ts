@@ -110,14 +110,16 @@ function otherLeg(s: State, agent: Agent): Channel | null {
 }
 
 /** Ends a wrap-up that a new call, a logout or the engine itself has ended. */
-function settleWrap(s: State, agent: Agent): void {
+function settleWrap(s: State, t: Turn, agent: Agent): void {
   const { wrap } = agent;
   if (wrap === null) return;
   const rows = [...agent.members.values()];
   const holds = rows.some((row) => row.paused && row.paused_reason === WRAP_UP);
   const freed = wrap.held && !holds && rows.some((row) => !row.paused);
   const rings = s.offersOf.has(agent.extension);
-  if (freed || rings || rows.length === 0 || s.talks.has(agent.extension)) agent.wrap = null;
+  // What an engine that was restarted lost comes back; who leaves by itself has done with it.
+  const left = rows.length === 0 && t.observed === 'live' && agent.summary.session === 'logged_in';
+  if (freed || rings || left || s.talks.has(agent.extension)) agent.wrap = null;
   else if (holds && !wrap.held) agent.wrap = { ...wrap, held: true };
 }
 
@@ -189,7 +191,7 @@ const time = (ms: number | null): string | null => (ms === null ? null : rfc3339
 function derive(s: State, t: Turn, agent: Agent): AgentSummary {
   const before = agent.summary;
   if (agent.away && s.extensions.get(agent.extension)?.reachability !== 'offline') agent.away = false;
-  settleWrap(s, agent);
+  settleWrap(s, t, agent);
   const doing = doingOf(s, agent);
   const was = agent.readiness;
   settleReadiness(t, agent, BUSY.has(doing.engagement));
@@ -268,12 +270,16 @@ function tellDifference(s: State, t: Turn, agent: Agent, next: AgentSummary, not
   const { pending } = next;
   const pendingChanged = pending !== was.pending || next.pending_reason !== was.pending_reason;
   const doesOther =
-    next.engagement !== was.engagement || next.call_id !== was.call_id || next.offer_id !== was.offer_id;
+    next.engagement !== was.engagement ||
+    next.call_id !== was.call_id ||
+    next.offer_id !== was.offer_id ||
+    next.queue !== was.queue ||
+    next.direction !== was.direction;
   if (next.not_responding && !was.not_responding) {
     return say('agent.not_responding', { queue: null, missed: agent.missed });
   }
   if (doesOther) {
-    const sameCall = next.call_id === was.call_id;
+    const sameCall = next.call_id === was.call_id && queue === was.queue;
     const talked = was.engagement === 'talking' || was.engagement === 'held';
     const call_id = next.call_id ?? '';
     switch (next.engagement) {
@@ -318,9 +324,7 @@ const sameSummary = (a: AgentSummary, b: AgentSummary): boolean =>
   a.readiness.reason === b.readiness.reason &&
   a.readiness.since === b.readiness.since &&
   a.readiness.source === b.readiness.source &&
-  a.queue === b.queue &&
   a.deadline === b.deadline &&
-  a.direction === b.direction &&
   a.not_responding === b.not_responding;
 
 export function agentView(agent: Agent): LiveAgent {

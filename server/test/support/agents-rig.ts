@@ -2,7 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
+import { AgentChangeReply } from '@offhook/contract/agents.ts';
 import type { AgentReply, AgentRequest } from '@offhook/contract/agents.ts';
+import type { z } from 'zod';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import type { VirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
@@ -10,6 +12,8 @@ import { ServiceError } from '../../src/core/errors.ts';
 import { silent } from '../../src/core/log.ts';
 import { createAgents } from '../../src/features/agents/feature.ts';
 import type { Agents, AgentsDeps } from '../../src/features/agents/feature.ts';
+import { operation } from '../../src/http/operations.ts';
+import type { Caller } from '../../src/ports/http.ts';
 import type { Audit, AuditEntry } from '../../src/ports/audit.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { directoryFixture } from './directory-fixture.ts';
@@ -31,6 +35,14 @@ export interface AgentsRig {
   readonly fails: (request: AgentRequest, extension?: string) => Promise<ServiceError>;
   /** The service dies and starts again on the same store; the engine lives on. `between` runs while it is away. */
   readonly restartService: (between?: () => void) => Promise<void>;
+  /** The same, killed: it had no time to do anything. */
+  readonly killService: (between?: () => void) => Promise<void>;
+  /** Runs an operation as somebody of the fixture's company, or with an API key. */
+  readonly run: (
+    who: string | Caller,
+    action: string,
+    data?: object,
+  ) => Promise<z.infer<typeof AgentChangeReply>>;
 }
 
 export interface RigOptions extends Partial<AgentsDeps> {
@@ -102,6 +114,21 @@ export async function agentsRig(
       pbx.serviceRestarts();
       rig.agents = await start();
     },
+    async killService(between = () => {}) {
+      pbx.onEvent(() => {});
+      pbx.linkDown();
+      await rig.agents.close();
+      between();
+      pbx.serviceRestarts();
+      rig.agents = await start();
+    },
+    async run(who, action, data = {}) {
+      const op = rig.agents.operations(operation).find((o) => o.action === action || o.alias === action)!;
+      const caller = typeof who === 'string' ? callerOf(directory, who) : who;
+      const { extension = caller.extension, ...body } = data as { extension?: string };
+      const input = { params: op.params.parse({ extension }), body: op.body.parse(body) };
+      return AgentChangeReply.parse(await op.run({ caller, ip: '127.0.0.1' }, input));
+    },
   };
   t.after(async () => {
     await rig.agents.close();
@@ -112,6 +139,20 @@ export async function agentsRig(
   await clock.advance(0);
   return rig;
 }
+
+export const callerOf = (directory: DirectoryFixture, extension: string): Caller => {
+  const person = directory.byExtension(extension)!;
+  return {
+    session_id: person.id,
+    person_id: person.id,
+    extension,
+    username: `user${extension}`,
+    level: person.level,
+    expires_at: Infinity,
+    cookie: false,
+    key: null,
+  };
+};
 
 /** What `queue show` would say of both queues. */
 export const both = ({ pbx }: AgentsRig) => [pbx.shows('support'), pbx.shows('sales')];

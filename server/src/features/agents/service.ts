@@ -50,6 +50,7 @@ export interface ServiceDeps extends EngineDeps, ViewDeps {
   readonly log: Log;
 }
 export const WRAP_UP_MOST_SECONDS = 3_600;
+const EXTEND = { kind: 'extend_wrap_up', queue: null } as const;
 
 /** Refusals of one agent that are audited; the rest would only fill the disk. */
 const AUDITED_REFUSALS: Rate = { burst: 60, per_second: 1 };
@@ -77,13 +78,14 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     }
   };
 
+  type Audited = ChangeCommand | typeof EXTEND;
   interface Asked {
     readonly by: By;
     readonly extension: string;
   }
   const line = (
     { by, extension }: Asked,
-    command: ChangeCommand | null,
+    command: Audited | null,
     outcome: AuditEntry['outcome'],
     more: AuditEntry['detail'],
   ): AuditEntry => ({
@@ -99,11 +101,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     },
   });
   /** `command` is null where the request was none. What was sent stands in no line: only words of ours do. */
-  const auditFailure = async (
-    asked: Asked,
-    command: ChangeCommand | null,
-    thrown: unknown,
-  ): Promise<void> => {
+  const auditFailure = async (asked: Asked, command: Audited | null, thrown: unknown): Promise<void> => {
     const error = thrown instanceof ServiceError ? thrown : null;
     const refused = error !== null && error.status < 500;
     try {
@@ -243,14 +241,11 @@ export function createAgentService(deps: ServiceDeps): AgentService {
               `extend_seconds: a wrap-up lasts ${WRAP_UP_MOST_SECONDS} s at most`,
             );
           }
-          await audit.record({
-            ...line(asked, null, 'ok', { seconds }),
-            action: 'agent.extend_wrap_up',
-          });
+          await audit.record(line(asked, EXTEND, 'ok', { seconds }));
           tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline });
           return `The wrap-up lasts until ${rfc3339(deadline)}`;
         } catch (error) {
-          await auditFailure(asked, null, error);
+          await auditFailure(asked, EXTEND, error);
           throw error;
         }
       });

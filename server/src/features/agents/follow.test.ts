@@ -1,0 +1,313 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { agentsRig, both, engineRestarts } from '../../../test/support/agents-rig.ts';
+import type { AgentsRig, RigOptions } from '../../../test/support/agents-rig.ts';
+
+/** 1003 is in both queues and has a device; support gives 5 s of wrap-up. */
+async function ready(t: TestContext, options: RigOptions = {}): Promise<AgentsRig> {
+  const rig = await agentsRig(t, options);
+  rig.pbx.deviceState('1003', 'NOT_INUSE');
+  await rig.act({ action: 'login' });
+  return rig;
+}
+const shown = (rig: AgentsRig, extension = '1003') => rig.pbx.live.agent(extension)!.summary;
+async function call(rig: AgentsRig, queue = 'support') {
+  const made = rig.pbx.offer(queue, '1003');
+  made.answer();
+  await rig.clock.advance(0);
+  return made;
+}
+async function inWrapUp(rig: AgentsRig): Promise<void> {
+  (await call(rig)).release();
+  await rig.clock.advance(0);
+  assert.equal(shown(rig).state, 'wrap_up');
+}
+const types = (rig: AgentsRig, from = 0): string[] =>
+  rig.pbx.told
+    .slice(from)
+    .filter((e) => e.type.startsWith('agent.'))
+    .map((e) => e.type.slice(6));
+
+test('agents follow - after a call the agent is held back in every queue, and let go at the deadline', async (t) => {
+  const rig = await ready(t);
+  const talk = await call(rig);
+  const from = rig.pbx.told.length;
+  talk.release();
+  const released = rig.clock.now();
+  await rig.clock.advance(0);
+  assert.deepEqual(both(rig), [['1003 wrapup'], ['1003 wrapup']]);
+  assert.equal(Date.parse(shown(rig).deadline ?? ''), released + 5_000);
+  await rig.clock.advance(4_900);
+  assert.deepEqual(both(rig), [['1003 wrapup'], ['1003 wrapup']]);
+  await rig.clock.advance(100);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+  assert.deepEqual(types(rig, from), ['wrap_up', 'ready']);
+  assert.equal(shown(rig).since, new Date(released + 5_000).toISOString());
+});
+
+test('agents follow - a queue without wrap-up holds nobody back', async (t) => {
+  const rig = await ready(t);
+  const sent = rig.pbx.sent.length;
+  (await call(rig, 'sales')).release();
+  await rig.clock.advance(10_000);
+  assert.equal(rig.pbx.sent.length, sent);
+  assert.equal(shown(rig).state, 'available');
+});
+
+test('agents follow - held back is nobody’s pause: not to agent.php, not as intent, not after an engine restart', async (t) => {
+  const rig = await ready(t);
+  await inWrapUp(rig);
+  const reply = await rig.act({ action: 'status' });
+  assert.deepEqual([reply.is_paused, reply.pause_reason, reply.status_key], [false, '', 'READY']);
+  assert.equal(reply.agent.state, 'wrap_up');
+  engineRestarts(rig);
+  await rig.clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(both(rig), [['1003 wrapup'], ['1003 wrapup']], 'back, and held back');
+  await rig.clock.advance(5_000);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+});
+
+test('agents follow - an engine that forgot the hold of a static member gets it again', async (t) => {
+  const rig = await agentsRig(t);
+  rig.pbx.deviceState('1003', 'NOT_INUSE');
+  rig.pbx.member('support', '1003', { membership: 'static' });
+  await rig.clock.advance(0);
+  await inWrapUp(rig);
+  rig.pbx.linkDown();
+  rig.pbx.linkUp({
+    restarted: true,
+    change: () => rig.pbx.member('support', '1003', { paused: false, paused_reason: '' }),
+  });
+  await rig.clock.advance(0);
+  assert.deepEqual(rig.pbx.shows('support'), ['1003 wrapup']);
+  await rig.clock.advance(5_000);
+  assert.deepEqual(rig.pbx.shows('support'), ['1003 ready']);
+});
+
+test('agents follow - the hold is tried again while the engine refuses, and the deadline is no later for it', async (t) => {
+  const rig = await ready(t);
+  rig.pbx.script(() => ({ refuse: 'not now' }));
+  await inWrapUp(rig);
+  assert.deepEqual(rig.pbx.shows('support'), ['1003 ready']);
+  await rig.clock.advance(600);
+  rig.pbx.script(() => 'ok');
+  await rig.clock.advance(600);
+  assert.deepEqual(rig.pbx.shows('support'), ['1003 wrapup']);
+  await rig.clock.advance(3_800);
+  assert.equal(shown(rig).state, 'available');
+});
+
+test('agents follow - while the engine does not let go the agent shows in wrap-up, and is let go when the link is back', async (t) => {
+  const rig = await ready(t);
+  await inWrapUp(rig);
+  rig.pbx.linkDown();
+  await rig.clock.advance(60_000);
+  assert.equal(shown(rig).state, 'wrap_up');
+  rig.pbx.linkUp();
+  await rig.clock.advance(0);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+  assert.equal(shown(rig).state, 'available');
+});
+
+for (const kill of [true, false]) {
+  test(`agents follow - the service ${kill ? 'is killed' : 'stops'} in a wrap-up: ${kill ? 'the next one holds its deadline' : 'nobody stays held back'}`, async (t) => {
+    const rig = await ready(t);
+    await inWrapUp(rig);
+    const { deadline } = shown(rig);
+    const from = rig.pbx.told.length;
+    await (kill ? rig.killService : rig.restartService)();
+    await rig.clock.advance(2_000);
+    assert.deepEqual(rig.pbx.shows('support'), [kill ? '1003 wrapup' : '1003 ready']);
+    rig.pbx.linkUp();
+    await rig.clock.advance(0);
+    assert.equal(shown(rig).deadline, kill ? deadline : null);
+    assert.deepEqual(types(rig, from), kill ? [] : ['ready']);
+    await rig.clock.advance(3_000);
+    assert.equal(shown(rig).state, 'available');
+    assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+  });
+}
+
+test('agents follow - a service that comes back after the deadline lets go at once', async (t) => {
+  const rig = await ready(t);
+  await inWrapUp(rig);
+  await rig.killService(() => {});
+  await rig.clock.advance(60_000);
+  rig.pbx.linkUp();
+  await rig.clock.advance(0);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+  assert.equal(shown(rig).state, 'available');
+});
+
+test('agents follow - finished early, extended within its bound, and neither outside a wrap-up', async (t) => {
+  const rig = await ready(t);
+  const refused = async (data: object) =>
+    (await rig.run('1003', 'agents.wrap-up', data).catch((e: unknown) => e)) as { code: string };
+  assert.equal((await refused({ finish: true })).code, 'not_in_wrap_up');
+  assert.equal((await refused({ extend_seconds: 5 })).code, 'not_in_wrap_up');
+  await inWrapUp(rig);
+  const { agent } = await rig.run('1003', 'agents.wrap-up', { extend_seconds: 20 });
+  assert.equal(Date.parse(agent.deadline ?? ''), rig.clock.now() + 25_000);
+  await rig.clock.advance(20_000);
+  assert.equal(shown(rig).state, 'wrap_up');
+  assert.equal((await refused({ extend_seconds: 3_600 })).code, 'invalid_request');
+  const done = await rig.run('1003', 'agent.wrap-up', { finish: true });
+  assert.equal(done.agent.state, 'available');
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+  const sent = rig.pbx.sent.length;
+  await rig.clock.advance(60_000);
+  assert.equal(rig.pbx.sent.length, sent, 'the deadline that was has no effect');
+  assert.deepEqual(
+    rig.trail.slice(-4).map(({ action, outcome }) => `${action} ${outcome}`),
+    [
+      'agent.extend_wrap_up refused',
+      'agent.extend_wrap_up ok',
+      'agent.extend_wrap_up refused',
+      'agent.finish_wrap_up ok',
+    ],
+  );
+});
+
+test('agents follow - *23 in a wrap-up ends it; *22 waits for its end and is not undone by it', async (t) => {
+  const rig = await ready(t);
+  await inWrapUp(rig);
+  for (const queue of ['support', 'sales'])
+    rig.pbx.member(queue, '1003', { paused: false, paused_reason: '' });
+  await rig.clock.advance(0);
+  assert.equal(shown(rig).state, 'available');
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']], 'and is not held back again');
+
+  await inWrapUp(rig);
+  for (const queue of ['support', 'sales']) {
+    rig.pbx.member(queue, '1003', { paused: true, paused_reason: 'break', paused_at: rig.clock.now() });
+  }
+  await rig.clock.advance(0);
+  assert.deepEqual([shown(rig).state, shown(rig).pending], ['wrap_up', 'not_ready']);
+  await rig.clock.advance(5_000);
+  assert.deepEqual([shown(rig).state, shown(rig).readiness.reason], ['not_ready', 'break']);
+  assert.deepEqual(both(rig), [['1003 break'], ['1003 break']]);
+});
+
+test('agents follow - paused in one queue before the call: only the other is held back and let go', async (t) => {
+  const rig = await ready(t);
+  await rig.act({ action: 'pause', queue: 'sales', reason: 'meeting' });
+  await inWrapUp(rig);
+  assert.deepEqual(both(rig), [['1003 wrapup'], ['1003 meeting']]);
+  await rig.clock.advance(5_000);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 meeting']]);
+  assert.deepEqual([shown(rig).state, shown(rig).readiness.reason], ['not_ready', 'meeting']);
+});
+
+test('agents follow - what is asked for in a call goes to the engine now and counts afterwards; the last word wins', async (t) => {
+  const rig = await ready(t);
+  const talk = await call(rig);
+  const paused = await rig.run('1003', 'agents.pause', { reason: 'lunch' });
+  assert.deepEqual(
+    [paused.agent.state, paused.agent.pending, paused.agent.pending_reason],
+    ['talking', 'not_ready', 'lunch'],
+  );
+  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
+  const out = await rig.run('1003', 'agents.logout');
+  assert.deepEqual([out.agent.state, out.agent.pending], ['talking', 'logged_out']);
+  assert.deepEqual(both(rig), [['1003 logout'], ['1003 logout']]);
+  const cancelled = await rig.run('1003', 'agents.cancel-pending');
+  assert.deepEqual([cancelled.agent.state, cancelled.agent.pending], ['talking', null]);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+  await rig.run('1003', 'agents.logout');
+  await rig.run('1003', 'agents.pause', { reason: 'meeting' });
+  talk.release();
+  await rig.clock.advance(0);
+  assert.deepEqual([shown(rig).state, shown(rig).pending], ['wrap_up', 'not_ready']);
+  await rig.clock.advance(5_000);
+  assert.deepEqual([shown(rig).state, shown(rig).readiness.reason], ['not_ready', 'meeting']);
+});
+
+test('agents follow - logged out in a call: out of the queues after the wrap-up, also by a service that was killed', async (t) => {
+  for (const kill of [false, true]) {
+    const rig = await ready(t);
+    const talk = await call(rig);
+    await rig.run('1003', 'agents.logout');
+    talk.release();
+    await rig.clock.advance(0);
+    assert.deepEqual([shown(rig).state, shown(rig).pending], ['wrap_up', 'logged_out']);
+    if (kill) {
+      await rig.killService();
+      rig.pbx.linkUp();
+      await rig.clock.advance(0);
+      assert.deepEqual([shown(rig).state, shown(rig).pending], ['wrap_up', 'logged_out']);
+    }
+    await rig.clock.advance(5_000);
+    assert.deepEqual(both(rig), [[], []]);
+    assert.equal(shown(rig).state, 'logged_out');
+    engineRestarts(rig);
+    await rig.clock.advance(0);
+    await rig.agents.idle();
+    assert.deepEqual(both(rig), [[], []], 'that is what was chosen');
+  }
+});
+
+test('agents follow - agent.php logs out at once, whatever goes on', async (t) => {
+  const rig = await ready(t);
+  const talk = await call(rig);
+  assert.equal((await rig.act({ action: 'logout' })).in_queue, false);
+  assert.deepEqual(both(rig), [[], []]);
+  talk.release();
+  await rig.clock.advance(10_000);
+  assert.equal(shown(rig).state, 'logged_out');
+});
+
+test('agents follow - too many unanswered offers in a row take the agent out, visibly; ready ends it', async (t) => {
+  const rig = await ready(t, { noAnswerLimit: 2 });
+  const miss = async (): Promise<void> => {
+    rig.pbx.offer('sales', '1003').timeout();
+    await rig.clock.advance(0);
+  };
+  await miss();
+  (await call(rig, 'sales')).release();
+  await miss();
+  assert.equal(shown(rig).state, 'available', 'one was answered in between');
+  const from = rig.pbx.told.length;
+  await miss();
+  assert.deepEqual([shown(rig).state, shown(rig).not_responding], ['not_responding', true]);
+  assert.deepEqual(both(rig), [['1003 no_answer'], ['1003 no_answer']]);
+  assert.deepEqual(types(rig, from), ['offered', 'ready', 'not_responding', 'not_ready', 'not_ready']);
+  assert.equal(shown(rig).readiness.source, 'system');
+  engineRestarts(rig);
+  await rig.clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(both(rig), [['1003 no_answer'], ['1003 no_answer']], 'it holds over an engine restart');
+  const back = await rig.run('1002', 'agents.unpause', { extension: '1003' });
+  assert.deepEqual([back.agent.state, back.agent.not_responding], ['available', false]);
+  assert.equal(back.agent.readiness.source, 'supervisor');
+  await miss();
+  assert.equal(shown(rig).state, 'available', 'counted anew');
+});
+
+test('agents follow - the limit 0 takes nobody out', async (t) => {
+  const rig = await ready(t, { noAnswerLimit: 0 });
+  for (let i = 0; i < 10; i += 1) {
+    rig.pbx.offer('sales', '1003').timeout();
+    await rig.clock.advance(0);
+  }
+  assert.equal(shown(rig).state, 'available');
+});
+
+test('agents follow - unreachable after the grace, not for a blink, and back at once', async (t) => {
+  const rig = await ready(t);
+  rig.pbx.deviceState('1003', 'UNAVAILABLE');
+  await rig.clock.advance(14_000);
+  rig.pbx.deviceState('1003', 'NOT_INUSE');
+  await rig.clock.advance(60_000);
+  assert.equal(shown(rig).state, 'available');
+  rig.pbx.deviceState('1003', 'UNAVAILABLE');
+  await rig.clock.advance(14_000);
+  await rig.act({ action: 'pause' });
+  assert.equal(shown(rig).state, 'not_ready');
+  await rig.clock.advance(1_000);
+  assert.equal(shown(rig).state, 'unreachable');
+  assert.equal(shown(rig).readiness.reason, 'break');
+  rig.pbx.deviceState('1003', 'NOT_INUSE');
+  assert.equal(shown(rig).state, 'not_ready');
+});

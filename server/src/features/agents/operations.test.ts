@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { AgentsSnapshot } from '@offhook/contract/agents.ts';
+import { agentsRig, callerOf } from '../../../test/support/agents-rig.ts';
+import {
+  demoPeople,
+  demoQueues,
+  demoReasons,
+  directoryFixture,
+  reasonFixture,
+} from '../../../test/support/directory-fixture.ts';
+import { hostFixture } from '../../../test/support/host-fixture.ts';
+import type { ServiceError } from '../../core/errors.ts';
+import { addOperations, operation } from '../../http/operations.ts';
+import type { Caller } from '../../ports/http.ts';
+import { agentRoutes } from './routes.ts';
+
+async function rig(t: TestContext) {
+  const reasons = [
+    ...demoReasons(),
+    reasonFixture('coaching', 'Coaching', { supervisor_only: true, paid: false }),
+  ];
+  const directory = directoryFixture(demoPeople(), demoQueues(), reasons);
+  const agents = await agentsRig(t, { directory });
+  const host = await hostFixture();
+  agentRoutes(host.app, agents.agents);
+  const commands = addOperations(host.app, agents.agents.operations(operation));
+  await host.app.ready();
+  t.after(() => host.close());
+  const as = (level: string) => (method: 'GET' | 'POST', path: string, body?: object) =>
+    host.app.inject({
+      method,
+      url: `/api/v1/${path}`,
+      headers: { authorization: `Bearer token-${level}`, 'content-type': 'application/json' },
+      ...(method === 'GET' ? {} : { payload: JSON.stringify(body ?? {}) }),
+    });
+  const key = (scopes: string[], extensions: string[] | null): Caller =>
+    ({
+      ...callerOf(directory, '1002'),
+      extension: '',
+      username: 'key:crm',
+      key: { id: 1, name: 'crm', scopes, queues: null, extensions },
+    }) as Caller;
+  const command = (who: string | Caller, action: string, data?: object) =>
+    commands.run(
+      { caller: typeof who === 'string' ? callerOf(directory, who) : who, ip: null },
+      action,
+      data,
+    ) as Promise<{ agent: { extension: string; state: string } }>;
+  const refused = async (who: string | Caller, action: string, data?: object): Promise<string> =>
+    ((await command(who, action, data).catch((e: unknown) => e)) as ServiceError).code;
+  return { ...agents, as, key, command, refused };
+}
+
+test('agents api - a supervisor sees all, an agent itself, a user nobody', async (t) => {
+  const { as, act } = await rig(t);
+  await act({ action: 'login' });
+  const all = await as('supervisor')('GET', 'agents');
+  assert.equal(all.statusCode, 200, all.body);
+  assert.deepEqual(
+    all.json().agents.map((a: { extension: string; state: string }) => [a.extension, a.state]),
+    [
+      ['1003', 'available'],
+      ['1004', 'logged_out'],
+    ],
+  );
+  const own = await as('agent')('GET', 'agents');
+  assert.deepEqual(
+    own.json().agents.map((a: { extension: string }) => a.extension),
+    ['1003'],
+  );
+  assert.equal((await as('user')('GET', 'agents')).statusCode, 403);
+  const one = (await as('agent')('GET', 'agents/1003')).json().agent;
+  assert.deepEqual([one.extension, one.session, one.queues.length], ['1003', 'logged_in', 2]);
+  for (const [level, path, status] of [
+    ['agent', 'agents/1004', 403],
+    ['supervisor', 'agents/1001', 404],
+    ['supervisor', 'agents/nobody', 400],
+  ] as const) {
+    assert.equal((await as(level)('GET', path)).statusCode, status, path);
+  }
+});
+
+test('agents api - changes by REST: oneself, others for a supervisor, each with a line of who it was', async (t) => {
+  const { as, pbx, trail } = await rig(t);
+  assert.equal((await as('agent')('POST', 'agents/1003/login')).statusCode, 200);
+  const paused = await as('agent')('POST', 'agents/1003/pause', { reason: 'Lunch', queue: '500' });
+  assert.equal(paused.statusCode, 200, paused.body);
+  assert.equal(paused.json().agent.readiness.source, 'agent');
+  const forced = await as('supervisor')('POST', 'agents/1003/unpause');
+  assert.deepEqual(
+    [forced.json().agent.state, forced.json().agent.readiness.source],
+    ['available', 'supervisor'],
+  );
+  const other = await as('agent')('POST', 'agents/1004/login');
+  assert.deepEqual([other.statusCode, other.json().code], [403, 'forbidden']);
+  assert.equal((await as('user')('POST', 'agents/1005/login')).statusCode, 403);
+  assert.equal((await as('supervisor')('POST', 'agents/1001/login')).statusCode, 404);
+  assert.deepEqual(
+    trail.map(({ action, actor, object, outcome }) => [action, actor, object, outcome].join(' ')),
+    [
+      'agent.login agent 1003 ok',
+      'agent.pause agent 1003 ok',
+      'agent.unpause supervisor 1003 ok',
+      'agent.unknown agent 1004 refused',
+      'agent.unknown supervisor 1001 refused',
+    ],
+  );
+  const sent = pbx.sent.length;
+  for (const [path, body] of [
+    ['agents/1003/pause', { reason: 'lunch', extra: 1 }],
+    ['agents/1003/pause', { reason: 7 }],
+    ['agents/1003/pause', { queue: ['500'] }],
+    ['agents/1003/wrap-up', {}],
+    ['agents/1003/wrap-up', { finish: true, extend_seconds: 5 }],
+    ['agents/1003/wrap-up', { finish: false }],
+    ['agents/1003/wrap-up', { extend_seconds: 0 }],
+    ['agents/1003/wrap-up', { extend_seconds: 1e9 }],
+    ['agents/1003/cancel-pending', { x: 1 }],
+  ] as const) {
+    const answer = await as('agent')('POST', path, body);
+    assert.deepEqual(
+      [answer.statusCode, answer.json().code],
+      [400, 'invalid_request'],
+      `${path} ${JSON.stringify(body)}`,
+    );
+  }
+  assert.equal(pbx.sent.length, sent);
+});
+
+test('agents api - a reason of the supervisor is refused to the agent itself, whatever it comes by', async (t) => {
+  const { as, act, fails, pbx } = await rig(t);
+  await act({ action: 'login' });
+  const own = await as('agent')('POST', 'agents/1003/pause', { reason: 'coaching' });
+  assert.deepEqual([own.statusCode, own.json().code], [403, 'forbidden']);
+  assert.equal((await fails({ action: 'pause', reason: 'Coaching' })).code, 'forbidden');
+  assert.deepEqual(pbx.shows('support'), ['1003 ready']);
+  const by = await as('supervisor')('POST', 'agents/1003/pause', { reason: 'coaching' });
+  assert.deepEqual([by.statusCode, by.json().agent.readiness.reason], [200, 'coaching']);
+});
+
+test('agents api - the catalogue of reasons, with the longest time of each', async (t) => {
+  const { as } = await rig(t);
+  assert.deepEqual((await as('agent')('GET', 'pause-reasons')).json().pause_reasons, [
+    { id: 'break', name: 'Break', paid: true, longest_seconds: 900, supervisor_only: false },
+    { id: 'lunch', name: 'Lunch', paid: true, longest_seconds: null, supervisor_only: false },
+    { id: 'meeting', name: 'Meeting', paid: true, longest_seconds: null, supervisor_only: false },
+    { id: 'coaching', name: 'Coaching', paid: false, longest_seconds: null, supervisor_only: true },
+  ]);
+});
+
+test('agents api - as a command by either name; one’s own extension may be left out, a key must name one it has', async (t) => {
+  const { command, refused, key, act } = await rig(t);
+  await act({ action: 'login' });
+  const mine = await command('1003', 'agent.pause', { reason: 'lunch' });
+  assert.deepEqual([mine.agent.extension, mine.agent.state], ['1003', 'not_ready']);
+  assert.equal((await command('1002', 'agents.unpause', { extension: 1003 })).agent.state, 'available');
+  assert.equal(await refused('1003', 'agent.pause', { extension: '1004' }), 'forbidden');
+  assert.equal(await refused('1003', 'agent.pause', { extension: null }), 'invalid_request');
+  const crm = key(['agents:control'], ['1003']);
+  assert.equal((await command(crm, 'agent.pause', { extension: '1003' })).agent.state, 'not_ready');
+  assert.equal(await refused(crm, 'agent.pause', { extension: '1004' }), 'forbidden');
+  assert.equal(await refused(crm, 'agent.pause'), 'invalid_request');
+  assert.equal(await refused(key(['agents:read'], null), 'agent.pause', { extension: '1003' }), 'forbidden');
+});
+
+test('agents api - the state of the topic is what the list shows, and only of the agents that may be seen', async (t) => {
+  const { agents, act } = await rig(t);
+  await act({ action: 'login' });
+  const all = AgentsSnapshot.parse(agents.snapshot(null));
+  assert.deepEqual(
+    all.agents.map((a) => a.extension),
+    ['1003', '1004'],
+  );
+  assert.deepEqual(AgentsSnapshot.parse(agents.snapshot(['1004', '9999'])).agents, [all.agents[1]]);
+  assert.deepEqual(AgentsSnapshot.parse(agents.snapshot([])).agents, []);
+});
