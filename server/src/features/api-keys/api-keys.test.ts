@@ -142,7 +142,8 @@ test('api-keys - revoked or expired is 401 at once, and who listens is told once
   keys.onKeyEnded((id) => void ended.push(id));
   const first = await create();
   const second = await create({ name: 'wall', expires_at: '2026-11-21T09:01:00Z' });
-  const revoked = await call('DELETE', `/api/v1/api-keys/${first.api_key.id}`);
+  const type = { 'content-type': 'application/json' };
+  const revoked = await call('DELETE', `/api/v1/api-keys/${first.api_key.id}`, undefined, undefined, type);
   assert.equal(revoked.status, 200, revoked.text);
   assert.equal((await call('GET', CONTACTS, undefined, first.key)).status, 401);
   assert.equal((await call('DELETE', `/api/v1/api-keys/${first.api_key.id}`)).status, 404);
