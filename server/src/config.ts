@@ -199,6 +199,20 @@ export const SETTINGS = {
     about: 'Absolute life of a session.',
     parse: integer(60, 31_536_000),
   }),
+  journalDays: setting({
+    name: 'OFFHOOK_JOURNAL_DAYS',
+    expects: 'whole days from 1 to 3650',
+    initial: '7',
+    about: 'How long events are kept; a client that was away for longer is told to take a snapshot.',
+    parse: integer(1, 3_650),
+  }),
+  journalMegabytes: setting({
+    name: 'OFFHOOK_JOURNAL_MEGABYTES',
+    expects: 'a whole number from 16 to 1000000',
+    initial: '4096',
+    about: 'Room the kept events may take; the oldest go first.',
+    parse: integer(16, 1_000_000),
+  }),
   streamHeartbeatSeconds: setting({
     name: 'OFFHOOK_STREAM_HEARTBEAT_SECONDS',
     expects: 'whole seconds from 1 to 300',

@@ -60,6 +60,7 @@ import { sipRelayRoutes } from './http/sip-relay.ts';
 import { runEngineLoop } from './journal/engine-loop.ts';
 import { eventOf, openJournal } from './journal/journal.ts';
 import { createLiveView } from './journal/live.ts';
+import { keepRetention } from './journal/retention.ts';
 import { createModel } from './pbx/model.ts';
 import { webhookOperations } from './delivery/webhooks/operations.ts';
 import { webhookRoutes } from './delivery/webhooks/routes.ts';
@@ -321,6 +322,18 @@ export async function startService(
   stack.defer(async () => {
     stopLoop.abort();
     await loop.closed;
+  });
+  const retention = keepRetention({
+    journal,
+    clock,
+    log,
+    days: config.journalDays,
+    bytes: config.journalMegabytes * 1_048_576,
+    signal: stopLoop.signal,
+  });
+  stack.defer(() => {
+    stopLoop.abort();
+    return retention;
   });
   stack.defer(() => calls.close());
   stack.defer(() => history.close());

@@ -35,6 +35,10 @@ export interface Journal {
   append(events: readonly DomainEvent[]): readonly JournalRow[];
   /** Up to `limit` rows with seq > `after`, in order. */
   read(after: number, limit: number): readonly JournalRow[];
+  /** Forgets every row with seq < `below`; readers behind it find a gap. */
+  trim(below: number): void;
+  /** Bytes that the kept rows take, about. */
+  readonly bytes: number;
   /** Resolves once `seq` is committed; rejects with the signal's reason. */
   waitFor(seq: number, signal?: AbortSignal): Promise<void>;
   /**
@@ -95,6 +99,13 @@ export function openJournal(options: { store: JournalStore; node: NodeId }): Jou
       return rows;
     },
     read,
+    trim(below) {
+      store.trim(below);
+      if ((recent[0]?.seq ?? below) < below) recent = recent.filter((row) => row.seq >= below);
+    },
+    get bytes() {
+      return store.bytes();
+    },
     waitFor: committed,
     async *follow(cursor, signal) {
       let at = cursor;

@@ -25,6 +25,8 @@ export interface JournalStore {
   read(after: number, limit: number): JournalRow[];
   /** Forgets every row with seq < `below`; `head` and the numbering stay. */
   trim(below: number): void;
+  /** Bytes that the kept rows take, about; O(1). */
+  bytes(): number;
   /** Keeps one text and the seq it holds for, in place of the one before. Throws as `append`. */
   saveCheckpoint(seq: number, text: string): void;
   checkpoint(): { readonly seq: number; readonly text: string } | null;

@@ -73,6 +73,17 @@ export function journalStoreConformance(adapter: string, open: () => JournalStor
       }),
     );
     it(
+      'journal store - rows take room, and trimmed ones give it back',
+      withJournal((j) => {
+        const empty = j.bytes();
+        j.append(journalRows(1, 2000));
+        const full = j.bytes();
+        assert.ok(full - empty > 2000 * 30, `${full - empty} bytes for 2000 rows`);
+        j.trim(1501);
+        assert.ok(j.bytes() - empty < (full - empty) / 2);
+      }),
+    );
+    it(
       'journal store - the newest checkpoint is kept',
       withJournal((j) => {
         assert.equal(j.checkpoint(), null);

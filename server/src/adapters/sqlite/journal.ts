@@ -80,6 +80,9 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
   const select = db.prepare(
     'select seq, type, subject, at, topics, json from journal where seq > ? order by seq limit ?',
   );
+  const pages = db.prepare(
+    'select (page_count - freelist_count) * page_size as used from pragma_page_count, pragma_freelist_count, pragma_page_size',
+  );
   const edge = db.run('select min(seq) as first, max(seq) as last from journal', []).rows[0];
   const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
   let head = Math.max(number(edge?.['last']), Number(meta.get('trimmed') ?? 0));
@@ -123,6 +126,14 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
         throw unavailable(error, file);
       }
       tail = last + 1;
+    },
+    bytes() {
+      try {
+        const { used } = pages.get() as { used: number };
+        return used;
+      } catch (error) {
+        throw unavailable(error, file);
+      }
     },
     saveCheckpoint(seq, text) {
       try {

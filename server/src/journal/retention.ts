@@ -1,0 +1,56 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Journal } from './journal.ts';
+
+const EVERY_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** Rows given up in one write, so that a commit never waits long behind it. */
+const STEP = 500;
+
+export interface RetentionOptions {
+  readonly journal: Pick<Journal, 'head' | 'tail' | 'bytes' | 'read' | 'trim' | 'checkpoint'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly days: number;
+  /** Bytes the kept rows may take. */
+  readonly bytes: number;
+  readonly signal: AbortSignal;
+}
+/**
+ * Gives up the oldest rows once a minute: those older than `days`, and as many as are needed to stay below `bytes`. What came
+ * after the checkpoint is kept in any case: the next start begins from there. Resolves when the signal is aborted.
+ */
+export async function keepRetention(options: RetentionOptions): Promise<void> {
+  const { clock, log, signal } = options;
+  const enough = async (): Promise<boolean> => {
+    await clock.sleep(EVERY_MS, signal).catch(() => undefined);
+    return signal.aborted;
+  };
+  // oxlint-disable-next-line no-await-in-loop -- one after another is the point
+  while (!(await enough())) {
+    try {
+      // oxlint-disable-next-line no-await-in-loop
+      await trim(options);
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'old events could not be given up; trying again in a minute');
+    }
+  }
+}
+async function trim({ journal, clock, log, days, bytes, signal }: RetentionOptions): Promise<void> {
+  const oldest = clock.now() - days * DAY_MS;
+  const needed = journal.checkpoint()?.seq ?? 0;
+  const from = journal.tail;
+  while (!signal.aborted && journal.tail <= needed) {
+    const rows = journal.read(journal.tail - 1, STEP);
+    const crowded = journal.bytes > bytes;
+    const keep = crowded ? undefined : rows.find((row) => row.at >= oldest);
+    const below = Math.min(keep?.seq ?? (rows.at(-1)?.seq ?? journal.head) + 1, needed + 1);
+    if (below <= journal.tail) break;
+    journal.trim(below);
+    // oxlint-disable-next-line no-await-in-loop -- others get their turn between the steps
+    await turn();
+  }
+  if (journal.tail > from) log.info({ from, to: journal.tail - 1 }, 'old events were given up');
+}
