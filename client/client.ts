@@ -26,6 +26,7 @@ import type { LoginReply, Ping } from '@offhook/contract/session.ts';
 export { OffhookError };
 export type { ClientErrorCode } from './errors.ts';
 export type { CommandOptions } from './commands.ts';
+export { cursorOf } from './events.ts';
 export type { GapItem, SnapshotItem, StreamCursor, StreamEvent, StreamItem } from './events.ts';
 export * from './folds.ts';
 export type { RequestOptions } from './rest.ts';

@@ -23,6 +23,11 @@ export interface GapItem {
 }
 export type StreamItem = StreamEvent | SnapshotItem | GapItem;
 
+/** The place right after an event; kept with what was made of the event, nothing is missed and nothing done twice. */
+export const cursorOf = ({ id, seq }: StreamEvent): StreamCursor => ({
+  epoch: id.slice(0, id.lastIndexOf(':')),
+  seq,
+});
 /** A place in the log: keep it whole, a `seq` means nothing in another epoch. */
 export interface StreamCursor {
   readonly epoch: string;

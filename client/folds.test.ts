@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { SNAPSHOTS } from '@offhook/contract/snapshots.ts';
 import { rfc3339 } from '../server/src/core/clock.ts';
 import { callView } from '../server/src/features/calls/live.ts';
 import { contactOf } from '../server/src/features/contacts/contact.ts';
@@ -42,14 +43,22 @@ const onWire = ({ at, ...event }: DomainEvent): StreamEvent =>
 function snapshots(view: ReturnType<typeof createModel>['view']) {
   return structuredClone({
     presence: {
+      stale: false,
       extensions: PHONES.map((extension) => {
         const { presence } = contactOf({ extension } as Person, view.extension(extension), T0);
         return { extension, ...presence };
       }),
     },
-    agents: { agents: view.agents().map(({ summary }) => summary) },
-    queues: { queues: QUEUES.map((settings) => queueView(settings, view.queue(settings.name))) },
-    calls: { calls: view.calls().map(callView) },
+    agents: {
+      as_of: rfc3339(T0),
+      stale: false,
+      agents: view.agents().map(({ summary }) => ({ ...summary, stale: false, queues: [] })),
+    },
+    queues: {
+      stale: false,
+      queues: QUEUES.map((settings) => ({ ...queueView(settings, view.queue(settings.name)), stats: null })),
+    },
+    calls: { stale: false, calls: view.calls().map(callView) },
   });
 }
 /**
@@ -96,6 +105,7 @@ test('folds - a snapshot and the events after it are the state itself, whatever 
         for (const event of sim.log.splice(0)) hear(model.step(event));
         if (resyncs.includes(i)) hear(model.step(sim.snapshotEvent()));
         const now = snapshots(model.view);
+        if (i === 0) for (const topic of topics) SNAPSHOTS[topic].parse(now[topic]);
         const fresh = Object.fromEntries(topics.map((topic) => [topic, FOLDS[topic].read(now[topic])]));
         if (i === begin) states = fresh as Record<string, Map<string, object>>;
         if (states === null) continue;

@@ -4,6 +4,7 @@
  */
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { Call } from '@offhook/contract/calls.ts';
+import type { SnapshotData } from '@offhook/contract/snapshots.ts';
 import type { Presence } from '@offhook/contract/extensions.ts';
 import type { Queue, QueueCaller } from '@offhook/contract/queues.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
@@ -43,21 +44,28 @@ export interface Fold<T> {
 }
 
 const NONE: readonly never[] = [];
-const by = <T>(list: readonly T[] | undefined, key: (item: T) => string): Map<string, T> =>
-  new Map((list ?? []).map((item) => [key(item), item]));
+const by = <T>(list: readonly T[], key: (item: T) => string): Map<string, T> =>
+  new Map(list.map((item) => [key(item), item]));
 
 export const presenceFold: Fold<PresenceState> = {
-  read: (data) => by((data as { extensions?: PresenceState[] }).extensions, (one) => one.extension),
+  read: (data) => by((data as SnapshotData<'presence'>).extensions, (one) => one.extension),
   after: (_records, event) =>
     event.type === 'presence.changed' ? [{ key: event.data.extension, value: event.data }] : NONE,
 };
 
+/** Without the queues, which events tell one by one: `client.agents.get`. */
 export const agentsFold: Fold<AgentSummary> = {
-  read: (data) => by((data as { agents?: AgentSummary[] }).agents, (one) => one.extension),
-  after(records, event) {
+  read: (data) =>
+    by(
+      (data as SnapshotData<'agents'>).agents.map(
+        ({ queues: _queues, stale: _stale, ...agent }): AgentSummary => agent,
+      ),
+      (agent) => agent.extension,
+    ),
+  after(_records, event) {
     if (!event.type.startsWith('agent.') || !('agent' in event.data)) return NONE;
     const { agent } = event.data;
-    return [{ key: agent.extension, value: { ...records.get(agent.extension), ...agent } }];
+    return [{ key: agent.extension, value: agent }];
   },
 };
 
@@ -74,10 +82,9 @@ const EMPTY = {
 
 export const queuesFold: Fold<QueueState> = {
   read: (data) =>
-    new Map(
-      ((data as { queues?: (Queue & { stats?: QueueStats })[] }).queues ?? []).map(
-        ({ members: _members, ...queue }) => [queue.name, { ...queue, stats: queue.stats ?? null }],
-      ),
+    by(
+      (data as SnapshotData<'queues'>).queues.map(({ members: _members, ...queue }): QueueState => queue),
+      (queue) => queue.name,
     ),
   after(records, event) {
     if (!event.type.startsWith('queue.') && !event.type.startsWith('offer.')) return NONE;
@@ -144,7 +151,7 @@ const joined = (kept: CallState, other: CallState | undefined): CallState =>
 export const callsFold: Fold<CallState> = {
   read: (data) =>
     by(
-      (data as { calls?: Call[] }).calls?.map(
+      (data as SnapshotData<'calls'>).calls.map(
         ({ call_id, direction, dialled, started_at, answered_at, extensions, parties: [first] }) => ({
           call_id,
           direction,

@@ -1,5 +1,14 @@
 /** Typed requests of everything under /api/v1, grouped by what they are about. */
 import type { z } from 'zod';
+import type {
+  AgentChangeReply,
+  AgentPauseBody,
+  AgentQueueBody,
+  AgentsReply,
+  AgentWrapUpBody,
+  OneAgentReply,
+  PauseReasonsReply,
+} from '@offhook/contract/agents.ts';
 import type { AuditPage, AuditQuery } from '@offhook/contract/audit.ts';
 import type { NewCall, OperationReply } from '@offhook/contract/call-control.ts';
 import type { CallReply, CallsReply } from '@offhook/contract/calls.ts';
@@ -86,6 +95,41 @@ export function createRest(request: Request) {
     disableOtp: (current_password: string, otp: string): Reply<typeof Done> =>
       post('/api/v1/session/otp/disable', { current_password, otp }),
   };
+  const agents = {
+    list: (signal?: AbortSignal): Reply<typeof AgentsReply> => get('/api/v1/agents', {}, signal),
+    get: (extension: string, signal?: AbortSignal): Reply<typeof OneAgentReply> =>
+      get(at`/api/v1/agents/${extension}`, {}, signal),
+    /** In all its queues, or in the one that is named; so do the others. */
+    login: (
+      extension: string,
+      where: Body<typeof AgentQueueBody> = {},
+      options?: RequestOptions,
+    ): Reply<typeof AgentChangeReply> => post(at`/api/v1/agents/${extension}/login`, where, options),
+    logout: (
+      extension: string,
+      where: Body<typeof AgentQueueBody> = {},
+      options?: RequestOptions,
+    ): Reply<typeof AgentChangeReply> => post(at`/api/v1/agents/${extension}/logout`, where, options),
+    pause: (
+      extension: string,
+      how: Body<typeof AgentPauseBody> = {},
+      options?: RequestOptions,
+    ): Reply<typeof AgentChangeReply> => post(at`/api/v1/agents/${extension}/pause`, how, options),
+    unpause: (
+      extension: string,
+      where: Body<typeof AgentQueueBody> = {},
+      options?: RequestOptions,
+    ): Reply<typeof AgentChangeReply> => post(at`/api/v1/agents/${extension}/unpause`, where, options),
+    cancelPending: (extension: string, options?: RequestOptions): Reply<typeof AgentChangeReply> =>
+      post(at`/api/v1/agents/${extension}/cancel-pending`, undefined, options),
+    wrapUp: (
+      extension: string,
+      change: Body<typeof AgentWrapUpBody>,
+      options?: RequestOptions,
+    ): Reply<typeof AgentChangeReply> => post(at`/api/v1/agents/${extension}/wrap-up`, change, options),
+    pauseReasons: (signal?: AbortSignal): Reply<typeof PauseReasonsReply> =>
+      get('/api/v1/pause-reasons', {}, signal),
+  };
   const queues = {
     list: (signal?: AbortSignal): Reply<typeof QueuesReply> => get('/api/v1/queues', {}, signal),
     get: (name: string, signal?: AbortSignal): Reply<typeof QueueReply> =>
@@ -169,6 +213,6 @@ export function createRest(request: Request) {
   const audit = (query: Query<AuditQuery> = {}, signal?: AbortSignal): Reply<typeof AuditPage> =>
     get('/api/v1/audit', query, signal);
 
-  return { session, queues, calls, wallboard, webhooks, apiKeys, audit };
+  return { session, agents, queues, calls, wallboard, webhooks, apiKeys, audit };
 }
 export type Rest = ReturnType<typeof createRest>;

@@ -14,7 +14,7 @@ export interface Store<T> extends Iterable<[string, T]> {
   keys(): Iterable<string>;
   values(): Iterable<T>;
   readonly state: StreamState;
-  /** True where what is shown may not be so any more: the connection is lost, or the service has lost the engine. */
+  /** True before the first snapshot, and where what is shown may not be so any more: the connection or the engine is lost. */
   readonly stale: boolean;
   /** Resolves with the first snapshot; rejects where the stream ends before it. */
   readonly ready: Promise<void>;
@@ -101,7 +101,7 @@ export function createStore<K extends StoreTopic>(
       return stream.state;
     },
     get stale() {
-      return engineDown || stream.state !== 'live';
+      return engineDown || stream.state !== 'live' || waitFor.size > 0;
     },
     ready: ready.promise,
     subscribe(listener) {

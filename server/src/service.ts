@@ -276,7 +276,14 @@ export async function startService(
     sources: {
       presence: presenceSource({ directory, live: live.view, clock }),
       calls: liveCalls,
-      queues,
+      queues: {
+        snapshot: (objects) => ({
+          stale: queues.stale,
+          queues: queues
+            .snapshot(objects)
+            .queues.map((queue) => ({ ...queue, stats: wallboard.stats(queue.name) ?? null })),
+        }),
+      },
       agents,
       history: nothing,
       config: nothing,

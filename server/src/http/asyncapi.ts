@@ -8,6 +8,7 @@ import { Presence } from '@offhook/contract/extensions.ts';
 import { CLOSE_CODES, ClientFrame, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
 import { QueueFigures, QueueStats } from '@offhook/contract/wallboard.ts';
 import { EVERYONE, topicsOf } from '../core/topics.ts';
+import { SNAPSHOTS } from '@offhook/contract/snapshots.ts';
 import type { AnyOperation } from '../ports/operations.ts';
 import type { RouteTable } from './route-table.ts';
 
@@ -212,6 +213,12 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
     const schema = sent(option);
     return frame(`server.${frameName(option)}`, frameName(option) === 'event' ? eventFrame(schema) : schema);
   });
+  for (const [noun, schema] of Object.entries(SNAPSHOTS)) {
+    const data = sent(schema);
+    serverFrames.push(
+      frame(`snapshot.${noun}`, { type: 'object', properties: { op: { const: 'snapshot' }, data } }),
+    );
+  }
   const sentBy = (name: string): Reference => to('channels', 'stream', 'messages', `server.${name}`);
   operations['send-frames'] = {
     action: 'send',

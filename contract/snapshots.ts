@@ -1,0 +1,18 @@
+/** `data` of a `snapshot` frame, by the noun of its topic: what events lead on from. */
+import { z } from 'zod';
+import { AgentsSnapshot } from './agents.ts';
+import { Call } from './calls.ts';
+import { Presence } from './extensions.ts';
+import { Queue } from './queues.ts';
+import { QueueStats } from './wallboard.ts';
+
+/** True while the link to the engine is down: what is shown is as of then. */
+const stale = z.boolean();
+export const SNAPSHOTS = {
+  presence: z.object({ stale, extensions: z.array(Presence.extend({ extension: z.string() })) }),
+  calls: z.object({ stale, calls: z.array(Call) }),
+  queues: z.object({ stale, queues: z.array(Queue.extend({ stats: QueueStats.nullable() })) }),
+  agents: AgentsSnapshot,
+} as const;
+export type SnapshotNoun = keyof typeof SNAPSHOTS;
+export type SnapshotData<T extends SnapshotNoun> = z.infer<(typeof SNAPSHOTS)[T]>;

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { createClient } from '@offhook/client';
+import type { Client, StreamCursor } from '@offhook/client';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { EVERYONE, topicsOf } from '../../src/core/topics.ts';
+import { readJournal } from '../support/journal.ts';
+import { runProgram } from '../support/program.ts';
+import type { Program } from '../support/program.ts';
+import type { Site } from '../support/site.ts';
+import { REPOSITORY } from '../support/sources.ts';
+import { inEngine, statusIs } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+const EXAMPLES = path.join(REPOSITORY, 'client/examples');
+/** Lines an example may have, comments and all. */
+const LINES = { 'screen-pop.ts': 20, 'wallboard.ts': 30, 'agent-buttons.ts': 20 };
+const example = (name: keyof typeof LINES, ...args: string[]): Program =>
+  runProgram(path.join(EXAMPLES, name), args);
+
+async function passwordOf(site: Site, extension: string): Promise<string> {
+  const own = (await site.credentials()).find((c) => c.extension === extension);
+  assert.ok(own);
+  return own.password;
+}
+async function clientOf(site: Site, extension: string): Promise<Client> {
+  const client = createClient({ base: site.base });
+  await client.login({ username: extension, password: await passwordOf(site, extension) });
+  return client;
+}
+
+describe('sdk', () => {
+  const site = useSite();
+
+  test('sdk - the examples are as short as they say, and the README shows them as they are', async () => {
+    const readme = await readFile(path.join(REPOSITORY, 'client/README.md'), 'utf8');
+    for (const [name, most] of Object.entries(LINES)) {
+      const text = await readFile(path.join(EXAMPLES, name), 'utf8');
+      assert.ok(text.trimEnd().split('\n').length <= most, `${name} is longer than ${most} lines`);
+      assert.ok(readme.includes(text.trimEnd()), `client/README.md shows ${name} otherwise than it is`);
+    }
+  });
+
+  test('sdk - a wallboard of 30 lines shows a real queue call; killed beside a killed service, it misses and doubles no event', async () => {
+    const admin = await clientOf(site(), (await adminOf(site())).extension);
+    const { key } = await admin.apiKeys.create({ name: 'wallboard', scopes: ['queues:read', 'agents:read'] });
+    const log = path.join(site().dataDir, 'wallboard.log');
+    const start = (): Program => example('wallboard.ts', site().base, key, log);
+    await using caller = await site().phone('1001');
+    await using agent = await site().phone('1003');
+    await statusIs(await site().person('1003'), 'READY');
+    const zoe = await clientOf(site(), '1003');
+
+    const board = start();
+    await board.says(/^sales: 0 waiting, 0 ringing, 0 talking, 0 in wrap-up, SL -$/);
+    const call = await caller.invite('510');
+    await board.says(/^sales: 1 waiting/);
+    const incoming = await agent.incoming();
+    incoming.ring();
+    await board.says(/^sales: 1 waiting, 1 ringing/);
+    await incoming.answer();
+    await board.says(/^sales: 0 waiting, 0 ringing, 1 talking, .* SL 100 %/);
+    await call.hangup();
+    await board.says(/^sales: 0 waiting, 0 ringing, 0 talking, 1 in wrap-up, SL 100 %$/);
+    await zoe.agents.wrapUp('1003', { finish: true });
+
+    // While the board is dead, a caller waits, is answered and goes.
+    await board.kill();
+    const unseen = await caller.invite('510');
+    const second = await agent.incoming();
+    second.ring();
+    await second.answer();
+    await unseen.answered();
+
+    await using again = start();
+    await again.says(/^sales: 0 waiting, 0 ringing, 1 talking/);
+    await site().kill('SIGKILL');
+    await again.says(/^\(stale\) sales:/);
+    // The call goes on without the service, and ends without it.
+    await unseen.hangup();
+    await second.ended();
+    const seen = again.lines.length;
+    await site().start();
+    await again.says(/^sales: 0 waiting, 0 ringing, 0 talking/, seen, 45_000);
+    const third = await caller.invite('510');
+    await again.says(/^sales: 1 waiting/, seen);
+    await third.hangup();
+    await again.says(/^sales: 0 waiting, 0 ringing, 0 talking/, again.lines.length);
+
+    const written = async () =>
+      (await readFile(log, 'utf8'))
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { cursor: StreamCursor; type: string });
+    const [first] = await written();
+    assert.ok(first);
+    const isHeard = (topic: string): boolean => /^(queues|agents)$/.test(topic) || topic === EVERYONE;
+    const heard = () =>
+      readJournal(site())
+        .filter((event) => event.seq >= first.cursor.seq)
+        .filter((event) => topicsOf(event as unknown as DomainEvent).some(isHeard))
+        .map(({ seq, type }) => `${seq} ${type}`);
+    const wanted = heard();
+    assert.ok(wanted.length > 20, `only ${wanted.length} events`);
+    await until(
+      'the log of the wallboard to be the journal',
+      async () => {
+        const own = (await written()).map(({ cursor, type }) => `${cursor.seq} ${type}`);
+        return own.length >= wanted.length;
+      },
+      { every: 50 },
+    );
+    const own = (await written()).map(({ cursor, type }) => `${cursor.seq} ${type}`);
+    assert.deepEqual(own, heard().slice(0, own.length), 'each event once, in order, and none left out');
+    assert.equal(new Set((await written()).map(({ cursor }) => cursor.epoch)).size, 1);
+    assert.ok(
+      own.some((line) => line.endsWith('engine.resynced')),
+      'also what the restart was about',
+    );
+  });
+
+  test('sdk - a screen pop of 20 lines says who calls while the phone rings', async () => {
+    await using pop = example('screen-pop.ts', site().base, '1003', await passwordOf(site(), '1003'));
+    await using caller = await site().phone('1001');
+    await using phone = await site().phone('1003');
+    // The stream is there once a call is told; one that came before it was listening says nothing.
+    await until('the pop', async () => {
+      const call = await caller.invite('1003');
+      const incoming = await phone.incoming();
+      incoming.ring();
+      const line = await pop
+        .says(/\(1001\) calls: https:\/\/crm\.example\.com\/people\?phone=1001$/, 0, 1_000)
+        .catch(() => null);
+      await call.hangup();
+      await incoming.ended();
+      return line;
+    });
+  });
+
+  test('sdk - the buttons of an agent in 20 lines pause and unpause in the real engine, and show what holds', async () => {
+    const zoe = await site().person('1003');
+    await zoe.agent('unpause');
+    await using phone = await site().phone('1003');
+    await statusIs(zoe, 'READY');
+    await using buttons = example('agent-buttons.ts', site().base, '1003', await passwordOf(site(), '1003'));
+    await buttons.says(/^live: (available|wrap_up)/);
+    buttons.write('pause lunch');
+    await buttons.says(/^live: not_ready lunch since/);
+    await inEngine(site(), 'sales', '1003', /paused:lunch/);
+    buttons.write('pause siesta');
+    await buttons.says(/^This pause reason does not exist/);
+    const before = buttons.lines.length;
+    buttons.write('ready');
+    await buttons.says(/^live: available {2}since/, before);
+    assert.equal(phone.extension, '1003');
+  });
+});
+async function adminOf(site: Site): Promise<{ extension: string }> {
+  const found = (await site.credentials()).find((c) => c.level === 'admin');
+  assert.ok(found);
+  return found;
+}

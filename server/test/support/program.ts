@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { until } from './until.ts';
+
+/** A program that a test runs as a person would, its lines read as they come. */
+export interface Program extends AsyncDisposable {
+  readonly lines: readonly string[];
+  write(line: string): void;
+  /** The first line from the n-th on that matches, once it is there. */
+  says(pattern: RegExp, from?: number, ms?: number): Promise<string>;
+  /** Ends it without a word and waits until it is gone. */
+  kill(): Promise<void>;
+}
+export function runProgram(file: string, args: readonly string[]): Program {
+  const child = spawn(process.execPath, [file, ...args], { stdio: 'pipe' });
+  const lines: string[] = [];
+  let rest = '';
+  const note = (chunk: Buffer): void => {
+    rest += chunk.toString('utf8');
+    const whole = rest.split('\n');
+    rest = whole.pop() ?? '';
+    lines.push(...whole);
+  };
+  child.stdout.on('data', note);
+  child.stderr.on('data', note);
+  const gone = once(child, 'exit');
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await gone;
+  };
+  return {
+    lines,
+    write: (line) => void child.stdin.write(`${line}\n`),
+    says: (pattern, from = 0, ms = 10_000) =>
+      until(`a line ${pattern}`, () => lines.slice(from).find((line) => pattern.test(line)), {
+        ms,
+        every: 10,
+        seen: () => lines.slice(-15),
+      }),
+    kill,
+    [Symbol.asyncDispose]: kill,
+  };
+}
