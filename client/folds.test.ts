@@ -55,10 +55,11 @@ function snapshots(view: ReturnType<typeof createModel>['view']) {
       agents: view.agents().map(({ summary }) => ({ ...summary, stale: false, queues: [] })),
     },
     queues: {
+      as_of: rfc3339(T0),
       stale: false,
       queues: QUEUES.map((settings) => ({ ...queueView(settings, view.queue(settings.name)), stats: null })),
     },
-    calls: { stale: false, calls: view.calls().map(callView) },
+    calls: { as_of: rfc3339(T0), stale: false, calls: view.calls().map(callView) },
   });
 }
 /**

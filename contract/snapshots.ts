@@ -6,12 +6,16 @@ import { Presence } from './extensions.ts';
 import { Queue } from './queues.ts';
 import { QueueStats } from './wallboard.ts';
 
-/** True while the link to the engine is down: what is shown is as of then. */
+/** `stale` while the link to the engine is down: what is shown is as of then. */
 const stale = z.boolean();
 export const SNAPSHOTS = {
   presence: z.object({ stale, extensions: z.array(Presence.extend({ extension: z.string() })) }),
-  calls: z.object({ stale, calls: z.array(Call) }),
-  queues: z.object({ stale, queues: z.array(Queue.extend({ stats: QueueStats.nullable() })) }),
+  calls: z.object({ as_of: z.string(), stale, calls: z.array(Call) }),
+  queues: z.object({
+    as_of: z.string(),
+    stale,
+    queues: z.array(Queue.extend({ stats: QueueStats.nullable() })),
+  }),
   agents: AgentsSnapshot,
 } as const;
 export type SnapshotNoun = keyof typeof SNAPSHOTS;

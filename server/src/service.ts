@@ -277,12 +277,11 @@ export async function startService(
       presence: presenceSource({ directory, live: live.view, clock }),
       calls: liveCalls,
       queues: {
-        snapshot: (objects) => ({
-          stale: queues.stale,
-          queues: queues
-            .snapshot(objects)
-            .queues.map((queue) => ({ ...queue, stats: wallboard.stats(queue.name) ?? null })),
-        }),
+        snapshot(objects) {
+          const shown = queues.snapshot(objects);
+          const withStats = shown.queues.map((q) => ({ ...q, stats: wallboard.stats(q.name) ?? null }));
+          return { ...shown, queues: withStats };
+        },
       },
       agents,
       history: nothing,
