@@ -70,13 +70,13 @@ async function whole(counter: Counter, store: WallboardStore): Promise<string> {
   for (const kind of ['queue', 'agent'] as const) {
     // By days and edges, as a long span is read.
     const byParts = new SumTable();
-    const first = slotOf(DAY) - 7;
-    for await (const page of store.parts(kind, first, first + 2000)) {
+    const first = slotOf(DAY) + 13;
+    for await (const page of store.parts(kind, first, first + 127)) {
       for (const { name, sums } of page) fold(byParts.at(kind, name, 0), sums);
     }
     const bySlots = new SumTable();
-    for (const row of (await store.since(0)).rows()) {
-      if (row.of === kind) fold(bySlots.at(kind, row.name, 0), row.sums);
+    for (const row of (await store.since(first)).rows()) {
+      if (row.of === kind && row.slot < first + 127) fold(bySlots.at(kind, row.name, 0), row.sums);
     }
     const text = (table: SumTable): string[] =>
       [...table.rows()].map((r) => `${r.name} ${writeSums(r.sums)}`).sort();
