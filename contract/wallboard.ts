@@ -44,47 +44,53 @@ const Rate = z.number().nullable();
  * outcome: `offered` = `answered` + `abandoned` + `flowed_out` + `open`.
  */
 export const QueueSums = z.object({
-  /** Visits that joined, without those that were `lost`. A caller who joins again is a new visit. */
-  offered: z.int(),
-  /** Calls with at least one visit in this queue, counted with the first. */
-  calls: z.int(),
+  offered: z
+    .int()
+    .describe('Visits that joined, without those that were `lost`. A caller who joins again is a new visit.'),
+  calls: z.int().describe('Calls with at least one visit in this queue, counted with the first.'),
   answered: z.int(),
   answered_in_threshold: z.int(),
   abandoned: z.int(),
   abandoned_short: z.int(),
   abandoned_in_threshold: z.int(),
-  /** Left for elsewhere before an answer: time-out, key, moved, withdrawn, queue full or without agents. */
-  flowed_out: z.int(),
-  /** Still waiting. */
-  open: z.int(),
-  /** Ended while nobody could see how (the engine restarted or was out of reach); in no other sum. */
-  lost: z.int(),
-  /** Whose end was found afterwards: their wait is the longest it can have been. */
-  ended_unobserved: z.int(),
+  flowed_out: z
+    .int()
+    .describe(
+      'Left for elsewhere before an answer: time-out, key, moved, withdrawn, queue full or without agents.',
+    ),
+  open: z.int().describe('Still waiting.'),
+  lost: z
+    .int()
+    .describe(
+      'Ended while nobody could see how (the engine restarted or was out of reach); in no other sum.',
+    ),
+  ended_unobserved: z
+    .int()
+    .describe('Whose end was found afterwards: their wait is the longest it can have been.'),
   wait_answered_seconds: z.int(),
   wait_abandoned_seconds: z.int(),
-  /** Of visits that are over. */
-  longest_wait_seconds: z.int(),
-  /** Agents' parts in queue calls that are over, wrap-up included. */
-  handled: z.int(),
-  /** Connected and not on hold. */
-  talk_seconds: z.int(),
+  longest_wait_seconds: z.int().describe('Of visits that are over.'),
+  handled: z.int().describe('Agents’ parts in queue calls that are over, wrap-up included.'),
+  talk_seconds: z.int().describe('Connected and not on hold.'),
   hold_seconds: z.int(),
   wrap_up_seconds: z.int(),
-  /** Handled calls that their agent transferred. */
-  transferred: z.int(),
-  /** Offers that were not answered or were rejected. */
-  missed_offers: z.int(),
-  /** Time of the queue's agents within the span, whole seconds: handling its calls, free for them, and logged in. */
-  busy_seconds: z.int(),
+  transferred: z.int().describe('Handled calls that their agent transferred.'),
+  missed_offers: z.int().describe('Offers that were not answered or were rejected.'),
+  busy_seconds: z
+    .int()
+    .describe(
+      'Time of the queue’s agents within the span, whole seconds: handling its calls, free for them, and logged in.',
+    ),
   available_seconds: z.int(),
   staffed_seconds: z.int(),
 });
 export type QueueSums = z.infer<typeof QueueSums>;
 /** Figures over a span; every rate is computed from the sums and says by which formula. */
 const Figures = z.object({
-  /** Both null in `queue.stats`, where the span is today in the site's zone. */
-  from: z.string().nullable(),
+  from: z
+    .string()
+    .nullable()
+    .describe('Both null in `queue.stats`, where the span is today in the site’s zone.'),
   to: z.string().nullable(),
   sums: QueueSums,
   service_level: Rate,
@@ -92,42 +98,44 @@ const Figures = z.object({
   threshold_seconds: z.int(),
   short_abandon_seconds: z.int(),
   flow_outs: FlowOuts,
-  /** (abandoned − abandoned_short) ÷ (offered − abandoned_short). */
-  abandon_rate: Rate,
-  /** answered ÷ offered. */
-  answer_rate: Rate,
-  /** transferred ÷ handled. */
-  transfer_rate: Rate,
+  abandon_rate: Rate.describe('(abandoned − abandoned_short) ÷ (offered − abandoned_short).'),
+  answer_rate: Rate.describe('answered ÷ offered.'),
+  transfer_rate: Rate.describe('transferred ÷ handled.'),
   average_speed_of_answer_seconds: z.number().nullable(),
-  /** By nearest rank, exact up to two hours; longer waits count as two hours here. */
-  median_speed_of_answer_seconds: z.int().nullable(),
+  median_speed_of_answer_seconds: z
+    .int()
+    .nullable()
+    .describe('By nearest rank, exact up to two hours; longer waits count as two hours here.'),
   p90_speed_of_answer_seconds: z.int().nullable(),
   average_time_to_abandon_seconds: z.number().nullable(),
-  /** (talk + hold + wrap-up) ÷ handled. */
-  average_handling_seconds: z.number().nullable(),
-  /** busy ÷ (busy + available). */
-  occupancy: Rate,
-  /** Of all visits, those still waiting too. */
-  longest_wait_seconds: z.int(),
+  average_handling_seconds: z.number().nullable().describe('(talk + hold + wrap-up) ÷ handled.'),
+  occupancy: Rate.describe('busy ÷ (busy + available).'),
+  longest_wait_seconds: z.int().describe('Of all visits, those still waiting too.'),
 });
 export const QueueFigures = z.object({ queue: z.string(), ...Figures.shape });
 export type QueueFigures = z.infer<typeof QueueFigures>;
 /** What is in the queue now. */
 const QueueNow = z.object({
   waiting: z.int(),
-  /** When the caller who waits longest joined; null where nobody waits. A display ticks by itself. */
-  longest_waiting_since: z.string().nullable(),
-  /** Of a caller who joins now: place × newest handling times ÷ agents at work; null below 5 handled calls or without agents. */
-  expected_wait_seconds: z.number().nullable(),
+  longest_waiting_since: z
+    .string()
+    .nullable()
+    .describe(
+      'When the caller who waits longest joined; null where nobody waits. A display ticks by itself.',
+    ),
+  expected_wait_seconds: z
+    .number()
+    .nullable()
+    .describe(
+      'Of a caller who joins now: place × mean of the 20 newest handling times ÷ agents at work; 0 while more agents are free than callers wait, null below 5 handled calls or without agents.',
+    ),
   agents: z.object({
     logged_in: z.int(),
     available: z.int(),
     offered: z.int(),
-    /** On hold too. */
-    talking: z.int(),
+    talking: z.int().describe('On hold too.'),
     wrap_up: z.int(),
-    /** In a call that is no queue's. */
-    busy_other: z.int(),
+    busy_other: z.int().describe('In a call that is no queue’s.'),
     not_ready: z.int(),
     unreachable: z.int(),
   }),
@@ -154,10 +162,8 @@ export const AgentFigures = z.object({
   available_seconds: z.int(),
   staffed_seconds: z.int(),
   average_handling_seconds: z.number().nullable(),
-  /** busy ÷ (busy + available); time that is not ready is in neither. */
-  occupancy: Rate,
-  /** busy ÷ staffed. */
-  utilisation: Rate,
+  occupancy: Rate.describe('busy ÷ (busy + available); time that is not ready is in neither.'),
+  utilisation: Rate.describe('busy ÷ staffed.'),
 });
 export type AgentFigures = z.infer<typeof AgentFigures>;
 
@@ -166,13 +172,13 @@ const whole = z
   .regex(/^\d{1,5}$/, 'a whole number')
   .transform(Number);
 const Span = {
-  /** A day of the site's zone, `YYYY-MM-DD`; without it and `from`, today. */
-  day: z.iso.date().optional(),
-  /** Both on a quarter of an hour. */
-  from: z.iso.datetime({ offset: true }).optional(),
+  day: z.iso
+    .date()
+    .optional()
+    .describe('A day of the site’s zone, `YYYY-MM-DD`; without it and `from`, today.'),
+  from: z.iso.datetime({ offset: true }).optional().describe('Both on a quarter of an hour.'),
   to: z.iso.datetime({ offset: true }).optional(),
-  /** In place of what is set for the queue. */
-  formula: ServiceLevelFormula.optional(),
+  formula: ServiceLevelFormula.optional().describe('In place of what is set for the queue.'),
   threshold_seconds: whole.pipe(Seconds).optional(),
   short_abandon_seconds: whole.pipe(Seconds).optional(),
   flow_outs: FlowOuts.optional(),
@@ -183,8 +189,10 @@ export type WallboardQuery = z.infer<typeof WallboardQuery>;
 /** Query of `GET /api/v1/queues/{name}/stats`; at most 400 days, with `interval` 92 days and 3,000 intervals. */
 export const QueueStatsQuery = z.strictObject({
   ...Span,
-  /** Seconds of an interval of the series: a multiple of 900 that divides a day. */
-  interval: whole.pipe(z.int().min(INTERVAL_SECONDS).max(86_400)).optional(),
+  interval: whole
+    .pipe(z.int().min(INTERVAL_SECONDS).max(86_400))
+    .optional()
+    .describe('Seconds of an interval of the series: a multiple of 900 that divides a day.'),
 });
 export type QueueStatsQuery = z.infer<typeof QueueStatsQuery>;
 
@@ -192,21 +200,19 @@ export type QueueStatsQuery = z.infer<typeof QueueStatsQuery>;
 const Gap = z.object({
   from: z.string(),
   to: z.string(),
-  /** `retention`: the journal kept no events so old. `new_journal`: it was lost or replaced. */
-  reason: z.enum(['retention', 'new_journal']),
+  reason: z
+    .enum(['retention', 'new_journal'])
+    .describe('`retention`: the journal kept no events so old. `new_journal`: it was lost or replaced.'),
 });
 const Head = {
   success: z.literal(true),
-  /** The day in the site's zone where the span is one, else null. */
-  day: z.string().nullable(),
+  day: z.string().nullable().describe('The day in the site’s zone where the span is one, else null.'),
   zone: z.string(),
   from: z.string(),
   to: z.string(),
   as_of: z.string(),
-  /** True while the link to the engine is down. */
-  stale: z.boolean(),
-  /** Where the span has any, the figures are too small. */
-  gaps: z.array(Gap),
+  stale: z.boolean().describe('True while the link to the engine is down.'),
+  gaps: z.array(Gap).describe('Where the span has any, the figures are too small.'),
 };
 /** A queue's figures; with what is in it now where the span holds the present. */
 const QueueReport = z.object({
@@ -218,8 +224,9 @@ export type QueueReport = z.infer<typeof QueueReport>;
 export const WallboardReply = z.object({
   ...Head,
   queues: z.array(QueueReport),
-  /** Of these queues together, by one service level: the one asked for, or the default. */
-  total: Figures,
+  total: Figures.describe(
+    'Of these queues together, by one service level: the one asked for, or the default.',
+  ),
   agents: z.array(AgentFigures),
 });
 export type WallboardReply = z.infer<typeof WallboardReply>;

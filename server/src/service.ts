@@ -316,8 +316,8 @@ export async function startService(
     site: siteEvent(directory.config(), clock.now()),
     onStepped: () => live.changed(),
     onCommitted: (rows, events) => {
-      stream.committed();
       wallboard.onCommitted(rows, events);
+      stream.committed();
       for (const event of events) {
         agents.onDomainEvent(event);
         history.onDomainEvent(event);
