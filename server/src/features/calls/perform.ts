@@ -12,6 +12,8 @@ import { newOperationId } from './ids.ts';
 export const CONFIRM_MS = 4_000;
 /** After these nobody knows whether the engine did it: it was sent, and no fact came. */
 const UNKNOWN: ReadonlySet<string> = new Set(['engine_timeout', 'engine_unavailable']);
+/** How long after a refusal its reason may take to be told. */
+const REFUSED_MS = 500;
 /** Operations that one person or key may have under way at once. */
 const MOST_AT_ONCE = 8;
 
@@ -23,6 +25,8 @@ export interface PerformDeps {
   /** In order with the engine's facts. */
   readonly tell: (input: ModelInput) => void;
   readonly publish: (events: readonly DomainEvent[]) => void;
+  /** How long the engine may take to confirm, whatever the operation; for tests. */
+  readonly confirm_ms?: number;
 }
 /** One operation, described before it is sent. */
 export interface Plan {
@@ -73,6 +77,7 @@ export const nameOf = ({ caller }: Actor): string => caller.username;
 export function createPerformer(deps: PerformDeps): Performer {
   const { live, audit, clock, log, tell, publish } = deps;
   const underWay = new Map<string, number>();
+  const confirmMs = (plan: Plan): number => deps.confirm_ms ?? plan.confirm_ms ?? CONFIRM_MS;
   const going = new Set<Promise<void>>();
   const stop = new AbortController();
 
@@ -132,25 +137,36 @@ export function createPerformer(deps: PerformDeps): Performer {
     });
   };
 
-  /** The engine's answer and the confirming fact, whichever order they come in; a late answer is no failure. */
-  const sendAndConfirm = async (id: string, plan: Plan): Promise<void> => {
-    const until = clock.now() + (plan.confirm_ms ?? CONFIRM_MS);
-    try {
-      await plan.send(id);
-    } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'engine_timeout') throw error;
-    }
-    let failure: ServiceError | null = null;
+  /** Waits for the confirming fact; throws why it can no longer come. */
+  const confirm = async (id: string, plan: Plan, ms: number): Promise<void> => {
+    let failure: ServiceError | null = null as ServiceError | null;
     await live.until(
       () => {
         if (plan.confirmed(id)) return true;
         failure = plan.failed?.(id) ?? null;
         return failure !== null;
       },
-      { ms: Math.max(1, until - clock.now()), waitingFor: plan.waitingFor },
+      { ms: Math.max(1, ms), waitingFor: plan.waitingFor },
     );
-    // oxlint-disable-next-line typescript/no-unnecessary-condition -- set by the callback
-    if (failure !== null) throw failure as ServiceError;
+    if (failure !== null) throw failure;
+  };
+  /** The engine's answer and the confirming fact, whichever order they come in; a late answer is no failure. */
+  const sendAndConfirm = async (id: string, plan: Plan): Promise<void> => {
+    const until = clock.now() + confirmMs(plan);
+    try {
+      await plan.send(id);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.code === 'engine_refused') {
+        // What it refuses is mostly a leg that ended at that moment, which its facts are about to tell.
+        await confirm(id, plan, REFUSED_MS).catch((late: unknown) => {
+          throw late instanceof ServiceError && late.code === 'engine_timeout' ? error : late;
+        });
+        return;
+      }
+      if (error.code !== 'engine_timeout') throw error;
+    }
+    await confirm(id, plan, until - clock.now());
   };
   const asServiceError = (error: unknown): ServiceError =>
     error instanceof ServiceError
@@ -167,7 +183,7 @@ export function createPerformer(deps: PerformDeps): Performer {
       try {
         if (plan.auditFirst) await audit.record(line(actor, id, plan, null));
         const at = clock.now();
-        const ms = (plan.confirm_ms ?? CONFIRM_MS) + (plan.rest?.ms ?? 0) + (plan.follow_ms ?? 0);
+        const ms = confirmMs(plan) + (plan.rest?.ms ?? 0) + (plan.follow_ms ?? 0);
         tell({ type: 'operation.sent', at, operation_id: id, until: at + ms, expects: plan.expects });
         try {
           await sendAndConfirm(id, plan);

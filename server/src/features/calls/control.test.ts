@@ -1,0 +1,531 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callsRig } from '../../../test/support/calls-rig.ts';
+import { until } from '../../../test/support/until.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { chan } from '../../pbx/test-events.ts';
+import type { PlacedCall } from '../../ports/engine.ts';
+
+const PERSON = 'token-agent'; // 1003
+const OTHER = 'token-user'; // 1005
+const BOSS = 'token-supervisor'; // 1002
+const refused = (text: string) => () => {
+  throw new ServiceError('engine_refused', text);
+};
+
+test('calls - placed: named and told before it is asked for, answered once the own device rings, finished when it is taken', async (t) => {
+  const rig = await callsRig(t);
+  rig.scene.device('1003-web', 'NOT_INUSE');
+  const answer = rig.post(PERSON, '', { to: '1004', device: 'web', time_limit_seconds: 60 });
+  await until('it was asked for', () => rig.asked.length === 1);
+  const [sent] = rig.inputs;
+  assert.equal(sent?.type, 'operation.sent');
+  const { verb, args, action_id } = rig.asked[0]!;
+  const placed = args[0] as PlacedCall;
+  assert.equal(verb, 'placeCall');
+  assert.match(placed.pair[0], /^ast1:oh-[0-9a-f]{12}-\d{10}\.1$/);
+  assert.deepEqual(
+    { ...placed, pair: null },
+    {
+      pair: null,
+      extension: '1003',
+      device: 'webrtc',
+      number: '1004',
+      ring_seconds: 30,
+      part: { does: 'call', caller_number: '1003', limit_seconds: 60 },
+    },
+  );
+  const own = rig.rings('1003-web');
+  const { status, body } = await answer;
+  assert.equal(status, 202);
+  assert.deepEqual(body['operation'], {
+    id: action_id,
+    action: 'calls.originate',
+    state: 'pending',
+    call_id: placed.pair[0],
+    leg_id: null,
+    own_call_id: null,
+  });
+  assert.deepEqual(
+    rig.told.filter((e) => e.type.startsWith('call.')).map((e) => [e.type, e.caused_by]),
+    [
+      ['call.started', action_id],
+      ['call.ringing', action_id],
+    ],
+  );
+  assert.equal(rig.told.find((e) => e.type === 'call.started')?.data.dialled, '1004');
+  rig.scene.state(own, 'up');
+  rig.pairEnds();
+  await until('the outcome', () => rig.outcomes().length === 1);
+  assert.deepEqual(rig.outcomes(), [['calls.originate', 'succeeded', null]]);
+  assert.equal(rig.told.at(-1)?.caused_by, action_id);
+  assert.deepEqual(
+    rig.trail.map((l) => [l.action, l.outcome, l.actor, l.object]),
+    [['calls.originate', 'ok', 'agent', placed.pair[0]]],
+  );
+});
+
+test('calls - placed: no device rings, or nobody takes it, is a failure; no device registered is one before anything is sent', async (t) => {
+  const rig = await callsRig(t);
+  for (const kind of ['', '-web', '-mobile']) rig.scene.device(`1003${kind}`, 'UNAVAILABLE');
+  const none = await rig.post(PERSON, '', { to: '1004' });
+  assert.deepEqual([none.status, none.body.code], [409, 'device_unreachable']);
+  rig.scene.device('1003', 'NOT_INUSE');
+  const other = await rig.post(PERSON, '', { to: '1004', device: 'mobile' });
+  assert.deepEqual([other.status, other.body.code], [409, 'device_unreachable']);
+  assert.equal(rig.asked.length, 0);
+
+  const unrung = rig.post(PERSON, '', { to: '1004' });
+  await until('it was asked for', () => rig.asked.length === 1);
+  const [near] = (rig.asked.at(-1)!.args[0] as PlacedCall).pair;
+  rig.scene.created(near.split(':')[1]!, { kind: 'local', pair: 'p' });
+  rig.pairEnds();
+  assert.deepEqual([(await unrung).status, (await unrung).body.code], [409, 'device_unreachable']);
+
+  const untaken = rig.post(PERSON, '', { to: '1004' });
+  await until('it was asked for', () => rig.asked.length === 2);
+  const own = rig.rings('1003');
+  assert.equal((await untaken).status, 202);
+  rig.scene.hangup(own, 21);
+  rig.pairEnds();
+  await until('both outcomes', () => rig.outcomes().length === 2);
+  assert.deepEqual(rig.outcomes(), [
+    ['calls.originate', 'failed', 'device_unreachable'],
+    ['calls.originate', 'failed', 'device_unreachable'],
+  ]);
+});
+
+test('calls - an outcome that is not known is told as that, and nothing is sent a second time', async (t) => {
+  const answers: (() => Promise<void> | void)[] = [];
+  const rig = await callsRig(t, { confirm_ms: 60, answer: () => answers.shift()?.() });
+  const call = rig.talk();
+  const silent = await rig.post(PERSON, `/${call}/hold`);
+  assert.deepEqual([silent.status, silent.body.code], [504, 'engine_timeout']);
+  answers.push(() => Promise.reject(new ServiceError('engine_timeout', 'no answer')));
+  const unanswered = await rig.post(PERSON, `/${call}/hold`);
+  assert.deepEqual([unanswered.status, unanswered.body.code], [504, 'engine_timeout']);
+  assert.equal(rig.asked.length, 2, 'one command for each request');
+  // The answer is lost, but the fact comes: that is a success.
+  answers.push(() => {
+    setTimeout(
+      () => rig.scene.send({ type: 'channel.held', id: chan('1'), held: true, by: 'operation' }),
+      10,
+    );
+    return Promise.reject(new ServiceError('engine_timeout', 'no answer'));
+  });
+  assert.equal((await rig.post(PERSON, `/${call}/hold`)).status, 200);
+  assert.deepEqual(rig.outcomes(), [
+    ['calls.hold', 'unknown', 'engine_timeout'],
+    ['calls.hold', 'unknown', 'engine_timeout'],
+    ['calls.hold', 'succeeded', null],
+  ]);
+});
+
+test('calls - while the link is down nothing is sent; where it goes down meanwhile the outcome is unknown', async (t) => {
+  const rig = await callsRig(t);
+  const call = rig.talk();
+  const waiting = rig.post(PERSON, `/${call}/hold`);
+  await until('it was asked for', () => rig.asked.length === 1);
+  rig.cut();
+  const lost = await waiting;
+  assert.deepEqual([lost.status, lost.body.code], [503, 'engine_unavailable']);
+  assert.deepEqual(rig.outcomes(), [['calls.hold', 'unknown', 'engine_unavailable']]);
+  for (const [url, body] of [
+    ['', { to: '1004' }],
+    [`/${call}/hangup`, {}],
+    [`/${call}/transfer`, { kind: 'blind', to: '1001' }],
+  ] as const) {
+    const down = await rig.post(PERSON, url, body);
+    assert.deepEqual([down.status, down.body.code], [503, 'engine_unavailable'], url);
+  }
+  assert.equal(rig.asked.length, 1);
+});
+
+test('calls - the other side hangs up at that moment: 409, not a refusal of the engine', async (t) => {
+  const rig = await callsRig(t, {
+    answer: (one) => {
+      if (one.verb !== 'blindTransfer') return;
+      setTimeout(() => ['2', '1'].map((id) => rig.scene.hangup(id)), 5);
+      refused('No such channel')();
+    },
+  });
+  const call = rig.talk();
+  const gone = await rig.post(PERSON, `/${call}/transfer`, { kind: 'blind', to: '1001' });
+  assert.deepEqual([gone.status, gone.body.code], [409, 'call_gone']);
+  const later = await rig.post(PERSON, `/${call}/hold`);
+  assert.deepEqual([later.status, later.body.code], [409, 'call_gone'], 'an id that was one');
+  const never = await rig.post(PERSON, '/ast1:1.2/hold');
+  assert.deepEqual([never.status, never.body.code], [404, 'not_found']);
+});
+
+test('calls - a refusal that nothing explains is the engine’s', async (t) => {
+  const rig = await callsRig(t, { answer: refused('Permission denied') });
+  const call = rig.talk();
+  const reply = await rig.post(PERSON, `/${call}/hold`);
+  assert.deepEqual([reply.status, reply.body.code], [502, 'engine_refused']);
+  assert.deepEqual(rig.outcomes(), [['calls.hold', 'failed', 'engine_refused']]);
+});
+
+test('calls - a repeat with the same key is answered as the first, and placed once', async (t) => {
+  const rig = await callsRig(t);
+  rig.scene.device('1003', 'NOT_INUSE');
+  const headers = { 'idempotency-key': 'once' };
+  const first = rig.post(PERSON, '', { to: '1004' }, headers);
+  await until('it was asked for', () => rig.asked.length === 1);
+  rig.rings('1003');
+  const answer = await first;
+  assert.equal(answer.status, 202);
+  const again = await rig.post(PERSON, '', { to: '1004' }, headers);
+  assert.deepEqual([again.status, again.body], [answer.status, answer.body]);
+  const other = await rig.post(PERSON, '', { to: '1001' }, headers);
+  assert.deepEqual([other.status, other.body.code], [409, 'idempotency_conflict']);
+  assert.equal(rig.asked.length, 1);
+});
+
+test('calls - who may steer what: the own leg, for supervisors every one, for keys those of their extensions', async (t) => {
+  const rig = await callsRig(t, {
+    confirm_ms: 20,
+    keys: {
+      own: { scopes: ['calls:control'], extensions: ['1004'] },
+      reader: { scopes: ['calls:read'], extensions: ['1004'] },
+      foreign: { scopes: ['calls:control'], extensions: ['1006'] },
+    },
+  });
+  const call = rig.talk();
+  const hold = async (token: string, body: object = {}) => {
+    const before = rig.asked.length;
+    const { body: reply } = await rig.post(token, `/${call}/hold`, body);
+    const [sent] = rig.asked.slice(before);
+    return sent === undefined ? reply.code : sent.args[0];
+  };
+  assert.equal(await hold(PERSON), chan('1'), 'the own leg');
+  assert.equal(await hold(PERSON, { leg_id: chan('2') }), 'forbidden', 'the leg of somebody else');
+  assert.equal(await hold(OTHER), 'not_found', 'no part in it: no such call');
+  assert.equal(await hold(OTHER, { leg_id: chan('1') }), 'not_found');
+  assert.equal(await hold(BOSS), 'invalid_request', 'which of the two must be said');
+  assert.equal(await hold(BOSS, { leg_id: chan('2') }), chan('2'));
+  assert.equal(await hold('key-own'), chan('2'), 'the only one it may steer');
+  assert.equal(await hold('key-own', { leg_id: chan('1') }), 'forbidden');
+  assert.equal(await hold('key-reader'), 'forbidden', 'its scope is another');
+  assert.equal(await hold('key-foreign'), 'not_found');
+
+  const place = async (token: string, body: object) => (await rig.post(token, '', body)).body.code;
+  assert.equal(await place('key-own', { to: '1001' }), 'invalid_request', 'a key has no device of its own');
+  assert.equal(await place('key-own', { to: '1001', from: '1003' }), 'forbidden');
+  assert.equal(await place(PERSON, { to: '1001', from: '1004' }), 'forbidden');
+  assert.equal(await place(BOSS, { to: '1001', from: '1007' }), 'invalid_request', 'nobody active');
+  assert.ok(
+    rig.trail.some(
+      (l) => l.outcome === 'refused' && l.action === 'calls.hold' && l.detail?.['code'] === 'forbidden',
+    ),
+    'refusals are in the trail',
+  );
+});
+
+test('calls - hang-up: the own leg; for a supervisor with no part in it the whole call', async (t) => {
+  const rig = await callsRig(t);
+  const call = rig.talk();
+  const own = rig.post(PERSON, `/${call}/hangup`);
+  await until('it was asked for', () => rig.asked.length === 1);
+  assert.deepEqual(rig.asked[0]!.args, [chan('1')]);
+  rig.scene.hangup('1');
+  const { status, body } = await own;
+  assert.equal(status, 200);
+  assert.equal((body['operation'] as unknown as { state: string }).state, 'succeeded');
+  rig.scene.hangup('2');
+  assert.equal(rig.told.findLast((e) => e.type === 'call.ended')?.caused_by, rig.asked[0]!.action_id);
+
+  const second = rig.talk('1003', '1004', '5', '6');
+  const whole = rig.post(BOSS, `/${second}/hangup`);
+  await until('both legs are ended', () => rig.asked.length === 3);
+  rig.scene.hangup('5');
+  rig.scene.hangup('6');
+  assert.equal((await whole).status, 200);
+});
+
+test('calls - listening is for supervisors only, never for a key; it is in the trail before it is asked for', async (t) => {
+  const rig = await callsRig(t, { keys: { all: { scopes: ['calls:control'] } } });
+  const call = rig.talk();
+  rig.scene.device('1002', 'NOT_INUSE');
+  for (const does of ['listen', 'whisper', 'barge'] as const) {
+    for (const token of [PERSON, OTHER]) {
+      const reply = await rig.post(token, `/${call}/${does}`);
+      assert.deepEqual([reply.status, reply.body.code], [403, 'forbidden'], does);
+      const line = rig.trail.at(-1)!;
+      assert.deepEqual([line.action, line.outcome, line.object], [`calls.${does}`, 'refused', call]);
+    }
+    assert.equal((await rig.post('key-all', `/${call}/${does}`, { from: '1002' })).status, 403);
+  }
+  assert.equal(rig.asked.length, 0);
+  const answer = rig.post(BOSS, `/${call}/whisper`);
+  await until('it was asked for', () => rig.asked.length === 1);
+  const line = rig.trail.at(-1)!;
+  assert.deepEqual(
+    [line.action, line.outcome, line.detail?.['listened_to']],
+    ['calls.whisper', 'ok', '1003'],
+  );
+  const placed = rig.asked.at(-1)?.args[0] as PlacedCall;
+  assert.deepEqual([placed.extension, placed.part], ['1002', { does: 'whisper', channel: chan('1') }]);
+  const own = rig.rings('1002');
+  assert.equal((await answer).status, 202);
+  rig.scene.state(own, 'up');
+  rig.pairEnds();
+  assert.deepEqual(rig.outcomes(), [], 'answered is not yet listening');
+  rig.scene.send({ type: 'channel.listening', id: chan(own), to: chan('1') });
+  await until('the outcome', () => rig.outcomes().length === 1);
+  assert.deepEqual(
+    rig.live.call(call)?.legs.map((l) => l.extension),
+    ['1003', '1004'],
+  );
+});
+
+test('calls - hold and retrieve: only who talks, only once, not what the device did itself', async (t) => {
+  const rig = await callsRig(t);
+  const call = rig.talk();
+  const held = (value: boolean, by?: 'operation') =>
+    rig.scene.send({ type: 'channel.held', id: chan('1'), held: value, ...(by === undefined ? {} : { by }) });
+  const code = async (url: string, token = PERSON) => (await rig.post(token, `/${call}${url}`)).body.code;
+  assert.equal(await code('/retrieve'), 'wrong_call_state');
+  const hold = rig.post(PERSON, `/${call}/hold`);
+  await until('hold was asked for', () => rig.asked.length === 1);
+  assert.deepEqual(rig.asked[0]!.args, [chan('1'), [chan('2')]]);
+  held(true, 'operation');
+  assert.equal((await hold).status, 200);
+  assert.equal(await code('/hold'), 'wrong_call_state');
+  const key = { leg_id: chan('2') };
+  assert.equal(
+    (await rig.post(BOSS, `/${call}/hold`, key)).body.code,
+    'wrong_call_state',
+    'who is held holds nobody',
+  );
+  const retrieve = rig.post(PERSON, `/${call}/retrieve`);
+  await until('retrieve was asked for', () => rig.asked.length === 2);
+  held(false, 'operation');
+  assert.equal((await retrieve).status, 200);
+  held(true);
+  assert.equal(await code('/retrieve'), 'wrong_call_state');
+  assert.deepEqual(
+    rig.told.flatMap((e) =>
+      e.type === 'call.held' || e.type === 'call.retrieved' ? [[e.type, e.caused_by]] : [],
+    ),
+    [
+      ['call.held', rig.asked[0]!.action_id],
+      ['call.retrieved', rig.asked[1]!.action_id],
+      ['call.held', undefined],
+    ],
+  );
+});
+
+test('calls - an attended transfer from the consult to its end, as a resource', async (t) => {
+  const rig = await callsRig(t);
+  const call = rig.talk();
+  const state = async () => {
+    const { status, body } = await rig.request(PERSON, 'GET', `/calls/${call}/transfer`);
+    return status === 200 ? (body['transfer'] as unknown as { state: string }).state : body.code;
+  };
+  const held = (value: boolean) => rig.scene.send({ type: 'channel.held', id: chan('1'), held: value });
+  const end = async (how: string, facts: () => void) => {
+    const before = rig.asked.length;
+    const answer = rig.post(PERSON, `/${call}/transfer/${how}`);
+    await until(`${how} was asked for`, () => rig.asked.length > before);
+    facts();
+    return (await answer).status;
+  };
+  assert.equal(await state(), 'not_found');
+  assert.equal((await rig.post(PERSON, `/${call}/transfer/complete`)).status, 404);
+  const consult = rig.post(PERSON, `/${call}/transfer`, { kind: 'attended', to: '1001' });
+  await until('the consult was asked for', () => rig.asked.length === 1);
+  assert.deepEqual([rig.asked[0]!.verb, ...rig.asked[0]!.args], ['consult', chan('1'), '1001']);
+  held(true);
+  rig.scene.created('l1', { kind: 'local', pair: 'c', of: '1', dialled: '1001' });
+  rig.scene.created('l2', { kind: 'local', pair: 'c', of: '1', dialled: '1001' });
+  rig.scene.enter('c1', 'l1');
+  rig.scene.leave('b1', '1');
+  rig.scene.enter('c1', '1');
+  const begun = await consult;
+  assert.equal(begun.status, 200, JSON.stringify(begun.body));
+  const transfer = begun.body['transfer'] as unknown as { state: string; id: string };
+  assert.equal(transfer.state, 'calling');
+  assert.equal((await rig.post(PERSON, `/${call}/transfer/swap`)).body.code, 'wrong_call_state');
+  rig.scene.created('3', { endpoint: '1001', of: '1' });
+  rig.scene.state('3', 'ringing');
+  rig.scene.state('3', 'up');
+  rig.scene.enter('c2', '3');
+  rig.scene.enter('c2', 'l2');
+  assert.equal(await state(), 'consulting');
+  await until('the consult succeeded', () => rig.outcomes().length === 1);
+  const again = await rig.post(PERSON, `/${call}/transfer`, { kind: 'attended', to: '1006' });
+  assert.equal(again.body.code, 'wrong_call_state');
+  const swapped = await end('swap', () => {
+    rig.scene.leave('c1', '1');
+    rig.scene.enter('b1', '1');
+    held(false);
+  });
+  assert.deepEqual([swapped, await state()], [200, 'swapped']);
+  const completed = await end('complete', () =>
+    rig.scene.send({
+      type: 'transfer.attended',
+      first: chan('1'),
+      second: chan('1'),
+      first_call: chan('1') as never,
+      second_call: chan('1') as never,
+      to: '1001',
+      succeeded: true,
+    }),
+  );
+  assert.deepEqual([completed, await state()], [200, 'completed']);
+  assert.deepEqual(
+    rig.told.filter((e) => e.caused_by === transfer.id).map((e) => e.type),
+    ['call.held', 'call.ringing', 'call.joined', 'operation.completed'],
+  );
+  rig.scene.hangup('1');
+  assert.equal((await rig.post(PERSON, `/${call}/transfer/cancel`)).body.code, 'wrong_call_state');
+});
+
+test('calls - a consult that nobody answers fails, and one can be given up', async (t) => {
+  const rig = await callsRig(t);
+  const call = rig.talk();
+  const held = (value: boolean) => rig.scene.send({ type: 'channel.held', id: chan('1'), held: value });
+  const begin = async () => {
+    const before = rig.asked.length;
+    const answer = rig.post(PERSON, `/${call}/transfer`, { kind: 'attended', to: '1001' });
+    await until('the consult was asked for', () => rig.asked.length > before);
+    return { answer };
+  };
+  const atOnce = await begin();
+  held(true);
+  held(false);
+  assert.equal((await atOnce.answer).body.code, 'device_unreachable');
+  const { answer } = await begin();
+  held(true);
+  rig.scene.leave('b1', '1');
+  rig.scene.created('l1', { kind: 'local', pair: 'c', of: '1' });
+  rig.scene.enter('c1', 'l1');
+  rig.scene.enter('c1', '1');
+  assert.equal((await answer).status, 200);
+  const cancel = rig.post(PERSON, `/${call}/transfer/cancel`);
+  await until('cancel was asked for', () => rig.asked.at(-1)?.verb === 'cancelConsult');
+  rig.scene.leave('c1', '1');
+  rig.scene.enter('b1', '1');
+  held(false);
+  rig.scene.hangup('l1');
+  assert.equal((await cancel).status, 200);
+  await until('three outcomes', () => rig.outcomes().length === 3);
+  assert.deepEqual(
+    rig
+      .outcomes()
+      .map(String)
+      .toSorted((a, b) => (a < b ? -1 : 1)),
+    [
+      'calls.transfer,failed,device_unreachable',
+      'calls.transfer,failed,device_unreachable',
+      'calls.transfer-cancel,succeeded,',
+    ],
+  );
+});
+
+test('calls - bad input is refused before anything reaches the engine', async (t) => {
+  const rig = await callsRig(t, { confirm_ms: 20 });
+  rig.scene.device('1003', 'NOT_INUSE');
+  const call = rig.talk();
+  const evil = '1004\r\n\r\nAction: Command\r\nCommand: core stop now';
+  const bad: [string, object][] = [
+    ...[
+      evil,
+      '1004\n',
+      '1004\0',
+      '10 04',
+      '１００４',
+      '_X.',
+      '1004@internal',
+      'a',
+      '',
+      '1'.repeat(34),
+      '+',
+      1004,
+    ].map((to): [string, object] => ['', { to }]),
+    ['', {}],
+    ...['application', 'data', 'context', 'variable', 'channel', 'exten'].map((key): [string, object] => [
+      '',
+      { to: '1004', [key]: 'System' },
+    ]),
+    ['', { to: '1004', device: 'PJSIP/1004' }],
+    ['', { to: '1004', caller_id: evil }],
+    ['', { to: '1004', from: '../1004' }],
+    ['', { to: '1004', ring_seconds: 4 }],
+    ['', { to: '1004', ring_seconds: 1e9 }],
+    ['', { to: '1004', time_limit_seconds: 1.5 }],
+    [`/${call}/hold`, { leg_id: `${chan('1')}\r\nAction: x` }],
+    [`/${call}/hold`, { leg_id: 'PJSIP/1003-00000001' }],
+    [`/${call}/hangup`, { cause: 16 }],
+    [`/${call}/transfer`, { to: '1004' }],
+    [`/${call}/transfer`, { kind: 'warm', to: '1004' }],
+    [`/${call}/transfer`, { kind: 'blind', to: evil }],
+    [`/${call}/transfer/swap`, { to: '1004' }],
+    [`/${call}/dtmf`, { digits: '12A' }],
+    [`/${call}/dtmf`, { digits: evil }],
+    [`/${call}/dtmf`, { digits: '1'.repeat(33) }],
+    [`/${call}/record`, { on: 'yes' }],
+    [`/${call}/record`, { on: true, file: '/etc/passwd' }],
+    [`/${encodeURIComponent(`${call}\r\nAction: x`)}/hold`, {}],
+    ['/1004/hold', {}],
+  ];
+  for (const [url, body] of bad) {
+    const { status, body: reply } = await rig.post(PERSON, url, body);
+    assert.ok(
+      status === 400 || status === 404 || (status === 403 && reply.code === 'destination_not_allowed'),
+      `${url} ${JSON.stringify(body)}: ${status}`,
+    );
+  }
+  assert.deepEqual(rig.asked, []);
+  assert.equal((await rig.post(PERSON, `/${call}/dtmf`, { digits: '1' })).status, 504);
+});
+
+test('calls - digits: one by one, never in the trail, and a success once the other side has them', async (t) => {
+  const rig = await callsRig(t);
+  const call = rig.talk();
+  const answer = rig.post(PERSON, `/${call}/dtmf`, { digits: '73#' });
+  await until('three digits were sent', () => rig.asked.length === 3);
+  assert.deepEqual(
+    rig.asked.map((a) => a.args),
+    [
+      [chan('1'), '7'],
+      [chan('1'), '3'],
+      [chan('1'), '#'],
+    ],
+  );
+  for (let i = 0; i < 3; i += 1) rig.scene.send({ type: 'channel.digit', id: chan('1'), direction: 'in' });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(rig.outcomes(), []);
+  for (let i = 0; i < 3; i += 1) rig.scene.send({ type: 'channel.digit', id: chan('2'), direction: 'out' });
+  assert.equal((await answer).status, 200);
+  assert.doesNotMatch(JSON.stringify(rig.trail), /73/);
+});
+
+test('calls - the same operations by name, as command frames run them', async (t) => {
+  const rig = await callsRig(t);
+  const call = rig.talk();
+  const caller = {
+    session_id: 3,
+    person_id: 3,
+    extension: '1003',
+    username: 'agent',
+    level: 'agent' as const,
+    expires_at: 4_000_000_000_000,
+    cookie: false,
+    key: null,
+  };
+  const result = rig.commands.run({ caller, ip: null }, 'calls.hold', { id: call });
+  await until('it was asked for', () => rig.asked.length === 1);
+  rig.scene.send({ type: 'channel.held', id: chan('1'), held: true, by: 'operation' });
+  assert.equal(((await result) as { operation: { state: string } }).operation.state, 'succeeded');
+});
+
+test('calls - nobody has more than eight operations under way', async (t) => {
+  const rig = await callsRig(t, { confirm_ms: 200 });
+  const call = rig.talk();
+  const all = Array.from({ length: 10 }, () => rig.post(PERSON, `/${call}/hold`));
+  const codes = (await Promise.all(all)).map((r) => r.body.code);
+  assert.equal(codes.filter((c) => c === 'too_many_requests').length, 2);
+  assert.equal(rig.asked.length, 8);
+});

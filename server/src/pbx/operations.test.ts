@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { ExpectedEvent } from '../ports/live.ts';
+import { Scene, chan } from './test-events.ts';
+
+const setUp = () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '1002' });
+  scene.created('2', { endpoint: '1002', of: '1' });
+  for (const id of ['2', '1']) {
+    scene.state(id, 'up');
+    scene.enter('b', id);
+  }
+  const expect = (
+    operation_id: string,
+    expects: readonly ExpectedEvent[],
+    until = scene.at + 60_000,
+  ): void => {
+    assert.deepEqual(
+      scene.model.step({ type: 'operation.sent', at: scene.at, operation_id, expects, until }),
+      [],
+    );
+  };
+  const hold = (held: boolean, id = '1', at?: number): DomainEvent[] => [
+    ...scene.send({ type: 'channel.held', id: chan(id), held }, at),
+  ];
+  const by = (events: readonly DomainEvent[]) => events.map((e) => e.caused_by ?? null);
+  return { scene, expect, hold, by };
+};
+
+test('pbx operations - what one leads to carries its id, as often as it said and no more', () => {
+  const { scene, expect, hold, by } = setUp();
+  expect('op-1', [{ type: 'call.held', leg: chan('1') }]);
+  assert.deepEqual(by(hold(true, '2')), [null], 'another leg');
+  assert.deepEqual(by(hold(true)), ['op-1']);
+  assert.deepEqual([...scene.view.ledTo('op-1')], ['call.held']);
+  assert.deepEqual(by(hold(false)), [null], 'another type');
+  assert.deepEqual(by(hold(true)), [null], 'it was told once already');
+  assert.deepEqual([...scene.view.ledTo('op-none')], []);
+});
+
+test('pbx operations - by call, also when that goes on under another id; the newest takes it', () => {
+  const { scene, expect, hold, by } = setUp();
+  expect('old', [{ type: 'call.held', call: chan('1'), times: 2 }]);
+  expect('new', [{ type: 'call.held', call: chan('1') }]);
+  expect('who', [{ type: 'call.retrieved', extension: '1002' }]);
+  assert.deepEqual(by(hold(true)), ['new']);
+  assert.deepEqual(by(hold(true, '2')), ['old']);
+  assert.deepEqual(by(hold(false)), [null]);
+  assert.deepEqual(by(hold(false, '2')), ['who']);
+  scene.created('9', { endpoint: '1003', created_at: 1 });
+  scene.send({ type: 'channel.linked', id: chan('1'), call: chan('9') as never });
+  assert.deepEqual(by(hold(true)), ['old'], 'the call has another id now');
+});
+
+test('pbx operations - expire by the time of the facts, and are bounded', () => {
+  const { scene, expect, hold, by } = setUp();
+  expect('late', [{ type: 'call.held', leg: chan('1') }], scene.at + 1000);
+  assert.deepEqual(by(hold(true, '1', scene.at + 1001)), [null]);
+  for (let i = 0; i < 1_500; i += 1) expect(`op-${i}`, [{ type: 'call.held', leg: chan('7') }]);
+  assert.ok(
+    (scene.model as never as { state: { operations: Map<string, unknown> } }).state.operations.size <= 1_000,
+  );
+});
+
+test('pbx operations - a hold of ours and one of the device are one hold for everybody else', () => {
+  const { scene, hold } = setUp();
+  const ours = (held: boolean) =>
+    scene.send({ type: 'channel.held', id: chan('1'), held, by: 'operation' }).map((e) => e.type);
+  assert.deepEqual(ours(true), ['call.held']);
+  assert.deepEqual(hold(true), [], 'held already');
+  assert.equal(scene.view.leg(chan('1'))?.state, 'held');
+  assert.deepEqual(ours(false), [], 'still held by the device');
+  assert.deepEqual(
+    hold(false).map((e) => e.type),
+    ['call.retrieved'],
+  );
+});

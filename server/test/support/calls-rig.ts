@@ -1,0 +1,202 @@
+import type { TestContext } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
+import { silent } from '../../src/core/log.ts';
+import type { KeyRights } from '../../src/core/rights.ts';
+import { callControlRoutes } from '../../src/features/calls/control-routes.ts';
+import { createCallControlFeature } from '../../src/features/calls/feature.ts';
+import { callOperations } from '../../src/features/calls/operations.ts';
+import { createIdempotencyStore } from '../../src/http/idempotency.ts';
+import { addOperations, operation } from '../../src/http/operations.ts';
+import { createLiveView } from '../../src/journal/live.ts';
+import { createModel } from '../../src/pbx/model.ts';
+import { Scene, chan, node, site } from '../../src/pbx/test-events.ts';
+import type { AuditEntry } from '../../src/ports/audit.ts';
+import type { CallVerbs, PlacedCall } from '../../src/ports/engine.ts';
+import type { ModelInput } from '../../src/ports/live.ts';
+import { temporaryStore } from '../conformance/store-temp.ts';
+import { directoryFixture } from './directory-fixture.ts';
+import { fixtureAuthenticator, hostFixture } from './host-fixture.ts';
+
+/** One verb as the engine got it; the last argument of each, its options, apart. */
+export interface Asked {
+  readonly verb: keyof CallVerbs;
+  readonly args: readonly unknown[];
+  readonly action_id: string | undefined;
+}
+/** Token `key-<name>` is an API key of `keys`. */
+export interface CallsRigOptions {
+  readonly keys?: Readonly<Record<string, Partial<KeyRights>>>;
+  /** What the engine does with a command once it has it; the default takes it without a word. */
+  readonly answer?: (asked: Asked) => Promise<void> | void;
+  readonly confirm_ms?: number;
+}
+const VERBS: readonly (keyof CallVerbs)[] = [
+  'placeCall',
+  'hangup',
+  'blindTransfer',
+  'consult',
+  'swapConsult',
+  'completeConsult',
+  'cancelConsult',
+  'hold',
+  'retrieve',
+  'park',
+  'digit',
+  'startRecording',
+  'stopRecording',
+];
+
+/** Call control over a real model that a test feeds and a real store, behind a real host; the engine only listens. */
+export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
+  const temp = await temporaryStore();
+  const clock = createVirtualClock();
+  const model = createModel();
+  const live = createLiveView(model.view);
+  const told: DomainEvent[] = [];
+  const inputs: ModelInput[] = [];
+  const asked: Asked[] = [];
+  const trail: AuditEntry[] = [];
+  const scene = new Scene({ model, site: site(['1001', '1002', '1003', '1004', '1005', '1006']) });
+  const hear = (events: readonly DomainEvent[]): void => {
+    for (const event of events) {
+      told.push(event);
+      calls?.onDomainEvent(event);
+    }
+  };
+  const send = scene.send.bind(scene);
+  scene.send = (body, at) => {
+    const out = send(body, at);
+    hear(out);
+    live.changed();
+    return out;
+  };
+  const verbs = Object.fromEntries(
+    VERBS.map((verb) => [
+      verb,
+      async (...all: unknown[]) => {
+        const last = all.at(-1) as { action_id?: string } | undefined;
+        const one = { verb, args: all.slice(0, -1), action_id: last?.action_id };
+        asked.push(one);
+        await options.answer?.(one);
+      },
+    ]),
+  ) as unknown as CallVerbs;
+  const record = async (entry: AuditEntry): Promise<void> => void trail.push(entry);
+  let calls: Awaited<ReturnType<typeof createCallControlFeature>> | undefined;
+  const open = () =>
+    createCallControlFeature({
+      engine: { node, ...verbs },
+      live: live.view,
+      directory: directoryFixture(),
+      audit: { record, recordIn: (_trx, entry) => record(entry) },
+      store: temp.store,
+      clock,
+      log: silent,
+      numbers: () => ({
+        services: ['600'],
+        parking: { number: '700', first_slot: 701, last_slot: 720, timeout_seconds: 60 },
+      }),
+      zone: 'Europe/Istanbul',
+      tell(input) {
+        inputs.push(input);
+        hear(model.step({ ...input, at: Math.max(input.at, scene.at) }));
+        live.changed();
+      },
+      publish: (events) => void told.push(...events),
+      ...(options.confirm_ms === undefined ? {} : { confirm_ms: options.confirm_ms }),
+    });
+  calls = await open();
+  const feature = calls;
+  const host = await hostFixture({
+    authenticator: {
+      authenticate: async (token) => {
+        const rights = options.keys?.[token.replace(/^key-/, '')];
+        if (rights === undefined) return fixtureAuthenticator.authenticate(token);
+        const key = { id: 1, name: 'k', scopes: [], queues: null, extensions: null, ...rights };
+        const admin = await fixtureAuthenticator.authenticate('token-supervisor');
+        return { ...admin!, extension: '', session_id: 0, person_id: -1, username: 'key:k', key };
+      },
+    },
+    idempotency: await createIdempotencyStore(temp.store, clock),
+  });
+  callControlRoutes(host.app, feature);
+  const commands = addOperations(host.app, callOperations(operation, feature));
+  await host.app.ready();
+  t.after(async () => {
+    await feature.close();
+    await host.close();
+    await temp[Symbol.asyncDispose]();
+  });
+
+  const request = async (
+    token: string,
+    method: 'GET' | 'POST' | 'PUT',
+    url: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ) => {
+    const reply = await host.app.inject({
+      method,
+      url: `/api/v1${url}`,
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    return { status: reply.statusCode, body: reply.json() as Record<string, never> & { code?: string } };
+  };
+  /** `POST /api/v1/calls<url>`. */
+  const post = (token: string, url: string, body: object = {}, headers: Record<string, string> = {}) =>
+    request(token, 'POST', `/calls${url}`, body, headers);
+  /** `1` of `from` talks to `2` of `to`; the id of the call. */
+  const talk = (from = '1003', to = '1004', first = '1', second = '2'): string => {
+    scene.created(first, { endpoint: from, dialled: to });
+    scene.created(second, { endpoint: to, of: first });
+    scene.state(second, 'ringing');
+    for (const id of [second, first]) {
+      scene.state(id, 'up');
+      scene.enter(`b${first}`, id);
+    }
+    return chan(first);
+  };
+  /** The own device of what was placed last rings; the id of its channel. */
+  const rings = (extension: string, id = 'own'): string => {
+    const placed = asked.findLast((a) => a.verb === 'placeCall')!.args[0] as PlacedCall;
+    const [near, far] = placed.pair.map((one) => one.split(':')[1]!) as [string, string];
+    scene.created(near, { kind: 'local', pair: 'p', dialled: placed.number });
+    scene.created(far, { kind: 'local', pair: 'p', of: near, dialled: placed.number });
+    scene.created(id, { endpoint: extension, of: near });
+    scene.state(id, 'ringing');
+    return id;
+  };
+  /** Neither half of what was placed last goes on. */
+  const pairEnds = (): void => {
+    const placed = asked.findLast((a) => a.verb === 'placeCall')!.args[0] as PlacedCall;
+    for (const one of placed.pair) scene.hangup(one.split(':')[1]!, 16);
+  };
+  const cut = (): void =>
+    void scene.send({ type: 'engine.link', node, up: false, reason: 'cut', boot_id: 'boot-1' });
+  const outcomes = () =>
+    told.flatMap((e) =>
+      e.type === 'operation.completed' ? [[e.data.action, e.data.state, e.data.code]] : [],
+    );
+  return {
+    asked,
+    calls: feature,
+    clock,
+    commands,
+    cut,
+    inputs,
+    live: live.view,
+    model,
+    open,
+    outcomes,
+    pairEnds,
+    post,
+    request,
+    rings,
+    scene,
+    talk,
+    told,
+    trail,
+  };
+}
