@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
 import { RETRY_SECONDS } from '@offhook/contract/webhooks.ts';
 import { ok, silence, startSink, status } from '../../../test/support/webhook-sink.ts';
@@ -299,4 +301,60 @@ test('webhooks - a kept connection that the target closed meanwhile costs no del
   rig.happen(1);
   await until('the second', () => rig.one(id).cursor === 2);
   assert.deepEqual(sink.seqs, [1, 2, 2], 'at once, without a wait');
+});
+
+test('webhooks - answers that are none fail at once, and one that never ends counts by its status', async (t) => {
+  const rig = await webhooksRig(t);
+  let say: (socket: Socket) => void = () => undefined;
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', () => say(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { id } = (await rig.create({ url, enabled: false })).webhook;
+  for (const [answer, means] of [
+    ['HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', /without an answer/],
+    ['220 mail.example.com ESMTP\r\n', /Parse Error/],
+    [`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, /overflow/i],
+    ['HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n', /Parse Error/],
+    ['', /socket hang up/],
+  ] as const) {
+    say = (socket) => void (answer === '' ? socket.end() : socket.write(answer, 'latin1'));
+    const { delivered, status: code, error } = await rig.webhooks.test(admin, id);
+    assert.deepEqual([delivered, code], [false, null], answer.slice(0, 30));
+    assert.match(error!, means);
+  }
+  say = (socket) => void socket.write('HTTP/1.1 202 Accepted\r\nContent-Length: 1000\r\n\r\nso far', 'latin1');
+  const cut = await until('an answer that is cut after its head was read', async () => {
+    const drips = rig.webhooks.test(admin, id);
+    await until('the attempt', () => rig.webhooks.figures().under_way === 1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await rig.clock.advance(15_000);
+    const tested = await drips;
+    return tested.status === null ? null : tested;
+  });
+  assert.deepEqual([cut.delivered, cut.status, cut.excerpt], [true, 202, 'so far']);
+});
+
+test('webhooks - what a refusing database leaves in memory is bounded', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.life.writes = false;
+  for (let round = 1; round <= 3; round += 1) {
+    rig.happen(900);
+    await until('them', () => sink.received.length === round * 900);
+    await assert.rejects(rig.webhooks.save());
+  }
+  rig.life.writes = true;
+  assert.equal((await rig.webhooks.deliveries(admin.caller, id, { limit: 200 })).deliveries[0]!.seq, 2_700);
+  let lines = 0;
+  for (let cursor: string | undefined = '999999'; cursor !== undefined; ) {
+    const page = await rig.webhooks.deliveries(admin.caller, id, { limit: 200, cursor });
+    lines += page.deliveries.length;
+    cursor = page.next_cursor ?? undefined;
+  }
+  assert.equal(lines, 1_000);
 });

@@ -6,7 +6,6 @@ import type { Clock } from '../../ports/clock.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
 import { retryDelay } from './schedule.ts';
 import { signatures } from './signature.ts';
-import type { Slots } from './slots.ts';
 import type { DeliveryRow, Line, Progress, Settings } from './store.ts';
 import type { Outcome, Transport } from './transport.ts';
 
@@ -30,8 +29,6 @@ export interface LaneDeps {
   readonly journal: Pick<Journal, 'epoch' | 'head' | 'tail' | 'read' | 'waitFor'>;
   readonly clock: Clock;
   readonly transport: Transport;
-  /** Places for deliveries: those that fail have their own, so that they never hold up the others. */
-  readonly slots: { readonly fresh: Slots; readonly failing: Slots };
   readonly log: Log;
   readonly agent: string;
   readonly chance: () => number;
@@ -76,7 +73,7 @@ function isHeard(row: JournalRow, heard: ReadonlySet<string>, types: readonly st
 
 /** Delivers one webhook's events, one at a time and in order, until it is closed. */
 export function startLane(hook: Hook, deps: LaneDeps): Lane {
-  const { journal, clock, transport, slots } = deps;
+  const { journal, clock, transport } = deps;
   const { progress } = hook;
   let closed = false;
   let pause = new AbortController();
@@ -175,19 +172,11 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
   async function attempt(row: JournalRow, line: Line): Promise<boolean> {
     const head = line.head?.seq === row.seq ? line.head : null;
     const { settings } = hook;
-    const release = await (head === null ? slots.fresh : slots.failing).take();
     // The event's own id, the same on every attempt; neither an epoch nor a seq holds a full stop.
     const id = `${progress.epoch}:${row.seq}`;
-    let at: number;
-    let outcome: Outcome;
-    try {
-      if (closed) return false;
-      at = clock.now();
-      const headers = headersOf(settings, id, row.json, at, deps.agent);
-      outcome = await transport.post(settings.url, headers, row.json, broken.signal);
-    } finally {
-      release();
-    }
+    const at = clock.now();
+    const headers = headersOf(settings, id, row.json, at, deps.agent);
+    const outcome = await transport.post(settings.url, headers, row.json, broken.signal);
     const ok = isSuccess(outcome);
     // Broken off by us, or asked at an address that is not the target any more: it says nothing.
     if (!ok && (broken.signal.aborted || hook.settings.url !== settings.url)) return false;

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type {
   DeliveriesQuery,
-  DisabledReason,
   NewWebhook,
   Webhook,
   WebhookChange,
@@ -10,7 +9,7 @@ import type {
 } from '@offhook/contract/webhooks.ts';
 import { MAX_WEBHOOKS, ROTATION_GRACE_HOURS } from '@offhook/contract/webhooks.ts';
 import { rfc3339 } from '../../core/clock.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { heardAs } from '../../core/rights.ts';
 import type { Journal } from '../../journal/journal.ts';
@@ -19,28 +18,20 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
-import { headersOf, isSuccess, startLane } from './lane.ts';
-import type { Hook, Lane, LaneDeps } from './lane.ts';
+import { headersOf, isSuccess } from './lane.ts';
+import type { LaneDeps } from './lane.ts';
+import { createRunner } from './runner.ts';
+import type { Running } from './runner.ts';
 import { newSecret } from './signature.ts';
-import { createSlots } from './slots.ts';
-import { KEPT_LINES, createWebhookStore } from './store.ts';
-import type { DeliveryRow, Group, Progress, Settings } from './store.ts';
-import { createSubscription } from './subscription.ts';
+import { createWebhookStore } from './store.ts';
+import type { Progress, Settings } from './store.ts';
 import type { FindOwner } from './subscription.ts';
 import { createGuard } from './target.ts';
 import type { Allow } from './target.ts';
 import { createResolve, createTransport } from './transport.ts';
 import type { Resolve } from './transport.ts';
+import { deliveryOf, webhookOf } from './view.ts';
 
-/** Progress reaches the database within this time of a delivery; what a crash forgets is delivered twice. */
-const SAVE_AFTER_MS = 250;
-/** Rows that were only passed over are written this often. */
-const SAVE_EVERY_MS = 5_000;
-const PURGE_EVERY_MS = 3_600_000;
-/** Deliveries under way at once, and those of them that failed before. */
-const FRESH_AT_ONCE = 96;
-const FAILING_AT_ONCE = 32;
-const STOP_GRACE_MS = 2_000;
 const RESOLVE_MS = 2_000;
 const GRACE_MS = ROTATION_GRACE_HOURS * 3_600_000;
 
@@ -97,14 +88,6 @@ export interface Webhooks {
   close(): Promise<void>;
 }
 
-interface Running extends Hook {
-  lane: Lane;
-  /** Log lines not written yet, by number. */
-  readonly lines: Map<number, DeliveryRow>;
-  settings_changed: boolean;
-  testing: boolean;
-}
-
 /** Loads the webhooks and begins to deliver. */
 export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks> {
   const { clock, journal, audit, owner } = options;
@@ -114,136 +97,13 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
   const guard = createGuard(options.allow);
   const transport = createTransport({ guard, clock, resolve });
   const agent = `Offhook/${options.version}`;
-  const slots = { fresh: createSlots(FRESH_AT_ONCE), failing: createSlots(FAILING_AT_ONCE) };
-  const hooks = new Map<number, Running>();
-  const unsaved = new Set<Running>();
-  let notices: AuditEntry[] = [];
-  const counts = { delivered: 0, failed: 0, parked: 0, disabled: 0 };
-  let timer: NodeJS.Timeout | null = null;
+  const chance = options.chance ?? Math.random;
+  const runner = createRunner({ journal, clock, transport, log, agent, chance, store, audit, owner });
+  const { hooks, inTurn } = runner;
+  const testing = new Set<number>();
+  for (const row of await store.all()) runner.start(row);
 
-  /** One write after the other, so that none undoes what another decided. */
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <R>(work: () => Promise<R>): Promise<R> => {
-    const result = turn.then(work);
-    turn = result.catch(() => undefined);
-    return result;
-  };
-  const save = (): Promise<void> => inTurn(write);
-  async function write(): Promise<void> {
-    const portion = [...unsaved].filter((hook) => hooks.get(hook.id) === hook);
-    unsaved.clear();
-    if (portion.length === 0 && notices.length === 0) return;
-    const told = notices;
-    notices = [];
-    const taken = portion.map((hook) => {
-      const group: Group = {
-        id: hook.id,
-        settings: hook.settings_changed ? hook.settings : null,
-        progress: hook.progress,
-        lines: [...hook.lines.values()],
-      };
-      hook.lines.clear();
-      hook.settings_changed = false;
-      return { hook, group };
-    });
-    try {
-      await store.save(
-        taken.map(({ group }) => group),
-        async (trx) => {
-          for (const entry of told) await audit.recordIn(trx, entry);
-        },
-      );
-    } catch (error) {
-      notices = [...told, ...notices];
-      for (const { hook, group } of taken) {
-        const newer = [...hook.lines.values()];
-        hook.lines.clear();
-        for (const line of [...group.lines, ...newer]) hook.lines.set(line.number, line);
-        if (group.settings !== null) hook.settings_changed = true;
-        unsaved.add(hook);
-      }
-      throw error;
-    }
-  }
-  const saveQuietly = (): void => {
-    timer = null;
-    save().catch((error: unknown) => {
-      log.warn({ error: messageOf(error) }, 'how far webhooks are could not be written; it is tried again');
-      arm(SAVE_EVERY_MS);
-    });
-  };
-  function arm(ms: number): void {
-    timer ??= setTimeout(saveQuietly, ms).unref();
-  }
-
-  const shared = {
-    journal,
-    clock,
-    transport,
-    slots,
-    log,
-    agent,
-    chance: options.chance ?? Math.random,
-    parked: store.parked.bind(store),
-    changed(hook: Hook, line?: DeliveryRow) {
-      const running = hook as Running;
-      unsaved.add(running);
-      if (line === undefined) return;
-      if (line.state === 'delivered') counts.delivered += 1;
-      else if (line.state !== 'gap') counts.failed += 1;
-      if (line.state === 'parked') counts.parked += 1;
-      running.lines.set(line.number, line);
-      if (running.lines.size > KEPT_LINES) {
-        const oldest = running.lines.values().find(({ state }) => state !== 'parked');
-        if (oldest !== undefined) running.lines.delete(oldest.number);
-      }
-      arm(SAVE_AFTER_MS);
-    },
-    disable(hook: Hook, reason: DisabledReason) {
-      const running = hook as Running;
-      running.settings = {
-        ...hook.settings,
-        enabled: false,
-        disabled_reason: reason,
-        disabled_at: clock.now(),
-      };
-      running.settings_changed = true;
-      counts.disabled += 1;
-      const detail = { reason, target: new URL(hook.settings.url).origin };
-      notices.push({
-        action: 'webhook.disabled',
-        actor: null,
-        object: `webhook:${hook.id}`,
-        outcome: 'ok',
-        ip: null,
-        detail,
-      });
-      log.warn({ webhook: hook.id, ...detail }, 'a webhook is disabled');
-      unsaved.add(running);
-      arm(SAVE_AFTER_MS);
-    },
-  };
-  function start(hook: Hook): void {
-    const heard = createSubscription(owner);
-    const lines = new Map<number, DeliveryRow>();
-    const running: Running = { ...hook, lines, settings_changed: false, testing: false, lane: NO_LANE };
-    hooks.set(hook.id, running);
-    running.lane = startLane(running, { ...shared, heard });
-  }
-  for (const row of await store.all()) start(row);
-
-  const timers = [
-    setInterval(() => {
-      if (unsaved.size > 0) arm(0);
-    }, SAVE_EVERY_MS),
-    setInterval(() => {
-      store.purge(clock.now()).catch((error: unknown) => {
-        log.warn({ error: messageOf(error) }, 'old lines of the delivery log could not be deleted');
-      });
-    }, PURGE_EVERY_MS),
-  ];
-  for (const each of timers) each.unref();
-
+  const shown = (hook: Running): Webhook => webhookOf(hook, journal.head, clock.now());
   const find = (caller: Caller, id: number): Running => {
     const hook = hooks.get(id);
     const visible = caller.key === null || hook?.settings.owner === caller.person_id;
@@ -289,37 +149,6 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
     if (refused === undefined) return;
     throw new ServiceError('forbidden', `topics: ${refused} is beyond the rights of who owns this webhook`);
   }
-  const shown = ({ id, settings, progress }: Running): Webhook => {
-    const { head } = progress.replay ?? progress.live;
-    const { previous_until } = settings;
-    const { replay } = progress;
-    return {
-      id,
-      url: settings.url,
-      topics: [...settings.topics],
-      types: settings.types === null ? null : [...settings.types],
-      description: settings.description,
-      enabled: settings.enabled,
-      disabled_reason: settings.disabled_reason,
-      disabled_at: settings.disabled_at === null ? null : rfc3339(settings.disabled_at),
-      created_at: rfc3339(settings.created_at),
-      created_by: settings.created_by,
-      cursor: progress.live.at,
-      lag: Math.max(0, journal.head - progress.live.at),
-      retrying:
-        head === null || !settings.enabled
-          ? null
-          : {
-              seq: head.seq,
-              attempts: head.attempts,
-              next_attempt_at: rfc3339(head.next_at),
-              failing_since: rfc3339(head.first_at),
-            },
-      replay: replay === null ? null : { from: replay.at + 1, to: replay.to },
-      previous_secret_until:
-        previous_until === null || clock.now() >= previous_until ? null : rfc3339(previous_until),
-    };
-  };
   /** Writes new settings; what the lane decided meanwhile stands. */
   async function put(
     hook: Running,
@@ -369,8 +198,8 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         };
         const detail = { topics: wanted.topics.join(' ').slice(0, 500) };
         const id = await store.add(settings, progress, told(actor, 'webhook.created', url, detail));
-        start({ id, settings, progress, last_number: 0 });
-        return { webhook: shown(hooks.get(id)!), secret: settings.secret };
+        const hook = runner.start({ id, settings, progress, last_number: 0 });
+        return { webhook: shown(hook), secret: settings.secret };
       });
     },
     async change(actor, id, wanted) {
@@ -381,6 +210,9 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         const { settings, progress } = hook;
         if (wanted.topics !== undefined) checkTopics(settings.owner, wanted.topics);
         const enabled = wanted.enabled ?? settings.enabled;
+        if (wanted.enabled === true && owner(settings.owner) === null) {
+          throw new ServiceError('forbidden', 'who owns this webhook is gone; delete it and create another');
+        }
         const now = clock.now();
         const next: Settings = {
           ...settings,
@@ -408,10 +240,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
       inTurn(async () => {
         const hook = find(actor.caller, id);
         await store.remove(id, told(actor, 'webhook.deleted', hook.settings.url)(id));
-        hooks.delete(id);
-        unsaved.delete(hook);
-        // Not waited for: it may stand in line behind others, and what it does no longer counts.
-        void hook.lane.close(AbortSignal.abort());
+        runner.drop(hook);
       }),
     rotate: (actor, id) =>
       inTurn(async () => {
@@ -429,8 +258,8 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
       }),
     async test(actor, id) {
       const hook = find(actor.caller, id);
-      if (hook.testing) throw new ServiceError('too_many_requests', 'a test of this webhook is under way');
-      hook.testing = true;
+      if (testing.has(id)) throw new ServiceError('too_many_requests', 'a test of this webhook is under way');
+      testing.add(id);
       try {
         const event_id = `test_${randomBytes(12).toString('base64url')}`;
         const at = clock.now();
@@ -448,7 +277,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         const { status, error, latency_ms, excerpt } = outcome;
         return { success: true, delivered: isSuccess(outcome), status, error, latency_ms, excerpt };
       } finally {
-        hook.testing = false;
+        testing.delete(id);
       }
     },
     replay: (actor, id, range) =>
@@ -473,15 +302,14 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
       }),
     async deliveries(caller, id, { limit = 50, cursor, state }) {
       const hook = find(caller, id);
-      await save();
+      // What cannot be written now can still be read as of the last time.
+      await runner.save().catch(() => undefined);
       const before = cursor === undefined ? null : Number(cursor);
       const rows = await store.lines(id, { limit: limit + 1, before, state: state ?? null });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
-      const { live, replay } = hook.progress;
-      const waits = hook.settings.enabled ? [live.head?.number, replay?.head?.number] : [];
       return {
-        deliveries: page.map((row) => deliveryOf(row, waits.includes(row.number))),
+        deliveries: page.map((row) => deliveryOf(row, hook)),
         next_cursor: rows.length > limit && last !== undefined ? String(last.number) : null,
       };
     },
@@ -490,53 +318,20 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
       return {
         webhooks: hooks.size,
         retrying: all.filter(({ progress }) => progress.live.head !== null).length,
-        under_way: slots.fresh.taken + slots.failing.taken,
+        under_way: transport.under_way,
         lag: Math.max(0, ...all.map(({ progress }) => journal.head - progress.live.at)),
-        ...counts,
+        ...runner.counts,
       };
     },
     ownersChanged() {
       for (const hook of hooks.values()) if (owner(hook.settings.owner) === null) hook.lane.wake();
     },
-    save,
+    save: () => runner.save(),
     async close() {
-      for (const each of timers) clearInterval(each);
-      const grace = new AbortController();
-      const over = setTimeout(() => grace.abort(), STOP_GRACE_MS);
-      await Promise.all([...hooks.values()].map((hook) => hook.lane.close(grace.signal)));
-      clearTimeout(over);
+      await runner.close();
       transport.close();
-      if (timer !== null) clearTimeout(timer);
-      timer = null;
-      await save().catch((error: unknown) => {
-        log.warn(
-          { error: messageOf(error) },
-          'how far webhooks are could not be written; some is sent again',
-        );
-      });
     },
   };
 }
 
-const NO_LANE: Lane = { wake: () => undefined, close: () => Promise.resolve() };
 const nameOf = (caller: Caller): string => (caller.key === null ? caller.extension : caller.username);
-
-function deliveryOf(row: DeliveryRow, waits: boolean): WebhookDelivery {
-  return {
-    id: row.number,
-    state: row.state,
-    seq: row.seq,
-    to_seq: row.to_seq,
-    event_id: row.event_id,
-    type: row.type,
-    replay: row.replay === 1,
-    attempts: row.attempts,
-    status: row.status,
-    error: row.error,
-    latency_ms: row.latency_ms,
-    excerpt: row.excerpt,
-    first_attempt_at: rfc3339(row.first_at),
-    last_attempt_at: rfc3339(row.last_at),
-    next_attempt_at: waits && row.next_at !== null ? rfc3339(row.next_at) : null,
-  };
-}

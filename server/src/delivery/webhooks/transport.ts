@@ -27,6 +27,8 @@ export interface Transport {
     body: string,
     signal: AbortSignal,
   ): Promise<Outcome>;
+  /** Attempts that wait for their answer now; one for each webhook at most. */
+  readonly under_way: number;
   close(): void;
 }
 export type Resolve = (host: string) => Promise<readonly Address[]>;
@@ -116,7 +118,11 @@ export function createTransport(options: {
         if (answered) return;
         failed(error.message.slice(0, 300), request.reusedSocket && error.code === 'ECONNRESET');
       });
-      request.on('close', () => stop.removeEventListener('abort', give));
+      request.on('close', () => {
+        stop.removeEventListener('abort', give);
+        // Where another protocol is answered there is neither an answer nor an error.
+        if (!answered) failed('the connection was closed without an answer');
+      });
       request.on('response', (response) => {
         answered = true;
         const parts: Buffer[] = [];
@@ -144,9 +150,14 @@ export function createTransport(options: {
     });
   }
 
+  let underWay = 0;
   return {
+    get under_way() {
+      return underWay;
+    },
     async post(target, headers, body, signal) {
       const began = performance.now();
+      underWay += 1;
       const stop = new AbortController();
       const over = (): void => stop.abort(signal.reason);
       signal.addEventListener('abort', over, { once: true });
@@ -168,6 +179,7 @@ export function createTransport(options: {
         const latency_ms = Math.round(performance.now() - began);
         return { status: null, error: messageOf(error), excerpt: '', retry_after_seconds: null, latency_ms };
       } finally {
+        underWay -= 1;
         waiting.abort();
         signal.removeEventListener('abort', over);
       }
