@@ -326,7 +326,8 @@ test('webhooks - answers that are none fail at once, and one that never ends cou
     assert.deepEqual([delivered, code], [false, null], answer.slice(0, 30));
     assert.match(error!, means);
   }
-  say = (socket) => void socket.write('HTTP/1.1 202 Accepted\r\nContent-Length: 1000\r\n\r\nso far', 'latin1');
+  say = (socket) =>
+    void socket.write('HTTP/1.1 202 Accepted\r\nContent-Length: 1000\r\n\r\nso far', 'latin1');
   const cut = await until('an answer that is cut after its head was read', async () => {
     const drips = rig.webhooks.test(admin, id);
     await until('the attempt', () => rig.webhooks.figures().under_way === 1);
@@ -351,7 +352,7 @@ test('webhooks - what a refusing database leaves in memory is bounded', async (t
   rig.life.writes = true;
   assert.equal((await rig.webhooks.deliveries(admin.caller, id, { limit: 200 })).deliveries[0]!.seq, 2_700);
   let lines = 0;
-  for (let cursor: string | undefined = '999999'; cursor !== undefined; ) {
+  for (let cursor: string | undefined = '999999'; cursor !== undefined;) {
     const page = await rig.webhooks.deliveries(admin.caller, id, { limit: 200, cursor });
     lines += page.deliveries.length;
     cursor = page.next_cursor ?? undefined;
