@@ -99,7 +99,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
   const agent = `Offhook/${options.version}`;
   const chance = options.chance ?? Math.random;
   const runner = createRunner({ journal, clock, transport, log, agent, chance, store, audit, owner });
-  const { hooks, inTurn } = runner;
+  const { hooks } = runner;
   const testing = new Set<number>();
   for (const row of await store.all()) runner.start(row);
 
@@ -171,7 +171,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
     one: (caller, id) => shown(find(caller, id)),
     async create(actor, wanted) {
       const url = await checkTarget(wanted.url);
-      return inTurn(async () => {
+      return runner.inTurn(async () => {
         const { caller } = actor;
         checkTopics(caller.person_id, wanted.topics);
         if (hooks.size >= MAX_WEBHOOKS) {
@@ -205,7 +205,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
     async change(actor, id, wanted) {
       find(actor.caller, id);
       const url = wanted.url === undefined ? undefined : await checkTarget(wanted.url);
-      return inTurn(async () => {
+      return runner.inTurn(async () => {
         const hook = find(actor.caller, id);
         const { settings, progress } = hook;
         if (wanted.topics !== undefined) checkTopics(settings.owner, wanted.topics);
@@ -237,13 +237,13 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
       });
     },
     remove: (actor, id) =>
-      inTurn(async () => {
+      runner.inTurn(async () => {
         const hook = find(actor.caller, id);
         await store.remove(id, told(actor, 'webhook.deleted', hook.settings.url)(id));
         runner.drop(hook);
       }),
     rotate: (actor, id) =>
-      inTurn(async () => {
+      runner.inTurn(async () => {
         const hook = find(actor.caller, id);
         const { settings } = hook;
         const secret = newSecret();
@@ -281,7 +281,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
       }
     },
     replay: (actor, id, range) =>
-      inTurn(async () => {
+      runner.inTurn(async () => {
         const hook = find(actor.caller, id);
         const { progress, settings } = hook;
         if (!settings.enabled) throw new ServiceError('webhook_disabled', 'enable this webhook first');
