@@ -10,7 +10,21 @@ import type {
   PauseReasonsReply,
 } from '@offhook/contract/agents.ts';
 import type { AuditPage, AuditQuery } from '@offhook/contract/audit.ts';
-import type { NewCall, OperationReply } from '@offhook/contract/call-control.ts';
+import type {
+  DigitsRequest,
+  LegChoice,
+  ListenRequest,
+  NewCall,
+  OperationReply,
+  ParkReply,
+  PickupRequest,
+  RecordRequest,
+  RetrieveRequest,
+  TransferReply,
+  TransferRequest,
+  TransferStarted,
+} from '@offhook/contract/call-control.ts';
+import type { CallSettings, CallSettingsReply } from '@offhook/contract/call-settings.ts';
 import type { CallReply, CallsReply } from '@offhook/contract/calls.ts';
 import type { ApiKeyChange, ApiKeyCreated, ApiKeyReply, ApiKeys, NewApiKey } from '@offhook/contract/keys.ts';
 import type {
@@ -169,11 +183,75 @@ export function createRest(request: Request) {
     /** The own devices ring first, then the number is called. */
     originate: (call: Body<typeof NewCall>, options?: RequestOptions): Reply<typeof OperationReply> =>
       post('/api/v1/calls', call, options),
+    /** The own part of a call; for supervisors without a part in it, the whole call. */
     hangup: (
       id: string,
-      leg: { leg_id?: string } = {},
+      leg: Body<typeof LegChoice> = {},
       options?: RequestOptions,
     ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/hangup`, leg, options),
+    /** Blind, or attended: that one goes on with `swapTransfer`, `completeTransfer` or `cancelTransfer`. */
+    transfer: (
+      id: string,
+      how: Body<typeof TransferRequest>,
+      options?: RequestOptions,
+    ): Reply<typeof TransferStarted> => post(at`/api/v1/calls/${id}/transfer`, how, options),
+    transferOf: (id: string, signal?: AbortSignal): Reply<typeof TransferReply> =>
+      get(at`/api/v1/calls/${id}/transfer`, {}, signal),
+    swapTransfer: (id: string, options?: RequestOptions): Reply<typeof OperationReply> =>
+      post(at`/api/v1/calls/${id}/transfer/swap`, undefined, options),
+    completeTransfer: (id: string, options?: RequestOptions): Reply<typeof OperationReply> =>
+      post(at`/api/v1/calls/${id}/transfer/complete`, undefined, options),
+    cancelTransfer: (id: string, options?: RequestOptions): Reply<typeof OperationReply> =>
+      post(at`/api/v1/calls/${id}/transfer/cancel`, undefined, options),
+    hold: (
+      id: string,
+      leg: Body<typeof LegChoice> = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/hold`, leg, options),
+    /** From hold, or from a slot. */
+    retrieve: (
+      id: string,
+      how: Body<typeof RetrieveRequest> = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/retrieve`, how, options),
+    park: (id: string, leg: Body<typeof LegChoice> = {}, options?: RequestOptions): Reply<typeof ParkReply> =>
+      post(at`/api/v1/calls/${id}/park`, leg, options),
+    pickup: (
+      id: string,
+      how: Body<typeof PickupRequest> = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/pickup`, how, options),
+    dtmf: (
+      id: string,
+      how: Body<typeof DigitsRequest>,
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/dtmf`, how, options),
+    record: (
+      id: string,
+      how: Body<typeof RecordRequest>,
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/record`, how, options),
+    /** Supervisors: to hear a call, to speak to one side of it, to speak to both. */
+    listen: (
+      id: string,
+      how: Body<typeof ListenRequest> = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/listen`, how, options),
+    whisper: (
+      id: string,
+      how: Body<typeof ListenRequest> = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/whisper`, how, options),
+    barge: (
+      id: string,
+      how: Body<typeof ListenRequest> = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/barge`, how, options),
+    /** What calls from here may cost. */
+    settings: (signal?: AbortSignal): Reply<typeof CallSettingsReply> =>
+      get('/api/v1/settings/calls', {}, signal),
+    setSettings: (settings: Body<typeof CallSettings>): Reply<typeof CallSettingsReply> =>
+      request('PUT', '/api/v1/settings/calls', settings),
   };
   const wallboard = (query: Query<WallboardQuery> = {}, signal?: AbortSignal): Reply<typeof WallboardReply> =>
     get('/api/v1/wallboard', query, signal);

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { createClient } from '@offhook/client';
 import type { Client, StreamCursor } from '@offhook/client';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { EVERYONE, topicsOf } from '../../src/core/topics.ts';
+import { EVERYONE, mineOf, topicsOf } from '../../src/core/topics.ts';
 import { readJournal } from '../support/journal.ts';
 import { runProgram } from '../support/program.ts';
 import type { Program } from '../support/program.ts';
@@ -17,7 +17,7 @@ import { useSite } from '../support/use-site.ts';
 
 const EXAMPLES = path.join(REPOSITORY, 'client/examples');
 /** Lines an example may have, comments and all. */
-const LINES = { 'screen-pop.ts': 20, 'wallboard.ts': 30, 'agent-buttons.ts': 20 };
+const LINES = { 'screen-pop.ts': 20, 'wallboard.ts': 30, 'agent-buttons.ts': 20, 'call-control.ts': 20 };
 const example = (name: keyof typeof LINES, ...args: string[]): Program =>
   runProgram(path.join(EXAMPLES, name), args);
 
@@ -156,6 +156,69 @@ describe('sdk', () => {
     buttons.write('ready');
     await buttons.says(/^live: available {2}since/, before);
     assert.equal(phone.extension, '1003');
+  });
+});
+/** Beside the import, the arguments and the clients. */
+const SCRIPT_LINES = 10;
+describe('sdk calls', () => {
+  const site = useSite();
+
+  test('sdk - a script of ten lines calls a customer, passes the call on attended and hears every step; a supervisor listens in', async () => {
+    const text = await readFile(path.join(EXAMPLES, 'call-control.ts'), 'utf8');
+    const own = text.split('\n').filter((line) => !/^(\/\*|import|const \[|$)/.test(line));
+    assert.ok(own.length <= SCRIPT_LINES, `${own.length} lines`);
+    await using desk = await site().phone('1003');
+    await using customer = await site().phone('1010');
+    await using colleague = await site().phone('1011');
+    await using office = await site().phone('1002');
+    const [zoe, soren] = [await site().person('1003'), await site().person('1002')];
+    await using script = example('call-control.ts', site().base, zoe.token, soren.token, '1010', '1011');
+
+    const agent = await desk.incoming();
+    agent.ring();
+    await agent.answer();
+    agent.play('tone');
+    const other = await customer.incoming();
+    other.ring();
+    await other.answer();
+    other.play('tone');
+    const ear = await office.incoming();
+    await ear.answer();
+    await ear.hears();
+    const third = await colleague.incoming();
+    third.ring();
+    await third.answer();
+    third.play('tone');
+    await agent.ended();
+    await other.hears();
+    await third.hears();
+    await third.hangup();
+    await other.ended();
+    await until('the script to end', () => script.exitCode !== null, { seen: () => script.lines.slice(-5) });
+    assert.equal(script.exitCode, 0, script.lines.slice(-5).join('\n'));
+    const steps = script.lines.map((line) => line.split(' ', 1)[0]);
+    for (const step of [
+      'call.started',
+      'call.ringing',
+      'call.answered',
+      'call.held',
+      'call.joined',
+      'call.transferred',
+      'operation.completed',
+      'call.ended',
+    ]) {
+      assert.ok(steps.includes(step), `${step}: ${steps.join(' ')}`);
+    }
+    const journal = readJournal(site())
+      .filter((event) =>
+        topicsOf(event as unknown as DomainEvent).some((t) => t === mineOf('1003') || t === EVERYONE),
+      )
+      .map(({ type }) => type as string);
+    assert.deepEqual(
+      steps.filter((step) => step !== 'snapshot'),
+      journal.slice(-steps.length + 1),
+      'every step, in order, as the journal has it',
+    );
   });
 });
 async function adminOf(site: Site): Promise<{ extension: string }> {

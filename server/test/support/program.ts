@@ -5,6 +5,8 @@ import { until } from './until.ts';
 /** A program that a test runs as a person would, its lines read as they come. */
 export interface Program extends AsyncDisposable {
   readonly lines: readonly string[];
+  /** Null while it runs. */
+  readonly exitCode: number | null;
   write(line: string): void;
   /** The first line from the n-th on that matches, once it is there. */
   says(pattern: RegExp, from?: number, ms?: number): Promise<string>;
@@ -30,6 +32,9 @@ export function runProgram(file: string, args: readonly string[]): Program {
   };
   return {
     lines,
+    get exitCode() {
+      return child.exitCode;
+    },
     write: (line) => void child.stdin.write(`${line}\n`),
     says: (pattern, from = 0, ms = 10_000) =>
       until(`a line ${pattern}`, () => lines.slice(from).find((line) => pattern.test(line)), {
