@@ -251,7 +251,7 @@ test('wallboard counter - figures with restarts, kills and a full disk are those
         assert.equal(await whole(counter, live.store), await whole(replayed, fresh.store));
       },
     ),
-    { numRuns: 20 },
+    { numRuns: 12 },
   );
 });
 

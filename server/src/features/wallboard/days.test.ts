@@ -45,7 +45,7 @@ test('wallboard days - every moment is in the day it is said to be in', () => {
     'Africa/Cairo',
   ]) {
     const calendar = zoneCalendar(zone);
-    for (let ms = Date.UTC(2026, 0, 1); ms < Date.UTC(2027, 0, 1); ms += 41 * SLOT_MS) {
+    for (let ms = Date.UTC(2026, 0, 1); ms < Date.UTC(2027, 0, 1); ms += 131 * SLOT_MS) {
       const { from, to } = calendar.day(calendar.dayOf(ms));
       assert.ok(from <= ms && ms < to, `${zone} ${rfc3339(ms)}`);
     }
