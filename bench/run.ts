@@ -19,6 +19,8 @@ if (!fs.existsSync(path.join(folder, 'node_modules', '.package-lock.json'))) {
 const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P1: async () => (await import('./rows/decode.ts')).p1(),
   P2: async () => (await import('./rows/decode.ts')).p2(),
+  P3: async () => (await import('./rows/latency-of-events.ts')).p3(),
+  P4: async () => (await import('./rows/latency-of-events.ts')).p4(),
   P7: async () => (await import('./rows/directory.ts')).p7(),
   P11: async () => (await import('./rows/pause.ts')).p11(),
   P15: async () => (await import('./rows/resync.ts')).p15(),

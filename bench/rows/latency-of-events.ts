@@ -1,0 +1,111 @@
+/** P3 and P4: from a frame of the engine to the event at every client. */
+import { ROUNDS, atMost, count, figure, interleave, ratioOf, series, slopeOf } from '../lib.ts';
+import type { Figure, Gate, Row } from '../lib.ts';
+import { NAMES, withSubjects } from '../stream/subjects.ts';
+import type { Cost, Kind } from '../stream/subjects.ts';
+
+const p50s = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.p50);
+const p99s = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.p99);
+const median = (values: readonly number[]): number => series(values).median;
+
+/** Clients, events in a round, events a second: as many as one core can bring to so many clients at leisure. */
+const WIDE = [
+  [1, 150, 50],
+  [100, 100, 20],
+  [1_000, 60, 20],
+  [10_000, 20, 4],
+] as const;
+const EXTENSIONS = 1_000;
+
+export async function p3(): Promise<Row> {
+  const kinds: readonly Kind[] = ['ours', 'bridge', 'preframed'];
+  const figures: Figure[] = [];
+  const gates: Gate[] = [];
+  await withSubjects(kinds, { extensions: EXTENSIONS, queues: 0 }, 10_000, async (subjects) => {
+    for (const [clients, events, rate] of WIDE) {
+      for (const subject of subjects.values()) {
+        await subject.connect({ count: clients, topics: 'wide' });
+        await subject.play({ events: Math.min(events, 40), rate });
+      }
+      const costs = await interleave(kinds, ROUNDS, (kind) =>
+        subjects.get(kind as Kind)!.play({ events, rate }),
+      );
+      for (const subject of subjects.values()) await subject.ask({ ask: 'close' });
+      const what = `${count(clients)} ${clients === 1 ? 'client' : 'clients'}`;
+      const [ours, limit] = [costs.get('ours'), costs.get('preframed')];
+      for (const kind of kinds) {
+        const role = kind === 'ours' ? 'ours' : kind === 'preframed' ? 'limit' : 'peer';
+        figures.push(
+          figure(`${NAMES[kind]}, ${what}, p50`, 'ms', role, p50s(costs.get(kind))),
+          figure(`${NAMES[kind]}, ${what}, p99`, 'ms', role, p99s(costs.get(kind))),
+        );
+      }
+      if (clients === 1) {
+        gates.push(
+          atMost(`${what}: p50, the limit and 1 ms`, median(p50s(limit)) + 1, median(p50s(ours)), ' ms'),
+        );
+      } else if (clients >= 1_000) {
+        const ratio = ratioOf(p99s(ours), p99s(limit));
+        figures.push(figure(`p99 beside the limit's, ${what}`, '×', 'ours', [ratio], 'higher'));
+        gates.push(atMost(`${what}: p99, times the limit's`, 1.25, ratio, '×'));
+      }
+    }
+  });
+  return {
+    id: 'P3',
+    title: 'From the engine to every client: each hears every event',
+    figures,
+    gates,
+    notes: [
+      `Events a second: ${WIDE.map(([clients, , rate]) => `${rate} to ${count(clients)}`).join(', ')}. Ours are in the journal before they are sent.`,
+    ],
+  };
+}
+
+const NARROW_RATE = 240;
+export async function p4(): Promise<Row> {
+  const kinds: readonly Kind[] = ['ours', 'bridge', 'preframed'];
+  const figures: Figure[] = [];
+  const growth: [number, number][] = [];
+  let p99 = Number.NaN;
+  for (const clients of [100, 1_000, 10_000]) {
+    const all = clients === 10_000;
+    const here = all ? kinds : kinds.slice(0, 1);
+    const site = { extensions: clients, queues: clients / 20 };
+    await withSubjects(here, site, clients, async (subjects) => {
+      const play = { events: NARROW_RATE * 4, rate: NARROW_RATE, callers: true };
+      for (const subject of subjects.values()) {
+        await subject.connect({ count: clients, topics: 'narrow' });
+        await subject.play({ ...play, events: NARROW_RATE });
+      }
+      const costs = await interleave(here, ROUNDS, (kind) => subjects.get(kind as Kind)!.play(play));
+      const cpu = costs.get('ours')!.map((c) => c.cpu / c.events);
+      growth.push([clients, median(cpu)]);
+      figures.push(figure(`Offhook, ${count(clients)} clients`, 'µs CPU/event', 'ours', cpu));
+      if (!all) return;
+      p99 = median(p99s(costs.get('ours')));
+      for (const kind of kinds) {
+        const role = kind === 'ours' ? 'ours' : kind === 'preframed' ? 'limit' : 'peer';
+        const of = costs.get(kind);
+        if (kind !== 'ours') {
+          const perEvent = of!.map((c) => c.cpu / c.events);
+          figures.push(figure(`${NAMES[kind]}, ${count(clients)} clients`, 'µs CPU/event', role, perEvent));
+        }
+        figures.push(
+          figure(`${NAMES[kind]}, ${count(clients)} clients, p50`, 'ms', role, p50s(of)),
+          figure(`${NAMES[kind]}, ${count(clients)} clients, p99`, 'ms', role, p99s(of)),
+        );
+      }
+    });
+  }
+  const slope = slopeOf(growth);
+  return {
+    id: 'P4',
+    title: `Each client hears one extension and one queue, ${NARROW_RATE} events a second`,
+    figures: [...figures, figure('growth', 'slope', 'ours', [slope])],
+    gates: [
+      atMost('10,000 clients: p99', 10, p99, ' ms'),
+      atMost('P22: slope of the cost of one event from 100 to 10,000 clients', 0.1, slope),
+    ],
+  };
+}

@@ -1,0 +1,145 @@
+/** One subject of delivery with a load of its own: ours or a peer on one core, its engine and its clients on the other. */
+import type { ChildProcess } from 'node:child_process';
+import type { FakeState } from '../../server/test/support/fake-ami.ts';
+import {
+  GENERATOR_CORE,
+  SERVICE_FLAGS,
+  SUBJECT_CORE,
+  ask,
+  cpuOf,
+  end,
+  firstLine,
+  start,
+  temporaryFolder,
+} from '../lib.ts';
+import { extensionOf, fillSite, queueOf } from '../site-data.ts';
+import type { Connected, LoadQuestion, Played, Returned, Site, Wire } from './load.ts';
+
+export type Kind = 'ours' | 'ours sse' | 'bridge' | 'ws' | 'socket.io' | 'preframed' | 'sse';
+const WIRES: Readonly<Record<Kind, Wire>> = {
+  ours: 'offhook',
+  'ours sse': 'offhook-sse',
+  bridge: 'ws',
+  ws: 'ws',
+  'socket.io': 'socket.io',
+  preframed: 'ws',
+  sse: 'sse',
+};
+/** What the tables call them. */
+export const NAMES: Readonly<Record<Kind, string>> = {
+  ours: 'Offhook',
+  'ours sse': 'Offhook, server-sent events',
+  bridge: 'asterisk-manager and ws',
+  ws: 'ws',
+  'socket.io': 'socket.io',
+  preframed: 'one frame written to bare sockets',
+  sse: 'one event written to bare responses',
+};
+type Ask = Omit<Extract<LoadQuestion, { ask: 'connect' }>, 'ask' | 'wire' | 'port'>;
+/** What was played, and what it cost the subject. */
+export interface Cost extends Played {
+  /** Microseconds of the subject's CPU. */
+  readonly cpu: number;
+}
+export interface Subject extends AsyncDisposable {
+  readonly kind: Kind;
+  readonly process: ChildProcess;
+  connect(how: Ask): Promise<Connected>;
+  play(what: Omit<Extract<LoadQuestion, { ask: 'play' }>, 'ask'>): Promise<Cost>;
+  ask<T>(question: LoadQuestion): Promise<T>;
+  comeBack(how: Omit<Extract<LoadQuestion, { ask: 'return' }>, 'ask'>): Promise<Returned>;
+  /** Bytes that the process holds, garbage collected before. */
+  memory(): Promise<number>;
+}
+
+/** The engine of a site: every phone is there, and in each queue a caller of its own comes and goes. */
+function engineOf({ extensions, queues }: Site): Partial<FakeState> {
+  return {
+    devices: Object.fromEntries(
+      Array.from({ length: extensions }, (_, i) => [`PJSIP/${extensionOf(i)}`, 'NOT_INUSE']),
+    ),
+    queues: Object.fromEntries(Array.from({ length: queues }, (_, q) => [queueOf(q), { members: [] }])),
+    channels: Array.from({ length: queues }, (_, q) => ({
+      name: `PJSIP/trunk-${q.toString(16).padStart(8, '0')}`,
+      uniqueid: `bench-${q}`,
+      state: 6,
+      caller: '12025550143',
+      exten: '5000',
+    })),
+  };
+}
+
+/** Starts it and waits until it is live. The site has `sessions` open sessions, one for each client that can be. */
+export async function startSubject(
+  kind: Kind,
+  site: Site,
+  options: { readonly clients: number; readonly flags?: readonly string[] },
+): Promise<Subject> {
+  const stack = new AsyncDisposableStack();
+  try {
+    const load = start('stream/load.ts', [JSON.stringify({ site, state: engineOf(site) })], GENERATOR_CORE);
+    stack.defer(() => end(load));
+    const engine = await firstLine<{ port: number }>(load);
+    let process: ChildProcess;
+    const flags = ['--expose-gc', ...(options.flags ?? [])];
+    if (kind.startsWith('ours')) {
+      const folder = temporaryFolder();
+      stack.defer(() => folder[Symbol.dispose]());
+      await fillSite(folder.path, {
+        extensions: site.extensions,
+        queues: site.queues,
+        agentsPerQueue: 20,
+        sessions: options.clients,
+      });
+      process = start('service-subject.ts', [folder.path, engine.port], SUBJECT_CORE, [
+        ...SERVICE_FLAGS,
+        ...flags,
+      ]);
+    } else process = start('stream/peer.ts', [kind, engine.port], SUBJECT_CORE, flags);
+    stack.defer(() => end(process));
+    const { port } = await firstLine<{ port: number }>(process);
+    const put = async <T>(question: LoadQuestion): Promise<T> => await ask<T>(load, question);
+    const owned = stack.move();
+    return {
+      kind,
+      process,
+      ask: put,
+      connect: async (how) => await put({ ask: 'connect', wire: WIRES[kind], port, ...how }),
+      async play(what) {
+        const before = cpuOf(process.pid!);
+        const played = await put<Played>({ ask: 'play', ...what });
+        const cpu = cpuOf(process.pid!) - before;
+        if (played.wrong > 0 || played.received !== played.due) {
+          throw new Error(`${kind}: ${JSON.stringify(played)}`);
+        }
+        return { ...played, cpu };
+      },
+      comeBack: async (how) => await put({ ask: 'return', ...how }),
+      async memory() {
+        return (await ask<{ rss: number }>(process, { ask: 'memory' })).rss;
+      },
+      async [Symbol.asyncDispose]() {
+        await owned.disposeAsync();
+      },
+    };
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+/** Starts several, gives them to `work`, and ends them all. */
+export async function withSubjects<T>(
+  kinds: readonly Kind[],
+  site: Site,
+  clients: number,
+  work: (subjects: ReadonlyMap<Kind, Subject>) => Promise<T>,
+): Promise<T> {
+  await using stack = new AsyncDisposableStack();
+  const subjects = new Map<Kind, Subject>();
+  for (const kind of kinds) {
+    const subject = await startSubject(kind, site, { clients });
+    stack.use(subject);
+    subjects.set(kind, subject);
+  }
+  return await work(subjects);
+}
