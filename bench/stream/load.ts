@@ -1,11 +1,11 @@
 /**
- * Thousands of clients on one core, and the engine they hear of: `load.ts <what the fake engine holds, as JSON>`. It prints
+ * Thousands of clients on one core, and the engine they hear of: `load.ts <the site, as JSON>`. It prints
  * `{ port }` of that engine and is asked over IPC. The engine speaks in the same process, so one clock times both ends.
  */
 import net from 'node:net';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import type { FakeState } from '../../server/test/support/fake-ami.ts';
-import { tokenOf } from '../site-data.ts';
+import { extensionOf, queueOf, tokenOf } from '../site-data.ts';
 import { callerFrame, deviceFrame, extensionAt, queueAt, topicsOf } from './script.ts';
 import type { Topics } from './script.ts';
 import { clientFrame, eachFrame, upgradeRequest } from './wire.ts';
@@ -23,6 +23,8 @@ export type LoadQuestion =
       readonly port: number;
       readonly count: number;
       readonly topics: Topics;
+      /** So many of the first ones hear every presence. */
+      readonly wideFirst?: number;
       readonly snapshot?: boolean;
       /** Many at once: a storm. Otherwise a few, so that the line of the kernel is never full. */
       readonly atOnce?: number;
@@ -69,9 +71,27 @@ export interface Played {
 }
 
 const SILENCE_MS = 30_000;
-const [held = '{}'] = process.argv.slice(2);
-const { site, state } = JSON.parse(held) as { site: Site; state: Partial<FakeState> };
-const ami = await startFakeAmi({ state });
+const [described = '{}'] = process.argv.slice(2);
+const site = JSON.parse(described) as Site;
+const ami = await startFakeAmi({ state: engineOf(site) });
+
+/** The engine of a site: every phone is there, and in each queue a caller of its own comes and goes. */
+function engineOf({ extensions, queues }: Site): Partial<FakeState> {
+  return {
+    devices: Object.fromEntries(
+      Array.from({ length: extensions }, (_, i) => [`PJSIP/${extensionOf(i)}`, 'NOT_INUSE']),
+    ),
+    queues: Object.fromEntries(Array.from({ length: queues }, (_, q) => [queueOf(q), { members: [] }])),
+    channels: Array.from({ length: queues }, (_, q) => ({
+      name: `PJSIP/trunk-${q.toString(16).padStart(8, '0')}`,
+      uniqueid: `bench-${q}`,
+      state: 6,
+      caller: '12025550143',
+      exten: '5000',
+    })),
+  };
+}
+
 
 type Stage = 'handshake' | 'asking' | 'live' | 'gone';
 interface Client {
@@ -89,6 +109,7 @@ interface Client {
 let wire: Wire = 'ws';
 let port = 0;
 let topics: Topics = 'none';
+let wideFirst = 0;
 let snapshot = false;
 let resume = false;
 let epoch = '';
@@ -96,6 +117,7 @@ let clients: Client[] = [];
 /** Clients by what they hear, so that what is due can be counted. */
 let byExtension = new Map<number, Client[]>();
 let byQueue = new Map<string, Client[]>();
+let wide: Client[] = [];
 
 let bytes = 0;
 let received = 0;
@@ -123,7 +145,7 @@ const quantileOf = (share: number): number => {
 };
 
 const SEQ = Buffer.from('"seq":');
-const ID = Buffer.from('\nid: ');
+const EVENT_LINE = Buffer.from('data: {"specversion"');
 const DAY_MS = 86_400_000;
 /** What stands before the time of an event: ours and the peers' envelope, or the engine's own header in a naive bridge. */
 const TIME = Buffer.from('"time":"');
@@ -201,9 +223,11 @@ const fail = (why: string): void => {
   onReceived();
   onLive(clients[0]!);
 };
+const topicsFor = ({ n }: Client): string[] =>
+  topicsOf(n < wideFirst ? 'wide' : topics, n, site.extensions, site.queues);
 function subscribe(client: Client): void {
   client.stage = 'asking';
-  const wanted = topicsOf(topics, client.n, site.extensions, site.queues);
+  const wanted = topicsFor(client);
   if (wanted.length === 0) return live(client);
   const cursor = resume ? { cursor: client.last, epoch } : {};
   client.socket.write(
@@ -270,10 +294,10 @@ function frame(client: Client, opcode: number, buffer: Buffer, from: number, to:
 }
 const END = Buffer.from('\r\n\r\n');
 /** Events in a stream of SSE, whose pieces can be cut anywhere; what is returned was used. */
-function events_(client: Client, buffer: Buffer, end: number): number {
+function sseEvents(client: Client, buffer: Buffer, end: number): number {
   let used = 0;
   for (let at = buffer.indexOf('\n\n'); at >= 0 && at < end; at = buffer.indexOf('\n\n', used)) {
-    if (buffer.subarray(used, at).includes(ID)) heard(client, buffer, used, at);
+    if (buffer.subarray(used, at).includes(EVENT_LINE)) heard(client, buffer, used, at);
     used = at + 2;
   }
   return used;
@@ -304,7 +328,7 @@ function take(client: Client, length: number): void {
   }
   const left = buffer === shared ? shared.subarray(at, end) : buffer.subarray(at, end);
   const used = wire.endsWith('sse')
-    ? events_(client, left, left.length)
+    ? sseEvents(client, left, left.length)
     : eachFrame(left, left.length, (opcode, from, to) => frame(client, opcode, left, from, to));
   if (used < left.length) client.rest = Buffer.from(left.subarray(used));
 }
@@ -318,7 +342,7 @@ const PATHS: Readonly<Record<Wire, string>> = {
 };
 function requestOf(client: Client): Buffer {
   if (wire.endsWith('sse')) {
-    const wanted = topicsOf(topics, client.n, site.extensions, site.queues).join(',');
+    const wanted = topicsFor(client).join(',');
     const path = `${PATHS[wire]}?topics=${wanted === '' ? 'system' : wanted}`;
     return Buffer.from(
       `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${tokenOf(client.n)}\r\naccept: text/event-stream\r\n\r\n`,
@@ -392,8 +416,9 @@ async function openAll(list: readonly Client[], atOnce: number): Promise<void> {
 function index(): void {
   byExtension = new Map();
   byQueue = new Map();
+  wide = topics === 'wide' ? clients : clients.slice(0, wideFirst);
   if (topics !== 'narrow') return;
-  for (const client of clients) {
+  for (const client of clients.slice(wideFirst)) {
     const own = client.n % site.extensions;
     const queue = queueAt(own, site.queues);
     byExtension.set(own, [...(byExtension.get(own) ?? []), client]);
@@ -448,7 +473,8 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
       const size = among[1] - among[0];
       const i = among[0] + (devices % size);
       text = deviceFrame(n, i, Math.floor(devices++ / size) % 2 === 0);
-      audience = topics === 'wide' ? clients : (byExtension.get(i) ?? []);
+      audience = byExtension.get(i) ?? [];
+      wanted += due(wide);
     }
     sent += 1;
     wanted += due(audience);
@@ -532,6 +558,7 @@ async function answer(question: LoadQuestion): Promise<object> {
     case 'connect': {
       ({ wire, port, topics } = question);
       snapshot = question.snapshot ?? false;
+      wideFirst = question.wideFirst ?? 0;
       resume = false;
       [failure, bytes] = [null, 0];
       clients = Array.from({ length: question.count }, (_, n) => ({

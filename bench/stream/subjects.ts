@@ -1,6 +1,5 @@
 /** One subject of delivery with a load of its own: ours or a peer on one core, its engine and its clients on the other. */
 import type { ChildProcess } from 'node:child_process';
-import type { FakeState } from '../../server/test/support/fake-ami.ts';
 import {
   GENERATOR_CORE,
   SERVICE_FLAGS,
@@ -12,7 +11,7 @@ import {
   start,
   temporaryFolder,
 } from '../lib.ts';
-import { extensionOf, fillSite, queueOf } from '../site-data.ts';
+import { fillSite } from '../site-data.ts';
 import type { Connected, LoadQuestion, Played, Returned, Site, Wire } from './load.ts';
 
 export type Kind = 'ours' | 'ours sse' | 'bridge' | 'ws' | 'socket.io' | 'preframed' | 'sse';
@@ -52,23 +51,6 @@ export interface Subject extends AsyncDisposable {
   memory(): Promise<number>;
 }
 
-/** The engine of a site: every phone is there, and in each queue a caller of its own comes and goes. */
-function engineOf({ extensions, queues }: Site): Partial<FakeState> {
-  return {
-    devices: Object.fromEntries(
-      Array.from({ length: extensions }, (_, i) => [`PJSIP/${extensionOf(i)}`, 'NOT_INUSE']),
-    ),
-    queues: Object.fromEntries(Array.from({ length: queues }, (_, q) => [queueOf(q), { members: [] }])),
-    channels: Array.from({ length: queues }, (_, q) => ({
-      name: `PJSIP/trunk-${q.toString(16).padStart(8, '0')}`,
-      uniqueid: `bench-${q}`,
-      state: 6,
-      caller: '12025550143',
-      exten: '5000',
-    })),
-  };
-}
-
 /** Starts it and waits until it is live. The site has `sessions` open sessions, one for each client that can be. */
 export async function startSubject(
   kind: Kind,
@@ -77,7 +59,7 @@ export async function startSubject(
 ): Promise<Subject> {
   const stack = new AsyncDisposableStack();
   try {
-    const load = start('stream/load.ts', [JSON.stringify({ site, state: engineOf(site) })], GENERATOR_CORE);
+    const load = start('stream/load.ts', [JSON.stringify(site)], GENERATOR_CORE);
     stack.defer(() => end(load));
     const engine = await firstLine<{ port: number }>(load);
     let process: ChildProcess;

@@ -1,0 +1,117 @@
+/** P5: as many messages as go out, and what slow readers (P13) do to the others. */
+import { ROUNDS, atLeast, atMost, count, figure, interleave, ratioOf, series } from '../lib.ts';
+import type { Figure, Gate, Row } from '../lib.ts';
+import { NAMES, withSubjects } from '../stream/subjects.ts';
+import type { Cost, Kind } from '../stream/subjects.ts';
+
+const EXTENSIONS = 1_000;
+const MESSAGES = 400_000;
+/** Writes of the engine that may be under way: enough that nobody waits, few enough that no client falls behind. */
+const WINDOW = 4;
+const BATCH = 10;
+
+const cpuOf = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.cpu / c.received);
+const rateOf = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.received / c.seconds);
+
+export async function p5(): Promise<Row> {
+  const kinds: readonly Kind[] = ['ours', 'ws', 'socket.io', 'preframed'];
+  const figures: Figure[] = [];
+  const gates: Gate[] = [];
+  await withSubjects(kinds, { extensions: EXTENSIONS, queues: 0 }, 10_000, async (subjects) => {
+    for (const clients of [100, 1_000, 10_000]) {
+      const events = Math.max(40, MESSAGES / clients);
+      const one = { events, rate: null, window: WINDOW };
+      const many = { events: events * 2, rate: null, window: WINDOW, batch: BATCH };
+      for (const subject of subjects.values()) {
+        await subject.connect({ count: clients, topics: 'wide' });
+        await subject.play({ ...one, events: events / 4 });
+      }
+      const ways = [...kinds, 'batched'];
+      const costs = await interleave(ways, ROUNDS, (way) =>
+        way === 'batched' ? subjects.get('ours')!.play(many) : subjects.get(way as Kind)!.play(one),
+      );
+      for (const subject of subjects.values()) await subject.ask({ ask: 'close' });
+      const what = `${count(clients)} clients`;
+      for (const kind of kinds) {
+        const role = kind === 'ours' ? 'ours' : kind === 'preframed' ? 'limit' : 'peer';
+        figures.push(
+          figure(`${NAMES[kind]}, ${what}`, 'µs CPU/message', role, cpuOf(costs.get(kind))),
+          figure(`${NAMES[kind]}, ${what}`, 'messages/s', role, rateOf(costs.get(kind))),
+        );
+      }
+      const ours = cpuOf(costs.get('ours'));
+      const batched = `Offhook, ${what}, events in groups of ${BATCH}`;
+      const beside = ratioOf(cpuOf(costs.get('preframed')), ours);
+      const faster = ratioOf(cpuOf(costs.get('ws')), ours);
+      const byBatch = ratioOf(cpuOf(costs.get('preframed')), cpuOf(costs.get('batched')));
+      figures.push(
+        figure(batched, 'µs CPU/message', 'ours', cpuOf(costs.get('batched'))),
+        figure(batched, 'messages/s', 'ours', rateOf(costs.get('batched'))),
+        figure(`beside one frame written to bare sockets, ${what}`, '×', 'ours', [beside], 'lower'),
+      );
+      gates.push(
+        atLeast(`${what}: share of the speed of one frame written to bare sockets`, 0.9, beside, '×'),
+        atLeast(`${what}: faster than ws`, 1.2, faster, '×'),
+        atLeast(`${what}: events in groups, faster than one by one on bare sockets`, 5, byBatch, '×'),
+      );
+    }
+  });
+  return {
+    id: 'P5',
+    title: 'Events to every client, as fast as they go',
+    figures,
+    gates,
+    notes: [
+      `At most ${WINDOW} writes of the engine are under way at once. What is committed in one turn goes out in one write.`,
+      'Ours decodes the engine, keeps the state and commits each event to the journal; the peers only pass it on.',
+    ],
+  };
+}
+
+const CLIENTS = 10_000;
+const FROZEN = 100;
+/** Some 10 MB for each of the frozen ones, more than the kernel holds for them. */
+const MISSED = 25_000;
+/** The frozen ones are wallboards that hear everything; the others hear their own extension, and are timed. */
+export async function p13(): Promise<Row> {
+  const kinds: readonly Kind[] = ['ours', 'ws'];
+  const site = { extensions: CLIENTS, queues: CLIENTS / 20 };
+  const calm = { events: 480, rate: 240, callers: true };
+  return await withSubjects(kinds, site, CLIENTS, async (subjects) => {
+    const before = new Map<Kind, number[]>();
+    const after = new Map<Kind, number[]>();
+    const grown = new Map<Kind, number>();
+    for (const [kind, subject] of subjects) {
+      await subject.connect({ count: CLIENTS, topics: 'narrow', wideFirst: FROZEN });
+      await subject.play(calm);
+    }
+    const healthy = await interleave(kinds, ROUNDS, (kind) => subjects.get(kind as Kind)!.play(calm));
+    for (const kind of kinds) before.set(kind, healthy.get(kind)!.map((c) => c.p99));
+    for (const [kind, subject] of subjects) {
+      await subject.ask({ ask: 'freeze', count: FROZEN });
+      const held = await subject.memory();
+      await subject.play({ events: MISSED, rate: 5_000, batch: 50, among: [0, FROZEN] });
+      grown.set(kind, (await subject.memory()) - held);
+    }
+    const frozen = await interleave(kinds, ROUNDS, (kind) => subjects.get(kind as Kind)!.play(calm));
+    for (const kind of kinds) after.set(kind, frozen.get(kind)!.map((c) => c.p99));
+    const mib = (kind: Kind): number => grown.get(kind)! / 2 ** 20;
+    const slower = series(after.get('ours')!).median / series(before.get('ours')!).median;
+    return {
+      id: 'P13',
+      title: `${FROZEN} of ${count(CLIENTS)} clients read nothing any more, and miss ${count(MISSED)} events`,
+      figures: [
+        figure('Offhook, memory grown', 'MiB', 'ours', [mib('ours')]),
+        figure('ws, memory grown', 'MiB', 'peer', [mib('ws')]),
+        ...kinds.flatMap((kind) => [
+          figure(`${NAMES[kind]}, p99 of the others before`, 'ms', kind === 'ours' ? 'ours' : 'peer', before.get(kind)!),
+          figure(`${NAMES[kind]}, p99 of the others after`, 'ms', kind === 'ours' ? 'ours' : 'peer', after.get(kind)!),
+        ]),
+      ],
+      gates: [
+        atMost('memory grown, 1 MiB for each', FROZEN, mib('ours'), ' MiB'),
+        atMost('p99 of the others, times what it was', 1.2, slower, '×'),
+      ],
+    } satisfies Row;
+  });
+}

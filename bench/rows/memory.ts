@@ -1,0 +1,73 @@
+/** P12: what one connected client costs in memory. */
+import { atMost, count, figure, ratioOf, series, slopeOf } from '../lib.ts';
+import type { Figure, Row } from '../lib.ts';
+import type { Topics } from '../stream/script.ts';
+import { NAMES, startSubject } from '../stream/subjects.ts';
+import type { Kind } from '../stream/subjects.ts';
+
+const CLIENTS = 10_000;
+/** Each in a process of its own, and memory hardly differs from one to the next. */
+const TIMES = 3;
+const MOST_KB = 13;
+
+/** Bytes that each client added to its process, after some events where it hears any. */
+async function perClient(kind: Kind, clients: number, topics: Topics): Promise<number> {
+  await using subject = await startSubject(kind, { extensions: clients, queues: clients / 20 }, { clients });
+  // The code is compiled, and what is made once is made.
+  await subject.connect({ count: 50, topics });
+  await subject.ask({ ask: 'close' });
+  const empty = await subject.memory();
+  await subject.connect({ count: clients, topics });
+  if (topics === 'narrow') await subject.play({ events: 1_000, rate: 250, callers: true });
+  return ((await subject.memory()) - empty) / clients;
+}
+
+export async function p12(): Promise<Row> {
+  const subjects: readonly (readonly [Kind, Topics, string])[] = [
+    ['ours', 'none', 'idle'],
+    ['ours', 'narrow', 'one extension and one queue'],
+    ['ours sse', 'narrow', 'one extension and one queue'],
+    ['ws', 'none', 'idle'],
+    ['socket.io', 'none', 'idle'],
+    ['preframed', 'none', 'idle'],
+    ['sse', 'none', 'idle'],
+  ];
+  const kB = new Map<string, number[]>();
+  for (let time = 0; time < TIMES; time++) {
+    for (const [kind, topics] of subjects) {
+      const values = kB.get(kind + topics) ?? [];
+      values.push((await perClient(kind, CLIENTS, topics)) / 1000);
+      kB.set(kind + topics, values);
+    }
+  }
+  const of = (kind: Kind, topics: Topics): number[] => kB.get(kind + topics) ?? [];
+  const few = (await perClient('ours', 1_000, 'narrow')) / 1000;
+  const slope = slopeOf([
+    [1_000, few * 1_000],
+    [CLIENTS, series(of('ours', 'narrow')).median * CLIENTS],
+  ]);
+  const figures: Figure[] = subjects.map(([kind, topics, what]) =>
+    figure(
+      `${NAMES[kind]}, ${what}`,
+      'kB/client',
+      kind.startsWith('ours') ? 'ours' : kind === 'preframed' || kind === 'sse' ? 'limit' : 'peer',
+      of(kind, topics),
+      kind.startsWith('ours') ? 'higher' : undefined,
+    ),
+  );
+  return {
+    id: 'P12',
+    title: `Memory of one client of ${count(CLIENTS)}`,
+    figures: [...figures, figure('growth from 1,000 clients', 'slope', 'ours', [slope])],
+    gates: [
+      atMost('idle', MOST_KB, series(of('ours', 'none')).median, ' kB'),
+      atMost('idle, times ws', 2, ratioOf(of('ours', 'none'), of('ws', 'none')), '×'),
+      atMost('subscribed', MOST_KB, series(of('ours', 'narrow')).median, ' kB'),
+      atMost('subscribed, server-sent events', MOST_KB, series(of('ours sse', 'narrow')).median, ' kB'),
+      atMost('P22: slope of the memory from 1,000 to 10,000 clients', 1.1, slope),
+    ],
+    notes: [
+      'Resident memory after a collection, the process without clients taken off. The log that a client resumes from is shared.',
+    ],
+  };
+}
