@@ -28,7 +28,9 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P13: async () => (await import('./rows/fan-out.ts')).p13(),
   P15: async () => (await import('./rows/resync.ts')).p15(),
   P16: async () => (await import('./rows/resync.ts')).p16(),
+  P17: async () => (await import('./rows/resume.ts')).p17(),
   P19: async () => (await import('./rows/logins.ts')).p19(),
+  P21: async () => (await import('./rows/resume.ts')).p21(),
   LATENCY: async () => (await import('./rows/latency.ts')).latency(),
   START: async () => (await import('./rows/start.ts')).start(),
 };

@@ -5,13 +5,12 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createAsteriskEngine } from '../server/src/adapters/asterisk/engine.ts';
 import { openSqliteJournal } from '../server/src/adapters/sqlite/journal.ts';
 import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
 import { readConfig } from '../server/src/config.ts';
-import { rfc3339, systemClock as clock } from '../server/src/core/clock.ts';
+import { systemClock as clock } from '../server/src/core/clock.ts';
 import { silent as log } from '../server/src/core/log.ts';
 import { hashPassword } from '../server/src/core/password.ts';
 import { createStream } from '../server/src/delivery/stream.ts';
@@ -31,7 +30,7 @@ import { openJournal } from '../server/src/journal/journal.ts';
 import { createLiveView } from '../server/src/journal/live.ts';
 import { createModel } from '../server/src/pbx/model.ts';
 import { PASSWORD, extensionOf } from './site-data.ts';
-import { SCRIPT_MS } from './stream/script.ts';
+import { presenceEvent } from './stream/events.ts';
 
 export type Question =
   | { readonly ask: 'token' }
@@ -181,30 +180,12 @@ async function answer(question: Question): Promise<object> {
     }
   }
 }
-/** What a client missed that was away for long: the newest state of every extension, again and again. */
+/** What a client missed that was away for long. */
 function fill(count: number): { head: number; us: number } {
-  const people = directory.people();
   const from = performance.now();
   for (let done = 0; done < count; done += 500) {
-    const events = Array.from({ length: Math.min(500, count - done) }, (_, i): DomainEvent => {
-      const { extension } = people[(done + i) % people.length]!;
-      const at = SCRIPT_MS + ((done + i) % 86_400_000);
-      return {
-        type: 'presence.changed',
-        subject: `presence/${extension}`,
-        at,
-        observed: 'live',
-        data: {
-          extension,
-          reachability: 'online',
-          activity: 'in_call',
-          personal: 'not_set',
-          note: null,
-          summary: 'in_call',
-          since: rfc3339(at),
-        },
-      };
-    });
+    const length = Math.min(500, count - done);
+    const events = Array.from({ length }, (_, i) => presenceEvent(done + i));
     journal.append(events);
   }
   return { head: journal.head, us: ((performance.now() - from) * 1000) / count };

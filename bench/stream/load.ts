@@ -26,6 +26,8 @@ export type LoadQuestion =
       /** So many of the first ones hear every presence. */
       readonly wideFirst?: number;
       readonly snapshot?: boolean;
+      /** It was away for so many events and resumes. */
+      readonly behind?: number;
       /** Many at once: a storm. Otherwise a few, so that the line of the kernel is never full. */
       readonly atOnce?: number;
     }
@@ -50,8 +52,6 @@ export type LoadQuestion =
 export interface Connected {
   readonly seconds: number;
   readonly bytes: number;
-}
-export interface Returned extends Connected {
   readonly received: number;
   readonly wrong: number;
 }
@@ -112,6 +112,7 @@ let topics: Topics = 'none';
 let wideFirst = 0;
 let snapshot = false;
 let resume = false;
+let behind = 0;
 let epoch = '';
 let clients: Client[] = [];
 /** Clients by what they hear, so that what is due can be counted. */
@@ -129,6 +130,8 @@ let failure: Error | null = null;
 /** Moments at which the events of the script were written, by number. */
 let sentAt = new Float64Array(1 << 16);
 let events = 0;
+/** More than any row writes to a journal. */
+const WRITTEN = 1_000_000;
 let now = 0;
 
 /** Latencies in steps of 10 µs up to 20 s. */
@@ -235,7 +238,7 @@ function subscribe(client: Client): void {
       JSON.stringify(
         wire === 'offhook'
           ? { op: 'subscribe', id: client.n, topics: wanted, snapshot: snapshot && !resume, ...cursor }
-          : { topics: wanted },
+          : { topics: wanted, behind },
       ),
     ),
   );
@@ -257,7 +260,7 @@ function ourFrame(client: Client, buffer: Buffer, from: number, to: number): voi
   switch (frame.op) {
     case 'hello':
       epoch = frame.epoch ?? '';
-      if (!resume) client.last = frame.head ?? 0;
+      if (!resume || behind > 0) client.last = (frame.head ?? 0) - behind;
       return subscribe(client);
     case 'subscribed':
       if (!resume) live(client);
@@ -289,8 +292,9 @@ function frame(client: Client, opcode: number, buffer: Buffer, from: number, to:
   if (opcode !== 1) return;
   if (wire === 'offhook') ourFrame(client, buffer, from, to);
   else if (wire === 'socket.io') socketIoFrame(client, buffer, from, to);
-  else if (client.stage === 'live') heard(client, buffer, from, to);
-  else live(client);
+  // `{"ok"` is the only other thing a peer says.
+  else if (buffer[from + 2] === 0x6f && buffer[from + 3] === 0x6b) live(client);
+  else heard(client, buffer, from, to);
 }
 const END = Buffer.from('\r\n\r\n');
 /** Events in a stream of SSE, whose pieces can be cut anywhere; what is returned was used. */
@@ -559,8 +563,11 @@ async function answer(question: LoadQuestion): Promise<object> {
       ({ wire, port, topics } = question);
       snapshot = question.snapshot ?? false;
       wideFirst = question.wideFirst ?? 0;
-      resume = false;
-      [failure, bytes] = [null, 0];
+      behind = question.behind ?? 0;
+      resume = behind > 0;
+      // What is resumed was written down, and never played.
+      if (resume) events = WRITTEN;
+      [failure, bytes, received, wrong] = [null, 0, 0, 0];
       clients = Array.from({ length: question.count }, (_, n) => ({
         n,
         socket: undefined as unknown as net.Socket,
@@ -575,9 +582,11 @@ async function answer(question: LoadQuestion): Promise<object> {
       index();
       const began = performance.now();
       await openAll(clients, question.atOnce ?? 64);
-      return { seconds: (performance.now() - began) / 1000, bytes } satisfies Connected;
+      const seconds = (performance.now() - began) / 1000;
+      return { seconds, bytes, received, wrong } satisfies Connected;
     }
     case 'return': {
+      behind = 0;
       resume = question.resume;
       snapshot = !resume;
       [bytes, received, wrong] = [0, 0, 0];
@@ -589,7 +598,7 @@ async function answer(question: LoadQuestion): Promise<object> {
         if (resume && client.received !== client.missed) wrong += 1;
         client.missed = 0;
       }
-      return { seconds, bytes, received, wrong } satisfies Returned;
+      return { seconds, bytes, received, wrong } satisfies Connected;
     }
     case 'play':
       return await play(question);

@@ -7,11 +7,15 @@
  * socket.io  the same with socket.io
  * preframed  the limit: one frame made once, written to every bare socket that is due it
  * sse        the same limit for server-sent events
+ * replay     the limit of resuming: frames that lie ready, in pieces of 64 kB to a bare socket
+ * replay json  what is usually built: rows of a database, each parsed, made anew and given to `ws`
  */
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import net from 'node:net';
+import { DatabaseSync } from 'node:sqlite';
 import type { Duplex } from 'node:stream';
+import { presenceEvent } from './events.ts';
 import { eachFrame, serverFrame, unmasked, upgradeAnswer } from './wire.ts';
 
 const [kind = '', enginePort = ''] = process.argv.slice(2);
@@ -189,6 +193,49 @@ const kinds: Readonly<Record<string, () => void>> = {
       for (const topic of topics) for (const socket of byTopic.get(topic) ?? []) socket.write(frame);
     });
   },
+  replay() {
+    const frames = missed().map((json) => serverFrame(json));
+    server.on('upgrade', (request: http.IncomingMessage, socket: net.Socket) => {
+      socket.setNoDelay(true).on('error', () => socket.destroy());
+      socket.write(upgradeAnswer(request.headers['sec-websocket-key'] ?? ''));
+      socket.on('data', (chunk: Buffer) => {
+        eachFrame(chunk, chunk.length, (opcode, from, to) => {
+          if (opcode !== 1) return;
+          let at = MISSED - behindIn(unmasked(chunk, from, to));
+          const next = (): void => {
+            while (at < MISSED) {
+              if (!socket.write(Buffer.concat(frames.slice(at, (at += 150))))) return void socket.once('drain', next);
+            }
+            socket.write(serverFrame(OK));
+          };
+          next();
+        });
+      });
+    });
+  },
+  'replay json'() {
+    const db = new DatabaseSync(':memory:');
+    db.exec('create table log (seq integer primary key, json text)');
+    const insert = db.prepare('insert into log (json) values (?)');
+    db.exec('begin');
+    for (const json of missed()) insert.run(json);
+    db.exec('commit');
+    const page = db.prepare('select json from log where seq > ? order by seq limit 500');
+    webSocketServer().on('connection', (ws) => {
+      ws.on('error', () => undefined);
+      ws.on('message', (text) => {
+        let at = MISSED - behindIn(String(text));
+        const next = (): void => {
+          const rows = page.all(at) as { json: string }[];
+          at += rows.length;
+          for (const { json } of rows) ws.send(JSON.stringify(JSON.parse(json)));
+          if (rows.length > 0) setImmediate(next);
+          else ws.send(OK);
+        };
+        next();
+      });
+    });
+  },
   sse() {
     server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
@@ -203,6 +250,15 @@ const kinds: Readonly<Record<string, () => void>> = {
     });
   },
 };
+/** What a client missed: presence of 1,000 extensions, newest last. */
+const MISSED = 120_000;
+function missed(): string[] {
+  return Array.from({ length: MISSED }, (_, i) => {
+    const { type, subject, at, data } = presenceEvent(i);
+    return envelope(type, subject, at, data);
+  });
+}
+const behindIn = (text: string): number => (JSON.parse(text) as { behind?: number }).behind ?? 0;
 const begin = kinds[kind];
 if (begin === undefined) throw new Error(`no such peer: ${kind}`);
 begin();

@@ -12,9 +12,18 @@ import {
   temporaryFolder,
 } from '../lib.ts';
 import { fillSite } from '../site-data.ts';
-import type { Connected, LoadQuestion, Played, Returned, Site, Wire } from './load.ts';
+import type { Connected, LoadQuestion, Played, Site, Wire } from './load.ts';
 
-export type Kind = 'ours' | 'ours sse' | 'bridge' | 'ws' | 'socket.io' | 'preframed' | 'sse';
+export type Kind =
+  | 'ours'
+  | 'ours sse'
+  | 'bridge'
+  | 'ws'
+  | 'socket.io'
+  | 'preframed'
+  | 'sse'
+  | 'replay'
+  | 'replay json';
 const WIRES: Readonly<Record<Kind, Wire>> = {
   ours: 'offhook',
   'ours sse': 'offhook-sse',
@@ -23,6 +32,8 @@ const WIRES: Readonly<Record<Kind, Wire>> = {
   'socket.io': 'socket.io',
   preframed: 'ws',
   sse: 'sse',
+  replay: 'ws',
+  'replay json': 'ws',
 };
 /** What the tables call them. */
 export const NAMES: Readonly<Record<Kind, string>> = {
@@ -33,6 +44,8 @@ export const NAMES: Readonly<Record<Kind, string>> = {
   'socket.io': 'socket.io',
   preframed: 'one frame written to bare sockets',
   sse: 'one event written to bare responses',
+  replay: 'frames that lie ready in memory, to a bare socket',
+  'replay json': 'SQLite rows, each parsed and made anew, with ws',
 };
 type Ask = Omit<Extract<LoadQuestion, { ask: 'connect' }>, 'ask' | 'wire' | 'port'>;
 /** What was played, and what it cost the subject. */
@@ -46,7 +59,9 @@ export interface Subject extends AsyncDisposable {
   connect(how: Ask): Promise<Connected>;
   play(what: Omit<Extract<LoadQuestion, { ask: 'play' }>, 'ask'>): Promise<Cost>;
   ask<T>(question: LoadQuestion): Promise<T>;
-  comeBack(how: Omit<Extract<LoadQuestion, { ask: 'return' }>, 'ask'>): Promise<Returned>;
+  comeBack(how: Omit<Extract<LoadQuestion, { ask: 'return' }>, 'ask'>): Promise<Connected>;
+  /** Writes so many events to the journal of ours. */
+  fill(events: number): Promise<void>;
   /** Bytes that the process holds, garbage collected before. */
   memory(): Promise<number>;
 }
@@ -97,6 +112,9 @@ export async function startSubject(
         return { ...played, cpu };
       },
       comeBack: async (how) => await put({ ask: 'return', ...how }),
+      async fill(events) {
+        await ask(process, { ask: 'fill', events });
+      },
       async memory() {
         return (await ask<{ rss: number }>(process, { ask: 'memory' })).rss;
       },
