@@ -36,6 +36,8 @@ export interface HostLimits {
   readonly checkIntervalMs: number;
   readonly keepAliveMs: number;
   readonly maxConnections: number;
+  /** Connections that may wait to be taken: all clients come back at once after a restart. The system may allow fewer. */
+  readonly backlog: number;
 }
 export const HOST_LIMITS: HostLimits = {
   headersTimeoutMs: 10_000,
@@ -43,6 +45,7 @@ export const HOST_LIMITS: HostLimits = {
   checkIntervalMs: 2_000,
   keepAliveMs: 65_000,
   maxConnections: 20_000,
+  backlog: 4_096,
 };
 export interface HostOptions {
   readonly config: HostSettings;

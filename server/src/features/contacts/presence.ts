@@ -2,19 +2,20 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { TopicSource } from '../../ports/stream.ts';
-import { reaches } from '../../core/rights.ts';
 import { contactOf } from './contact.ts';
 
-/** The topic `presence`: every active extension with what `presence.changed` says of it, in order of the directory. */
+/** The topic `presence`: every active extension with what `presence.changed` says of it. O(the ones asked for). */
 export function presenceSource(deps: { directory: Directory; live: LiveView; clock: Clock }): TopicSource {
   const { directory, live, clock } = deps;
   const startedAt = clock.now();
   return {
     snapshot: (objects) => ({
       stale: !live.live,
-      extensions: directory
-        .people()
-        .filter(({ active, extension }) => active && extension !== '' && reaches(objects, extension))
+      extensions: (objects === null
+        ? directory.people()
+        : objects.flatMap((extension) => directory.byExtension(extension) ?? [])
+      )
+        .filter(({ active, extension }) => active && extension !== '')
         .map((person) => {
           const { presence } = contactOf(person, live.extension(person.extension), startedAt);
           return { extension: person.extension, ...presence };
