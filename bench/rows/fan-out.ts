@@ -86,7 +86,11 @@ export async function p13(): Promise<Row> {
       await subject.play(calm);
     }
     const healthy = await interleave(kinds, ROUNDS, (kind) => subjects.get(kind as Kind)!.play(calm));
-    for (const kind of kinds) before.set(kind, healthy.get(kind)!.map((c) => c.p99));
+    for (const kind of kinds)
+      before.set(
+        kind,
+        healthy.get(kind)!.map((c) => c.p99),
+      );
     for (const [kind, subject] of subjects) {
       await subject.ask({ ask: 'freeze', count: FROZEN });
       const held = await subject.memory();
@@ -94,7 +98,11 @@ export async function p13(): Promise<Row> {
       grown.set(kind, (await subject.memory()) - held);
     }
     const frozen = await interleave(kinds, ROUNDS, (kind) => subjects.get(kind as Kind)!.play(calm));
-    for (const kind of kinds) after.set(kind, frozen.get(kind)!.map((c) => c.p99));
+    for (const kind of kinds)
+      after.set(
+        kind,
+        frozen.get(kind)!.map((c) => c.p99),
+      );
     const mib = (kind: Kind): number => grown.get(kind)! / 2 ** 20;
     const slower = series(after.get('ours')!).median / series(before.get('ours')!).median;
     return {
@@ -104,8 +112,18 @@ export async function p13(): Promise<Row> {
         figure('Offhook, memory grown', 'MiB', 'ours', [mib('ours')]),
         figure('ws, memory grown', 'MiB', 'peer', [mib('ws')]),
         ...kinds.flatMap((kind) => [
-          figure(`${NAMES[kind]}, p99 of the others before`, 'ms', kind === 'ours' ? 'ours' : 'peer', before.get(kind)!),
-          figure(`${NAMES[kind]}, p99 of the others after`, 'ms', kind === 'ours' ? 'ours' : 'peer', after.get(kind)!),
+          figure(
+            `${NAMES[kind]}, p99 of the others before`,
+            'ms',
+            kind === 'ours' ? 'ours' : 'peer',
+            before.get(kind)!,
+          ),
+          figure(
+            `${NAMES[kind]}, p99 of the others after`,
+            'ms',
+            kind === 'ours' ? 'ours' : 'peer',
+            after.get(kind)!,
+          ),
         ]),
       ],
       gates: [

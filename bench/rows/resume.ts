@@ -1,6 +1,16 @@
 /** P17: everybody comes back at once. P21: what one client missed, and what an event costs the journal. */
 import path from 'node:path';
-import { ROUNDS, atMost, count, figure, interleave, run, series, SUBJECT_CORE, temporaryFolder } from '../lib.ts';
+import {
+  ROUNDS,
+  atMost,
+  count,
+  figure,
+  interleave,
+  run,
+  series,
+  SUBJECT_CORE,
+  temporaryFolder,
+} from '../lib.ts';
 import type { Row } from '../lib.ts';
 import type { Connected } from '../stream/load.ts';
 import { NAMES, startSubject, withSubjects } from '../stream/subjects.ts';
@@ -35,7 +45,12 @@ export async function p17(): Promise<Row> {
       id: 'P17',
       title: `${count(CLIENTS)} clients come back at once`,
       figures: [
-        figure(`Offhook, each with its cursor, until the last has what it missed`, 's', 'ours', seconds('resume')),
+        figure(
+          `Offhook, each with its cursor, until the last has what it missed`,
+          's',
+          'ours',
+          seconds('resume'),
+        ),
         figure('Offhook, each for a snapshot', 's', 'ours', seconds('snapshot')),
         figure('socket.io, connected anew', 's', 'peer', seconds('socket.io')),
         figure('ws, connected anew', 's', 'limit', seconds('ws')),
@@ -106,6 +121,8 @@ export async function p21(): Promise<Row> {
     gates: AWAY.map(([missed, most]) =>
       atMost(`${count(missed)} missed events`, most, series(of(missed, 0)).median, ' ms'),
     ),
-    notes: ['From the subscription with a cursor until the client has every event and was told that it has them.'],
+    notes: [
+      'From the subscription with a cursor until the client has every event and was told that it has them.',
+    ],
   };
 }

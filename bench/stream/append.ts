@@ -28,7 +28,9 @@ if (way.startsWith('insert')) {
   const rows = made.append(Array.from({ length: EVENTS }, (_, i) => presenceEvent(i)));
   const db = new DatabaseSync(file);
   db.exec('pragma journal_mode=wal; pragma synchronous=normal');
-  db.exec('create table log (seq integer primary key, type text, subject text, at integer, json text, topics text)');
+  db.exec(
+    'create table log (seq integer primary key, type text, subject text, at integer, json text, topics text)',
+  );
   const insert = db.prepare('insert into log (type, subject, at, json, topics) values (?, ?, ?, ?, ?)');
   measure((from) => {
     if (group > 1) db.exec('begin');

@@ -92,7 +92,6 @@ function engineOf({ extensions, queues }: Site): Partial<FakeState> {
   };
 }
 
-
 type Stage = 'handshake' | 'asking' | 'live' | 'gone';
 interface Client {
   readonly n: number;

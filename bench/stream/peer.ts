@@ -204,7 +204,8 @@ const kinds: Readonly<Record<string, () => void>> = {
           let at = MISSED - behindIn(unmasked(chunk, from, to));
           const next = (): void => {
             while (at < MISSED) {
-              if (!socket.write(Buffer.concat(frames.slice(at, (at += 150))))) return void socket.once('drain', next);
+              if (!socket.write(Buffer.concat(frames.slice(at, (at += 150)))))
+                return void socket.once('drain', next);
             }
             socket.write(serverFrame(OK));
           };
