@@ -81,7 +81,7 @@ export async function p13(): Promise<Row> {
     const before = new Map<Kind, number[]>();
     const after = new Map<Kind, number[]>();
     const grown = new Map<Kind, number>();
-    for (const [kind, subject] of subjects) {
+    for (const subject of subjects.values()) {
       await subject.connect({ count: CLIENTS, topics: 'narrow', wideFirst: FROZEN });
       await subject.play(calm);
     }

@@ -616,7 +616,8 @@ async function answer(question: LoadQuestion): Promise<object> {
       return {};
     }
     case 'actions':
-      return { actions: ami.actions.length };
+      // Pings keep the connection alive, whoever is there.
+      return { actions: ami.actions.filter(({ name }) => name !== 'Ping').length };
   }
 }
 process.on('message', (question: LoadQuestion) => {
