@@ -29,4 +29,39 @@ describe('client', () => {
     await client.logout();
     await assert.rejects(client.session.whoAmI(), { code: 'not_authenticated' });
   });
+
+  test('client - a cursor of another log is a gap and the state; a session that is ended elsewhere ends the stream', async () => {
+    const { base } = site();
+    const own = (await site().credentials()).find((c) => c.extension === '1005');
+    assert.ok(own);
+    const { username, password } = own;
+    const [here, elsewhere] = [createClient({ base }), createClient({ base })];
+    await here.login({ username, password });
+    const { user } = await elsewhere.login({ username, password });
+    const stream = here.stream({
+      topics: ['agents', 'presence'],
+      snapshot: true,
+      cursor: { epoch: 'another', seq: 7 },
+    });
+    const seen: string[] = [];
+    await assert.rejects(
+      async () => {
+        for await (const event of stream) {
+          seen.push(event.type === 'snapshot' ? event.topic : event.type);
+          if (event.type === 'gap') assert.equal(event.reason, 'epoch');
+          if (seen.length === 3) await elsewhere.agents.pause(user.extension, { reason: 'break' });
+          if (event.type !== 'agent.not_ready') continue;
+          const { sessions } = await elsewhere.session.devices();
+          // A pause in two queues is two events; the session is ended at the first.
+          const other = sessions.find((session) => !session.current);
+          if (other !== undefined) await elsewhere.session.end(other.id);
+        }
+      },
+      { code: 'not_authenticated' },
+    );
+    assert.deepEqual(seen.slice(0, 3), ['gap', 'agents', 'presence']);
+    assert.equal(stream.state, 'closed');
+    assert.equal(here.token, null, 'what cannot be renewed is forgotten');
+    await elsewhere.agents.unpause(user.extension);
+  });
 });

@@ -32,6 +32,9 @@ async function clientOf(site: Site, extension: string): Promise<Client> {
   return client;
 }
 
+/** Of the script that steers a call, beside the import, the arguments and the clients. */
+const SCRIPT_LINES = 10;
+
 describe('sdk', () => {
   const site = useSite();
 
@@ -157,11 +160,6 @@ describe('sdk', () => {
     await buttons.says(/^live: available {2}since/, before);
     assert.equal(phone.extension, '1003');
   });
-});
-/** Beside the import, the arguments and the clients. */
-const SCRIPT_LINES = 10;
-describe('sdk calls', () => {
-  const site = useSite();
 
   test('sdk - a script of ten lines calls a customer, passes the call on attended and hears every step; a supervisor listens in', async () => {
     const text = await readFile(path.join(EXAMPLES, 'call-control.ts'), 'utf8');
