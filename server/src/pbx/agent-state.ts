@@ -7,49 +7,77 @@ import type { QueueMember } from '../ports/engine.ts';
 import type { LiveAgent } from '../ports/live.ts';
 import { offersOf } from './queues.ts';
 import { emit } from './state.ts';
-import type { Agent, AgentNote, Channel, Doing, State, Talk, Turn } from './state.ts';
+import type { Agent, AgentNote, Channel, Doing, Pauses, State, Talk, Turn } from './state.ts';
 
 /** The agent is looked at again when this step is done. O(1); who is no agent costs nothing then. */
 export function touchAgent(t: Turn, extension: string): void {
-  if (!t.agents.has(extension)) t.agents.set(extension, []);
+  if (!t.agents.has(extension)) t.agents.set(extension, NO_NOTES);
 }
 export function noteAgent(t: Turn, extension: string, note: AgentNote): void {
-  touchAgent(t, extension);
-  t.agents.get(extension)?.push(note);
+  t.agents.set(extension, [...(t.agents.get(extension) ?? NO_NOTES), note]);
 }
+const NO_NOTES: readonly AgentNote[] = Object.freeze([]);
 
 /** A member whom the system holds back for its wrap-up is no paused one for anybody outside. */
 export const isPaused = (member: QueueMember): boolean => member.paused && member.paused_reason !== WRAP_UP;
 const reasonOf = (member: QueueMember): string =>
   member.paused_reason === '' ? 'not_ready' : member.paused_reason;
-/** Of several pauses that of the first queue by name, which no order of events and no repeated pause changes. */
-function pauseOf(rows: Iterable<QueueMember>, counts: (m: QueueMember) => boolean): QueueMember | null {
-  let first: QueueMember | null = null;
-  for (const row of rows) if (counts(row) && (first === null || row.queue < first.queue)) first = row;
-  return first;
+/** O(its memberships) after one of them was paused, unpaused, added or removed, else O(1). */
+function pausesOf(agent: Agent): Pauses {
+  if (agent.pauses !== null) return agent.pauses;
+  let shown: QueueMember | null = null;
+  let chosen: QueueMember | null = null;
+  let leaves = false;
+  let heldBack = false;
+  let openSomewhere = false;
+  // Of several pauses that of the first queue by name, which no order of events and no repeated pause changes.
+  const firstOf = (first: QueueMember | null, row: QueueMember): QueueMember =>
+    first === null || row.queue < first.queue ? row : first;
+  for (const row of agent.members.values()) {
+    const { paused, paused_reason } = row;
+    openSomewhere ||= !paused;
+    heldBack ||= paused && paused_reason === WRAP_UP;
+    leaves ||= paused && paused_reason === LOGOUT;
+    if (!isPaused(row)) continue;
+    shown = firstOf(shown, row);
+    if (paused_reason !== LOGIN && paused_reason !== LOGOUT) chosen = firstOf(chosen, row);
+  }
+  return (agent.pauses = { shown, chosen, leaves, heldBack, openSomewhere });
 }
 /** Why an agent is paused somewhere; empty while it is nowhere. */
 export function notReadyReason(s: State, extension: string): string {
-  const row = pauseOf(s.agents.get(extension)?.members.values() ?? [], isPaused);
+  const agent = s.agents.get(extension);
+  return agent === undefined ? '' : shownReason(agent);
+}
+function shownReason(agent: Agent): string {
+  const row = pausesOf(agent).shown;
   return row === null ? '' : reasonOf(row);
 }
 
 export const callOfTalk = (s: State, talk: Talk) => s.aliases.get(talk.call) ?? talk.call;
-const IDLE: Doing = {
-  engagement: 'idle',
-  queue: null,
-  call_id: null,
-  offer_id: null,
-  direction: null,
-  deadline: null,
-};
+const does = (
+  engagement: Doing['engagement'],
+  queue: string | null = null,
+  call_id: string | null = null,
+  deadline: number | null = null,
+  offer_id: string | null = null,
+  direction: Doing['direction'] = null,
+): Doing => ({ engagement, queue, call_id, offer_id, direction, deadline });
+const IDLE = does('idle');
+const LOGGED_OUT: AgentSummary['readiness'] = Object.freeze({
+  ready: false,
+  reason: null,
+  since: null,
+  source: null,
+  until: null,
+});
 export const loggedOut = (extension: string, name: string, since: number): AgentSummary => ({
   extension,
   name,
   state: 'logged_out',
   since: rfc3339(since),
   session: 'logged_out',
-  readiness: { ready: false, reason: null, since: null, source: null, until: null },
+  readiness: LOGGED_OUT,
   pending: null,
   pending_reason: null,
   ...IDLE,
@@ -67,24 +95,22 @@ function doingOf(s: State, agent: Agent): Doing {
   if (agent.members.size === 0) return IDLE;
   const talk = s.talks.get(extension);
   if (talk !== undefined) {
-    const engagement = isHeld(s, extension, talk) ? 'held' : 'talking';
-    return { ...IDLE, engagement, queue: talk.queue, call_id: talk.call };
+    return does(isHeld(s, extension, talk) ? 'held' : 'talking', talk.queue, talk.call);
   }
-  if (agent.away) return { ...IDLE, engagement: 'unreachable' };
+  if (agent.away) return does('unreachable');
   for (const { id, queue, call, created_at } of offersOf(s, extension)) {
     const seconds = s.site.queues.get(queue)?.ring_seconds;
     const deadline = seconds === undefined ? null : created_at + seconds * 1000;
-    return { ...IDLE, engagement: 'offered', queue, call_id: call, offer_id: id, deadline };
+    return does('offered', queue, call, deadline, id);
   }
   if (agent.wrap !== null) {
-    const { queue, call, deadline } = agent.wrap;
-    return { ...IDLE, engagement: 'wrap_up', queue, call_id: call, deadline };
+    return does('wrap_up', agent.wrap.queue, agent.wrap.call, agent.wrap.deadline);
   }
   const other = otherLeg(s, agent);
   if (other === null) return IDLE;
   const call_id = other.call;
   const first = call_id === null ? undefined : s.calls.get(call_id)?.first_leg;
-  return { ...IDLE, engagement: 'busy_other', call_id, direction: first === other.id ? 'out' : 'in' };
+  return does('busy_other', null, call_id, null, null, first === other.id ? 'out' : 'in');
 }
 function isHeld(s: State, extension: string, talk: Talk): boolean {
   for (const id of s.legsOf.get(extension) ?? []) {
@@ -113,20 +139,17 @@ function otherLeg(s: State, agent: Agent): Channel | null {
 function settleWrap(s: State, t: Turn, agent: Agent): void {
   const { wrap } = agent;
   if (wrap === null) return;
-  const rows = [...agent.members.values()];
-  const holds = rows.some((row) => row.paused && row.paused_reason === WRAP_UP);
-  const freed = wrap.held && !holds && rows.some((row) => !row.paused);
+  const { heldBack: holds, openSomewhere } = pausesOf(agent);
+  const freed = wrap.held && !holds && openSomewhere;
   const rings = s.offersOf.has(agent.extension);
   // What an engine that was restarted lost comes back; who leaves by itself has done with it.
-  const left = rows.length === 0 && t.observed === 'live' && agent.summary.session === 'logged_in';
+  const left = agent.members.size === 0 && t.observed === 'live' && agent.summary.session === 'logged_in';
   if (freed || rings || left || s.talks.has(agent.extension)) agent.wrap = null;
   else if (holds && !wrap.held) agent.wrap = { ...wrap, held: true };
 }
 
 /** While one of these lasts, a new choice of the agent waits for its end. */
 const BUSY: ReadonlySet<string> = new Set(['talking', 'held', 'offered', 'wrap_up']);
-const counts = (row: QueueMember): boolean =>
-  isPaused(row) && row.paused_reason !== LOGIN && row.paused_reason !== LOGOUT;
 
 /** Who made the agent ready or not, as the house said; a pause that nobody spoke of is the agent's own, by phone. */
 function sourceOf(agent: Agent, reason: string, queue: string | undefined): ReadinessSource | null {
@@ -136,31 +159,31 @@ function sourceOf(agent: Agent, reason: string, queue: string | undefined): Read
   return reason === '' ? null : 'agent';
 }
 function settleReadiness(t: Turn, agent: Agent, busy: boolean): void {
-  const rows = [...agent.members.values()];
-  if (rows.length === 0) {
-    agent.readiness = { reason: '', since: t.at, source: null };
+  const out = agent.summary.session === 'logged_out';
+  if (agent.members.size === 0) {
+    // Since when counts from the login on, which sets it.
+    if (!out) agent.readiness = { reason: '', since: t.at, source: null };
     agent.pending = null;
     return;
   }
   if (busy) {
-    if (agent.summary.session === 'logged_out') agent.readiness = { reason: '', since: t.at, source: null };
-    agent.pending = pendingOf(agent, rows);
+    if (out) agent.readiness = { reason: '', since: t.at, source: null };
+    agent.pending = pendingOf(agent);
     return;
   }
-  const row = pauseOf(rows, isPaused);
+  const row = pausesOf(agent).shown;
   const reason = row === null ? '' : reasonOf(row);
   const waited = agent.pending;
   agent.pending = null;
-  if (reason === agent.readiness.reason && agent.summary.session === 'logged_in') return;
+  if (reason === agent.readiness.reason && !out) return;
   const since = row === null || waited !== null ? t.at : (row.paused_at ?? t.at);
   const source = (waited?.reason ?? '') === reason ? (waited?.source ?? null) : null;
   agent.readiness = { reason, since, source: source ?? sourceOf(agent, reason, row?.queue) };
 }
 /** What its rows say that does not count before the call and the wrap-up are over. */
-function pendingOf(agent: Agent, rows: readonly QueueMember[]): Agent['pending'] {
+function pendingOf(agent: Agent): Agent['pending'] {
   const { pending, readiness } = agent;
-  const leaves = rows.some((row) => row.paused && row.paused_reason === LOGOUT);
-  const row = pauseOf(rows, counts);
+  const { leaves, chosen: row } = pausesOf(agent);
   const reason = row === null ? '' : reasonOf(row);
   if (!leaves && reason === readiness.reason) return null;
   const to = leaves ? 'logged_out' : reason === '' ? 'ready' : 'not_ready';
@@ -171,7 +194,7 @@ function pendingOf(agent: Agent, rows: readonly QueueMember[]): Agent['pending']
 
 function settleResponding(s: State, agent: Agent): void {
   if (agent.not_responding === 'no') return;
-  const shown = notReadyReason(s, agent.extension);
+  const shown = shownReason(agent);
   if (shown === NO_ANSWER) agent.not_responding = 'held';
   else if (agent.not_responding === 'held' || shown !== '' || agent.members.size === 0) {
     agent.not_responding = 'no';
@@ -187,11 +210,11 @@ function stateOf(agent: Agent, doing: Doing): AgentState {
 }
 
 const time = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
-/** Looks at one agent again; O(its legs and memberships). */
+/** Looks at one agent again: the same summary where it shows nothing new. O(its legs), and `pausesOf`. */
 function derive(s: State, t: Turn, agent: Agent): AgentSummary {
   const before = agent.summary;
   if (agent.away && s.extensions.get(agent.extension)?.reachability !== 'offline') agent.away = false;
-  settleWrap(s, t, agent);
+  if (agent.wrap !== null) settleWrap(s, t, agent);
   const doing = doingOf(s, agent);
   const was = agent.readiness;
   settleReadiness(t, agent, BUSY.has(doing.engagement));
@@ -205,30 +228,59 @@ function derive(s: State, t: Turn, agent: Agent): AgentSummary {
     doing.offer_id === before.offer_id &&
     !(fresh && state === 'not_ready');
   const since = same ? before.since : rfc3339(fresh && state === 'not_ready' ? readiness.since : t.at);
-  const member = agent.members.size > 0;
-  const ready = readiness.reason === '';
-  const longest = s.site.longest.get(readiness.reason);
-  const { deadline, ...shown } = doing;
-  return Object.freeze({
+  const next: AgentSummary = {
     extension: agent.extension,
     name: s.site.names.get(agent.extension) ?? agent.extension,
     state,
     since,
-    session: member ? 'logged_in' : 'logged_out',
-    readiness: Object.freeze({
-      ready: member && ready,
-      reason: member && !ready ? readiness.reason : null,
-      since: member ? rfc3339(readiness.since) : null,
-      source: member ? readiness.source : null,
-      until: member && longest !== undefined ? rfc3339(readiness.since + longest * 1000) : null,
-    }),
+    session: agent.members.size > 0 ? 'logged_in' : 'logged_out',
+    readiness: readinessOf(s, agent, fresh),
     pending: pending?.to ?? null,
     pending_reason: pending?.reason ?? null,
-    ...shown,
-    deadline: time(deadline),
+    engagement: doing.engagement,
+    queue: doing.queue,
+    call_id: doing.call_id,
+    offer_id: doing.offer_id,
+    direction: doing.direction,
+    deadline: time(doing.deadline),
     not_responding: agent.not_responding !== 'no',
-  });
+  };
+  return showsNothingNew(before, next) ? before : Object.freeze(next);
 }
+function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['readiness'] {
+  const { readiness: said } = agent.summary;
+  if (agent.members.size === 0) return said.since === null ? said : LOGGED_OUT;
+  const { reason, source, since: at } = agent.readiness;
+  const longest = s.site.longest.get(reason);
+  const since = fresh || said.since === null ? rfc3339(at) : said.since;
+  const until = longest === undefined ? null : rfc3339(at + longest * 1000);
+  const ready = reason === '';
+  if (
+    said.ready === ready &&
+    said.since === since &&
+    said.source === source &&
+    said.until === until &&
+    (ready || said.reason === reason)
+  ) {
+    return said;
+  }
+  return Object.freeze({ ready, reason: ready ? null : reason, since, source, until });
+}
+const showsNothingNew = (a: AgentSummary, b: AgentSummary): boolean =>
+  a.readiness === b.readiness &&
+  a.state === b.state &&
+  a.since === b.since &&
+  a.name === b.name &&
+  a.session === b.session &&
+  a.pending === b.pending &&
+  a.pending_reason === b.pending_reason &&
+  a.engagement === b.engagement &&
+  a.queue === b.queue &&
+  a.call_id === b.call_id &&
+  a.offer_id === b.offer_id &&
+  a.direction === b.direction &&
+  a.deadline === b.deadline &&
+  a.not_responding === b.not_responding;
 
 /** Tells what became of every agent this step touched: its changes in queues, and what else its summary shows. */
 export function tellAgents(s: State, t: Turn): void {
@@ -237,14 +289,18 @@ export function tellAgents(s: State, t: Turn): void {
     const agent = s.agents.get(extension);
     if (agent === undefined) continue;
     const next = derive(s, t, agent);
-    agent.summary = next;
     agent.view = null;
+    const looked = next === agent.summary && notes.length === 0;
+    agent.summary = next;
+    const gone = agent.members.size === 0 && !s.site.agents.has(extension);
+    if (gone) s.agents.delete(extension);
+    // What this shows was told when it was new.
+    if (looked) continue;
     for (const { type, ...note } of notes) {
       emit(t, type, `agents/${extension}`, { extension, ...note, agent: next } as EventData<typeof type>);
     }
     const said = tellDifference(s, t, agent, next, notes.length > 0);
     if (said || notes.length > 0) agent.told = next;
-    if (agent.members.size === 0 && !s.site.agents.has(extension)) s.agents.delete(extension);
   }
 }
 

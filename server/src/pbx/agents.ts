@@ -23,6 +23,7 @@ export function agentOf(s: State, t: Turn, extension: string): Agent {
 export const newAgent = (s: State, extension: string, at: number): Agent => ({
   extension,
   members: new Map(),
+  pauses: null,
   shown: '',
   readiness: { reason: '', since: at, source: null },
   pending: null,
@@ -96,6 +97,12 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
   touchQueue(s, queue);
   if (extension === null) return;
   const agent = agentOf(s, t, extension);
+  const samePause =
+    known?.extension === extension &&
+    known.paused === member.paused &&
+    known.paused_reason === member.paused_reason &&
+    known.paused_at === member.paused_at;
+  if (!samePause) agent.pauses = null;
   agent.members.set(`${member.queue}\n${member.interface}`, member);
   touchAgent(t, extension);
   noteMember(t, extension, member, before, known ?? told);
@@ -141,6 +148,7 @@ function forget(s: State, t: Turn, member: QueueMember): void {
   if (extension === null) return;
   const agent = s.agents.get(extension);
   if (agent?.members.delete(`${queue}\n${member.interface}`) !== true) return;
+  agent.pauses = null;
   noteAgent(t, extension, { type: 'agent.logged_out', queue });
   refreshShown(s, t, agent);
 }

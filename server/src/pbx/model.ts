@@ -67,6 +67,8 @@ export interface PbxModel extends LiveModel {
 export function createModel(): PbxModel {
   let s = emptyState();
   let facts = noFacts();
+  // Empty between steps: a map of its own for each would cost more than most steps.
+  const agents: Turn['agents'] = new Map();
   const view: ModelView = {
     get live() {
       return s.live;
@@ -103,7 +105,8 @@ export function createModel(): PbxModel {
     },
     step(event) {
       const observed = event.type === 'engine.snapshot' ? 'resync' : 'live';
-      const t: Turn = { at: event.at, observed, out: [], agents: new Map() };
+      const t: Turn = { at: event.at, observed, out: [], agents };
+      agents.clear();
       const isFact = !NO_FACTS.has(event.type);
       if (isFact && event.at > s.as_of) s.as_of = event.at;
       apply(s, t, event);

@@ -127,10 +127,23 @@ export interface WrapUp {
 export type Doing = Pick<AgentSummary, 'engagement' | 'queue' | 'call_id' | 'offer_id' | 'direction'> & {
   readonly deadline: number | null;
 };
+/** What the rows of one agent say together. */
+export interface Pauses {
+  /** The pause that is shown; null while nothing but a wrap-up holds it back anywhere. */
+  readonly shown: QueueMember | null;
+  /** The pause somebody chose: neither a login nor a logout is one. */
+  readonly chosen: QueueMember | null;
+  readonly leaves: boolean;
+  /** For its wrap-up, in some queue. */
+  readonly heldBack: boolean;
+  readonly openSomewhere: boolean;
+}
 export interface Agent {
   readonly extension: string;
   /** By queue and interface. */
   readonly members: Map<string, QueueMember>;
+  /** Null once a row was paused, unpaused, added or removed, until they are looked at again. */
+  pauses: Pauses | null;
   /** Why it is paused somewhere, as the directory shows it; empty while it is nowhere. */
   shown: string;
   /** As it counts: while a call goes on, what was before it. An empty reason is ready. */
@@ -282,7 +295,7 @@ export interface Turn {
   readonly observed: 'live' | 'resync';
   readonly out: DomainEvent[];
   /** Agents to look at again when the step is done, with what happened to them in their queues. */
-  readonly agents: Map<string, AgentNote[]>;
+  readonly agents: Map<string, readonly AgentNote[]>;
 }
 export function emit<T extends EventType>(t: Turn, type: T, subject: string, data: EventData<T>): void {
   t.out.push({ type, subject, at: t.at, observed: t.observed, data } as DomainEvent);
