@@ -30,6 +30,26 @@ const told = (p: ConversationParty): string =>
 
 /** What each recorded call is in the history of those who took part; times are those of the recording. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
+  // Placed by the service for somebody: the own device rings first and leaves its internal pair when it answers.
+  placed: ['1001 out 1002 ANSWERED · 0/0/1/0/2 · - · sip', '1002 in 1001 ANSWERED · 0/0/1/0/2 · - · sip'],
+  // The own device did not take it, so the other one was never called and has missed nothing.
+  'placed-declined': ['1001 out 1002 NO ANSWER · 0/0/0/0/0 · - · sip'],
+  'placed-unanswered': [
+    '1001 out 1002 NO ANSWER · 1/0/0/0/1 · - · sip',
+    '1002 missed 1001 NO ANSWER · 1/0/0/0/1 · - · sip',
+  ],
+  'placed-to-queue': [
+    '1001 out 500 ANSWERED · 0/0/1/0/1 · support · sip',
+    '1003 in 1001 ANSWERED · 0/0/1/0/1 · support · sip',
+  ],
+  // A supervisor listens to a call: nobody's conversation.
+  listen: [],
+  // Held and retrieved by the service, then passed on after speaking first, by keys that no phone has.
+  'hold-and-consult': [
+    '1001 out 1003 ANSWERED · 0/0/6/1/7 · - · sip',
+    '1003 in 1001 ANSWERED · 0/0/5/2/8 · - · sip',
+    '1005 in 1001 ANSWERED · 0/0/2/0/2 · - · sip',
+  ],
   'internal-answered': [
     '1001 out 1002 ANSWERED · 1/0/2/0/3 · - · sip',
     '1002 in 1001 ANSWERED · 1/0/2/0/3 · - · sip',

@@ -198,6 +198,34 @@ test('events - hold, pickup, parking and transfers name their channels', () => {
   const rows: [string, FakeHeaders, Partial<EngineEvent> & object][] = [
     ['Hold', channelHeaders(A), { type: 'channel.held', id: a, held: true } as object],
     ['Unhold', channelHeaders(A), { type: 'channel.held', id: a, held: false } as object],
+    // A hold of ours: music for the other side, in its own context, where the exten is who holds it.
+    [
+      'MusicOnHoldStart',
+      { ...channelHeaders(B), Context: 'held-by', Exten: A.uniqueid },
+      { type: 'channel.held', id: a, held: true, by: 'operation' } as object,
+    ],
+    [
+      'MusicOnHoldStop',
+      { ...channelHeaders(B), Context: 'held-by', Exten: A.uniqueid },
+      { type: 'channel.held', id: a, held: false, by: 'operation' } as object,
+    ],
+    ['MixMonitorStart', channelHeaders(A), { type: 'channel.recording', id: a, on: true } as object],
+    ['MixMonitorStop', channelHeaders(A), { type: 'channel.recording', id: a, on: false } as object],
+    [
+      'DTMFEnd',
+      { ...channelHeaders(A), Digit: '7', Direction: 'Received' },
+      { type: 'channel.digit', id: a, direction: 'in' } as object,
+    ],
+    [
+      'DTMFEnd',
+      { ...channelHeaders(B), Digit: '7', Direction: 'Sent' },
+      { type: 'channel.digit', id: b, direction: 'out' } as object,
+    ],
+    [
+      'ChanSpyStart',
+      { ...channelHeaders(A, 'Spyer'), ...channelHeaders(B, 'Spyee') },
+      { type: 'channel.listening', id: a, to: b } as object,
+    ],
     [
       'Pickup',
       { ...channelHeaders(A), ...channelHeaders(B, 'Target') },
@@ -449,4 +477,16 @@ test('events - what nobody vouches for is no fact: no Privilege, or an id that c
   );
   assert.deepEqual(events, []);
   assert.equal(counters.malformed, 3);
+});
+
+test('events - music elsewhere is no hold, whatever its caller dialled', () => {
+  for (const [Context, Exten] of [
+    ['internal', A.uniqueid],
+    ['held-by', 's'],
+    ['held-by', '1003'],
+    ['held-by', ''],
+  ] as const) {
+    const { events } = read(frame('MusicOnHoldStart', { ...channelHeaders(B), Context, Exten }));
+    assert.deepEqual(events, [], `${Context} ${Exten}`);
+  }
 });
