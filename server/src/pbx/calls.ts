@@ -377,7 +377,7 @@ const legView = (s: State, ch: Channel, call: CallId): LiveLeg =>
     party: legParty(s, ch),
     state: ch.leg,
     since: ch.leg_since,
-    held: ch.held,
+    held: ch.held || ch.held_here,
     queue: ch.queued,
     slot: ch.slot,
     held_here: ch.held_here,

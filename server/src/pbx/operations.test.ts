@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { ExpectedEvent } from '../ports/live.ts';
-import { Scene, chan } from './test-events.ts';
+import { Scene, bridge, chan, channel, types } from './test-events.ts';
 
 const setUp = () => {
   const scene = new Scene();
@@ -76,4 +76,28 @@ test('pbx operations - a hold of ours and one of the device are one hold for eve
     hold(false).map((e) => e.type),
     ['call.retrieved'],
   );
+});
+
+test('pbx operations - a hold of ours outlives a snapshot that shows it, and a restart tells it no second time', () => {
+  const { scene } = setUp();
+  const channels = [
+    channel('1', { endpoint: '1001', state: 'up' }),
+    channel('2', { endpoint: '1002', of: '1', state: 'up' }),
+  ];
+  const bridged = ['1', '2'].map((id) => ({ bridge: bridge('b'), channel: chan(id), holding: false }));
+  const now = { channels, bridged };
+  scene.send({ type: 'channel.held', id: chan('1'), held: true, by: 'operation' });
+  assert.deepEqual(types(scene.snapshot({ ...now, held_here: [chan('1')] })), []);
+  assert.equal(scene.view.leg(chan('1'))?.held_here, true);
+  assert.deepEqual(
+    types(scene.snapshot(now)).filter((type) => type.startsWith('call.')),
+    ['call.retrieved'],
+    'missed while nobody listened',
+  );
+  const later = new Scene({ empty: true });
+  later.model.restore(null, scene.told);
+  later.told.length = 0;
+  later.snapshot({ ...now, held_here: [chan('1')] }, 'connect');
+  assert.equal(later.view.leg(chan('1'))?.state, 'held');
+  assert.ok(!types(later.told).includes('call.held'));
 });

@@ -154,7 +154,10 @@ function seeHeld(s: State, t: Turn, here: readonly ChannelId[]): void {
     const onHold = s.devices.get(ch.endpoint) === 'ONHOLD';
     const clear = onHold || legs.get(ch.endpoint) === 1;
     if (clear && ch.held !== onHold) setChannel(s, t, ch, { held: onHold });
-    channelHeld(s, t, ch.id, heldHere.has(ch.id), 'operation');
+    const held_here = heldHere.has(ch.id);
+    // What was told before a restart is not told again.
+    if (s.synced) channelHeld(s, t, ch.id, held_here, 'operation');
+    else if (held_here) setChannel(s, t, s.channels.get(ch.id) ?? ch, { held_here });
     if (ch.slot !== null && !ch.holding) {
       const now = s.channels.get(ch.id);
       if (now !== undefined) setChannel(s, t, now, { slot: null });

@@ -270,6 +270,7 @@ test('calls - listening is for supervisors only, never for a key; it is in the t
   assert.equal((await answer).status, 202);
   rig.scene.state(own, 'up');
   rig.pairEnds();
+  await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(rig.outcomes(), [], 'answered is not yet listening');
   rig.scene.send({ type: 'channel.listening', id: chan(own), to: chan('1') });
   await until('the outcome', () => rig.outcomes().length === 1);

@@ -215,8 +215,7 @@ export function createPlacing({ engine, live, directory, guard, clock }: CallCon
     },
 
     listen(actor, id, does, wanted) {
-      // No API key listens, whatever its scopes.
-      if (actor.caller.key !== null || !includesLevel(actor.caller.level, 'supervisor')) {
+      if (!includesLevel(actor.caller.level, 'supervisor')) {
         throw new ServiceError('forbidden', 'this is for supervisors');
       }
       const call = callFor(live, actor, id);

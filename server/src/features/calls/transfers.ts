@@ -180,7 +180,7 @@ export function createTransfers(deps: CallControlDeps): Transfers {
       };
     },
     complete(actor, id) {
-      const t = open(actor, id, 'consulting', 'swapped');
+      const t = open(actor, id, 'calling', 'consulting', 'swapped');
       return {
         ...aboutTransfer(t),
         action: 'calls.transfer-complete',
