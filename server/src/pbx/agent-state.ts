@@ -227,7 +227,13 @@ function derive(s: State, t: Turn, agent: Agent): AgentSummary {
     doing.call_id === before.call_id &&
     doing.offer_id === before.offer_id &&
     !(fresh && state === 'not_ready');
-  const since = same ? before.since : rfc3339(fresh && state === 'not_ready' ? readiness.since : t.at);
+  const began =
+    state === 'wrap_up' && agent.wrap !== null
+      ? agent.wrap.since
+      : fresh && state === 'not_ready'
+        ? readiness.since
+        : t.at;
+  const since = same ? before.since : rfc3339(began);
   const next: AgentSummary = {
     extension: agent.extension,
     name: s.site.names.get(agent.extension) ?? agent.extension,
@@ -347,14 +353,18 @@ function tellDifference(s: State, t: Turn, agent: Agent, next: AgentSummary, not
       case 'held':
         if (!talked || !sameCall) say('agent.talking', { queue: queue ?? '', call_id });
         return say('agent.held', { queue });
-      case 'wrap_up':
-        if (was.engagement === 'unreachable' && agent.wrap?.held === true) break;
+      case 'wrap_up': {
+        const { wrap } = agent;
+        if (wrap === null || wrap.told) break;
+        agent.wrap = { ...wrap, told: true };
+        const { talk_seconds } = wrap;
         return say('agent.wrap_up', {
-          queue: queue ?? '',
+          queue: wrap.queue,
           call_id,
           deadline: next.deadline ?? '',
-          talk_seconds: agent.wrap?.talk_seconds ?? 0,
+          talk_seconds,
         });
+      }
       case 'busy_other':
         return say('agent.busy_other', { queue: null, direction: next.direction ?? 'in' });
       case 'unreachable':

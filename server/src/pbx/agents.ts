@@ -186,7 +186,8 @@ export function beginWrapUp(
   const deadline = since + seconds * 1000;
   if (agent.members.size === 0 || deadline <= t.at) return;
   const talk_seconds = secondsBetween(talk.since, since);
-  agent.wrap = { queue: talk.queue, call: talk.call, since, deadline, talk_seconds, held: false };
+  const { queue, call } = talk;
+  agent.wrap = { queue, call, since, deadline, talk_seconds, told: false, held: false };
 }
 
 /** What the engine counts: a member whose call is over has no talk, and one found in a call has. */

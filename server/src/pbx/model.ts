@@ -190,7 +190,7 @@ function resumed(s: State, { summary, talking_since }: ToldAgent): Agent {
     pending: pending === null ? null : { to: pending, reason: pending_reason, source: null },
     wrap:
       engagement === 'wrap_up' && place !== null && deadline !== null
-        ? { ...place, since, deadline: Date.parse(deadline), talk_seconds: 0, held: true }
+        ? { ...place, since, deadline: Date.parse(deadline), talk_seconds: 0, told: true, held: true }
         : null,
     resumed: talking && place !== null ? { ...place, since: talking_since ?? since } : null,
     away: engagement === 'unreachable',

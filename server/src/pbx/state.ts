@@ -120,6 +120,8 @@ export interface WrapUp {
   readonly since: number;
   readonly deadline: number;
   readonly talk_seconds: number;
+  /** True once `agent.wrap_up` left, which says it only once. */
+  readonly told: boolean;
   /** True once the engine showed that it holds the agent back for it. */
   readonly held: boolean;
 }

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { AgentChangeReply, OneAgentReply } from '@offhook/contract/agents.ts';
-import type { AgentSummary } from '@offhook/contract/agents.ts';
-import { Problem } from '@offhook/contract/errors.ts';
-import type { z } from 'zod';
 import { ApiError } from '../support/api.ts';
-import type { Person } from '../support/api.ts';
-import { eventsOf } from '../support/call-steps.ts';
+import { agentSteps } from '../support/agent-steps.ts';
 import { dialCode, inEngine, statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
@@ -14,49 +9,7 @@ import { useSite } from '../support/use-site.ts';
 describe('agent machine', () => {
   const site = useSite();
 
-  const agent = async (person: Person, extension = person.extension) => {
-    const response = await fetch(`${site().base}/api/v1/agents/${extension}`, {
-      headers: { authorization: `Bearer ${person.token}` },
-    });
-    return OneAgentReply.parse(await response.json()).agent;
-  };
-  const ask = async (
-    person: Person,
-    what: string,
-    body: object = {},
-    extension = person.extension,
-  ): Promise<z.infer<typeof AgentChangeReply>['agent']> => {
-    const response = await fetch(`${site().base}/api/v1/agents/${extension}/${what}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${person.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const json: unknown = await response.json();
-    if (response.ok) return AgentChangeReply.parse(json).agent;
-    const { code, detail } = Problem.parse(json);
-    throw new ApiError(response.status, code, detail);
-  };
-  const told = (extension: string, after = 0) =>
-    eventsOf(site()).filter(
-      (e) => e.seq > after && e.type.startsWith('agent.') && e.data['extension'] === extension,
-    );
-  const head = (): number => eventsOf(site()).at(-1)?.seq ?? 0;
-  const showsState = (person: Person, state: string, ms = 2_000) =>
-    until(
-      `agent ${person.extension} is ${state}`,
-      async () => {
-        const shown = await agent(person);
-        return shown.state === state && shown;
-      },
-      {
-        ms,
-        seen: () => ({
-          told: told(person.extension)
-            .map((e) => e.type)
-            .slice(-8),
-        }),
-      },
-    );
+  const { shown, ask, is, told, head } = agentSteps(site);
 
   test('agent machine - a queue call: offered, talking, a pause that waits, wrap-up, finished early', async () => {
     await using caller = await site().phone('1001');
@@ -66,18 +19,18 @@ describe('agent machine', () => {
       await (await site().person(other)).agent('pause', { reason: 'training' });
     }
     await statusIs(zoe, 'READY');
-    await showsState(zoe, 'available', 20_000);
+    await is(zoe, 'available', 20_000);
     const before = head();
 
     const call = await caller.invite('500');
     const incoming = await phone.incoming();
     incoming.ring();
-    const offered = await showsState(zoe, 'offered');
+    const offered = await is(zoe, 'offered');
     assert.equal(offered.queue, 'support');
     assert.ok(offered.offer_id !== null && Date.parse(offered.deadline ?? '') > Date.now());
     await incoming.answer();
     await call.answered();
-    const talking = await showsState(zoe, 'talking');
+    const talking = await is(zoe, 'talking');
     assert.equal(talking.call_id, offered.call_id);
 
     const pending = await ask(zoe, 'pause', { reason: 'lunch' });
@@ -90,10 +43,14 @@ describe('agent machine', () => {
     assert.deepEqual([cancelled.state, cancelled.pending], ['talking', null]);
     await inEngine(site(), 'support', '1003', /^(?!.*paused:)/);
 
+    // Another caller waits already, whom nothing may ring before the wrap-up is over.
+    await using second = await site().phone('1002');
+    const again = await second.invite('500');
+    await again.answered();
     const hungUp = Date.now();
     await call.hangup();
     await incoming.ended();
-    const wrapping = await showsState(zoe, 'wrap_up');
+    const wrapping = await is(zoe, 'wrap_up');
     assert.equal(wrapping.queue, 'support');
     const seconds = (Date.parse(wrapping.deadline ?? '') - hungUp) / 1000;
     assert.ok(seconds > 4 && seconds < 6, `the deadline is ${seconds} s after the hang-up`);
@@ -105,21 +62,21 @@ describe('agent machine', () => {
     await statusIs(zoe, 'READY', '');
     const extended = await ask(zoe, 'wrap-up', { extend_seconds: 60 });
     assert.equal(Date.parse(extended.deadline ?? '') - Date.parse(wrapping.deadline ?? ''), 60_000);
-    const free = await ask(zoe, 'wrap-up', { finish: true });
-    assert.equal(free.state, 'available');
+    await until('more than what the engine itself waits', () => Date.now() - hungUp > 2_600, { ms: 4_000 });
+    assert.equal(phone.seen, 1, 'not rung in the wrap-up');
+    const finished = Date.now();
+    await ask(zoe, 'wrap-up', { finish: true });
     await inEngine(site(), 'support', '1003', /^(?!.*paused:)/);
-
-    // The engine offers again as soon as its own two seconds are over.
-    const again = await caller.invite('500');
     const next = await phone.incoming(8_000);
+    assert.ok(Date.now() - finished < 2_500, `rung ${Date.now() - finished} ms after the early finish`);
     next.ring();
     await next.answer();
-    await showsState(zoe, 'talking');
+    await is(zoe, 'talking');
     await again.hangup();
     await next.ended();
-    await showsState(zoe, 'wrap_up');
+    await is(zoe, 'wrap_up');
     await ask(zoe, 'pause', { reason: 'lunch' });
-    const lunch = await showsState(zoe, 'not_ready', 8_000);
+    const lunch = await is(zoe, 'not_ready', 8_000);
     assert.deepEqual([lunch.readiness.reason, lunch.readiness.source], ['lunch', 'agent']);
     await inEngine(site(), 'sales', '1003', /paused:lunch/);
 
@@ -153,24 +110,24 @@ describe('agent machine', () => {
     await using phone = await site().phone('1004');
     const [jose, soren] = [await site().person('1004'), await site().person('1002')];
     await ask(jose, 'unpause');
-    await showsState(jose, 'available', 20_000);
-    const shown = async () => {
-      const { state, since, readiness } = await agent(jose);
+    await is(jose, 'available', 20_000);
+    const state = async () => {
+      const { state, since, readiness } = await shown(jose);
       return { state, since, readiness };
     };
-    const newest = () => told('1004').at(-1)?.data['agent'] as AgentSummary;
+    const newest = () => told('1004').at(-1)!.data.agent;
     await dialCode(phone, '*22');
-    const byPhone = await showsState(jose, 'not_ready');
+    const byPhone = await is(jose, 'not_ready');
     assert.deepEqual([byPhone.readiness.reason, byPhone.readiness.source], ['break', 'agent']);
     assert.ok(byPhone.readiness.until !== null, 'a break has a longest time');
     assert.deepEqual(
       { state: newest().state, since: newest().since, readiness: newest().readiness },
-      await shown(),
+      await state(),
     );
     assert.equal((await jose.agent('get_status')).pause_start, byPhone.readiness.since);
 
     await ask(soren, 'pause', { reason: 'training' }, '1004');
-    const bySupervisor = await shown();
+    const bySupervisor = await state();
     assert.deepEqual(
       [bySupervisor.readiness.reason, bySupervisor.readiness.source],
       ['training', 'supervisor'],
@@ -181,6 +138,6 @@ describe('agent machine', () => {
       (e: unknown) => e instanceof ApiError && e.status === 403 && e.code === 'forbidden',
     );
     await dialCode(phone, '*23');
-    await showsState(jose, 'available');
+    await is(jose, 'available');
   });
 });

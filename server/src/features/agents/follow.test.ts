@@ -73,6 +73,7 @@ test('agents follow - an engine that forgot the hold of a static member gets it 
   const rig = await agentsRig(t);
   rig.pbx.deviceState('1003', 'NOT_INUSE');
   rig.pbx.member('support', '1003', { membership: 'static' });
+  rig.pbx.member('sales', '1003');
   await rig.clock.advance(0);
   await inWrapUp(rig);
   rig.pbx.linkDown();
@@ -81,9 +82,37 @@ test('agents follow - an engine that forgot the hold of a static member gets it 
     change: () => rig.pbx.member('support', '1003', { paused: false, paused_reason: '' }),
   });
   await rig.clock.advance(0);
-  assert.deepEqual(rig.pbx.shows('support'), ['1003 wrapup']);
+  assert.deepEqual(both(rig), [['1003 wrapup'], ['1003 wrapup']]);
   await rig.clock.advance(5_000);
-  assert.deepEqual(rig.pbx.shows('support'), ['1003 ready']);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+});
+
+test('agents follow - what the system does is never taken for a choice, by no resync', async (t) => {
+  const rig = await ready(t);
+  const { pbx, clock } = rig;
+  const resync = async (): Promise<void> => {
+    pbx.linkDown();
+    pbx.linkUp();
+    await clock.advance(0);
+  };
+  await inWrapUp(rig);
+  await resync();
+  await clock.advance(5_000);
+  let sent = pbx.sent.length;
+  engineRestarts(rig);
+  await clock.advance(0);
+  await rig.agents.idle();
+  const added = pbx.sent.slice(sent).flatMap((s) => (s.verb === 'add' ? [s.reason] : []));
+  assert.deepEqual(added, ['login', 'login'], 'ready is what was chosen');
+
+  await call(rig);
+  await rig.run('1003', 'agents.logout');
+  await resync();
+  sent = pbx.sent.length;
+  engineRestarts(rig);
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual([pbx.sent.slice(sent), both(rig)], [[], [[], []]], 'out is what was chosen');
 });
 
 test('agents follow - the hold is tried again while the engine refuses, and the deadline is no later for it', async (t) => {

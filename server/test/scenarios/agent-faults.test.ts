@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { agentSteps } from '../support/agent-steps.ts';
+import { journalFaults, readJournal } from '../support/journal.ts';
+import type { Phone } from '../support/phone.ts';
+import { inEngine, statusIs } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+describe('agent faults', () => {
+  const site = useSite();
+  const { shown, ask, is, told, head } = agentSteps(site);
+
+  /** 1004 comes out of a queue call and gets a minute more of wrap-up. */
+  async function wrapUp(phone: Phone) {
+    const jose = await site().person('1004');
+    await using caller = await site().phone('1001');
+    await is(jose, 'available', 20_000);
+    const call = await caller.invite('500');
+    const incoming = await phone.incoming();
+    incoming.ring();
+    await incoming.answer();
+    await call.answered();
+    await call.hangup();
+    await incoming.ended();
+    await is(jose, 'wrap_up');
+    const { deadline } = await ask(jose, 'wrap-up', { extend_seconds: 60 });
+    await inEngine(site(), 'sales', '1004', /paused:wrapup/);
+    return { jose, deadline };
+  }
+  const held = () =>
+    until('1004 held back in both queues', async () => {
+      await inEngine(site(), 'support', '1004', /paused:wrapup/);
+      await inEngine(site(), 'sales', '1004', /paused:wrapup/);
+      return true;
+    });
+
+  test('agent faults - the engine is killed: back in their queues, paused with the reason and since when, nothing told twice', async () => {
+    const [zoe, lan] = [await site().person('1003'), await site().person('1006')];
+    await zoe.agent('pause', { reason: 'lunch' });
+    await lan.agent('logout', { queue: 'sales' });
+    await (await site().person('1005')).agent('pause', { reason: 'training' });
+    await ask(lan, 'pause', { reason: 'break', queue: 'support' });
+    await using phone = await site().phone('1004');
+    const { jose, deadline } = await wrapUp(phone);
+    const before = { lan: await shown(lan) };
+    // A pause of this very second is not yet on the engine's disk.
+    const late = await ask(zoe, 'pause', { reason: 'training' });
+    const from = head();
+    process.kill(site().enginePid()!, 'SIGKILL');
+    await until('the link to be lost', async () => (await shown(zoe)).stale, { ms: 3_000 });
+    assert.equal((await shown(jose)).state, 'wrap_up', 'what is known stays, marked as stale');
+    await site().ready();
+    await until('1003 paused again in the new engine', async () => {
+      await inEngine(site(), 'support', '1003', /paused:training/);
+      await inEngine(site(), 'sales', '1003', /paused:training/);
+      return true;
+    });
+    await held();
+    await inEngine(site(), 'support', '1006', /paused:break/);
+    const after = { zoe: await shown(zoe), lan: await shown(lan), jose: await shown(jose) };
+    assert.deepEqual(after.zoe.readiness, late.readiness, 'since when it began, not since the restart');
+    assert.deepEqual(
+      after.lan.queues.map((q) => [q.queue, q.member, q.pause_reason, q.paused_since]),
+      before.lan.queues.map((q) => [q.queue, q.member, q.pause_reason, q.paused_since]),
+    );
+    assert.deepEqual([after.jose.state, after.jose.deadline], ['wrap_up', deadline]);
+    for (const extension of ['1003', '1004', '1006']) {
+      const events = told(extension, from);
+      const said = events.map((e) => JSON.stringify([e.type, e.data]));
+      assert.deepEqual(said, [...new Set(said)], `${extension} is told nothing twice`);
+      assert.deepEqual(
+        events.filter((e) => e.type === 'agent.wrap_up' || e.type === 'agent.talking'),
+        [],
+        'no call, and no end of one',
+      );
+    }
+    assert.equal((await ask(jose, 'wrap-up', { finish: true })).state, 'available');
+    await inEngine(site(), 'support', '1004', /^(?!.*paused:)/);
+    await zoe.agent('unpause');
+    await statusIs(zoe, 'OFFLINE');
+  });
+
+  test('agent faults - the service is killed in a wrap-up: the deadline holds, and nothing is told until then', async () => {
+    await using phone = await site().phone('1004');
+    const { jose, deadline } = await wrapUp(phone);
+    const from = head();
+    await site().kill('SIGKILL');
+    await held();
+    await site().start();
+    const back = await shown(jose);
+    assert.deepEqual([back.state, back.deadline], ['wrap_up', deadline]);
+    assert.deepEqual(told('1004', from), []);
+    await held();
+    await ask(jose, 'wrap-up', { finish: true });
+    await inEngine(site(), 'sales', '1004', /^(?!.*paused:)/);
+    assert.deepEqual(
+      told('1004', from).map((e) => e.type),
+      ['agent.ready'],
+    );
+  });
+
+  test('agent faults - the service stops in a wrap-up: nobody stays held back by a service that is gone', async () => {
+    await using phone = await site().phone('1004');
+    const { jose } = await wrapUp(phone);
+    await site().kill('SIGUSR2');
+    await inEngine(site(), 'support', '1004', /^(?!.*paused:)/);
+    await site().start();
+    assert.equal((await shown(jose)).state, 'available');
+    assert.deepEqual(journalFaults(readJournal(site())), []);
+  });
+});
