@@ -11,14 +11,17 @@ import { until } from './until.ts';
 
 /** Agents of one site, seen and changed by a person. */
 export interface AgentSteps {
-  shown(person: Person, extension?: string): Promise<Agent>;
+  readonly shown: (person: Person, extension?: string) => Promise<Agent>;
   /** `POST /api/v1/agents/<extension>/<what>`; throws `ApiError` where it is refused. */
-  ask(person: Person, what: string, body?: object, extension?: string): Promise<Agent>;
+  readonly ask: (person: Person, what: string, body?: object, extension?: string) => Promise<Agent>;
   /** The agent's state within `ms`. */
-  is(person: Person, state: Agent['state'], ms?: number): Promise<Agent>;
+  readonly is: (person: Person, state: Agent['state'], ms?: number) => Promise<Agent>;
   /** Agent events of an extension after a seq. */
-  told(extension: string, after?: number): (Told & { readonly data: { readonly agent: AgentSummary } })[];
-  head(): number;
+  readonly told: (
+    extension: string,
+    after?: number,
+  ) => (Told & { readonly data: { readonly agent: AgentSummary } })[];
+  readonly head: () => number;
 }
 
 export function agentSteps(site: () => Site): AgentSteps {
