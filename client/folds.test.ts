@@ -14,7 +14,7 @@ import type { Person } from '../server/src/ports/directory.ts';
 import type { SiteEvent } from '../server/src/ports/live.ts';
 import type { StreamEvent } from './events.ts';
 import { FOLDS } from './folds.ts';
-import type { CallState, Fold } from './folds.ts';
+import type { CallState, Fold, QueueState } from './folds.ts';
 
 const PHONES = ['1001', '1002', '1003', '1004', '1005', '1006'];
 const queue = { ring_seconds: 15, max_wait_seconds: 0, number: '', title: '', strategy: 'ringall' as const };
@@ -117,4 +117,102 @@ test('folds - a snapshot and the events after it are the state itself, whatever 
     }),
     { numRuns: 60, endOnFailure: true },
   );
+});
+
+const at = '2026-03-02T09:15:04.250Z';
+const tell = (type: string, data: object): StreamEvent =>
+  ({ type, time: at, seq: 1, data }) as unknown as StreamEvent;
+const start: QueueState = {
+  ...queue,
+  name: 'support',
+  wrap_up_seconds: 5,
+  stats: null,
+  callers: ['a', 'b', 'c'].map((id, i) => ({
+    id,
+    call_id: `call-${id}`,
+    position: i + 1,
+    priority: 0,
+    joined_at: at,
+    caller: { number: id, name: '' },
+  })),
+  offers: [
+    {
+      offer_id: 'o1',
+      extension: '1003',
+      member: 'Zoë',
+      call_id: 'call-a',
+      caller_id: 'a',
+      created_at: at,
+      deadline: at,
+    },
+  ],
+};
+const after = (event: StreamEvent, records = new Map([['support', start]])): QueueState | undefined =>
+  FOLDS.queues.after(records, event)[0]?.value;
+
+test('folds - a caller who gets another place or priority moves, and the others close up', () => {
+  const ref = { queue: 'support', call_id: 'call-c', leg_id: 'c', caller: { number: 'c', name: '' } };
+  const moved = after(tell('queue.caller_changed', { ...ref, position: 1, priority: 9 }));
+  assert.deepEqual(
+    moved?.callers.map(({ id, position, priority }) => [id, position, priority]),
+    [
+      ['c', 1, 9],
+      ['a', 2, 0],
+      ['b', 3, 0],
+    ],
+  );
+  const gone = after(tell('queue.caller_abandoned', { ...ref, leg_id: 'a', waited_seconds: 1, position: 1 }));
+  assert.deepEqual(
+    gone?.callers.map(({ id, position }) => [id, position]),
+    [
+      ['b', 1],
+      ['c', 2],
+    ],
+  );
+  assert.equal(
+    after(tell('queue.caller_changed', { ...ref, leg_id: 'x', position: 1, priority: 9 })),
+    undefined,
+  );
+});
+test('folds - an offer rings until its deadline and ends in one of four ways', () => {
+  const offer = { queue: 'support', extension: '1004', member: 'Ida', call_id: 'call-b' };
+  const created = after(tell('offer.created', { ...offer, offer_id: 'o2' }));
+  assert.deepEqual(
+    created?.offers.map((o) => o.offer_id),
+    ['o1', 'o2'],
+  );
+  assert.deepEqual(
+    [created?.offers[1]?.caller_id, created?.offers[1]?.deadline],
+    ['b', '2026-03-02T09:15:19.250Z'],
+  );
+  for (const type of ['offer.accepted', 'offer.timeout', 'offer.rejected', 'offer.canceled']) {
+    assert.deepEqual(after(tell(type, { ...offer, offer_id: 'o1' }))?.offers, [], type);
+  }
+});
+test('folds - the figures of a queue are those of its newest queue.stats, also of one that was not known', () => {
+  const stats = { queue: 'support', waiting: 3 };
+  assert.equal(after(tell('queue.stats', stats))?.stats?.waiting, 3);
+  const fresh = after(tell('queue.stats', { ...stats, queue: 'new' }), new Map());
+  assert.deepEqual([fresh?.name, fresh?.stats?.waiting, fresh?.callers], ['new', 3, []]);
+});
+test('folds - a call that another was joined into is as old as the older one', () => {
+  const call = {
+    direction: 'in' as const,
+    dialled: '500',
+    extensions: [],
+    caller: { number: '', name: '' },
+  };
+  const records = new Map<string, CallState>([
+    ['a', { ...call, call_id: 'a', started_at: '2026-03-02T09:00:02.000Z', answered_at: null }],
+    ['b', { ...call, call_id: 'b', started_at: '2026-03-02T09:00:01.000Z', answered_at: at }],
+  ]);
+  const ended = { call_id: 'b', direction: 'in', extensions: [], cause: null, cause_text: '' };
+  const changes = FOLDS.calls.after(
+    records,
+    tell('call.ended', { ...ended, reason: 'merged', merged_into: 'a' }),
+  );
+  assert.deepEqual(changes, [
+    { key: 'b', value: undefined },
+    { key: 'a', value: { ...records.get('a'), started_at: '2026-03-02T09:00:01.000Z', answered_at: at } },
+  ]);
 });
