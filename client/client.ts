@@ -13,6 +13,7 @@ import type { Problem } from '@offhook/contract/errors.ts';
 import type { Contacts } from '@offhook/contract/extensions.ts';
 import type { History, HistoryFilter } from '@offhook/contract/history.ts';
 import type { CommandOptions } from './commands.ts';
+import type { Environment } from './environment.ts';
 import { OffhookError, clientError } from './errors.ts';
 import { createRest, queryOf } from './rest.ts';
 import type { Method, Rest } from './rest.ts';
@@ -20,7 +21,7 @@ import { createStore } from './store.ts';
 import type { Store, StoreOptions } from './store.ts';
 import type { StoreRecords, StoreTopic } from './folds.ts';
 import { createStream } from './stream.ts';
-import type { Environment, EventStream, StreamOptions, StreamSession } from './stream.ts';
+import type { EventStream, StreamOptions, StreamSession } from './stream.ts';
 import type { LoginReply, Ping } from '@offhook/contract/session.ts';
 
 export { OffhookError };

@@ -3,6 +3,8 @@ import type { Problem } from '@offhook/contract/errors.ts';
 import type { CLOSE_CODES, ClientFrame, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
 import { createCommands } from './commands.ts';
 import type { CommandOptions } from './commands.ts';
+import { environment } from './environment.ts';
+import type { Environment } from './environment.ts';
 import { OffhookError, clientError } from './errors.ts';
 import type { StreamCursor, StreamEvent, StreamItem } from './events.ts';
 import { createQueue } from './queue.ts';
@@ -48,33 +50,6 @@ export interface StreamSession {
   /** Gets a new token; rejects where the session is over. */
   renew(): Promise<unknown>;
 }
-/** Time, chance and sockets, so that a test can hold them. */
-export interface Environment {
-  now(): number;
-  random(): number;
-  /** Returns what calls it off. */
-  after(ms: number, run: () => void): () => void;
-  open(url: string, protocol: string): WebSocket;
-  /** Tells when the network is back, where something knows; returns what ends that. */
-  online(run: () => void): () => void;
-}
-export const environment: Environment = {
-  now: () => Date.now(),
-  random: () => Math.random(),
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-  open: (url, protocol) => new WebSocket(url, protocol),
-  online(run) {
-    const { addEventListener, removeEventListener } = globalThis as Partial<
-      Pick<EventTarget, 'addEventListener' | 'removeEventListener'>
-    >;
-    addEventListener?.call(globalThis, 'online', run);
-    return () => removeEventListener?.call(globalThis, 'online', run);
-  },
-};
-
 // Types only come from the contract: its values would bring its validator along.
 const PROTOCOL: typeof STREAM_PROTOCOL = 'offhook.v1';
 const CLOSE: Pick<

@@ -1,5 +1,5 @@
-import { environment } from '@offhook/client/stream.ts';
-import type { Environment } from '@offhook/client/stream.ts';
+import { environment } from '@offhook/client/environment.ts';
+import type { Environment } from '@offhook/client/environment.ts';
 
 /** Time that passes when the test says so, chance that falls as the test says, and real sockets. */
 export interface ManualEnvironment extends Environment {
