@@ -525,8 +525,28 @@ test('calls - the same operations by name, as command frames run them', async (t
 test('calls - nobody has more than eight operations under way', async (t) => {
   const rig = await callsRig(t, { confirm_ms: 200 });
   const call = rig.talk();
-  const all = Array.from({ length: 10 }, () => rig.post(PERSON, `/${call}/hold`));
+  const all = Array.from({ length: 10 }, () => rig.post(PERSON, `/${call}/dtmf`, { digits: '1' }));
   const codes = (await Promise.all(all)).map((r) => r.body.code);
   assert.equal(codes.filter((c) => c === 'too_many_requests').length, 2);
   assert.equal(rig.asked.length, 8);
+});
+
+test('calls - two do not move the same call at once; hanging up waits for nobody', async (t) => {
+  const rig = await callsRig(t);
+  const call = rig.talk();
+  const hold = rig.post(PERSON, `/${call}/hold`);
+  await until('hold was asked for', () => rig.asked.length === 1);
+  for (const [url, body] of [
+    ['hold', { leg_id: chan('2') }],
+    ['park', {}],
+    ['transfer', { kind: 'blind', to: '1001' }],
+  ] as const) {
+    const second = await rig.post(url === 'hold' ? BOSS : PERSON, `/${call}/${url}`, body);
+    assert.deepEqual([second.status, second.body.code], [409, 'wrong_call_state'], url);
+  }
+  const end = rig.post(PERSON, `/${call}/hangup`);
+  await until('it was asked for', () => rig.asked.length === 2);
+  rig.scene.hangup('1');
+  assert.equal((await end).status, 200);
+  assert.equal((await hold).body.code, 'call_gone');
 });

@@ -15,6 +15,9 @@ export interface CallControlDeps extends PerformDeps {
   readonly performer: Performer;
 }
 
+/** Calls that are being moved or held at this moment. */
+export type Busy = Set<string>;
+
 /** Runs one operation; a refusal on the way to it is written into the trail. */
 export async function run(
   { performer, live }: CallControlDeps,
@@ -32,6 +35,31 @@ export async function run(
     throw error;
   }
   return performer.perform(actor, made);
+}
+/**
+ * The same for what moves or holds somebody: one at a time for each call, because the second would have been planned from
+ * what is not so any more.
+ */
+export async function runAlone(
+  deps: CallControlDeps,
+  busy: Busy,
+  actor: Actor,
+  action: string,
+  id: string,
+  plan: () => Promise<Plan> | Plan,
+): Promise<CallOperation> {
+  const call = deps.live.call(id)?.id ?? id;
+  if (busy.has(call)) {
+    const error = wrongState('another operation on this call is under way');
+    await deps.performer.refused(actor, action, id, error);
+    throw error;
+  }
+  busy.add(call);
+  try {
+    return await run(deps, actor, action, id, plan);
+  } finally {
+    busy.delete(call);
+  }
 }
 
 export const gone = (): ServiceError => new ServiceError('call_gone', 'this leg of the call is over');

@@ -10,8 +10,9 @@ import type {
 } from '@offhook/contract/call-control.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { Actor } from '../../ports/operations.ts';
-import { run } from './deps.ts';
-import type { CallControlDeps } from './deps.ts';
+import { run, runAlone } from './deps.ts';
+import type { Busy, CallControlDeps } from './deps.ts';
+import type { Plan } from './perform.ts';
 import { createPlacing } from './place.ts';
 import { createSteering } from './steer.ts';
 import { createTransfers } from './transfers.ts';
@@ -49,6 +50,9 @@ export function createCallControl(deps: CallControlDeps): CallControl {
   const placing = createPlacing(deps);
   const steering = createSteering(deps);
   const transfers = createTransfers(deps);
+  const busy: Busy = new Set();
+  const alone = (actor: Actor, verb: string, id: string, plan: () => Promise<Plan> | Plan) =>
+    runAlone(deps, busy, actor, `calls.${verb}`, id, plan);
   return {
     originate: (actor, wanted) =>
       run(deps, actor, 'calls.originate', wanted.to, () => placing.call(actor, wanted)),
@@ -58,17 +62,16 @@ export function createCallControl(deps: CallControlDeps): CallControl {
       run(deps, actor, `calls.${does}`, id, () => placing.listen(actor, id, does, wanted)),
     hangup: (actor, id, choice) =>
       run(deps, actor, 'calls.hangup', id, () => steering.hangup(actor, id, choice)),
-    hold: (actor, id, choice) => run(deps, actor, 'calls.hold', id, () => steering.hold(actor, id, choice)),
+    hold: (actor, id, choice) => alone(actor, 'hold', id, () => steering.hold(actor, id, choice)),
     retrieve: (actor, id, wanted) =>
-      run(
-        deps,
+      alone(
         actor,
-        'calls.retrieve',
+        'retrieve',
         id,
         () => steering.retrieve(actor, id, wanted) ?? placing.parked(actor, id, wanted),
       ),
     async park(actor, id, choice) {
-      const operation = await run(deps, actor, 'calls.park', id, () => steering.park(actor, id, choice));
+      const operation = await alone(actor, 'park', id, () => steering.park(actor, id, choice));
       const slot = deps.live.call(operation.call_id ?? '')?.legs.find((leg) => leg.slot !== null)?.slot;
       return { operation, slot: slot ?? '' };
     },
@@ -78,13 +81,12 @@ export function createCallControl(deps: CallControlDeps): CallControl {
       run(deps, actor, 'calls.record', id, () => steering.record(actor, id, on, leg_id)),
     async transfer(actor, id, wanted) {
       const attended = wanted.kind === 'attended';
-      const operation = await run(deps, actor, 'calls.transfer', id, () =>
+      const operation = await alone(actor, 'transfer', id, () =>
         attended ? transfers.consult(actor, id, wanted) : steering.blindTransfer(actor, id, wanted),
       );
       return { operation, transfer: attended ? transfers.of(actor, operation.call_id ?? id) : null };
     },
-    endTransfer: (actor, id, how) =>
-      run(deps, actor, `calls.transfer-${how}`, id, () => transfers[how](actor, id)),
+    endTransfer: (actor, id, how) => alone(actor, `transfer-${how}`, id, () => transfers[how](actor, id)),
     transferOf: (actor, id) => transfers.of(actor, id),
     onDomainEvent: (event) => transfers.onDomainEvent(event),
   };
