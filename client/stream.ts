@@ -1,12 +1,13 @@
 /** The stream: one WebSocket at a time, resumed by cursor for as long as it is wanted. */
 import type { Problem } from '@offhook/contract/errors.ts';
-import type { CLOSE_CODES, ClientFrame, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
+import type { ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
 import { createCommands } from './commands.ts';
 import type { CommandOptions } from './commands.ts';
 import { environment } from './environment.ts';
 import type { Environment } from './environment.ts';
 import { OffhookError, clientError } from './errors.ts';
 import type { StreamCursor, StreamEvent, StreamItem } from './events.ts';
+import { CLOSE, PROTOCOL, parsed } from './protocol.ts';
 import { createQueue } from './queue.ts';
 
 /**
@@ -50,19 +51,6 @@ export interface StreamSession {
   /** Gets a new token; rejects where the session is over. */
   renew(): Promise<unknown>;
 }
-// Types only come from the contract: its values would bring its validator along.
-const PROTOCOL: typeof STREAM_PROTOCOL = 'offhook.v1';
-const CLOSE: Pick<
-  typeof CLOSE_CODES,
-  'bad_frame' | 'not_authenticated' | 'not_allowed' | 'too_slow' | 'session_ended' | 'protocol_unknown'
-> = {
-  bad_frame: 4400,
-  not_authenticated: 4401,
-  not_allowed: 4403,
-  too_slow: 4408,
-  session_ended: 4409,
-  protocol_unknown: 4412,
-};
 const BACKOFF_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
 /** How long a connection may take to its hello. */
@@ -393,13 +381,6 @@ export function createStream(
     close,
     [Symbol.asyncIterator]: read,
   };
-}
-function parsed(data: unknown): ServerFrame | null {
-  try {
-    return JSON.parse(String(data)) as ServerFrame;
-  } catch {
-    return null;
-  }
 }
 const problemError = (problem: Problem | undefined): OffhookError =>
   problem === undefined

@@ -1,0 +1,23 @@
+import type { CLOSE_CODES, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
+
+// Types only come from the contract: its values would bring its validator along.
+export const PROTOCOL: typeof STREAM_PROTOCOL = 'offhook.v1';
+export const CLOSE: Pick<
+  typeof CLOSE_CODES,
+  'bad_frame' | 'not_authenticated' | 'not_allowed' | 'too_slow' | 'session_ended' | 'protocol_unknown'
+> = {
+  bad_frame: 4400,
+  not_authenticated: 4401,
+  not_allowed: 4403,
+  too_slow: 4408,
+  session_ended: 4409,
+  protocol_unknown: 4412,
+};
+/** Null for what is no frame. */
+export function parsed(data: unknown): ServerFrame | null {
+  try {
+    return JSON.parse(String(data)) as ServerFrame;
+  } catch {
+    return null;
+  }
+}
