@@ -4,12 +4,11 @@ import type { CLOSE_CODES, STREAM_PROTOCOL, ServerFrame } from '@offhook/contrac
 export const PROTOCOL: typeof STREAM_PROTOCOL = 'offhook.v1';
 export const CLOSE: Pick<
   typeof CLOSE_CODES,
-  'bad_frame' | 'not_authenticated' | 'not_allowed' | 'too_slow' | 'session_ended' | 'protocol_unknown'
+  'bad_frame' | 'not_authenticated' | 'not_allowed' | 'session_ended' | 'protocol_unknown'
 > = {
   bad_frame: 4400,
   not_authenticated: 4401,
   not_allowed: 4403,
-  too_slow: 4408,
   session_ended: 4409,
   protocol_unknown: 4412,
 };

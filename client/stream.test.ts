@@ -519,7 +519,7 @@ test('stream - a command without a stream has a connection of its own, and is no
 
 test('stream - whatever is cut, doubled or left out on the way, each event is heard exactly once and in order', async (t) => {
   // What the scripted server does before each event it sends.
-  const step = fc.constantFrom('send', 'send', 'send', 'double', 'cut', 'skip', 'restart');
+  const step = fc.constantFrom('send', 'send', 'send', 'double', 'cut', 'skip', 'restart', 'slow');
   const script = fc.array(step, { minLength: 5, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(script, async (steps) => {
@@ -541,7 +541,8 @@ test('stream - whatever is cut, doubled or left out on the way, each event is he
           if (what === 'double') link.send(event(seq, seq - 1));
           if (what === 'cut') link.cut();
           if (what === 'restart') link.close(1012);
-          over = what === 'cut' || what === 'restart';
+          if (what === 'slow') link.close(4408);
+          over = what === 'cut' || what === 'restart' || what === 'slow';
         }
         if (!over) link.send({ op: 'resumed', cursor: total });
         await until(
