@@ -85,7 +85,9 @@ export const RetrieveRequest = z.strictObject({
 export type RetrieveRequest = z.infer<typeof RetrieveRequest>;
 export const ListenRequest = z.strictObject({
   ...OwnDevice,
-  leg_id: LegId.describe("Whom to listen to or speak to; one of the site's own where it is not given."),
+  leg_id: LegId.describe(
+    'Whom to listen to or speak to; the agent in the call, or anybody of the site, where it is not given.',
+  ),
 });
 export type ListenRequest = z.infer<typeof ListenRequest>;
 

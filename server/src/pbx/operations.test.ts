@@ -54,6 +54,33 @@ test('pbx operations - by call, also when that goes on under another id; the new
   assert.deepEqual(by(hold(true)), ['old'], 'the call has another id now');
 });
 
+test('pbx operations - what an agent does by the same fact is its doing too', () => {
+  const scene = new Scene();
+  scene.member('support', '1002');
+  scene.created('1', { endpoint: 'trunk', dialled: '1002' });
+  scene.created('2', { endpoint: '1002', of: '1' });
+  for (const id of ['2', '1']) {
+    scene.state(id, 'up');
+    scene.enter('b', id);
+  }
+  const expects = [{ type: 'call.ended', call: chan('1') }] as const;
+  scene.hangup('1');
+  scene.model.step({
+    type: 'operation.sent',
+    at: scene.at,
+    operation_id: 'op-1',
+    expects,
+    until: scene.at + 60_000,
+  });
+  assert.deepEqual(
+    scene.hangup('2').map((e) => [e.type, e.caused_by]),
+    [
+      ['call.ended', 'op-1'],
+      ['agent.ready', 'op-1'],
+    ],
+  );
+});
+
 test('pbx operations - expire by the time of the facts, and are bounded', () => {
   const { scene, expect, hold, by } = setUp();
   expect('late', [{ type: 'call.held', leg: chan('1') }], scene.at + 1000);

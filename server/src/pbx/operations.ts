@@ -17,12 +17,18 @@ export function operationSent(s: State, event: OperationEvent): void {
   s.operations.set(event.operation_id, { until: event.until, left, led: new Set() });
 }
 
-/** Writes into what just happened which operation it is the doing of; O(operations under way), nothing where none is. */
+/**
+ * Writes into what one fact led to which operation it is the doing of; what an agent does by the same fact is it too.
+ * O(operations under way), nothing where none is.
+ */
 export function attribute(s: State, out: DomainEvent[]): void {
   if (s.operations.size === 0) return;
+  let by: string | null = null;
   for (const [i, event] of out.entries()) {
-    const id = takeExpected(s, event);
-    if (id !== null) out[i] = { ...event, caused_by: id };
+    const id: string | null = takeExpected(s, event) ?? (event.type.startsWith('agent.') ? by : null);
+    if (id === null) continue;
+    out[i] = { ...event, caused_by: id };
+    by = id;
   }
 }
 

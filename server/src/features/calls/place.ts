@@ -221,10 +221,12 @@ export function createPlacing({ engine, live, directory, guard, clock }: CallCon
       const call = callFor(live, actor, id);
       const own = ownOf(actor, wanted.from, wanted.device);
       const { extension } = own.person;
+      const isAgent = ({ extension: whose }: LiveLeg): boolean =>
+        whose !== null && directory.queuesOf(whose).length > 0;
       const talking = call.legs.filter((leg) => isTalking(leg) && leg.extension !== extension);
       const leg =
         wanted.leg_id === undefined
-          ? (talking.find((l) => l.extension !== null) ?? talking[0])
+          ? (talking.find(isAgent) ?? talking.find((l) => l.extension !== null) ?? talking[0])
           : talking.find((l) => l.id === wanted.leg_id);
       if (leg === undefined) throw wrongState('nobody of this call talks now whom you could listen to');
       return placed({
