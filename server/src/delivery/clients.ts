@@ -116,7 +116,7 @@ export function createClients(options: ClientsOptions): Clients {
       if (now - client.movedAt > DEAD) client.tooSlow();
       else if (client.talks && now - client.heardAt > DEAD) client.vanish();
       else if (at >= client.caller.expires_at) void lapse(client);
-      else if (client.slot === now % TICKS && !client.full) client.heartbeat(hub.positionOf(client), time);
+      else if (client.slot === now % TICKS && !client.full) client.heartbeat(hub.safeCursorOf(client), time);
     }
   }
   function cutOff(cut: () => void, ms: number): void {

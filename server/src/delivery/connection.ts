@@ -139,6 +139,7 @@ export class Connection extends Client {
     this.end(CLOSE_CODES.too_slow, 'too slow; resume with the last seq');
   }
   missed(from: number, to: number): void {
+    this.#resuming = false;
     this.#say({ op: 'gap', from, to, reason: 'cursor_outdated' });
     if (this.#shown.size > 0) this.#changes.unshift({ op: 'show', topics: new Set(this.#shown) });
   }

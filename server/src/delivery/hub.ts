@@ -33,8 +33,10 @@ export interface Hub {
    * `caughtUp` is called. `last`: what `prev` of its next event says.
    */
   attach(reader: Reader, names: readonly string[], at: number, last: number): boolean;
-  /** Up to where everything was looked at for it: a cursor to begin from. */
+  /** Up to where everything was looked at for what it hears, apart from its backlog. */
   positionOf(reader: Reader): number;
+  /** A cursor from which nothing is missed. */
+  safeCursorOf(reader: Reader): number;
   /** A live reader that is not at the head reads on by itself; true when it is there, false when `caughtUp` will say so. */
   bringUp(reader: Reader): boolean;
   /** The reader takes more again. */
@@ -54,7 +56,10 @@ export const MAX_BEHIND = 1024 * 1024;
 const MAX_PAGES = 32;
 const MAX_SPLIT = 20_000;
 const MAX_STATES = 200_000;
+const LOOK_AHEAD = 5_000;
 const RETRY_MS = 500;
+
+const stateOf = (row: JournalRow): string => `${row.type} ${row.subject}`;
 
 interface Round {
   readonly to: number;
@@ -67,15 +72,22 @@ interface Round {
  * Brings committed rows to readers: by an index of names to feeds, one framing for all readers of a feed. Nothing is
  * queued for a reader: one that takes no more is left where it is and reads the journal from there.
  */
-export function createHub(options: { journal: Journal; log: Log; maxBehind?: number }): Hub {
-  const { journal, log, maxBehind = MAX_BEHIND } = options;
+export function createHub(options: {
+  journal: Journal;
+  log: Log;
+  maxBehind?: number;
+  /** Milliseconds of one turn; 0 gives others theirs after every reader. */
+  turnMs?: number;
+}): Hub {
+  const { journal, log, maxBehind = MAX_BEHIND, turnMs = TURN_MS } = options;
   const feeds = new Map<string, Feed>();
   const index = new Map<string, Set<Feed>>();
   const pulling = new Set<Reader>();
   /** Pages that readers at the same place share. */
   const pages = new Map<string, Batch>();
-  /** Newest seq of each subject whose events are states. */
+  /** Newest seq of each subject whose events are states, learnt up to `learnt` for those who are slow. */
   const states = new Map<string, number>();
+  let learnt = 0;
   const split = new Map<string, readonly string[]>();
   let done = journal.head;
   let round: Round | null = null;
@@ -134,10 +146,6 @@ export function createHub(options: { journal: Journal; log: Log; maxBehind?: num
       else if (list.at(-1) !== row) list.push(row);
     };
     for (const row of rows) {
-      if (isStateType(row.type)) {
-        if (states.size >= MAX_STATES) states.clear();
-        states.set(`${row.type} ${row.subject}`, row.seq);
-      }
       for (const name of namesOfRow(row)) {
         if (name === EVERYONE) for (const feed of feeds.values()) hear(feed, row);
         else for (const feed of index.get(name) ?? []) hear(feed, row);
@@ -177,7 +185,7 @@ export function createHub(options: { journal: Journal; log: Log; maxBehind?: num
         current.readers = null;
         current.next += 1;
       } else visit(reader.value, batch);
-      if (n % 32 === 0 && performance.now() > until) return false;
+      if (turnMs === 0 || (n % 32 === 0 && performance.now() > until)) return false;
     }
   }
   function visit(reader: Reader, batch: Batch): void {
@@ -258,6 +266,20 @@ export function createHub(options: { journal: Journal; log: Log; maxBehind?: num
     reader.mode = 'live';
     reader.slow = false;
   }
+  /** Looks ahead of a slow reader at `at`, as far as is cheap. */
+  function learn(at: number): void {
+    learnt = Math.max(learnt, at);
+    const end = Math.min(journal.head, at + LOOK_AHEAD);
+    while (learnt < end) {
+      const rows = journal.read(learnt, PAGE);
+      for (const row of rows) {
+        if (!isStateType(row.type)) continue;
+        if (states.size >= MAX_STATES) states.clear();
+        states.set(stateOf(row), row.seq);
+      }
+      learnt = rows.at(-1)?.seq ?? end;
+    }
+  }
   function pageOf(reader: Reader, feed: Feed, at: number, to: number): Batch {
     const { backlog, slow } = reader;
     const shared = backlog === null && !slow ? `${feed.key} ${at}` : null;
@@ -271,10 +293,9 @@ export function createHub(options: { journal: Journal; log: Log; maxBehind?: num
         : rows.filter((row) => hears(backlog.only, row) && !hears(backlog.except, row));
     let facts = 0;
     for (const row of heard) facts += factsOf(row);
+    if (slow) learn(at);
     const sent = slow
-      ? heard.filter(
-          (row) => !isStateType(row.type) || (states.get(`${row.type} ${row.subject}`) ?? row.seq) <= row.seq,
-        )
+      ? heard.filter((row) => !isStateType(row.type) || (states.get(stateOf(row)) ?? 0) <= row.seq)
       : heard;
     const batch = createBatch(feed.framing, bytesOnce(), { from: at, to: end, rows: sent, facts });
     if (shared !== null) {
@@ -298,7 +319,7 @@ export function createHub(options: { journal: Journal; log: Log; maxBehind?: num
     if (closed) return;
     try {
       round ??= nextRound();
-      if (round !== null && goOn(round, performance.now() + TURN_MS)) {
+      if (round !== null && goOn(round, performance.now() + turnMs)) {
         done = round.to;
         round = null;
       }
@@ -374,6 +395,7 @@ export function createHub(options: { journal: Journal; log: Log; maxBehind?: num
       return false;
     },
     positionOf,
+    safeCursorOf: (reader) => Math.min(positionOf(reader), reader.backlog?.at ?? Infinity),
     bringUp(reader) {
       if (reader.mode !== 'live') return false;
       const at = positionOf(reader);

@@ -116,6 +116,7 @@ class EventSource extends Client {
     for (const frame of snapshot.frames) this.send(frame);
   }
   missed(from: number, to: number): void {
+    this.#resuming = false;
     this.send(named('gap', { from, to, reason: 'cursor_outdated' }));
     if (this.#query.snapshot === 'true') this.#toShow = this.heard;
   }

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { openMemoryJournal } from '../adapters/memory/journal-store.ts';
+import { silent } from '../core/log.ts';
+import { EVERYONE, isStateType } from '../core/topics.ts';
+import { openJournal } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal.ts';
+import { linkDown, offer, presence } from '../../test/support/stream-rig.ts';
+import { until } from '../../test/support/until.ts';
+import type { Framing } from './batch.ts';
+import { createHub } from './hub.ts';
+import type { Hub } from './hub.ts';
+import { Reader } from './reader.ts';
+
+const LINES: Framing = {
+  name: 'lines',
+  chained: true,
+  event: (_json, seq, prev) => Buffer.from(`${prev}>${seq}\n`),
+  snapshot: () => Buffer.alloc(0),
+};
+/** A reader whose other end takes what a test lets it take. */
+class Puppet extends Reader {
+  readonly framing = LINES;
+  readonly sent: { prev: number; seq: number }[] = [];
+  blocked = false;
+  everSlow = false;
+  readonly live: number[] = [];
+  gaps = 0;
+  gone = false;
+  get full(): boolean {
+    return this.blocked;
+  }
+  send(bytes: Buffer): void {
+    this.everSlow ||= this.slow;
+    for (const line of bytes.toString().trim().split('\n')) {
+      const [prev, seq] = line.split('>').map(Number);
+      this.sent.push({ prev: prev!, seq: seq! });
+    }
+  }
+  caughtUp(): void {
+    this.live.push(this.scanned);
+  }
+  missed(): void {
+    this.gaps += 1;
+  }
+  tooSlow(): void {
+    this.gone = true;
+  }
+}
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const settled = (hub: Hub, readers: readonly Puppet[]) =>
+  until('everybody live', () => hub.counters().lag === 0 && readers.every((r) => r.mode === 'live'), {
+    every: 1,
+  });
+
+const NAMES = ['presence', 'presence/1', 'presence/2', 'queues', 'queues/a', 'queues/b', 'agents'];
+const subscription = fc.uniqueArray(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 4 });
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('commit' as const),
+      what: fc.array(fc.nat(5), { minLength: 1, maxLength: 40 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('join' as const), names: subscription, back: fc.nat(400) }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('block' as const), who: fc.nat(20) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('unblock' as const), who: fc.nat(20) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('leave' as const), who: fc.nat(20) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('turn' as const) }) },
+);
+const EVENTS = [
+  () => presence('1'),
+  () => presence('2'),
+  () => offer('a', '1'),
+  () => offer('b', '1'),
+  () => offer('c', '1'),
+  linkDown,
+];
+function rowsFor(journal: Journal, names: readonly string[], after: number) {
+  const heard = new Set([...names, EVERYONE]);
+  return journal
+    .read(after, 1_000_000)
+    .filter((row) => row.topics.split(' ').some((name) => heard.has(name)));
+}
+
+test('hub - whoever joins, blocks and leaves whenever: each has each of its facts once, in order, and the last state', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 10, maxLength: 60 }),
+      fc.constantFrom(0, 8),
+      async (steps, turnMs) => {
+        const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
+        journal.append(Array.from({ length: 300 }, (_, i) => EVENTS[i % 6]!()));
+        const hub = createHub({ journal, log: silent, turnMs });
+        const here: { reader: Puppet; names: readonly string[]; from: number }[] = [];
+        const one = (who: number) => here[who % Math.max(1, here.length)]?.reader;
+        for (const now of steps) {
+          switch (now.do) {
+            case 'commit':
+              journal.append(now.what.map((kind) => EVENTS[kind]!()));
+              hub.committed();
+              break;
+            case 'join': {
+              const reader = new Puppet();
+              const from = Math.max(0, journal.head - now.back);
+              here.push({ reader, names: now.names, from });
+              hub.attach(reader, [...now.names, EVERYONE], from, from);
+              break;
+            }
+            case 'block': {
+              const reader = one(now.who);
+              if (reader !== undefined) reader.blocked = true;
+              break;
+            }
+            case 'unblock': {
+              const reader = one(now.who);
+              if (reader === undefined) break;
+              reader.blocked = false;
+              hub.takes(reader);
+              break;
+            }
+            case 'leave': {
+              const left = here.splice(now.who % Math.max(1, here.length), 1)[0];
+              if (left !== undefined) hub.leave(left.reader);
+              break;
+            }
+            case 'turn':
+              await turn();
+          }
+        }
+        for (const { reader } of here) {
+          reader.blocked = false;
+          hub.takes(reader);
+        }
+        await settled(
+          hub,
+          here.map(({ reader }) => reader),
+        );
+        for (const { reader, names, from } of here) {
+          const wanted = rowsFor(journal, names, from);
+          const got = reader.sent.map(({ seq }) => seq);
+          assert.deepEqual(
+            reader.sent.map(({ prev }) => prev),
+            [from, ...got].slice(0, got.length),
+          );
+          if (!reader.everSlow)
+            assert.deepEqual(
+              got,
+              wanted.map((row) => row.seq),
+            );
+          else {
+            const sent = new Set(got);
+            assert.deepEqual(
+              got,
+              wanted.map((row) => row.seq).filter((seq) => sent.has(seq)),
+            );
+            const newest = new Map(wanted.map((row) => [`${row.type} ${row.subject}`, row.seq]));
+            for (const row of wanted) {
+              const last = newest.get(`${row.type} ${row.subject}`);
+              if (!isStateType(row.type) || last === row.seq)
+                assert.ok(sent.has(row.seq), `${row.type} ${row.seq}`);
+            }
+          }
+          assert.equal(hub.positionOf(reader), journal.head);
+          assert.equal(reader.gaps, 0);
+          hub.leave(reader);
+        }
+        assert.equal(hub.counters().feeds, 0, 'nothing is left behind');
+        hub.close();
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+test('hub - readers of the same names share one piece of bytes, whatever place they began at', async () => {
+  const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
+  const hub = createHub({ journal, log: silent });
+  let framed = 0;
+  const framing: Framing = { ...LINES, event: (...args) => ((framed += 1), LINES.event(...args)) };
+  class Shared extends Puppet {
+    override readonly framing = framing;
+    readonly pieces: Buffer[] = [];
+    override send(bytes: Buffer): void {
+      super.send(bytes);
+      this.pieces.push(bytes);
+    }
+  }
+  const readers: Shared[] = [];
+  for (let i = 0; i < 200; i += 1) {
+    const reader = new Shared();
+    readers.push(reader);
+    hub.attach(reader, ['queues', EVERYONE], journal.head, journal.head);
+    if (i % 50 === 0) journal.append([presence('1')]);
+  }
+  hub.committed();
+  await turn();
+  assert.equal(framed, 0);
+  journal.append([offer('a', '1'), offer('a', '1')]);
+  hub.committed();
+  await settled(hub, readers);
+  assert.ok(framed <= 6, `${framed} frames for 2 events at 5 places`);
+  journal.append([offer('a', '1')]);
+  hub.committed();
+  await settled(hub, readers);
+  assert.equal(new Set(readers.map((reader) => reader.pieces.at(-1))).size, 1);
+  hub.close();
+});
+
+test('hub - a reader that takes nothing is given up at a mebibyte of facts, and not for states', async () => {
+  const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
+  const hub = createHub({ journal, log: silent });
+  const [facts, states, good] = [new Puppet(), new Puppet(), new Puppet()];
+  hub.attach(facts, ['queues', EVERYONE], 0, 0);
+  hub.attach(states, ['presence', EVERYONE], 0, 0);
+  hub.attach(good, ['queues', EVERYONE], 0, 0);
+  facts.blocked = true;
+  states.blocked = true;
+  const note = 'x'.repeat(10_000);
+  for (let i = 0; !facts.gone; i += 1) {
+    assert.ok(i < 130, 'more than a mebibyte waits');
+    journal.append([offer('a', '1', note), presence('1', note)]);
+    hub.committed();
+    await turn();
+    if (i < 100) assert.equal(facts.gone, false, `given up at ${i * 10_000} bytes`);
+  }
+  await settled(hub, [good]);
+  assert.equal(good.sent.length, journal.head / 2);
+  for (let i = 0; i < 300; i += 1) journal.append([presence('1', note)]);
+  hub.committed();
+  await turn();
+  assert.equal(states.gone, false);
+  states.blocked = false;
+  hub.takes(states);
+  await settled(hub, [states]);
+  assert.ok(states.sent.length < 5, `${states.sent.length} of the same state were sent`);
+  assert.equal(states.sent.at(-1)?.seq, journal.head);
+  assert.equal(hub.counters().tooSlow, 1);
+  hub.close();
+});
+
+test('hub - who sits still for long does not make others dear: a commit costs its listeners only', async () => {
+  const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
+  const hub = createHub({ journal, log: silent });
+  for (let i = 0; i < 20_000; i += 1) hub.attach(new Puppet(), [`queues/q${i}`, EVERYONE], 0, 0);
+  const reader = new Puppet();
+  hub.attach(reader, ['queues/a', EVERYONE], 0, 0);
+  const used = process.cpuUsage();
+  for (let i = 0; i < 500; i += 1) {
+    journal.append([offer('a', '1')]);
+    hub.committed();
+    await turn();
+  }
+  await settled(hub, [reader]);
+  const { user } = process.cpuUsage(used);
+  assert.equal(reader.sent.length, 500);
+  assert.ok(user / 1_000 < 400, `${user / 1_000} ms for 500 events among 20,000 feeds`);
+  hub.close();
+});
