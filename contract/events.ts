@@ -103,7 +103,9 @@ export const EVENT_DATA = {
     'The agent answered the offer.',
   ),
   'offer.timeout': Offer.extend({ ring_seconds: z.int() }).describe('The agent did not answer in time.'),
-  'offer.rejected': Offer.describe("The agent's device said busy."),
+  'offer.rejected': Offer.describe(
+    "The agent's device said busy, or ended the ringing before the queue's ring time was over.",
+  ),
   'offer.canceled': Offer.describe('The caller gave up, or another agent took the call.'),
   'agent.logged_in': AgentRef.extend({ queue: z.string() }).describe('The agent became a member of a queue.'),
   'agent.logged_out': AgentRef.extend({ queue: z.string() }).describe(

@@ -108,6 +108,24 @@ test('pbx agent - offered with its deadline, then answered, not answered, reject
   assert.equal(agent(s).deadline, null);
 });
 
+test('pbx agent - a ringing that the agent’s side ends early is refused, though the queue says no answer', () => {
+  const outcomes = (ms: number, said?: number): string[] => {
+    const s = scene();
+    const ringing = offer(s, 'support');
+    s.told.splice(0);
+    s.at += ms - 1000;
+    const { caller: from, agent: to } = ringing.ids;
+    if (said === undefined) s.send({ type: 'dial.ended', from, to, status: 'NOANSWER' });
+    s.send({ type: 'offer.timeout', ...ringing.ids, ring_seconds: said ?? 15 });
+    return s.told.filter((e) => e.type.startsWith('offer')).map((e) => e.type);
+  };
+  assert.deepEqual(outcomes(2_000), ['offer.rejected']);
+  assert.deepEqual(outcomes(13_900), ['offer.rejected']);
+  assert.deepEqual(outcomes(14_900), ['offer.timeout'], 'the queue rings for 15 s');
+  assert.deepEqual(outcomes(2_000, 3), ['offer.rejected']);
+  assert.deepEqual(outcomes(2_000, 15), ['offer.timeout']);
+});
+
 test('pbx agent - held and retrieved; without wrap-up the agent is ready at the release, once', () => {
   const s = scene();
   const call = offer(s, 'support');

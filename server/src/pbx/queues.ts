@@ -222,8 +222,8 @@ export function closeVisitOf(s: State, t: Turn, ch: Channel): void {
 }
 
 /**
- * An offer is closed once: accepted | timeout | rejected (busy) | canceled (the caller gave up, another agent took it, or the
- * ringing stopped for a reason we were not told).
+ * An offer is closed once: accepted | timeout | rejected (busy, or the agent's side ended the ringing before its time) | canceled
+ * (the caller gave up, another agent took it, or the ringing stopped for a reason we were not told).
  */
 type Outcome = 'accepted' | 'timeout' | 'rejected' | 'canceled';
 interface OfferPlace {
@@ -284,13 +284,7 @@ export function offerCreated(s: State, t: Turn, e: OfferPlace): Offer | undefine
   return offer;
 }
 
-export function closeOffer(
-  s: State,
-  t: Turn,
-  offer: Offer,
-  outcome: Outcome,
-  seconds?: [number, number],
-): void {
+export function closeOffer(s: State, t: Turn, offer: Offer, how: Outcome, seconds?: [number, number]): void {
   if (!s.offers.delete(offer.id)) return;
   const queue = s.queues.get(offer.queue);
   if (queue?.offers.delete(offer.id) === true) touchQueue(s, queue);
@@ -301,6 +295,9 @@ export function closeOffer(
   const ref = offerRef(s, offer);
   const subject = `queues/${offer.queue}`;
   const [waited, rang] = seconds ?? [0, secondsBetween(offer.created_at, t.at)];
+  // The queue calls it no answer too where a device refused: it knows only the member that stands before the devices.
+  const early = rang + 1 < (s.site.queues.get(offer.queue)?.ring_seconds ?? 0);
+  const outcome = how === 'timeout' && early ? 'rejected' : how;
   if (outcome === 'accepted') {
     emit(t, 'offer.accepted', subject, { ...ref, waited_seconds: waited, ring_seconds: rang });
   } else if (outcome === 'timeout') {

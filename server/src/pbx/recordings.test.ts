@@ -13,7 +13,10 @@ import { Scene, site } from './test-events.ts';
 function play(name: string): { told: DomainEvent[]; scene: Scene } {
   const file = new URL(`../../test/transcripts/${name}.events.json`, import.meta.url);
   const events = JSON.parse(readFileSync(file, 'utf8')) as EngineEvent[];
-  const scene = new Scene({ site: site(['1001', '1002', '1003', '1004', '1005', '1006']) });
+  const people = site(['1001', '1002', '1003', '1004', '1005', '1006']);
+  // The recorded queue rang for ten seconds.
+  const queues = people.queues.map((queue) => ({ ...queue, ring_seconds: 10 }));
+  const scene = new Scene({ site: { ...people, queues } });
   for (const { at, ...body } of events) scene.send(body as never, at);
   for (const e of scene.told) EVENT_DATA[e.type].parse(e.data);
   const beside = new Set(

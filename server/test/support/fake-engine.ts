@@ -27,6 +27,8 @@ export interface FakeCall {
   answer(): void;
   /** Nobody answers, or the caller gives up. */
   timeout(): void;
+  /** The agent refuses it by hand, which the queue calls no answer. */
+  refuse(): void;
   cancel(): void;
   hold(held: boolean): void;
   /** The call ends; everything of it is gone. */
@@ -410,6 +412,10 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       },
       timeout() {
         fact({ type: 'offer.timeout', ...ids, ring_seconds: 15 });
+        over();
+      },
+      refuse() {
+        fact({ type: 'offer.timeout', ...ids, ring_seconds: 2 });
         over();
       },
       cancel: over,

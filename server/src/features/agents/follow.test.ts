@@ -314,6 +314,23 @@ test('agents follow - too many unanswered offers in a row take the agent out, vi
   assert.equal(shown(rig).state, 'available', 'counted anew');
 });
 
+test('agents follow - whoever refuses an offer was there: that is not counted', async (t) => {
+  const rig = await ready(t, { noAnswerLimit: 1 });
+  rig.pbx.offer('sales', '1003').refuse();
+  await rig.clock.advance(0);
+  assert.ok(rig.pbx.told.some((e) => e.type === 'offer.rejected'));
+  assert.equal(shown(rig).state, 'available');
+});
+
+test('agents follow - a supervisor’s pause in a call is a supervisor’s when it counts', async (t) => {
+  const rig = await ready(t);
+  const talk = await call(rig, 'sales');
+  await rig.run('1002', 'agents.pause', { extension: '1003', reason: 'meeting' });
+  talk.release();
+  await rig.clock.advance(0);
+  assert.deepEqual([shown(rig).state, shown(rig).readiness.source], ['not_ready', 'supervisor']);
+});
+
 test('agents follow - the limit 0 takes nobody out', async (t) => {
   const rig = await ready(t, { noAnswerLimit: 0 });
   for (let i = 0; i < 10; i += 1) {
