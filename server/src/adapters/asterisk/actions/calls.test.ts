@@ -56,6 +56,7 @@ test('ami calls - a call is placed through fixed contexts, with both ids of its 
           '_OFFHOOK_DEVICES=devices-webrtc',
           '_OFFHOOK_RING=20',
           '_OFFHOOK_DOES=call',
+          '_OFFHOOK_PAIR=oh-1-1795287986.2',
           '_OFFHOOK_FROM=1003',
           '_OFFHOOK_LIMIT=60',
         ],
@@ -72,6 +73,7 @@ test('ami calls - a call is placed through fixed contexts, with both ids of its 
     '_OFFHOOK_DEVICES=devices',
     '_OFFHOOK_RING=20',
     '_OFFHOOK_DOES=barge',
+    '_OFFHOOK_PAIR=oh-1-1795287986.2',
     '_OFFHOOK_CHANNEL=1795287986.10',
   ]);
 });

@@ -100,6 +100,7 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
           `_OFFHOOK_DEVICES=${DEVICES[call.device ?? 'all']}`,
           `_OFFHOOK_RING=${call.ring_seconds}`,
           `_OFFHOOK_DOES=${DOES[does]}`,
+          `_OFFHOOK_PAIR=${raw(second)}`,
           ...partOf(call.part),
         ],
       };

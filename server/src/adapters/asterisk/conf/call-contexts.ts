@@ -56,7 +56,8 @@ export const callingPhone: ConfText = conf`$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]
 /**
  * Something placed for somebody. The far half of an internal pair rings the own devices of OFFHOOK_FOR, which are shown the
  * number; the one that answers leaves the pair (option G) and goes on by itself, so that from then on it is a caller like any
- * other and no half of the pair stays in the call.
+ * other and no half of the pair stays in the call. It waits until the half that rang it is gone, which looks at it once more after
+ * it was let go: an own device that ends or moves at that moment would be looked at when it is no more.
  */
 const PLACED: ConfText = conf`
 [place-call]
@@ -70,6 +71,7 @@ include => place-call
 
 [placed]
 exten => _X.,1,Hangup()
+ same => n,WaitForCondition(#,#["#{CHANNEL_EXISTS($\{OFFHOOK_PAIR})}" != "1"],5,0.02)
  same => n,Goto(placed-$\{OFFHOOK_DOES},$\{EXTEN},1)
 
 [placed-call]
