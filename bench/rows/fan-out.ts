@@ -1,11 +1,12 @@
 /** P5: as many messages as go out, and what slow readers (P13) do to the others. */
-import { ROUNDS, atLeast, atMost, count, figure, interleave, ratioOf, series } from '../lib.ts';
+import { QUICK, ROUNDS, atLeast, atMost, count, figure, interleave, ratioOf, series } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { NAMES, withSubjects } from '../stream/subjects.ts';
 import type { Cost, Kind } from '../stream/subjects.ts';
 
 const EXTENSIONS = 1_000;
 const MESSAGES = 400_000;
+const SIZES = QUICK ? [1_000] : [100, 1_000, 10_000];
 /** Writes of the engine that may be under way: enough that nobody waits, few enough that no client falls behind. */
 const WINDOW = 4;
 const BATCH = 10;
@@ -18,7 +19,7 @@ export async function p5(): Promise<Row> {
   const figures: Figure[] = [];
   const gates: Gate[] = [];
   await withSubjects(kinds, { extensions: EXTENSIONS, queues: 0 }, 10_000, async (subjects) => {
-    for (const clients of [100, 1_000, 10_000]) {
+    for (const clients of SIZES) {
       const events = Math.max(40, MESSAGES / clients);
       const one = { events, rate: null, window: WINDOW };
       const many = { events: events * 2, rate: null, window: WINDOW, batch: BATCH };
@@ -68,7 +69,7 @@ export async function p5(): Promise<Row> {
   };
 }
 
-const CLIENTS = 10_000;
+const CLIENTS = QUICK ? 2_000 : 10_000;
 const FROZEN = 100;
 /** Some 10 MB for each of the frozen ones, more than the kernel holds for them. */
 const MISSED = 25_000;

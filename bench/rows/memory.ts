@@ -1,13 +1,13 @@
 /** P12: what one connected client costs in memory. */
-import { atMost, count, figure, ratioOf, series, slopeOf } from '../lib.ts';
+import { QUICK, atMost, count, figure, ratioOf, series, slopeOf } from '../lib.ts';
 import type { Figure, Row } from '../lib.ts';
 import type { Topics } from '../stream/script.ts';
 import { NAMES, startSubject } from '../stream/subjects.ts';
 import type { Kind } from '../stream/subjects.ts';
 
-const CLIENTS = 10_000;
+const CLIENTS = QUICK ? 2_000 : 10_000;
 /** Each in a process of its own, and memory hardly differs from one to the next. */
-const TIMES = 3;
+const TIMES = QUICK ? 1 : 3;
 const MOST_KB = 13;
 
 /** Bytes that each client added to its process, after some events where it hears any. */
@@ -64,7 +64,7 @@ export async function p12(): Promise<Row> {
       atMost('idle, times ws', 2, ratioOf(of('ours', 'none'), of('ws', 'none')), '×'),
       atMost('subscribed', MOST_KB, series(of('ours', 'narrow')).median, ' kB'),
       atMost('subscribed, server-sent events', MOST_KB, series(of('ours sse', 'narrow')).median, ' kB'),
-      atMost('P22: slope of the memory from 1,000 to 10,000 clients', 1.1, slope),
+      atMost(`P22: slope of the memory from 1,000 to ${count(CLIENTS)} clients`, 1.1, slope),
     ],
     notes: [
       'Resident memory after a collection, the process without clients taken off. The log that a client resumes from is shared.',

@@ -1,6 +1,7 @@
 /** P17: everybody comes back at once. P21: what one client missed, and what an event costs the journal. */
 import path from 'node:path';
 import {
+  QUICK,
   ROUNDS,
   atMost,
   count,
@@ -16,7 +17,7 @@ import type { Connected } from '../stream/load.ts';
 import { NAMES, startSubject, withSubjects } from '../stream/subjects.ts';
 import type { Kind } from '../stream/subjects.ts';
 
-const CLIENTS = 10_000;
+const CLIENTS = QUICK ? 2_000 : 10_000;
 /** Events while nobody was there. */
 const MISSED = 2_000;
 const WAYS = ['resume', 'snapshot'] as const;
