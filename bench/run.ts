@@ -32,6 +32,7 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P15: async () => (await import('./rows/resync.ts')).p15(),
   P16: async () => (await import('./rows/resync.ts')).p16(),
   P17: async () => (await import('./rows/resume.ts')).p17(),
+  P18: async () => (await import('./rows/webhooks.ts')).p18(),
   P19: async () => (await import('./rows/logins.ts')).p19(),
   P21: async () => (await import('./rows/resume.ts')).p21(),
   LATENCY: async () => (await import('./rows/latency.ts')).latency(),
@@ -42,7 +43,9 @@ const keep = words.includes('--baseline');
 const named = words.filter((word) => !word.startsWith('--'));
 const QUICK_ROWS = ['P1', 'P2', 'P5', 'P7', 'P12', 'P21'];
 const wanted = QUICK && named.length === 0 ? QUICK_ROWS : named;
-const unknown = words.filter((word) => !['--baseline', '--quick'].includes(word) && !Object.hasOwn(ROWS, word));
+const unknown = words.filter(
+  (word) => !['--baseline', '--quick'].includes(word) && !Object.hasOwn(ROWS, word),
+);
 if (unknown.length > 0) {
   process.stderr.write(
     `no row ${unknown.join(', ')}; there are ${Object.keys(ROWS).join(', ')}, --baseline keeps the figures to compare with, --quick measures a little\n`,
