@@ -25,3 +25,17 @@ export function recordingCopy(n: number, extensions: number): Buffer {
   });
   return Buffer.from(own.join(''), 'latin1');
 }
+
+const QUEUE_NAMES = [...new Set(text.match(/(?<=\r\nQueue: )\S+/g) ?? [])];
+/** The frames of one copy with its queues called otherwise, and as if they were said now. */
+export function framesNow(n: number, extensions: number, queueOf: (i: number) => string): string[] {
+  const names = new Map(QUEUE_NAMES.map((name, i) => [name, queueOf(n * QUEUE_NAMES.length + i)]));
+  const now = (Date.now() / 1000).toFixed(6);
+  return recordingCopy(n, extensions)
+    .toString('latin1')
+    .replaceAll(/(?<=\r\nQueue: )\S+/g, (name) => names.get(name) ?? name)
+    .replaceAll(/(?<=\r\nTimestamp: )[\d.]+/g, now)
+    .split('\r\n\r\n')
+    .filter((frame) => frame.startsWith('Event: '))
+    .map((frame) => `${frame}\r\n\r\n`);
+}

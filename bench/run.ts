@@ -25,6 +25,7 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P3: async () => (await import('./rows/latency-of-events.ts')).p3(),
   P4: async () => (await import('./rows/latency-of-events.ts')).p4(),
   P5: async () => (await import('./rows/fan-out.ts')).p5(),
+  P6: async () => (await import('./rows/wallboard.ts')).p6(),
   P7: async () => (await import('./rows/directory.ts')).p7(),
   P11: async () => (await import('./rows/pause.ts')).p11(),
   P12: async () => (await import('./rows/memory.ts')).p12(),

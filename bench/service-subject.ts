@@ -24,9 +24,10 @@ import { createDirectory } from '../server/src/features/pbx-config/directory.ts'
 import { siteEvent } from '../server/src/features/pbx-config/live.ts';
 import { sessionRoutes } from '../server/src/features/sessions/routes.ts';
 import { createSessions } from '../server/src/features/sessions/service.ts';
+import { createWallboard } from '../server/src/features/wallboard/service.ts';
 import { createHost } from '../server/src/http/host.ts';
 import { runEngineLoop } from '../server/src/journal/engine-loop.ts';
-import { openJournal } from '../server/src/journal/journal.ts';
+import { eventOf, openJournal } from '../server/src/journal/journal.ts';
 import { createLiveView } from '../server/src/journal/live.ts';
 import { createModel } from '../server/src/pbx/model.ts';
 import { PASSWORD, extensionOf } from './site-data.ts';
@@ -38,6 +39,8 @@ export type Question =
   | { readonly ask: 'hashes'; readonly concurrency: number; readonly ms: number }
   | { readonly ask: 'delay' }
   | { readonly ask: 'memory' }
+  /** The figures of every queue as they are now. */
+  | { readonly ask: 'stats' }
   /** So many events of presence are written to the journal, and nobody is told. */
   | { readonly ask: 'fill'; readonly events: number }
   | { readonly ask: 'resync' };
@@ -85,6 +88,18 @@ const queue = (name: string) => {
   return { queue: name, waiting: found?.callers ?? [], members: [...(found?.members ?? [])] };
 };
 const nothing = { snapshot: () => ({}) };
+const wallboard = await createWallboard({
+  store,
+  journal,
+  eventOf,
+  clock,
+  directory,
+  live: live.view,
+  audit,
+  log,
+  zone: config.siteZone,
+  publish: (made) => loop.publish(made),
+});
 const stream = createStream({
   journal,
   settled: () => loop.settled(),
@@ -121,7 +136,8 @@ const loop = runEngineLoop({
     live.changed();
     if (live.view.live) isLive.resolve(performance.now() - began);
   },
-  onCommitted(_rows, made) {
+  onCommitted(rows, made) {
+    wallboard.onCommitted(rows, made);
     stream.committed();
     for (const event of made) agents.onDomainEvent(event);
   },
@@ -165,6 +181,8 @@ async function answer(question: Question): Promise<object> {
       delay.reset();
       return reply;
     }
+    case 'stats':
+      return Object.fromEntries(directory.queues().map(({ name }) => [name, wallboard.stats(name)]));
     case 'memory':
       globalThis.gc?.();
       return { rss: process.memoryUsage.rss() };

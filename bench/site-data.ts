@@ -19,6 +19,8 @@ export interface SiteSize {
   readonly static?: boolean;
   /** Sessions that are open already, dealt out to the extensions in turn; their tokens are `tokenOf(0)` on. */
   readonly sessions?: number;
+  /** Everybody's level, where it is not that of agents and users. */
+  readonly level?: 'supervisor';
 }
 /** The token of the n-th open session. */
 export const tokenOf = (n: number): string => hash('sha256', `session ${n}`, 'base64url');
@@ -49,7 +51,7 @@ export async function fillSite(data: string, size: SiteSize): Promise<void> {
       email: `person${i}@example.com`,
       mobile: `+1202555${String(i).padStart(5, '0')}`,
       department: `Department ${i % 40}`,
-      level: i < agents ? ('agent' as const) : ('user' as const),
+      level: size.level ?? (i < agents ? ('agent' as const) : ('user' as const)),
       active: 1,
       sip_password: `a-long-sip-password-of-${i}`,
       voicemail: 1,

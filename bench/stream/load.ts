@@ -5,8 +5,9 @@
 import net from 'node:net';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import type { FakeState } from '../../server/test/support/fake-ami.ts';
+import { framesNow } from '../recording.ts';
 import { extensionOf, queueOf, tokenOf } from '../site-data.ts';
-import { callerFrame, deviceFrame, extensionAt, queueAt, topicsOf } from './script.ts';
+import { SCRIPT_MS, callerFrame, deviceFrame, extensionAt, queueAt, topicsOf } from './script.ts';
 import type { Topics } from './script.ts';
 import { clientFrame, eachFrame, upgradeRequest } from './wire.ts';
 
@@ -45,6 +46,8 @@ export type LoadQuestion =
       readonly among?: readonly [from: number, to: number];
       readonly callers?: boolean;
     }
+  /** Recorded calls, so many frames a second; what is heard is only counted. */
+  | { readonly ask: 'flood'; readonly rate: number; readonly seconds: number }
   | { readonly ask: 'freeze'; readonly count: number }
   | { readonly ask: 'drop' }
   | { readonly ask: 'close' }
@@ -68,6 +71,19 @@ export interface Played {
   /** Events that came out of order, twice, with a wrong `prev`, or to a client that did not ask for them. */
   readonly wrong: number;
   readonly closed: number;
+}
+
+export interface Flooded {
+  readonly frames: number;
+  readonly seconds: number;
+  /** Messages of all clients, and how many of them came in the wrong order or do not follow the one before. */
+  readonly received: number;
+  readonly wrong: number;
+  /** Clients whose newest figures of some queue are not those of the first. */
+  readonly different: number;
+  /** `data` of the newest `queue.stats` of each queue that the first client has. */
+  readonly last: Readonly<Record<string, unknown>>;
+  readonly stats: number;
 }
 
 const SILENCE_MS = 30_000;
@@ -104,6 +120,8 @@ interface Client {
   due: number;
   /** What it would have heard while it was away. */
   missed: number;
+  /** Seq of the newest figures it has, by number of the queue. */
+  figures: Int32Array;
 }
 let wire: Wire = 'ws';
 let port = 0;
@@ -151,10 +169,12 @@ const EVENT_LINE = Buffer.from('data: {"specversion"');
 const DAY_MS = 86_400_000;
 /** What stands before the time of an event: ours and the peers' envelope, or the engine's own header in a naive bridge. */
 const TIME = Buffer.from('"time":"');
+/** Followed by the number of the queue. */
+const STATS = Buffer.from(`"type":"queue.stats","subject":"queues/${queueOf(0).slice(0, -1)}`);
 const STAMP = Buffer.from('"timestamp":"');
 const PREV = Buffer.from('"prev":');
 /** Where the mark was found the last time; the messages of one kind look alike. */
-const guesses = new Map<Buffer, number>([TIME, STAMP, SEQ].map((mark) => [mark, 0]));
+const guesses = new Map<Buffer, number>([TIME, STAMP, SEQ, STATS].map((mark) => [mark, 0]));
 function find(mark: Buffer, buffer: Buffer, from: number, to: number): number {
   const guess = from + guesses.get(mark)!;
   let i = 0;
@@ -187,24 +207,51 @@ function numberOf(buffer: Buffer, from: number, to: number): number {
   return (digitsAt(buffer, stamp) * 1000 + Math.floor(digitsAt(buffer, stamp + 11) / 1000)) % DAY_MS;
 }
 
+/** True while recorded calls are played: then nobody knows what is due. */
+let flooding = false;
+let lastStats: Record<string, unknown> = {};
+let statsHeard = 0;
+function counted(client: Client, buffer: Buffer, from: number, to: number): void {
+  const { seq, prev } = numbersOf(buffer, from, to);
+  if (seq <= client.last || (client.received > 0 && prev !== client.last)) wrong += 1;
+  client.last = seq;
+  client.received += 1;
+  received += 1;
+  const at = find(STATS, buffer, from, to);
+  if (at < 0) return;
+  client.figures[digitsAt(buffer, at)] = seq;
+  if (client.n !== 0) return;
+  const { event } = JSON.parse(buffer.toString('utf8', from, to)) as { event: { data: { queue: string } } };
+  statsHeard += 1;
+  lastStats[event.data.queue] = event.data;
+}
+/** `prev` is the last field: `"prev":123}`. NaN where one of them is not there. */
+function numbersOf(buffer: Buffer, from: number, to: number): { seq: number; prev: number } {
+  const at = find(SEQ, buffer, from, to);
+  let digit = to - 2;
+  while (buffer[digit]! >= 48 && buffer[digit]! <= 57) digit -= 1;
+  const begins = digit + 1 - PREV.length;
+  const there = buffer.compare(PREV, 0, PREV.length, begins, begins + PREV.length) === 0;
+  return {
+    seq: at < 0 ? Number.NaN : digitsAt(buffer, at),
+    prev: there ? digitsAt(buffer, digit + 1) : Number.NaN,
+  };
+}
 function heard(client: Client, buffer: Buffer, from: number, to: number): void {
+  if (flooding) return counted(client, buffer, from, to);
   const n = numberOf(buffer, from, to);
   if (n < 0 || n >= events) {
     wrong += 1;
     return;
   }
-  const at = find(SEQ, buffer, from, to);
-  if (at >= 0) {
-    const seq = digitsAt(buffer, at);
-    if (seq <= client.last) wrong += 1;
-    if (wire === 'offhook') {
-      // The last field: `"prev":123}`.
-      let digit = to - 2;
-      while (buffer[digit]! >= 48 && buffer[digit]! <= 57) digit -= 1;
-      const begins = digit + 1 - PREV.length;
-      if (buffer.compare(PREV, 0, PREV.length, begins, begins + PREV.length) !== 0) wrong += 1;
-      else if (client.received > 0 && digitsAt(buffer, digit + 1) !== client.last) wrong += 1;
-    }
+  if (wire === 'offhook') {
+    const { seq, prev } = numbersOf(buffer, from, to);
+    if (!(seq > client.last) || (client.received > 0 && prev !== client.last)) wrong += 1;
+    client.last = seq;
+  } else {
+    const at = find(SEQ, buffer, from, to);
+    const seq = at < 0 ? client.last : digitsAt(buffer, at);
+    if (at >= 0 && seq <= client.last) wrong += 1;
     client.last = seq;
   }
   client.received += 1;
@@ -548,6 +595,49 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
     onReceived = () => undefined;
   }
 }
+/** 75 callers join or leave in a second of 3,000 frames: the peak of 500 agents and more. */
+const FRAMES_PER_CALLER = 40;
+async function flood({ rate, seconds }: LoadQuestion & { ask: 'flood' }): Promise<Flooded> {
+  for (const client of clients) client.received = 0;
+  [received, wrong, lastStats, statsHeard, flooding] = [0, 0, {}, 0, true];
+  let copy = 0;
+  let frames: string[] = [];
+  let sent = 0;
+  const began = performance.now();
+  while (sent < rate * seconds) {
+    const due = Math.min(Math.floor(((performance.now() - began) * rate) / 1000), rate * seconds) - sent;
+    while (frames.length < due) {
+      frames = [
+        ...framesNow(copy++, site.extensions, (i) => queueOf(i % site.queues)).toReversed(),
+        ...frames,
+      ];
+    }
+    let text = '';
+    for (let i = 0; i < due; i++) {
+      if ((sent + i) % FRAMES_PER_CALLER !== 0) {
+        text += frames.pop()!;
+        continue;
+      }
+      // A caller joins or leaves: the recording holds few calls for its frames.
+      const q = callers++ % site.queues;
+      if (!joined.delete(q)) joined.add(q);
+      text += callerFrame(Date.now() - SCRIPT_MS, queueOf(q), q, joined.has(q));
+    }
+    if (due > 0) ami.raw(text);
+    sent += due;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const took = (performance.now() - began) / 1000;
+  // Everything that was told late is told by then.
+  for (let before = -1; before !== received;) {
+    before = received;
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  }
+  const [first] = clients;
+  const different = clients.filter((c) => c.figures.some((seq, q) => seq !== first?.figures[q])).length;
+  flooding = false;
+  return { frames: sent, seconds: took, received, wrong, different, last: lastStats, stats: statsHeard };
+}
 const drop = (): void => {
   for (const client of clients) {
     client.stage = 'gone';
@@ -577,6 +667,7 @@ async function answer(question: LoadQuestion): Promise<object> {
         received: 0,
         due: 0,
         missed: 0,
+        figures: new Int32Array(site.queues),
       }));
       index();
       const began = performance.now();
@@ -601,6 +692,8 @@ async function answer(question: LoadQuestion): Promise<object> {
     }
     case 'play':
       return await play(question);
+    case 'flood':
+      return await flood(question);
     case 'freeze':
       for (const client of clients.slice(0, question.count)) {
         client.frozen = true;

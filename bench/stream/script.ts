@@ -5,14 +5,15 @@ import { queueOf } from '../site-data.ts';
 /** How the site of these rows is filled: queue `q` has the agents `20 q` to `20 q + 19`. */
 export const AGENTS_PER_QUEUE = 20;
 
-/** `wide`: every presence. `narrow`: one extension, and one queue. `none`: connected and nothing else. */
-export type Topics = 'wide' | 'narrow' | 'none';
+/** `wide`: every presence. `narrow`: one extension, and one queue. `board`: every queue. `none`: connected and nothing else. */
+export type Topics = 'wide' | 'narrow' | 'board' | 'none';
 export const extensionAt = (i: number): number => FIRST_EXTENSION + i;
 export const queueAt = (i: number, queues: number): string =>
   queueOf(Math.floor(i / AGENTS_PER_QUEUE) % queues);
 export function topicsOf(topics: Topics, client: number, extensions: number, queues: number): string[] {
   if (topics === 'none') return [];
   if (topics === 'wide') return ['presence'];
+  if (topics === 'board') return ['queues'];
   const own = client % extensions;
   return [`presence/${extensionAt(own)}`, `queues/${queueAt(own, queues)}`];
 }

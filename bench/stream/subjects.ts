@@ -70,7 +70,7 @@ export interface Subject extends AsyncDisposable {
 export async function startSubject(
   kind: Kind,
   site: Site,
-  options: { readonly clients: number; readonly flags?: readonly string[] },
+  options: { readonly clients: number; readonly flags?: readonly string[]; readonly level?: 'supervisor' },
 ): Promise<Subject> {
   const stack = new AsyncDisposableStack();
   try {
@@ -87,6 +87,7 @@ export async function startSubject(
         queues: site.queues,
         agentsPerQueue: 20,
         sessions: options.clients,
+        ...(options.level === undefined ? {} : { level: options.level }),
       });
       process = start('service-subject.ts', [folder.path, engine.port], SUBJECT_CORE, [
         ...SERVICE_FLAGS,

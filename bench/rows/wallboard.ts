@@ -1,0 +1,68 @@
+/** P6: a thousand wallboards while a big call centre works. */
+import { QUICK, ROUNDS, ask, atMost, count, cpuOf, figure, series } from '../lib.ts';
+import type { Row } from '../lib.ts';
+import type { Flooded } from '../stream/load.ts';
+import { startSubject } from '../stream/subjects.ts';
+
+const BOARDS = 1_000;
+const QUEUES = 50;
+const FRAMES_PER_SECOND = 3_000;
+const SECONDS = QUICK ? 5 : 15;
+
+/** What runs by itself while nothing happens: it is told with the next change, and differs from one moment to the next. */
+function settled(stats: unknown): string {
+  const {
+    occupancy: _o,
+    longest_wait_seconds: _l,
+    sums,
+    ...rest
+  } = stats as {
+    occupancy: unknown;
+    longest_wait_seconds: unknown;
+    sums: Record<string, unknown>;
+  };
+  const { busy_seconds: _b, available_seconds: _a, staffed_seconds: _s, ...counted } = sums;
+  return JSON.stringify({ ...rest, counted });
+}
+
+export async function p6(): Promise<Row> {
+  const site = { extensions: 1_000, queues: QUEUES };
+  await using ours = await startSubject('ours', site, { clients: BOARDS, level: 'supervisor' });
+  await ours.connect({ count: BOARDS, topics: 'board' });
+  const flood = { ask: 'flood', rate: FRAMES_PER_SECOND, seconds: SECONDS } as const;
+  const core: number[] = [];
+  const messages: number[] = [];
+  const told: number[] = [];
+  let lost = 0;
+  for (let round = -1; round < ROUNDS; round++) {
+    const before = cpuOf(ours.process.pid!);
+    const done = await ours.ask<Flooded>(flood);
+    const cpu = (cpuOf(ours.process.pid!) - before) / 1e6;
+    if (done.wrong > 0 || done.seconds > SECONDS * 1.1) throw new Error(JSON.stringify(done).slice(0, 500));
+    const stats = await ask<Record<string, unknown>>(ours.process, { ask: 'stats' });
+    const stale = Object.entries(done.last).filter(
+      ([queue, last]) => settled(last) !== settled(stats[queue]),
+    );
+    lost += stale.length + done.different;
+    if (round < 0) continue;
+    core.push((100 * cpu) / done.seconds);
+    messages.push(done.received / done.seconds);
+    told.push(done.stats / done.seconds / QUEUES);
+  }
+  return {
+    id: 'P6',
+    title: `${count(BOARDS)} wallboards of ${QUEUES} queues, ${count(FRAMES_PER_SECOND)} frames of the engine a second`,
+    figures: [
+      figure('Offhook', '% of one core', 'ours', core, 'higher'),
+      figure('messages to all wallboards', '/s', 'ours', messages),
+      figure('figures of one queue told', '/s', 'ours', told),
+    ],
+    gates: [
+      atMost('share of one core', 50, series(core).median, ' %'),
+      atMost('final states that a wallboard lacks', 0, lost),
+    ],
+    notes: [
+      'Recorded calls; the last figures of every queue are compared with those of the service, and every wallboard with the first.',
+    ],
+  };
+}
