@@ -12,6 +12,10 @@ export const MAX_TOPICS = 256;
 /** Bad frames in a row after which the connection is closed. */
 export const MAX_BAD_FRAMES = 20;
 
+/**
+ * Why the server closes a WebSocket, beside those of RFC 6455 (1002, 1007, 1008, 1009). Who is not signed in is refused
+ * before there is one, with HTTP 401; 4401 is for a session that lapses while it is open.
+ */
 export const CLOSE_CODES = {
   bad_frame: 4400,
   not_authenticated: 4401,

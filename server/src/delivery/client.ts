@@ -7,6 +7,8 @@ import { Reader } from './reader.ts';
 export abstract class Client extends Reader {
   caller: Caller;
   readonly ip: string | null;
+  /** What its rights were made of. */
+  basis = '';
   heard: readonly Heard[] = [];
   /** Tick in which anything last came from the other side, and in which what waits for it last grew less. */
   heardAt = 0;

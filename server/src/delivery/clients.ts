@@ -75,10 +75,27 @@ export function createClients(options: ClientsOptions): Clients {
   const ownQueues = (caller: Caller): string[] =>
     caller.extension === '' ? [] : directory.queuesOf(caller.extension).map((queue) => queue.name);
 
-  function refresh(client: Client): void {
-    const caller = fresh(client.caller);
-    if (caller === null) return client.end(CLOSE_CODES.session_ended, 'the session ended');
+  /** Everything that the rights of people were made of; most changes of the directory change them of nobody. */
+  const basisOf = (caller: Caller): string =>
+    `${caller.level} ${caller.extension} ${ownQueues(caller).join(' ')}`;
+  function refreshAll(): void {
+    const bases = new Map<number, string>();
+    for (const client of clients) {
+      const { caller } = client;
+      if (caller.key !== null) continue;
+      const current = fresh(caller);
+      if (current === null) {
+        client.end(CLOSE_CODES.session_ended, 'the session ended');
+        continue;
+      }
+      let basis = bases.get(caller.person_id);
+      if (basis === undefined) bases.set(caller.person_id, (basis = basisOf(current)));
+      if (basis !== client.basis) refresh(client, current, basis);
+    }
+  }
+  function refresh(client: Client, caller: Caller, basis: string): void {
     client.caller = caller;
+    client.basis = basis;
     const own = ownQueues(caller);
     const changed: Heard[] = [];
     const heard: Heard[] = [];
@@ -132,9 +149,7 @@ export function createClients(options: ClientsOptions): Clients {
   const stops = [
     credentials.onSessionEnded((id) => endAll((caller) => caller.key === null && caller.session_id === id)),
     credentials.onKeyEnded((id) => endAll((caller) => caller.key?.id === id)),
-    directory.onChange(() => {
-      for (const client of clients) refresh(client);
-    }),
+    directory.onChange(refreshAll),
   ];
   return {
     get size() {
@@ -161,6 +176,7 @@ export function createClients(options: ClientsOptions): Clients {
     },
     add(client) {
       client.heardAt = now;
+      client.basis = basisOf(client.caller);
       client.movedAt = now;
       client.slot = (slots += 1) % TICKS;
       clients.add(client);

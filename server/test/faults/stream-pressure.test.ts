@@ -75,6 +75,33 @@ test('stream pressure - who never reads is closed with 4408, holds no memory, an
   assert.equal(again.seqs().length, 1000 - seqs.length, 'and it resumes with the last seq');
 });
 
+test('stream pressure - an event source that never reads is closed as well, and resumes with its last id', async (t) => {
+  const rig = await streamRig(t);
+  const socket = net.connect({ port: rig.port, host: '127.0.0.1' });
+  t.after(() => socket.destroy());
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.write(
+    'GET /api/v1/events?topics=queues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token-supervisor\r\n\r\n',
+  );
+  const text = (): string => Buffer.concat(chunks).toString('latin1');
+  await until('its begin', () => text().includes('event: subscribed'));
+  socket.pause();
+  for (let i = 0; i < 2_000 && rig.figure('offhook_stream_too_slow') === 0; i += 1) {
+    rig.commit(...Array.from({ length: 10 }, () => offer('support', '1003', BIG)));
+    await turn();
+  }
+  assert.equal(rig.figure('offhook_stream_too_slow'), 1);
+  assert.equal(rig.figure('offhook_stream_clients'), 0);
+  socket.resume();
+  await until('the reason', () => text().includes('event: close\ndata: {"code":4408'));
+  const ids = [...text().matchAll(/^id: (\d+)\ndata: \{"spec/gm)].map((m) => Number(m[1]));
+  assert.deepEqual(
+    ids,
+    Array.from({ length: ids.length }, (_, i) => i + 1),
+  );
+});
+
 test('stream pressure - a slow reader is spared states that have a newer one, never a fact', async (t) => {
   const rig = await streamRig(t, { maxBehind: 10_000_000 });
   const slow = await subscribed(rig, 'supervisor', ['presence', 'queues/support']);

@@ -337,6 +337,17 @@ describe('stream faults', () => {
     assert.ok(heard.event.subject === 'agents/1004' || heard.event.type === 'queue.stats', heard.event.type);
     const sse = await openSse(`${site().base}/api/v1/events?topics=queues`, key);
     await sse.next('subscribed');
+    const byKey = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const polled = await fetch(`${site().base}/api/v1/events/poll?topics=queues`, { headers: byKey });
+    assert.equal(polled.status, 200);
+    const pass = await fetch(`${site().base}/api/v1/stream/ticket`, {
+      method: 'POST',
+      headers: byKey,
+      body: '{}',
+    });
+    const { ticket } = (await pass.json()) as { ticket: string };
+    await using display = await openWs({ port, path: `/api/v1/stream?ticket=${ticket}` });
+    await display.next('hello');
     const gone = await fetch(`${site().base}/api/v1/api-keys/${api_key.id}`, {
       method: 'DELETE',
       headers: headersOf(admin),

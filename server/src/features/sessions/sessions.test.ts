@@ -124,6 +124,24 @@ test('sessions - the idle life slides with use, and ends; refresh still takes th
   assert.equal(next.expires_at, site.clock.now() + hours(12));
   assert.ok(await works(next.token));
 });
+test('sessions - what stays open uses its session, until it is ended or its absolute life is over', async () => {
+  const { token, session_id } = await login('1005');
+  for (let i = 1; i <= 59; i += 1) {
+    site.clock.advance(hours(12));
+    const left = days(30) - i * hours(12);
+    assert.equal(await site.sessions.use(session_id), site.clock.now() + Math.min(hours(12), left));
+  }
+  assert.ok(await works(token));
+  await site.sessions.save();
+  site = await site.reopen();
+  assert.ok(await works(token), 'its last use is kept');
+  site.clock.advance(hours(12));
+  assert.equal(await site.sessions.use(session_id), null);
+  const other = await login('1005');
+  await site.sessions.setPassword(5, passwordOf('1005'));
+  assert.equal(await site.sessions.use(other.session_id), null);
+  assert.equal(await site.sessions.use(999_999), null);
+});
 test('sessions - the absolute life ends for use and for refresh', async () => {
   const { token } = await login('1005');
   for (let i = 0; i < 59; i += 1) {
