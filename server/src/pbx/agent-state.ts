@@ -5,18 +5,17 @@ import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from '../core/agent
 import { rfc3339 } from '../core/clock.ts';
 import type { QueueMember } from '../ports/engine.ts';
 import type { LiveAgent } from '../ports/live.ts';
-import { offersOf } from './queues.ts';
+import { firstOffer } from './queues.ts';
 import { emit } from './state.ts';
 import type { Agent, AgentNote, Channel, Doing, Pauses, State, Talk, Turn } from './state.ts';
 
 /** The agent is looked at again when this step is done. O(1); who is no agent costs nothing then. */
 export function touchAgent(t: Turn, extension: string): void {
-  if (!t.agents.has(extension)) t.agents.set(extension, NO_NOTES);
+  t.agents.add(extension);
 }
 export function noteAgent(t: Turn, extension: string, note: AgentNote): void {
-  t.agents.set(extension, [...(t.agents.get(extension) ?? NO_NOTES), note]);
+  t.agents.note(extension, note);
 }
-const NO_NOTES: readonly AgentNote[] = Object.freeze([]);
 
 /** A member whom the system holds back for its wrap-up is no paused one for anybody outside. */
 export const isPaused = (member: QueueMember): boolean => member.paused && member.paused_reason !== WRAP_UP;
@@ -98,7 +97,9 @@ function doingOf(s: State, agent: Agent): Doing {
     return does(isHeld(s, extension, talk) ? 'held' : 'talking', talk.queue, talk.call);
   }
   if (agent.away) return does('unreachable');
-  for (const { id, queue, call, created_at } of offersOf(s, extension)) {
+  const offer = firstOffer(s, extension);
+  if (offer !== undefined) {
+    const { id, queue, call, created_at } = offer;
     const seconds = s.site.queues.get(queue)?.ring_seconds;
     const deadline = seconds === undefined ? null : created_at + seconds * 1000;
     return does('offered', queue, call, deadline, id);
@@ -210,6 +211,16 @@ function stateOf(agent: Agent, doing: Doing): AgentState {
 }
 
 const time = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
+/** Logged out and with nothing left of before: whatever it does on the phone is not an agent's. */
+const isAtRest = (s: State, agent: Agent): boolean =>
+  agent.members.size === 0 &&
+  agent.wrap === null &&
+  agent.pending === null &&
+  !agent.away &&
+  agent.not_responding === 'no' &&
+  agent.summary.state === 'logged_out' &&
+  agent.summary.pending === null &&
+  agent.summary.name === (s.site.names.get(agent.extension) ?? agent.extension);
 /** Looks at one agent again: the same summary where it shows nothing new. O(its legs), and `pausesOf`. */
 function derive(s: State, t: Turn, agent: Agent): AgentSummary {
   const before = agent.summary;
@@ -234,13 +245,33 @@ function derive(s: State, t: Turn, agent: Agent): AgentSummary {
         ? readiness.since
         : t.at;
   const since = same ? before.since : rfc3339(began);
-  const next: AgentSummary = {
+  const name = s.site.names.get(agent.extension) ?? agent.extension;
+  const session = agent.members.size > 0 ? 'logged_in' : 'logged_out';
+  const shown = readinessOf(s, agent, fresh);
+  const deadline = time(doing.deadline);
+  const not_responding = agent.not_responding !== 'no';
+  if (
+    same &&
+    name === before.name &&
+    session === before.session &&
+    shown === before.readiness &&
+    (pending?.to ?? null) === before.pending &&
+    (pending?.reason ?? null) === before.pending_reason &&
+    doing.engagement === before.engagement &&
+    doing.queue === before.queue &&
+    doing.direction === before.direction &&
+    deadline === before.deadline &&
+    not_responding === before.not_responding
+  ) {
+    return before;
+  }
+  return Object.freeze({
     extension: agent.extension,
-    name: s.site.names.get(agent.extension) ?? agent.extension,
+    name,
     state,
     since,
-    session: agent.members.size > 0 ? 'logged_in' : 'logged_out',
-    readiness: readinessOf(s, agent, fresh),
+    session,
+    readiness: shown,
     pending: pending?.to ?? null,
     pending_reason: pending?.reason ?? null,
     engagement: doing.engagement,
@@ -248,10 +279,9 @@ function derive(s: State, t: Turn, agent: Agent): AgentSummary {
     call_id: doing.call_id,
     offer_id: doing.offer_id,
     direction: doing.direction,
-    deadline: time(doing.deadline),
-    not_responding: agent.not_responding !== 'no',
-  };
-  return showsNothingNew(before, next) ? before : Object.freeze(next);
+    deadline,
+    not_responding,
+  });
 }
 function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['readiness'] {
   const { readiness: said } = agent.summary;
@@ -272,42 +302,29 @@ function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['read
   }
   return Object.freeze({ ready, reason: ready ? null : reason, since, source, until });
 }
-const showsNothingNew = (a: AgentSummary, b: AgentSummary): boolean =>
-  a.readiness === b.readiness &&
-  a.state === b.state &&
-  a.since === b.since &&
-  a.name === b.name &&
-  a.session === b.session &&
-  a.pending === b.pending &&
-  a.pending_reason === b.pending_reason &&
-  a.engagement === b.engagement &&
-  a.queue === b.queue &&
-  a.call_id === b.call_id &&
-  a.offer_id === b.offer_id &&
-  a.direction === b.direction &&
-  a.deadline === b.deadline &&
-  a.not_responding === b.not_responding;
 
 /** Tells what became of every agent this step touched: its changes in queues, and what else its summary shows. */
 export function tellAgents(s: State, t: Turn): void {
-  for (const [extension, notes] of t.agents) {
-    t.agents.delete(extension);
+  for (let place = 0; place < t.agents.size; place++) {
+    const extension = t.agents.extension(place);
     const agent = s.agents.get(extension);
     if (agent === undefined) continue;
-    const next = derive(s, t, agent);
+    const notes = t.agents.notes(place);
+    const before = agent.summary;
+    const next = notes.length === 0 && isAtRest(s, agent) ? before : derive(s, t, agent);
     agent.view = null;
-    const looked = next === agent.summary && notes.length === 0;
     agent.summary = next;
     const gone = agent.members.size === 0 && !s.site.agents.has(extension);
     if (gone) s.agents.delete(extension);
     // What this shows was told when it was new.
-    if (looked) continue;
+    if (next === before && notes.length === 0) continue;
     for (const { type, ...note } of notes) {
       emit(t, type, `agents/${extension}`, { extension, ...note, agent: next } as EventData<typeof type>);
     }
     const said = tellDifference(s, t, agent, next, notes.length > 0);
     if (said || notes.length > 0) agent.told = next;
   }
+  t.agents.clear();
 }
 
 type Kind = Extract<EventType, `agent.${string}`>;

@@ -74,7 +74,11 @@ function directionWith(call: Call, leg: Channel): CallDirection {
   }
 }
 const withExtension = (extensions: readonly string[], extension: string | null): readonly string[] =>
-  extension === null || extensions.includes(extension) ? extensions : [...extensions, extension].toSorted();
+  extension === null || extensions.includes(extension)
+    ? extensions
+    : extensions.length === 0
+      ? [extension]
+      : [...extensions, extension].toSorted();
 function directionOfBoth(kept: Call, lost: Call): CallDirection | null {
   if (kept.direction === 'internal') return lost.direction === 'internal' ? 'internal' : 'out';
   return kept.direction === 'transit' && lost.extensions.length > 0 ? 'in' : kept.direction;

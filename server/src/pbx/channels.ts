@@ -37,12 +37,14 @@ const isHeld = (ch: Pick<Channel, 'held' | 'held_here'>): boolean => ch.held || 
 
 /** Replaces one channel; leg state, call view and agent follow. */
 export function setChannel(s: State, t: Turn, ch: Channel, patch: Partial<Channel>): Channel {
-  const changed = { ...ch, ...patch };
-  const leg = legState(changed);
-  const next: Channel = { ...changed, leg, leg_since: leg === ch.leg ? ch.leg_since : t.at };
+  const next: { -readonly [K in keyof Channel]: Channel[K] } = { ...ch, ...patch };
+  const leg = legState(next);
   s.channels.set(ch.id, next);
   touchCall(s, next.call);
-  if (next.extension !== null && leg !== ch.leg) touchAgent(t, next.extension);
+  if (leg === ch.leg) return next;
+  next.leg = leg;
+  next.leg_since = t.at;
+  if (next.extension !== null) touchAgent(t, next.extension);
   return next;
 }
 
@@ -54,7 +56,7 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
   }
   if (s.gone.has(described.id)) return;
   const call = described.kind === 'other' ? null : callFor(s, t, described.call, described.id, t.at);
-  const bare = {
+  const ch: { -readonly [K in keyof Channel]: Channel[K] } = {
     ...described,
     call: call?.id ?? null,
     extension: extensionOf(s, described),
@@ -70,8 +72,10 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     queued: null,
     ending: false,
     rang: false,
+    leg: 'initiated',
+    leg_since: t.at,
   };
-  const ch: Channel = { ...bare, leg: legState(bare), leg_since: t.at };
+  ch.leg = legState(ch);
   s.channels.set(ch.id, ch);
   if (call !== null) joinCall(s, t, call, ch);
   if (ch.pair !== null) pair(s, t, ch, ch.pair);

@@ -41,6 +41,7 @@ import { applySite } from './site.ts';
 import { applySnapshot } from './snapshot.ts';
 import { emit, emptyState } from './state.ts';
 import type { Agent, State, Turn } from './state.ts';
+import { Touched } from './touched.ts';
 
 const NOTHING: readonly DomainEvent[] = Object.freeze([]);
 /** What says nothing about how fresh the engine's facts are. */
@@ -67,8 +68,7 @@ export interface PbxModel extends LiveModel {
 export function createModel(): PbxModel {
   let s = emptyState();
   let facts = noFacts();
-  // Empty between steps: a map of its own for each would cost more than most steps.
-  const agents: Turn['agents'] = new Map();
+  const agents = new Touched();
   const view: ModelView = {
     get live() {
       return s.live;

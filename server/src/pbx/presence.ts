@@ -27,15 +27,25 @@ const REACHABLE = WEIGHT.NOT_INUSE;
 
 /** What the devices say together (domain.md section 4). No device state yet at all is `unknown`. */
 export function reachabilityOf(states: readonly DeviceState[]): Reachability {
-  if (states.some((d) => WEIGHT[d] >= REACHABLE)) return 'online';
-  return states.length > 0 && states.every((d) => d === 'UNKNOWN') ? 'unknown' : 'offline';
+  let unknown = states.length > 0;
+  for (const state of states) {
+    if (WEIGHT[state] >= REACHABLE) return 'online';
+    if (state !== 'UNKNOWN') unknown = false;
+  }
+  return unknown ? 'unknown' : 'offline';
 }
 export function activityOf(states: readonly DeviceState[]): Activity {
-  const any = (...words: DeviceState[]): boolean => states.some((d) => words.includes(d));
-  const talking = any('INUSE', 'RINGINUSE');
-  const busy = any('BUSY');
-  const held = any('ONHOLD');
-  if (any('RINGING', 'RINGINUSE')) return talking || busy || held ? 'in_call_and_ringing' : 'ringing';
+  let talking = false;
+  let busy = false;
+  let held = false;
+  let ringing = false;
+  for (const state of states) {
+    talking ||= state === 'INUSE' || state === 'RINGINUSE';
+    busy ||= state === 'BUSY';
+    held ||= state === 'ONHOLD';
+    ringing ||= state === 'RINGING' || state === 'RINGINUSE';
+  }
+  if (ringing) return talking || busy || held ? 'in_call_and_ringing' : 'ringing';
   if (talking) return 'in_call';
   if (held) return 'on_hold';
   return busy ? 'busy' : 'idle';
@@ -81,10 +91,11 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
     mobile: 'UNAVAILABLE',
   };
   const states: DeviceState[] = [];
-  for (const [i, { kind, name }] of endpoints.entries()) {
+  const seen: EndpointKind[] = [];
+  for (const { kind, name } of endpoints) {
     const state = s.devices.get(name) ?? 'UNKNOWN';
-    const first = endpoints.findIndex((e) => e.kind === kind) === i;
-    if (first || WEIGHT[state] > WEIGHT[devices[kind]]) devices[kind] = state;
+    if (!seen.includes(kind) || WEIGHT[state] > WEIGHT[devices[kind]]) devices[kind] = state;
+    seen.push(kind);
     states.push(state);
   }
   const before = s.extensions.get(extension);

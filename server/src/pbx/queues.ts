@@ -240,6 +240,15 @@ export function* offersOf(s: State, key: string): Generator<Offer> {
     if (offer !== undefined) yield offer;
   }
 }
+export function firstOffer(s: State, key: string): Offer | undefined {
+  const ids = s.offersOf.get(key);
+  if (ids === undefined) return undefined;
+  for (const id of ids) {
+    const offer = s.offers.get(id);
+    if (offer !== undefined) return offer;
+  }
+  return undefined;
+}
 export function addOffer(s: State, offer: Offer): void {
   s.offers.set(offer.id, offer);
   const queue = queueOf(s, offer.queue);

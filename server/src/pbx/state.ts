@@ -15,6 +15,7 @@ import type {
 } from '../ports/live.ts';
 import type { ToldMember, ToldPresence, ToldVisit } from './facts.ts';
 import { Tombstones } from './tombstones.ts';
+import type { Touched } from './touched.ts';
 
 /** A channel as the engine describes it, with what the events after it said. */
 export interface Channel extends Omit<EngineChannel, 'call'> {
@@ -296,8 +297,7 @@ export interface Turn {
   readonly at: number;
   readonly observed: 'live' | 'resync';
   readonly out: DomainEvent[];
-  /** Agents to look at again when the step is done, with what happened to them in their queues. */
-  readonly agents: Map<string, readonly AgentNote[]>;
+  readonly agents: Touched;
 }
 export function emit<T extends EventType>(t: Turn, type: T, subject: string, data: EventData<T>): void {
   t.out.push({ type, subject, at: t.at, observed: t.observed, data } as DomainEvent);
@@ -312,7 +312,10 @@ export function addTo<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
 /** Takes out of a set in a map of sets, and the set out of the map when it is empty. */
 export function takeFrom<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
   const set = map.get(key);
-  if (set?.delete(value) && set.size === 0) map.delete(key);
+  if (set === undefined || !set.has(value)) return;
+  // A set whose last one is deleted is made smaller first, for nothing.
+  if (set.size === 1) map.delete(key);
+  else set.delete(value);
 }
 /** Whole seconds between two moments, never negative. */
 export const secondsBetween = (from: number, to: number): number =>
