@@ -103,6 +103,8 @@ describe('queues', () => {
     await calls[1]!.ended(8000);
 
     // While a member rings for the caller it is taken out as fast as one for whom nobody rings.
+    // Somebody waits in both of its queues, and only one of them is to ring it.
+    await (await site().person('1003')).agent('pause', { queue: 'sales' });
     await using zoe = await site().phone('1003');
     const ringing = await zoe.incoming();
     ringing.ring();

@@ -87,7 +87,11 @@ export function replyOf(deps: ViewDeps, extension: string, message: string): Age
     in_queue: agent.session === 'logged_in',
     is_paused: newest !== null,
     pause_reason: newest?.pause_reason ?? '',
-    pause_start: newest?.paused_since ?? null,
+    // Where it is the reason that counts, it began when that did, and not with the last of its queues.
+    pause_start:
+      newest !== null && newest.pause_reason === agent.readiness.reason
+        ? agent.readiness.since
+        : (newest?.paused_since ?? null),
     reasons: catalogue.map((reason) => reason.id),
     pause_reasons: catalogue.map(({ id, name }) => ({ id, name })),
     status_key: statusOf(agent, newest !== null, deps.live.extension(extension)),
