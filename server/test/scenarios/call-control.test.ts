@@ -202,8 +202,9 @@ describe('call control', () => {
     await doneBy(site(), record, 'call.recording_started');
     const { operation: recorded } = await ask(site(), lan, `/${call}/record`, { on: false });
     await doneBy(site(), recorded, 'call.recording_stopped');
-    const files = await readdir(path.join(site().dataDir, 'engine/spool/monitor'));
-    assert.deepEqual(files, [`${record.id}.wav`]);
+    await until('the recording', async () =>
+      (await readdir(path.join(site().dataDir, 'engine/spool/monitor'))).includes(`${record.id}.wav`),
+    );
 
     const { operation: park } = await ask(site(), lan, `/${call}/park`);
     const parked = await doneBy(site(), park, 'call.parked');
