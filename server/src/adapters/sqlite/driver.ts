@@ -10,6 +10,8 @@ const LOCK_WAIT_MS = 2_000;
 /** How long a write waits for its turn behind the writes of this process. */
 const TURN_WAIT_MS = 10_000;
 const MAX_WAITING = 10_000;
+/** Writes that share one flush of the disk at most. */
+const MAX_GROUP = 64;
 
 /** Tries again without blocking the event loop while the file is locked, at most `LOCK_WAIT_MS`. */
 export async function whenFree<R>(file: string, work: () => R): Promise<R> {
@@ -28,6 +30,9 @@ export async function whenFree<R>(file: string, work: () => R): Promise<R> {
 class Turn {
   #held = false;
   readonly #waiting: { take: () => void }[] = [];
+  get isWanted(): boolean {
+    return this.#waiting.length > 0;
+  }
   async take(): Promise<void> {
     if (!this.#held) {
       this.#held = true;
@@ -65,6 +70,8 @@ class SqliteConnection implements DatabaseConnection {
   readonly #driver: SqliteDriver;
   /** True while this connection holds the writer's turn for a transaction. */
   writing = false;
+  /** It came into a group of others, which its end does not end. */
+  joined = false;
   constructor(driver: SqliteDriver) {
     this.#driver = driver;
   }
@@ -74,10 +81,20 @@ class SqliteConnection implements DatabaseConnection {
     if (this.writing) return asResult(this.#now(() => writer.run(sql, parameters)));
     if (isRead(query)) return asResult(await whenFree(file, () => reader.run(sql, parameters)));
     await turn.take();
+    if (!turn.isWanted && !this.#driver.isGrouped) {
+      try {
+        return asResult(await whenFree(file, () => writer.run(sql, parameters)));
+      } finally {
+        turn.give();
+      }
+    }
+    await this.#driver.begin(this);
     try {
-      return asResult(await whenFree(file, () => writer.run(sql, parameters)));
+      const written = this.#now(() => writer.run(sql, parameters));
+      await this.#driver.commitTransaction(this);
+      return asResult(written);
     } finally {
-      turn.give();
+      await this.#driver.rollbackTransaction(this);
     }
   }
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
@@ -117,6 +134,8 @@ export class SqliteDriver implements Driver {
   readonly reader: Connection;
   readonly writer: Connection;
   readonly turn = new Turn();
+  /** Who has written and waits for the commit. */
+  #group: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
   constructor(file: string, reader: Connection, writer: Connection) {
     this.file = file;
     this.reader = reader;
@@ -126,27 +145,87 @@ export class SqliteDriver implements Driver {
   async acquireConnection(): Promise<DatabaseConnection> {
     return new SqliteConnection(this);
   }
+  /** True while others wait for the commit that the holder of the turn shares. */
+  get isGrouped(): boolean {
+    return this.#group.length > 0;
+  }
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    const own = connection as SqliteConnection;
     await this.turn.take();
+    await this.begin(connection as SqliteConnection);
+  }
+  /** Begins for the holder of the turn, which is given away where that fails. */
+  async begin(own: SqliteConnection): Promise<void> {
+    own.joined = this.isGrouped;
     try {
-      await whenFree(this.file, () => this.writer.exec('begin immediate'));
+      if (own.joined) this.writer.exec('savepoint member');
+      else await whenFree(this.file, () => this.writer.exec('begin immediate'));
       own.writing = true;
     } catch (error) {
-      this.turn.give();
-      throw error;
+      this.#leave(own);
+      throw unavailable(error, this.file);
     }
   }
-  async commitTransaction(): Promise<void> {
+  /**
+   * Who waits for the turn writes into the same commit: a flush of the disk takes as long for all of them as for one.
+   * Resolves when it is on the disk; throws where the disk refuses, to every one of them.
+   */
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    const own = connection as SqliteConnection;
+    this.#exec(own.joined ? 'release member' : '');
+    own.writing = false;
+    if (!this.turn.isWanted || this.#group.length >= MAX_GROUP) return this.#commit();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#group.push({ resolve, reject });
+    this.turn.give();
+    await promise;
+  }
+  /** Commits for everybody who waits for it, and gives the turn away. */
+  #commit(): void {
+    const group = this.#group;
+    this.#group = [];
     try {
-      this.writer.exec('commit');
+      // A full disk takes back what all of them wrote.
+      if (!this.writer.inTransaction) {
+        throw new ServiceError('store_unavailable', 'the disk took none of it', { retry_after_seconds: 5 });
+      }
+      this.#exec('commit');
+      for (const { resolve } of group) resolve();
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+      if (this.writer.inTransaction) this.writer.exec('rollback');
+      throw error;
+    } finally {
+      this.turn.give();
+    }
+  }
+  #exec(sql: string): void {
+    try {
+      this.writer.exec(sql);
     } catch (error) {
       throw unavailable(error, this.file);
     }
   }
-  async rollbackTransaction(): Promise<void> {
-    // A full disk already ends the transaction on SQLite's side.
-    if (this.writer.inTransaction) this.writer.exec('rollback');
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    const own = connection as SqliteConnection;
+    if (!own.writing) return;
+    own.writing = false;
+    try {
+      // A full disk already ends the transaction on SQLite's side.
+      if (this.writer.inTransaction) {
+        this.writer.exec(own.joined ? 'rollback to member; release member' : 'rollback');
+      }
+    } finally {
+      this.#leave(own);
+    }
+  }
+  /** The holder of the turn has nothing to commit; those who wrote before it may have nobody else to wait for. */
+  #leave(own: SqliteConnection): void {
+    if (!own.joined || (this.turn.isWanted && this.writer.inTransaction)) return this.turn.give();
+    try {
+      this.#commit();
+    } catch {
+      // Everybody it concerns was told.
+    }
   }
   async savepoint(
     connection: DatabaseConnection,
@@ -170,14 +249,7 @@ export class SqliteDriver implements Driver {
     await this.#savepoint(connection, 'release', name, compile);
   }
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
-    const own = connection as SqliteConnection;
-    if (!own.writing) return;
-    own.writing = false;
-    try {
-      await this.rollbackTransaction();
-    } finally {
-      this.turn.give();
-    }
+    await this.rollbackTransaction(connection);
   }
   async destroy(): Promise<void> {
     await this.turn.take();

@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import type { SchemaModule } from 'kysely';
 import { storeConformance } from '../../../test/conformance/store.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { DamagedDatabaseError } from './database.ts';
+import { Connection, DamagedDatabaseError } from './database.ts';
 import { openSqliteStore } from './store.ts';
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'offhook-sqlite-'));
@@ -100,6 +100,75 @@ test('sqlite store - a full disk refuses writes, keeps reads and what was there,
   await sql`pragma max_page_count = 1000000`.execute(db);
   await db.insertInto('item').values({ id: 5, name: big }).execute();
   assert.equal((await db.selectFrom('item').select('id').execute()).length, 2);
+  await store.close();
+});
+
+test('sqlite store - writes that come together share their flushes, and each has its own outcome', async (t) => {
+  const store = await openSqliteStore(newFile());
+  await store.migrate('test', [item]);
+  const db = store.db<Tables>();
+  const add = (id: number) => db.insertInto('item').values({ id, name: 'alone' }).execute();
+  const addTwo = (id: number, then: () => void = () => {}) =>
+    store.transaction<Tables, number>(async (trx) => {
+      await trx.insertInto('item').values({ id, name: 'first' }).execute();
+      await new Promise((resolve) => setImmediate(resolve));
+      await trx
+        .insertInto('item')
+        .values({ id: id + 1, name: 'second' })
+        .execute();
+      then();
+      return id;
+    });
+  const { mock } = t.mock.method(Connection.prototype, 'exec');
+  const results = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, i) => {
+      if (i % 10 === 3) return addTwo(i * 10, () => assert.fail('thought better of it'));
+      // The number of the one before.
+      if (i % 10 === 7) return addTwo((i - 1) * 10);
+      return i % 2 === 0 ? addTwo(i * 10) : add(i * 10);
+    }),
+  );
+  const commits = mock.calls.filter((call) => call.arguments[0] === 'commit').length;
+  assert.ok(commits > 0 && commits < 10, `${commits} commits`);
+  const expected: number[] = [];
+  for (const [i, { status }] of results.entries()) {
+    const fails = i % 10 === 3 || i % 10 === 7;
+    assert.equal(status, fails ? 'rejected' : 'fulfilled', String(i));
+    if (!fails) expected.push(i * 10, ...(i % 2 === 0 ? [i * 10 + 1] : []));
+  }
+  const rows = await db.selectFrom('item').select('id').orderBy('id').execute();
+  assert.deepEqual(
+    rows.map((row) => row.id),
+    expected,
+  );
+  await store.close();
+});
+
+test('sqlite store - a disk that fills up takes back a whole group, and everyone in it is told', async () => {
+  const store = await openSqliteStore(newFile());
+  await store.migrate('test', [item]);
+  const db = store.db<Tables>();
+  const pages = await sql<{ page_count: number }>`pragma page_count`.execute(db);
+  await sql`pragma max_page_count = ${sql.lit((pages.rows[0]?.page_count ?? 0) + 30)}`.execute(db);
+  const results = await Promise.allSettled(
+    Array.from({ length: 100 }, (_, id) =>
+      store.transaction<Tables, void>(async (trx) => {
+        await trx
+          .insertInto('item')
+          .values({ id, name: 'x'.repeat(id % 5 === 4 ? 40_000 : 100) })
+          .execute();
+      }),
+    ),
+  );
+  const rows = await db.selectFrom('item').select('id').orderBy('id').execute();
+  assert.deepEqual(
+    rows.map((row) => row.id),
+    [...results.keys()].filter((id) => results[id]!.status === 'fulfilled'),
+  );
+  for (const result of results) if (result.status === 'rejected') assert.ok(unavailable(result.reason));
+  assert.ok(results.some((result) => result.status === 'rejected'));
+  await sql`pragma max_page_count = 1000000`.execute(db);
+  await db.insertInto('item').values({ id: 1_000, name: 'after' }).execute();
   await store.close();
 });
 
