@@ -1,12 +1,10 @@
-/** What an agent is and does, derived from facts and from what the house decided, and how a change of it is told. */
+/** What an agent is and does, derived from facts and from what the house decided. */
 import type { AgentState, AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
-import type { EventData, EventType } from '@offhook/contract/events.ts';
 import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from '../core/agent-reasons.ts';
 import { rfc3339 } from '../core/clock.ts';
 import type { QueueMember } from '../ports/engine.ts';
 import type { LiveAgent } from '../ports/live.ts';
 import { firstOffer } from './queues.ts';
-import { emit } from './state.ts';
 import type { Agent, AgentNote, Channel, Doing, Pauses, State, Talk, Turn } from './state.ts';
 
 /** The agent is looked at again when this step is done. O(1); who is no agent costs nothing then. */
@@ -212,7 +210,7 @@ function stateOf(agent: Agent, doing: Doing): AgentState {
 
 const time = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
 /** Logged out and with nothing left of before: whatever it does on the phone is not an agent's. */
-const isAtRest = (s: State, agent: Agent): boolean =>
+export const isAtRest = (s: State, agent: Agent): boolean =>
   agent.members.size === 0 &&
   agent.wrap === null &&
   agent.pending === null &&
@@ -222,7 +220,7 @@ const isAtRest = (s: State, agent: Agent): boolean =>
   agent.summary.pending === null &&
   agent.summary.name === (s.site.names.get(agent.extension) ?? agent.extension);
 /** Looks at one agent again: the same summary where it shows nothing new. O(its legs), and `pausesOf`. */
-function derive(s: State, t: Turn, agent: Agent): AgentSummary {
+export function derive(s: State, t: Turn, agent: Agent): AgentSummary {
   const before = agent.summary;
   if (agent.away && s.extensions.get(agent.extension)?.reachability !== 'offline') agent.away = false;
   if (agent.wrap !== null) settleWrap(s, t, agent);
@@ -302,113 +300,6 @@ function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['read
   }
   return Object.freeze({ ready, reason: ready ? null : reason, since, source, until });
 }
-
-/** Tells what became of every agent this step touched: its changes in queues, and what else its summary shows. */
-export function tellAgents(s: State, t: Turn): void {
-  for (let place = 0; place < t.agents.size; place++) {
-    const extension = t.agents.extension(place);
-    const agent = s.agents.get(extension);
-    if (agent === undefined) continue;
-    const notes = t.agents.notes(place);
-    const before = agent.summary;
-    const next = notes.length === 0 && isAtRest(s, agent) ? before : derive(s, t, agent);
-    agent.view = null;
-    agent.summary = next;
-    const gone = agent.members.size === 0 && !s.site.agents.has(extension);
-    if (gone) s.agents.delete(extension);
-    // What this shows was told when it was new.
-    if (next === before && notes.length === 0) continue;
-    for (const { type, ...note } of notes) {
-      emit(t, type, `agents/${extension}`, { extension, ...note, agent: next } as EventData<typeof type>);
-    }
-    const said = tellDifference(s, t, agent, next, notes.length > 0);
-    if (said || notes.length > 0) agent.told = next;
-  }
-  t.agents.clear();
-}
-
-type Kind = Extract<EventType, `agent.${string}`>;
-/** Each change of the summary leads to one kind of event, which carries it. */
-function tellDifference(s: State, t: Turn, agent: Agent, next: AgentSummary, noted: boolean): boolean {
-  const was = agent.told ?? loggedOut(agent.extension, next.name, t.at);
-  if (next.session === 'logged_out') return false;
-  const { extension } = agent;
-  const say = <T extends Kind>(type: T, more: Omit<EventData<T>, 'extension' | 'agent'>): true => {
-    emit(t, type, `agents/${extension}`, { extension, ...more, agent: next } as unknown as EventData<T>);
-    return true;
-  };
-  const { queue } = next;
-  const sayReadiness = (): true =>
-    next.readiness.ready
-      ? say('agent.ready', { queue: null })
-      : say('agent.not_ready', {
-          queue: null,
-          reason: next.readiness.reason ?? '',
-          since: next.readiness.since ?? next.since,
-        });
-  const { pending } = next;
-  const pendingChanged = pending !== was.pending || next.pending_reason !== was.pending_reason;
-  const doesOther =
-    next.engagement !== was.engagement ||
-    next.call_id !== was.call_id ||
-    next.offer_id !== was.offer_id ||
-    next.queue !== was.queue ||
-    next.direction !== was.direction;
-  if (next.not_responding && !was.not_responding) {
-    return say('agent.not_responding', { queue: null, missed: agent.missed });
-  }
-  if (doesOther) {
-    const sameCall = next.call_id === was.call_id && queue === was.queue;
-    const talked = was.engagement === 'talking' || was.engagement === 'held';
-    const call_id = next.call_id ?? '';
-    switch (next.engagement) {
-      case 'offered':
-        return say('agent.offered', { queue: queue ?? '', call_id, offer_id: next.offer_id ?? '' });
-      case 'talking':
-        if (talked && sameCall) return say('agent.retrieved', { queue });
-        return say('agent.talking', { queue: queue ?? '', call_id });
-      case 'held':
-        if (!talked || !sameCall) say('agent.talking', { queue: queue ?? '', call_id });
-        return say('agent.held', { queue });
-      case 'wrap_up': {
-        const { wrap } = agent;
-        if (wrap === null || wrap.told) break;
-        agent.wrap = { ...wrap, told: true };
-        const { talk_seconds } = wrap;
-        return say('agent.wrap_up', {
-          queue: wrap.queue,
-          call_id,
-          deadline: next.deadline ?? '',
-          talk_seconds,
-        });
-      }
-      case 'busy_other':
-        return say('agent.busy_other', { queue: null, direction: next.direction ?? 'in' });
-      case 'unreachable':
-        return say('agent.unreachable', { queue: null });
-      case 'idle':
-        return noted ? false : sayReadiness();
-    }
-  }
-  if (next.engagement === 'wrap_up' && (doesOther || next.deadline !== was.deadline)) {
-    return say('agent.wrap_up_extended', { queue, deadline: next.deadline ?? '' });
-  }
-  if (pendingChanged)
-    return say('agent.pending_changed', { queue: null, pending, reason: next.pending_reason });
-  if (noted || sameSummary(was, next)) return false;
-  return sayReadiness();
-}
-/** The name and the longest time are the directory's, and no news of the agent. */
-const sameSummary = (a: AgentSummary, b: AgentSummary): boolean =>
-  a.state === b.state &&
-  a.since === b.since &&
-  a.session === b.session &&
-  a.readiness.ready === b.readiness.ready &&
-  a.readiness.reason === b.readiness.reason &&
-  a.readiness.since === b.readiness.since &&
-  a.readiness.source === b.readiness.source &&
-  a.deadline === b.deadline &&
-  a.not_responding === b.not_responding;
 
 export function agentView(agent: Agent): LiveAgent {
   agent.view ??= Object.freeze({

@@ -2,7 +2,8 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EngineEventOf } from '../ports/engine.ts';
 import type { LiveAgent, LiveModel, ModelInput, ModelView } from '../ports/live.ts';
-import { agentView, tellAgents } from './agent-state.ts';
+import { tellAgents } from './agent-events.ts';
+import { agentView } from './agent-state.ts';
 import { agentDecided, agentReleased, memberRemoved, memberSeen, newAgent } from './agents.ts';
 import { callById, callList, joinByHand, legById, relink, sideOf, transferred } from './calls.ts';
 import {
