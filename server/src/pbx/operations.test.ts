@@ -54,6 +54,30 @@ test('pbx operations - by call, also when that goes on under another id; the new
   assert.deepEqual(by(hold(true)), ['old'], 'the call has another id now');
 });
 
+test('pbx operations - a transfer is the doing of who made it, though another of the same call was sent later', () => {
+  const { scene, expect, by } = setUp();
+  const transferred = (extension: string, to: string): ExpectedEvent => ({
+    type: 'call.transferred',
+    call: chan('1'),
+    kind: 'blind',
+    by: extension,
+    to,
+  });
+  expect('op-1', [transferred('1001', '1003')]);
+  expect('op-2', [transferred('1002', '1004')]);
+  expect('op-3', [transferred('1001', '1005')]);
+  expect('op-4', [{ ...transferred('1001', '1003'), kind: 'attended' }]);
+  const moved = scene.send({
+    type: 'transfer.blind',
+    by: chan('1'),
+    transferee: chan('2'),
+    to: '1003',
+    succeeded: true,
+  });
+  assert.deepEqual(by(moved), ['op-1']);
+  assert.deepEqual([...scene.view.ledTo('op-2')], []);
+});
+
 test('pbx operations - what an agent does by the same fact is its doing too', () => {
   const scene = new Scene();
   scene.member('support', '1002');

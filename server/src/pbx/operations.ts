@@ -57,10 +57,16 @@ function fits(s: State, expected: ExpectedEvent, event: DomainEvent): boolean {
     extension?: string | null;
     leg?: { leg_id: string; extension: string | null };
     leg_id?: string;
+    by?: string | null;
+    kind?: string;
+    to?: string;
   };
   const call = (id: string): string => s.aliases.get(id as CallId) ?? id;
   if (expected.call !== undefined && (data.call_id == null || call(data.call_id) !== call(expected.call))) {
     return false;
+  }
+  for (const field of ['by', 'kind', 'to'] as const) {
+    if (expected[field] !== undefined && data[field] !== expected[field]) return false;
   }
   if (expected.leg !== undefined && (data.leg?.leg_id ?? data.leg_id) !== expected.leg) return false;
   return expected.extension === undefined || (data.leg?.extension ?? data.extension) === expected.extension;

@@ -163,6 +163,10 @@ export interface ExpectedEvent {
   readonly call?: string;
   readonly leg?: string;
   readonly extension?: string;
+  /** Whose doing it is, as the event names them, and for a transfer also how and where to. */
+  readonly by?: string | null;
+  readonly kind?: 'blind' | 'attended' | 'pickup';
+  readonly to?: string;
   /** How many such events are its doing; 1. */
   readonly times?: number;
 }

@@ -233,6 +233,53 @@ describe('call control', () => {
     await assert.rejects(ask(site(), jose, `/${call}/hangup`), refusal(409, 'call_gone'));
   });
 
+  test('two at the same moment - one pickup and one transfer win, with their own operations, and nobody else’s', async () => {
+    await using a = await site().phone('1007');
+    await using b = await site().phone('1004');
+    await using c = await site().phone('1005');
+    await using d = await site().phone('1006');
+    const [hanako, agnieszka, lan] = [
+      await site().person('1007'),
+      await site().person('1005'),
+      await site().person('1006'),
+    ];
+    const atA = await a.invite('1004');
+    const ringing = await b.incoming();
+    ringing.ring();
+    const { data } = await until('1004 to ring', () =>
+      eventsOf(site(), 'call.ringing').findLast(
+        (e) => (e.data['leg'] as { extension: string }).extension === '1004',
+      ),
+    );
+    const call = data['call_id'] as string;
+    const pickups = await Promise.all([agnieszka, lan].map((who) => ask(site(), who, `/${call}/pickup`)));
+    const rung = await Promise.all([c, d].map((phone) => phone.incoming()));
+    await Promise.all(rung.map((ring) => ring.answer().catch(() => undefined)));
+    const states = await Promise.all(
+      pickups.map(
+        async ({ operation }) =>
+          (await doneBy(site(), operation, 'operation.completed')).data['state'] as string,
+      ),
+    );
+    assert.deepEqual(states.toSorted(), ['failed', 'succeeded']);
+    const winner = states.indexOf('succeeded');
+    const moved = await doneBy(site(), pickups[winner]!.operation, 'call.transferred');
+    assert.equal(moved.data['by'], ['1005', '1006'][winner]);
+
+    const mine = [agnieszka, lan][winner]!;
+    const transfers = await Promise.allSettled([
+      ask(site(), hanako, `/${call}/transfer`, { kind: 'blind', to: '1004' }),
+      ask(site(), mine, `/${call}/transfer`, { kind: 'blind', to: '600' }),
+    ]);
+    const done = transfers.flatMap((r) => (r.status === 'fulfilled' ? [r.value] : []));
+    const lost = transfers.flatMap((r) => (r.status === 'rejected' ? [r.reason as unknown] : []));
+    assert.equal(done.length, 1);
+    assert.ok(refusal(409, 'wrong_call_state')(lost[0]), String(lost[0]));
+    const blind = await doneBy(site(), done[0]!.operation, 'call.transferred');
+    assert.equal(blind.data['to'], transfers[0]!.status === 'fulfilled' ? '1004' : '600');
+    for (const one of [atA, ...rung, ringing]) await one.hangup().catch(() => undefined);
+  });
+
   test('hold - in a queue call, from the agent and from the caller; the queue goes on', async () => {
     await using caller = await site().phone('1009');
     await using desk = await site().phone('1003');

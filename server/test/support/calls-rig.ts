@@ -162,8 +162,8 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const rings = (extension: string, id = 'own'): string => {
     const placed = asked.findLast((a) => a.verb === 'placeCall')!.args[0] as PlacedCall;
     const [near, far] = placed.pair.map((one) => one.split(':')[1]!) as [string, string];
-    scene.created(near, { kind: 'local', pair: 'p', dialled: placed.number });
-    scene.created(far, { kind: 'local', pair: 'p', of: near, dialled: placed.number });
+    scene.created(near, { kind: 'local', pair: near, dialled: placed.number });
+    scene.created(far, { kind: 'local', pair: near, of: near, dialled: placed.number });
     scene.created(id, { endpoint: extension, of: near });
     scene.state(id, 'ringing');
     return id;

@@ -550,3 +550,35 @@ test('calls - two do not move the same call at once; hanging up waits for nobody
   assert.equal((await end).status, 200);
   assert.equal((await hold).body.code, 'call_gone');
 });
+
+test('calls - two pick up the same call: who got it succeeds with its own operation, the other fails', async (t) => {
+  const rig = await callsRig(t);
+  for (const extension of ['1001', '1002']) rig.scene.device(extension, 'NOT_INUSE');
+  rig.scene.created('1', { endpoint: '1003', dialled: '1004' });
+  rig.scene.created('2', { endpoint: '1004', of: '1' });
+  rig.scene.state('2', 'ringing');
+  const pickup = async (token: string, extension: string, from: string) => {
+    const before = rig.asked.length;
+    const answer = rig.post(token, `/${chan('1')}/pickup`, { from });
+    await until('it was asked for', () => rig.asked.length > before);
+    rig.rings(from, extension);
+    assert.equal((await answer).status, 202);
+    return rig.asked.at(-1)!;
+  };
+  const won = await pickup(BOSS, 'first', '1001');
+  const lost = await pickup(BOSS, 'second', '1002');
+  rig.scene.state('first', 'up');
+  rig.scene.state('second', 'up');
+  rig.scene.send({ type: 'channel.picked_up', by: chan('first'), target: chan('2') });
+  rig.scene.hangup('second', 16);
+  rig.pairEnds();
+  await until('both outcomes', () => rig.outcomes().length === 2);
+  assert.equal(rig.told.find((e) => e.type === 'call.transferred')?.caused_by, won.action_id);
+  assert.deepEqual(
+    rig.told.flatMap((e) => (e.type === 'operation.completed' ? [[e.caused_by, e.data.state]] : [])),
+    [
+      [won.action_id, 'succeeded'],
+      [lost.action_id, 'failed'],
+    ],
+  );
+});

@@ -108,7 +108,7 @@ export function createSteering(deps: CallControlDeps): Steering {
         action: 'calls.transfer',
         expects: [
           ...(at.leg.held_here ? [{ type: 'call.retrieved', leg: at.leg.id } as const] : []),
-          { type: 'call.transferred', call: at.call.id },
+          { type: 'call.transferred', call: at.call.id, kind: 'blind', by: at.leg.extension, to },
           { type: 'call.ringing', call: at.call.id, times: 8 },
           { type: 'call.joined', call: at.call.id },
         ],

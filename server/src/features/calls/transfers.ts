@@ -184,7 +184,7 @@ export function createTransfers(deps: CallControlDeps): Transfers {
       return {
         ...aboutTransfer(t),
         action: 'calls.transfer-complete',
-        expects: [{ type: 'call.transferred', call: t.call_id }],
+        expects: [{ type: 'call.transferred', call: t.call_id, kind: 'attended', by: t.extension }],
         send: (action_id) => engine.completeConsult(channel(t), { action_id }),
         confirmed: (operationId) => live.ledTo(operationId).has('call.transferred'),
         failed: () => (live.leg(t.leg_id) === undefined && t.over !== 'completed' ? gone() : null),
