@@ -186,9 +186,7 @@ export function createPlacing({ engine, live, directory, guard, clock }: CallCon
         number: leg.extension ?? own.person.extension,
         part: { does: 'pickup', channel: leg.id },
         about: { call_id: call.id, leg_id: leg.id },
-        expects: [
-          { type: 'call.transferred', call: call.id, kind: 'pickup', by: own.person.extension },
-        ],
+        expects: [{ type: 'call.transferred', call: call.id, kind: 'pickup', by: own.person.extension }],
         done: (operationId) => live.ledTo(operationId).has('call.transferred'),
         detail: { leg_id: leg.id },
       });
