@@ -119,17 +119,18 @@ test('repeats - a decided refusal is kept, an undecided one may be tried again',
   assert.equal((await post('key-5')).statusCode, 409);
   work = () => Promise.resolve({});
   assert.equal(code(await post('key-5')), 'not_in_queue');
-  for (const undecided of [
-    'engine_unavailable',
-    'engine_timeout',
-    'internal',
-    'too_many_attempts',
-  ] as const) {
+  for (const undecided of ['engine_unavailable', 'internal', 'too_many_attempts'] as const) {
     work = () => Promise.reject(new ServiceError(undecided, 'later'));
     assert.equal(code(await post(`key-${undecided}`)), undecided);
     work = () => Promise.resolve({ ok: true });
     assert.deepEqual((await post(`key-${undecided}`)).json(), { ok: true });
   }
+});
+test('repeats - what the engine did not confirm in time is never done again under the same key', async () => {
+  work = () => Promise.reject(new ServiceError('engine_timeout', 'not confirmed'));
+  assert.equal(code(await post('key-unknown')), 'engine_timeout');
+  work = () => Promise.resolve({ ok: true });
+  assert.equal(code(await post('key-unknown')), 'engine_timeout');
 });
 test('repeats - what the checks refuse does not use the key up', async () => {
   assert.equal((await post('key-6', { wrong: 1 })).statusCode, 400);

@@ -10,8 +10,11 @@ const KEEP_MS = 24 * 3600 * 1000;
 const MAX_PER_PERSON = 1_000;
 const MAX_BODY = 256 * 1024;
 const PURGE_EVERY_MS = 60_000;
-/** Answers that say nothing was decided: the same key may try again. */
-const UNDECIDED = new Set([408, 429, 500, 503, 504]);
+/**
+ * Answers that say nothing was decided: the same key may try again. A 504 is none of them: the engine may have done it, so
+ * the same key must never do it a second time.
+ */
+const UNDECIDED = new Set([408, 429, 500, 503]);
 
 export interface StoredReply {
   readonly status: number;
