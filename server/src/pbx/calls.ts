@@ -385,7 +385,7 @@ const legView = (s: State, ch: Channel, call: CallId): LiveLeg =>
     queue: ch.queued,
     slot: ch.slot,
     held_here: ch.held_here,
-    recording: ch.recording,
+    recording: ch.recordings > 0,
     digits: ch.digits,
     listens_to: ch.listens_to,
   });

@@ -64,7 +64,7 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     holding: false,
     held: false,
     held_here: false,
-    recording: false,
+    recordings: 0,
     digits: NO_DIGITS,
     listens_to: null,
     met: false,
@@ -190,9 +190,9 @@ export function channelHeld(s: State, t: Turn, id: ChannelId, held: boolean, by?
 }
 export function channelRecording(s: State, t: Turn, id: ChannelId, on: boolean): void {
   const ch = s.channels.get(id);
-  if (ch === undefined || ch.recording === on) return;
-  const next = setChannel(s, t, ch, { recording: on });
-  if (next.kind === 'endpoint') {
+  if (ch === undefined) return;
+  const next = setChannel(s, t, ch, { recordings: Math.max(0, ch.recordings + (on ? 1 : -1)) });
+  if (next.kind === 'endpoint' && next.recordings > 0 !== ch.recordings > 0) {
     tellLeg(s, t, on ? 'call.recording_started' : 'call.recording_stopped', next);
   }
 }

@@ -115,6 +115,19 @@ test('pbx operations - expire by the time of the facts, and are bounded', () => 
   );
 });
 
+test('pbx operations - a leg is recorded until the last of its recordings ended', () => {
+  const { scene } = setUp();
+  const recording = (on: boolean) =>
+    scene.send({ type: 'channel.recording', id: chan('1'), on }).map((e) => e.type);
+  assert.deepEqual(recording(true), ['call.recording_started']);
+  assert.deepEqual(recording(true), []);
+  assert.deepEqual(recording(false), []);
+  assert.equal(scene.view.leg(chan('1'))?.recording, true);
+  assert.deepEqual(recording(false), ['call.recording_stopped']);
+  assert.deepEqual(recording(false), []);
+  assert.deepEqual(recording(true), ['call.recording_started']);
+});
+
 test('pbx operations - a hold of ours and one of the device are one hold for everybody else', () => {
   const { scene, hold } = setUp();
   const ours = (held: boolean) =>

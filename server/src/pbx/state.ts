@@ -29,7 +29,8 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly held: boolean;
   /** By an operation of ours. */
   readonly held_here: boolean;
-  readonly recording: boolean;
+  /** How many are written at once: each begins and ends by itself. */
+  readonly recordings: number;
   readonly digits: LiveLeg['digits'];
   readonly listens_to: ChannelId | null;
   /** True once it met another leg. */

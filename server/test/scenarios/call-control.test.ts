@@ -267,6 +267,18 @@ describe('call control', () => {
     assert.equal(moved.data['by'], ['1005', '1006'][winner]);
 
     const mine = [agnieszka, lan][winner]!;
+    const records = await Promise.allSettled(
+      [1, 2].map(() => ask(site(), mine, `/${call}/record`, { on: true })),
+    );
+    assert.deepEqual(records.map((r) => r.status).toSorted(), ['fulfilled', 'rejected']);
+    const name = (await site().engineCli('core show channels concise'))
+      .split('\n')
+      .find((line) => line.startsWith(`PJSIP/${['1005', '1006'][winner]}-`))!
+      .split('!')[0]!;
+    await site().engineCli(`mixmonitor start ${name} beside.wav`);
+    assert.match(await site().engineCli(`mixmonitor list ${name}`), /beside\.wav/);
+    await ask(site(), mine, `/${call}/record`, { on: false });
+    assert.doesNotMatch(await site().engineCli(`mixmonitor list ${name}`), /\.wav/, 'none is left');
     const transfers = await Promise.allSettled([
       ask(site(), hanako, `/${call}/transfer`, { kind: 'blind', to: '1004' }),
       ask(site(), mine, `/${call}/transfer`, { kind: 'blind', to: '600' }),

@@ -582,3 +582,41 @@ test('calls - two pick up the same call: who got it succeeds with its own operat
     ],
   );
 });
+
+test('calls - recording: one at a time begins or ends it on a leg, and it is ended when none is left', async (t) => {
+  const left = { of: 0 };
+  const rig = await callsRig(t, {
+    confirm_ms: 300,
+    answer: ({ verb, args: [id] }) => {
+      if (id !== chan('1')) return;
+      const on = verb === 'startRecording';
+      if (!on && left.of === 0) refused('Could not stop')();
+      left.of += on ? 1 : -1;
+      const told = () => rig.scene.send({ type: 'channel.recording', id: chan('1'), on });
+      if (on) setTimeout(told, 5);
+      else told();
+    },
+  });
+  const call = rig.talk();
+  const record = async (on: boolean, leg: string, token = BOSS) => {
+    const { status, body } = await rig.post(token, `/${call}/record`, { on, leg_id: chan(leg) });
+    return [status, body.code];
+  };
+  const [first, second, other] = await Promise.all([
+    record(true, '1', PERSON),
+    record(true, '1'),
+    record(true, '2'),
+  ]);
+  assert.deepEqual(
+    [first?.[0], second],
+    [200, [409, 'wrong_call_state']],
+    'the second is told at once that it cannot be',
+  );
+  assert.deepEqual(other, [504, 'engine_timeout'], 'another leg is not in the way');
+  assert.equal(left.of, 1);
+  left.of = 2;
+  rig.scene.send({ type: 'channel.recording', id: chan('1'), on: true });
+  assert.deepEqual(await record(false, '1'), [200, undefined]);
+  assert.equal(left.of, 0, 'all are ended, whoever began them');
+  assert.deepEqual(await record(false, '1'), [409, 'wrong_call_state']);
+});

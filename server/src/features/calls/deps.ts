@@ -15,7 +15,7 @@ export interface CallControlDeps extends PerformDeps {
   readonly performer: Performer;
 }
 
-/** Calls that are being moved or held at this moment. */
+/** Calls that are being moved or held at this moment, or legs whose recording is being begun or ended. */
 export type Busy = Set<string>;
 
 /** Runs one operation; a refusal on the way to it is written into the trail. */
@@ -59,6 +59,30 @@ export async function runAlone(
     return await run(deps, actor, action, id, plan);
   } finally {
     busy.delete(call);
+  }
+}
+
+/** The same for what a leg can have only one of, known once it is planned. */
+export async function runAloneOnLeg(
+  deps: CallControlDeps,
+  busy: Busy,
+  actor: Actor,
+  action: string,
+  id: string,
+  plan: () => Plan,
+): Promise<CallOperation> {
+  let mine: string | null = null;
+  try {
+    return await run(deps, actor, action, id, () => {
+      const made = plan();
+      const leg = made.leg_id ?? id;
+      if (busy.has(leg)) throw wrongState('the same for this leg is under way');
+      busy.add(leg);
+      mine = leg;
+      return made;
+    });
+  } finally {
+    if (mine !== null) busy.delete(mine);
   }
 }
 

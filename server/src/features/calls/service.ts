@@ -10,7 +10,7 @@ import type {
 } from '@offhook/contract/call-control.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { Actor } from '../../ports/operations.ts';
-import { run, runAlone } from './deps.ts';
+import { run, runAlone, runAloneOnLeg } from './deps.ts';
 import type { Busy, CallControlDeps } from './deps.ts';
 import type { Plan } from './perform.ts';
 import { createPlacing } from './place.ts';
@@ -51,6 +51,7 @@ export function createCallControl(deps: CallControlDeps): CallControl {
   const steering = createSteering(deps);
   const transfers = createTransfers(deps);
   const busy: Busy = new Set();
+  const recorders: Busy = new Set();
   const alone = (actor: Actor, verb: string, id: string, plan: () => Promise<Plan> | Plan) =>
     runAlone(deps, busy, actor, `calls.${verb}`, id, plan);
   return {
@@ -78,7 +79,7 @@ export function createCallControl(deps: CallControlDeps): CallControl {
     digits: (actor, id, digits, leg_id) =>
       run(deps, actor, 'calls.dtmf', id, () => steering.digits(actor, id, digits, leg_id)),
     record: (actor, id, on, leg_id) =>
-      run(deps, actor, 'calls.record', id, () => steering.record(actor, id, on, leg_id)),
+      runAloneOnLeg(deps, recorders, actor, 'calls.record', id, () => steering.record(actor, id, on, leg_id)),
     async transfer(actor, id, wanted) {
       const attended = wanted.kind === 'attended';
       const operation = await alone(actor, 'transfer', id, () =>

@@ -28,6 +28,8 @@ export interface Talking {
 
 /** One digit takes the engine this long at most, the gap behind it included. */
 const DIGIT_MS = 300;
+/** What else may record a leg beside us: more than this is no recording of a call any more. */
+const MOST_RECORDINGS = 16;
 /** How long whom a call is transferred to may ring before the events are somebody else's doing. */
 const FOLLOW_MS = 60_000;
 
@@ -65,6 +67,19 @@ export async function unhold(
 
 export function createSteering(deps: CallControlDeps): Steering {
   const { engine, live, guard, clock, tell } = deps;
+  /** The engine stops one recording each time, and refuses once none is left. */
+  const stopAll = async (leg: LiveLeg, action_id: string): Promise<void> => {
+    for (let i = 0; i < MOST_RECORDINGS; i += 1) {
+      try {
+        await engine.stopRecording(leg.id, { action_id: i === 0 ? action_id : `${action_id}-${i}` });
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.code === 'engine_refused')) throw error;
+        if (i === 0) throw wrongState('this leg is not recorded');
+        return;
+      }
+    }
+    throw wrongState(`this leg had more than ${MOST_RECORDINGS} recordings`);
+  };
   const failedWithLeg = (leg: LiveLeg) => (): ServiceError | null =>
     live.leg(leg.id) === undefined ? gone() : null;
 
@@ -226,14 +241,7 @@ export function createSteering(deps: CallControlDeps): Steering {
         action: 'calls.record',
         expects: [{ type, leg: leg.id }],
         send: (action_id) =>
-          on
-            ? engine.startRecording(leg.id, action_id, { action_id })
-            : engine.stopRecording(leg.id, { action_id }).catch((error: unknown) => {
-                if (error instanceof ServiceError && error.code === 'engine_refused') {
-                  throw wrongState('this leg is not recorded');
-                }
-                throw error;
-              }),
+          on ? engine.startRecording(leg.id, action_id, { action_id }) : stopAll(leg, action_id),
         confirmed: () => live.leg(leg.id)?.recording === on,
         failed: failedWithLeg(leg),
         waitingFor: on ? 'the recording to begin' : 'the recording to end',
