@@ -22,6 +22,11 @@ const Leg = z.object({
   number: z.string(),
   name: z.string(),
 });
+const LegLeftReason = z
+  .enum(['hangup', 'answered_elsewhere', 'busy', 'no_answer', 'transferred', 'canceled', 'engine_lost'])
+  .describe(
+    '`answered_elsewhere`: another device took what rang here; `busy`: the device said busy or declined; `no_answer`: it did not answer in time, or could not be reached; `canceled`: it stopped ringing for another reason, as when the caller gave up; `transferred`: it passed the call on; `engine_lost`: the engine lost it, or it went while nobody listened; `hangup`: every other end.',
+  );
 const FirstParty = Party.describe("Who is on the call's first leg.");
 const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });
 const LeftReason = z
@@ -75,6 +80,13 @@ export const EVENT_DATA = {
   }).describe('The call goes on with somebody else.'),
   'call.parked': CallRef.extend({ leg: Leg, slot: z.string() }).describe(
     'A leg waits on a numbered slot where anybody can take it.',
+  ),
+  'call.left': CallRef.extend({
+    leg: Leg,
+    cause: z.int().nullable().describe('Of Q.850, as the engine gives it; null where it gives none.'),
+    reason: LegLeftReason,
+  }).describe(
+    'A leg that was told of is gone and its call goes on. Who is in a call until its end is told by `call.ended` alone; where two calls become one the legs go over to the one that goes on, and none has left.',
   ),
   'call.ended': CallRef.extend({
     cause: z.int().nullable(),

@@ -35,7 +35,13 @@ test('pbx calls - a plain call is started, rings, is answered once and ends once
   scene.leave('b', '2');
   assert.equal(scene.view.calls()[0]?.legs.length, 1);
   scene.hangup('2');
-  assert.deepEqual(types(scene.told), ['call.started', 'call.ringing', 'call.answered', 'call.ended']);
+  assert.deepEqual(types(scene.told), [
+    'call.started',
+    'call.ringing',
+    'call.answered',
+    'call.left',
+    'call.ended',
+  ]);
   const [started] = ofType(scene.told, 'call.started');
   assert.equal(started?.data.dialled, '1002');
   assert.equal(started?.data.leg.extension, '1001');
@@ -43,6 +49,65 @@ test('pbx calls - a plain call is started, rings, is answered once and ends once
   const [ended] = ofType(scene.told, 'call.ended');
   assert.deepEqual([ended?.data.reason, ended?.data.cause], ['hangup', 16]);
   assert.deepEqual(scene.view.calls(), []);
+});
+
+const left = (events: readonly DomainEvent[]): string[] =>
+  ofType(events, 'call.left').map(({ data }) => `${data.leg.extension} ${data.reason} ${data.cause}`);
+
+test('pbx calls - why a leg left is what was said before its end, or its cause', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '300' });
+  const ring = (id: string, endpoint: string): void => {
+    scene.created(id, { endpoint, of: '1' });
+    scene.state(id, 'ringing');
+  };
+  const dialEnded = (to: string, status: string) =>
+    scene.send({ type: 'dial.ended', from: chan('1'), to: chan(to), status });
+  ring('2', '1002');
+  dialEnded('2', 'BUSY');
+  scene.hangup('2', 0);
+  ring('3', '1003');
+  dialEnded('3', 'NOANSWER');
+  dialEnded('3', 'CANCEL');
+  scene.hangup('3', 0);
+  ring('4', '1002');
+  scene.hangup('4', 21);
+  ring('5', '1002-web');
+  dialEnded('5', 'CANCEL');
+  scene.hangup('5', 26);
+  ring('6', '1002');
+  dialEnded('6', 'CANCEL');
+  scene.hangup('6', 0);
+  ring('7', '1004');
+  scene.state('7', 'up');
+  dialEnded('7', 'ANSWER');
+  scene.enter('b', '7');
+  scene.enter('b', '1');
+  scene.hangup('7', 16);
+  assert.deepEqual(left(scene.told), [
+    '1002 busy 0',
+    '1003 no_answer 0',
+    '1002 busy 21',
+    '1002 answered_elsewhere 26',
+    '1002 canceled 0',
+    '1004 hangup 16',
+  ]);
+  assert.deepEqual(
+    scene.view.calls()[0]?.legs.map((l) => l.extension),
+    ['1001'],
+  );
+  scene.hangup('1');
+  assert.equal(scene.told.at(-1)?.type, 'call.ended');
+});
+
+test('pbx calls - a leg whose channel becomes a half of a pair has left', () => {
+  const scene = new Scene();
+  talking(scene);
+  const half = { ...scene_channel('2'), name: 'half', kind: 'local' as const, pair: 'p' };
+  scene.send({ type: 'channel.renamed', id: chan('2'), channel: half });
+  assert.equal(scene.view.calls()[0]?.legs.length, 1);
+  scene.hangup('2');
+  assert.deepEqual(left(scene.told), ['1002 hangup null']);
 });
 
 test('pbx calls - the cause of a call is its first leg’s', () => {
@@ -80,7 +145,13 @@ test('pbx calls - an internal pair is no leg, its halves belong to one call, and
   assert.equal(scene.view.calls()[0]?.legs.length, 2);
   scene.hangup('1');
   scene.hangup('4');
-  assert.deepEqual(types(scene.told), ['call.started', 'call.ringing', 'call.answered', 'call.ended']);
+  assert.deepEqual(types(scene.told), [
+    'call.started',
+    'call.ringing',
+    'call.answered',
+    'call.left',
+    'call.ended',
+  ]);
 });
 
 test('pbx calls - an internal pair keeps its call open while legs come and go', () => {
@@ -93,9 +164,9 @@ test('pbx calls - an internal pair keeps its call open while legs come and go', 
   scene.created('4', { endpoint: '1002', of: '1' });
   scene.hangup('4');
   scene.hangup('1');
-  assert.deepEqual(types(scene.told), ['call.started']);
+  assert.deepEqual(types(scene.told), ['call.started', 'call.left'], 'of the other leg nothing was told');
   scene.hangup('2');
-  assert.deepEqual(types(scene.told), ['call.started', 'call.ended']);
+  assert.deepEqual(types(scene.told), ['call.started', 'call.left', 'call.ended']);
 });
 
 test('pbx calls - a call linked to one that was never told keeps its own id', () => {
@@ -108,7 +179,7 @@ test('pbx calls - a call linked to one that was never told keeps its own id', ()
     [call('1')],
   );
   scene.hangup('1');
-  assert.deepEqual(types(scene.told), ['call.started'], 'the pair keeps it open');
+  assert.deepEqual(types(scene.told), ['call.started', 'call.left'], 'the pair keeps it open');
   scene.hangup('2');
   assert.equal(ofType(scene.told, 'call.ended')[0]?.data.call_id, call('1'));
 });
@@ -173,10 +244,13 @@ test('pbx calls - a blind transfer stays one call', () => {
     'call.ringing',
     'call.answered',
     'call.transferred',
+    'call.left',
     'call.ringing',
     'call.joined',
+    'call.left',
     'call.ended',
   ]);
+  assert.deepEqual(left(scene.told), ['1002 transferred 16', '1001 hangup 16']);
   const [moved] = ofType(scene.told, 'call.transferred');
   assert.deepEqual([moved?.data.kind, moved?.data.by, moved?.data.to], ['blind', '1002', '1003']);
 });
@@ -229,6 +303,8 @@ for (const linkedFirst of [true, false]) {
       [call('1'), '1002', call('5')],
     );
     assert.equal(ofType(scene.told, 'call.started').length, 2);
+    assert.deepEqual(left(scene.told), ['1002 transferred 16', '1002 transferred 16', '1001 hangup 16']);
+    assert.ok(ofType(scene.told, 'call.left').every((e) => e.data.call_id === call('1')));
   });
 }
 
@@ -259,7 +335,9 @@ test('pbx calls - a pickup joins the call that rang; the channel gets another de
     'call.started',
     'call.ended',
     'call.transferred',
+    'call.left',
     'call.answered',
+    'call.left',
     'call.ended',
   ]);
   const [moved] = ofType(scene.told, 'call.transferred');
@@ -304,7 +382,7 @@ test('pbx calls - parked and taken back by another', () => {
       ],
     ],
   );
-  assert.deepEqual(types(scene.told), ['call.parked', 'call.started', 'call.ended']);
+  assert.deepEqual(types(scene.told), ['call.parked', 'call.left', 'call.started', 'call.ended']);
   assert.equal(ofType(scene.told, 'call.parked')[0]?.data.slot, '701');
 });
 
@@ -377,8 +455,10 @@ test('pbx calls - every event of a call names all who have or had a leg in it, a
   assert.deepEqual(who(scene.told), [
     ['call.started', 'in', ''],
     ['call.ringing', 'in', '1002'],
+    ['call.left', 'in', '1002'],
     ['call.ringing', 'in', '1001 1002'],
     ['call.answered', 'in', '1001 1002'],
+    ['call.left', 'in', '1001 1002'],
     ['call.ended', 'in', '1001 1002'],
   ]);
   const ann = { number: '0305550', name: 'Ann' };
@@ -416,6 +496,9 @@ test('pbx calls - a call that was joined into another is told to the people of b
   for (const id of ['1', '2', '5', '6', '7']) scene.hangup(id);
   assert.deepEqual(who(scene.told), [
     ['call.ended', 'out', '1002 1003'],
+    ['call.left', 'out', '1001 1002 1003'],
+    ['call.left', 'out', '1001 1002 1003'],
+    ['call.left', 'out', '1001 1002 1003'],
     ['call.ended', 'out', '1001 1002 1003'],
   ]);
 });

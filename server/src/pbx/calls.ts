@@ -1,7 +1,7 @@
-import type { CallDirection, EventData } from '@offhook/contract/events.ts';
+import type { CallDirection } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
-import type { Party } from '../ports/engine.ts';
 import type { LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
+import { callRef, legLeft, legParty, legRef, nowTold, tellLeg } from './legs.ts';
 import { touchQueue } from './queues.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
@@ -18,43 +18,6 @@ export function touchCall(s: State, id: CallId | null): void {
   if (id === null) return;
   s.callViews.delete(id);
   s.callList = null;
-}
-
-/** Who is on a leg: an extension of ours by the directory's name, anyone else as the engine knows them. */
-export function legParty(s: State, ch: Channel): Party {
-  if (ch.extension === null) return ch.caller;
-  return { number: ch.extension, name: s.site.names.get(ch.extension) ?? ch.caller.name };
-}
-export function legRef(s: State, ch: Channel): EventData<'call.ringing'>['leg'] {
-  return { leg_id: ch.id, extension: ch.extension, endpoint: ch.endpoint, ...legParty(s, ch) };
-}
-
-export const callRef = (call: Call) => ({
-  call_id: call.id,
-  direction: call.direction ?? 'internal',
-  extensions: [...call.extensions],
-});
-/** Who is on the first leg, or on `leg` where that is gone. */
-const callerOf = (s: State, call: Call, leg: Channel): Party =>
-  legParty(s, (call.first_leg === null ? undefined : s.channels.get(call.first_leg)) ?? leg);
-
-type LegEvent =
-  | 'call.ringing'
-  | 'call.answered'
-  | 'call.joined'
-  | 'call.held'
-  | 'call.retrieved'
-  | 'call.recording_started'
-  | 'call.recording_stopped';
-/** Tells something about one leg of a call. */
-export function tellLeg(s: State, t: Turn, type: LegEvent, leg: Channel): void {
-  const call = leg.call === null ? undefined : s.calls.get(leg.call);
-  if (call === undefined) return;
-  const data = { ...callRef(call), leg: legRef(s, leg) };
-  const subject = `calls/${call.id}`;
-  if (type === 'call.ringing' || type === 'call.answered') {
-    emit(t, type, subject, { ...data, caller: callerOf(s, call, leg) });
-  } else emit(t, type, subject, data);
 }
 
 function directionWith(call: Call, leg: Channel): CallDirection {
@@ -169,8 +132,7 @@ export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
   touchCall(s, call.id);
   if (starts) {
     emit(t, 'call.started', `calls/${call.id}`, {
-      ...callRef(joined),
-      leg: legRef(s, ch),
+      ...nowTold(s, { ...callRef(joined), leg: legRef(s, ch) }),
       dialled: ch.dialled || placedTo(s, call),
     });
   }
@@ -187,9 +149,12 @@ export function leaveCall(s: State, t: Turn, ch: Channel, code: number | null, t
   const channels = call.channels.filter((id) => id !== ch.id);
   const told = ch.kind === 'endpoint' && call.cause?.of !== call.first_leg;
   const cause = told ? { code, text, of: ch.id } : call.cause;
-  s.calls.set(call.id, { ...call, channels, cause });
+  const left = { ...call, channels, cause };
+  s.calls.set(call.id, left);
   touchCall(s, call.id);
-  if (channels.length === 0) endCall(s, t, call.id, t.observed === 'resync' ? 'engine_lost' : 'hangup');
+  if (channels.length > 0) return legLeft(s, t, left, ch, code);
+  s.toldLegs.delete(ch.id);
+  endCall(s, t, call.id, t.observed === 'resync' ? 'engine_lost' : 'hangup');
 }
 
 export function endCall(s: State, t: Turn, id: CallId, reason: 'hangup' | 'engine_lost'): void {

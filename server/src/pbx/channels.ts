@@ -12,9 +12,9 @@ import {
   mergeByAge,
   ownerChanged,
   relink,
-  tellLeg,
   touchCall,
 } from './calls.ts';
+import { legLeft, tellLeg } from './legs.ts';
 import { cancelOffersOf, closeVisitOf } from './queues.ts';
 import { addTo, takeFrom } from './state.ts';
 import type { Channel, State, Turn } from './state.ts';
@@ -160,6 +160,8 @@ export function channelRenamed(s: State, t: Turn, id: ChannelId, described: Engi
   if (ch.pair !== described.pair) unpair(s, ch);
   const { name, kind, endpoint, pair: key, state, caller, connected } = described;
   const next = setChannel(s, t, ch, { name, kind, endpoint, extension, pair: key, state, caller, connected });
+  const from = ch.call === null ? undefined : s.calls.get(ch.call);
+  if (kind !== 'endpoint' && from !== undefined && from.channels.length > 1) legLeft(s, t, from, ch, null);
   if (ch.kind !== kind) changeKind(s, t, next);
   if (ch.extension !== extension) ownerChanged(s, next);
   const call = next.call === null ? undefined : s.calls.get(next.call);
@@ -215,6 +217,7 @@ export function channelGone(s: State, t: Turn, id: ChannelId, code: number | nul
   s.channels.delete(id);
   if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, id);
   leaveCall(s, t, ch, code, text);
+  s.leaving.delete(id);
   releaseChannel(s, t, ch);
 }
 

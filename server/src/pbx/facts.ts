@@ -8,7 +8,10 @@ export interface ToldCall {
   direction: CallDirection;
   extensions: readonly string[];
   aliases: string[];
+  /** Those an event has named and none said to have left, by id. */
+  legs: Map<string, ToldLeg['leg']>;
 }
+export type ToldLeg = Pick<EventData<'call.left'>, 'call_id' | 'leg'>;
 export interface ToldVisit {
   queue: string;
   leg: string;
@@ -82,21 +85,27 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'call.started': {
       const said: OfCall = event.data;
       const { direction = NO_ONE.direction, extensions = NO_ONE.extensions } = said;
+      const { leg } = event.data;
       calls.set(said.call_id, {
         started_at: event.at,
         answered_at: null,
         aliases: [],
         direction,
         extensions,
+        legs: new Map([[leg.leg_id, leg]]),
       });
       return;
     }
     case 'call.ringing':
     case 'call.answered':
+    case 'call.joined':
     case 'call.held':
     case 'call.retrieved':
+    case 'call.recording_started':
+    case 'call.recording_stopped':
     case 'call.transferred':
-    case 'call.parked': {
+    case 'call.parked':
+    case 'call.left': {
       const said: OfCall = event.data;
       const { direction = NO_ONE.direction, extensions = NO_ONE.extensions } = said;
       const call = calls.get(said.call_id);
@@ -104,6 +113,8 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       call.direction = direction;
       call.extensions = extensions;
       if (event.type === 'call.answered') call.answered_at ??= event.at;
+      if (event.type === 'call.left') call.legs.delete(event.data.leg.leg_id);
+      else if (event.type !== 'call.transferred') call.legs.set(event.data.leg.leg_id, event.data.leg);
       return;
     }
     case 'call.ended': {
@@ -112,6 +123,7 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       const into = merged_into === null ? undefined : calls.get(merged_into);
       if (call !== undefined && into !== undefined) {
         into.aliases.push(call_id, ...call.aliases);
+        for (const [id, leg] of call.legs) into.legs.set(id, leg);
       }
       calls.delete(call_id);
       facts.ended.add(call_id);
@@ -188,7 +200,7 @@ function reduceAgent(facts: OpenFacts, type: string, at: number, summary: AgentS
 export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolean): string {
   return JSON.stringify({
     version: 1,
-    calls: [...facts.calls],
+    calls: [...facts.calls].map(([id, call]) => [id, { ...call, legs: [...call.legs.values()] }]),
     ended: [...facts.ended],
     visits: [...facts.visits],
     offers: [...facts.offers],
@@ -196,6 +208,10 @@ export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolea
     agents: [...facts.agents].filter(([extension]) => keep(extension)),
     presence: [...facts.presence].filter(([extension]) => keep(extension)),
   });
+}
+/** One of the first release names neither extensions nor legs. */
+function readCall(call: Omit<ToldCall, 'legs'> & { readonly legs?: ToldLeg['leg'][] }): ToldCall {
+  return { ...NO_ONE, ...call, legs: new Map(call.legs?.map((leg) => [leg.leg_id, leg])) };
 }
 /** From a text of `writeFacts`; one that this version does not read counts as nothing told. */
 export function readFacts(text: string | null): OpenFacts {
@@ -205,7 +221,7 @@ export function readFacts(text: string | null): OpenFacts {
   };
   if (read.version !== 1) return noFacts();
   return {
-    calls: new Map(read.calls.map(([id, call]) => [id, { ...NO_ONE, ...(call as ToldCall) }])),
+    calls: new Map(read.calls.map(([id, call]) => [id, readCall(call)])),
     ended: new Set(read.ended),
     visits: new Map(read.visits),
     offers: new Map(read.offers),

@@ -106,11 +106,29 @@ function stream(moves: readonly Move[], how: Damage): EngineEvent[] {
   return [...ordered, sim.snapshotEvent()];
 }
 
+/** A leg leaves the call it was last told to be in, and only while it is there. */
+function assertLegs(legs: Map<string, string>, e: DomainEvent): void {
+  if (e.type === 'call.left') {
+    const { call_id, leg } = e.data;
+    assert.equal(legs.get(leg.leg_id), call_id, `${leg.leg_id} left ${call_id}, where it was not`);
+    legs.delete(leg.leg_id);
+  } else if (e.type === 'call.ended') {
+    for (const [leg, call] of legs) {
+      if (call !== e.data.call_id) continue;
+      if (e.data.merged_into === null) legs.delete(leg);
+      else legs.set(leg, e.data.merged_into);
+    }
+  } else if (e.type.startsWith('call.') && 'leg' in e.data) {
+    legs.set(e.data.leg.leg_id, e.subject.slice(6));
+  }
+}
 function assertCallsClosed(told: readonly DomainEvent[]): void {
   const open = new Map<string, number>();
   const all = new Set<string>();
   const heard = new Map<string, readonly string[]>();
+  const legs = new Map<string, string>();
   for (const e of told) {
+    assertLegs(legs, e);
     if (e.type.startsWith('call.') && 'extensions' in e.data && e.data.call_id !== null) {
       const { call_id, extensions } = e.data;
       assert.deepEqual(extensions, [...new Set(extensions)].toSorted());
@@ -390,6 +408,8 @@ test('pbx invariants - when all is over nothing is left but tombstones, and thes
         calls: s.calls.size,
         callViews: s.callViews.size,
         aliases: s.aliases.size,
+        toldLegs: s.toldLegs.size,
+        leaving: s.leaving.size,
         visits: s.visits.size,
         offers: s.offers.size,
         offersOf: s.offersOf.size,

@@ -22,6 +22,7 @@ import {
 import { NO_ANSWER } from '../core/agent-reasons.ts';
 import { noFacts, readFacts, reduceFacts, writeFacts } from './facts.ts';
 import type { OpenFacts, ToldAgent } from './facts.ts';
+import { legDialEnded } from './legs.ts';
 import { NO_EVENTS, attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
 import { RING, changedSince, deviceState } from './presence.ts';
@@ -149,6 +150,9 @@ function begin(before: State, facts: OpenFacts): State {
       cause: null,
       transfer: '',
     });
+    for (const leg of told.legs.values()) {
+      s.toldLegs.set(leg.leg_id as ChannelId, { call_id: id, leg });
+    }
     for (const alias of aliases) s.aliases.set(alias, id as CallId);
   }
   for (const id of facts.ended) s.ended.add(id as CallId, before.as_of);
@@ -250,6 +254,7 @@ function apply(s: State, t: Turn, event: ModelInput): void {
     case 'dial.begun':
       return undefined;
     case 'dial.ended':
+      legDialEnded(s, event);
       return offerDialEnded(s, t, event);
     case 'bridge.entered':
       return bridgeEntered(s, t, event.bridge, event.id, event.holding);
@@ -330,11 +335,15 @@ function blindTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.blind'>
   const by = s.channels.get(event.by);
   const moved = event.transferee === null ? by : (s.channels.get(event.transferee) ?? by);
   if (!event.succeeded || moved === undefined || moved.call === null) return;
+  if (by !== undefined) s.leaving.set(by.id, 'transferred');
   transferred(s, t, moved.call, 'blind', by, event.to, null);
 }
 function attendedTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.attended'>): void {
   if (!event.succeeded) return;
   const by = s.channels.get(event.first) ?? s.channels.get(event.second);
+  for (const id of [event.first, event.second]) {
+    if (s.channels.has(id)) s.leaving.set(id, 'transferred');
+  }
   const { id, merged } = joinByHand(s, t, event.first_call, event.second_call);
   transferred(s, t, id, 'attended', by, event.to, merged);
 }

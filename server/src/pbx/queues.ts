@@ -5,9 +5,10 @@ import type { EngineEventOf, QueueCaller } from '../ports/engine.ts';
 import type { LiveOffer, LiveQueue } from '../ports/live.ts';
 import { touchAgent } from './agent-state.ts';
 import { beginTalk } from './agents.ts';
-import { legOf, legParty } from './calls.ts';
+import { legOf } from './calls.ts';
 import { setChannel } from './channels.ts';
 import type { ToldVisit } from './facts.ts';
+import { legParty } from './legs.ts';
 import { addTo, emit, secondsBetween, takeFrom } from './state.ts';
 import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
 

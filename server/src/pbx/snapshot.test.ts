@@ -174,6 +174,61 @@ test('pbx snapshot - begun again: who had a leg in a call, and its direction, ar
   assert.deepEqual([ended?.data.direction, ended?.data.extensions], ['in', ['1002']]);
 });
 
+const left = (scene: Scene): string[] =>
+  scene.told.flatMap((e) =>
+    e.type === 'call.left' ? [`${e.observed} ${e.data.leg.leg_id} ${e.data.reason}`] : [],
+  );
+/** A call of three, of whom two were told. */
+function three(): Scene {
+  const scene = new Scene();
+  scene.created('1', { endpoint: 'trunk' });
+  scene.created('2', { endpoint: '1002', of: '1' });
+  scene.state('2', 'ringing');
+  scene.created('3', { endpoint: '1003', of: '1' });
+  return scene;
+}
+const ofThree = (...ids: string[]) =>
+  ids.map((id) => channel(id, { endpoint: id === '1' ? 'trunk' : `100${id}`, of: '1' }));
+
+test('pbx snapshot - who left a call that goes on is told once, whoever was told of', () => {
+  const scene = three();
+  scene.snapshot({ channels: ofThree('1') });
+  scene.snapshot({ channels: ofThree('1') });
+  assert.deepEqual(left(scene), [`resync ${chan('2')} engine_lost`]);
+});
+test('pbx snapshot - of a call that is over only its end is told', () => {
+  const scene = three();
+  scene.snapshot();
+  assert.deepEqual(left(scene), []);
+  assert.equal(types(scene.told).filter((type) => type === 'call.ended').length, 1);
+});
+test('pbx snapshot - begun again: who left meanwhile is told, who left before is not, nor who is still there', () => {
+  const before = three();
+  before.created('4', { endpoint: '1004', of: '1' });
+  before.state('4', 'ringing');
+  before.hangup('4');
+  const scene = again(before);
+  scene.snapshot({ channels: ofThree('1', '3') });
+  assert.deepEqual(left(scene), [`resync ${chan('2')} engine_lost`]);
+  assert.equal(scene.told.find((e) => e.type === 'call.left')?.subject, `calls/${call('1')}`);
+  const once = again(scene);
+  once.snapshot({ channels: ofThree('1', '3') });
+  assert.deepEqual(left(once), []);
+  once.hangup('1');
+  assert.deepEqual(left(once), [`live ${chan('1')} hangup`]);
+});
+test('pbx snapshot - begun again from what the first release wrote: nobody is known to have been told', () => {
+  const before = three();
+  before.model.committed(before.told);
+  const text = JSON.parse(before.model.checkpoint());
+  for (const [, written] of text.calls) delete written.legs;
+  const scene = new Scene({ empty: true });
+  scene.model.restore(JSON.stringify(text), []);
+  scene.snapshot({ channels: ofThree('1', '3') });
+  assert.deepEqual(left(scene), []);
+  assert.equal(scene.view.calls().length, 1);
+});
+
 test('pbx snapshot - begun again: a caller who waits in another queue by now has left the first', () => {
   const before = new Scene();
   before.created('1', { endpoint: 'trunk' });

@@ -13,6 +13,7 @@ import {
   setChannel,
   stateReached,
 } from './channels.ts';
+import { closeToldLegs } from './legs.ts';
 import { refreshPresence, tellPresence } from './presence.ts';
 import {
   callerJoined,
@@ -51,6 +52,7 @@ export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void
   for (const call of s.calls.values()) {
     if (call.channels.length === 0) endCall(s, t, call.id, 'engine_lost');
   }
+  closeToldLegs(s, t);
   closeAllTold(s, t);
   s.synced = true;
   for (const live of s.extensions.values()) tellPresence(s, t, live);

@@ -13,7 +13,7 @@ import type {
   LiveQueue,
   SiteEvent,
 } from '../ports/live.ts';
-import type { ToldMember, ToldPresence, ToldVisit } from './facts.ts';
+import type { ToldLeg, ToldMember, ToldPresence, ToldVisit } from './facts.ts';
 import { Tombstones } from './tombstones.ts';
 import type { Touched } from './touched.ts';
 
@@ -225,6 +225,10 @@ export interface State {
   readonly callViews: Map<CallId, LiveCall>;
   callList: readonly LiveCall[] | null;
   readonly aliases: Map<CallId, CallId>;
+  /** Legs that an event of a call has named, until one says that they left or the call's end. */
+  readonly toldLegs: Map<ChannelId, ToldLeg>;
+  /** Why a leg is about to leave, where a fact before its end says so. */
+  readonly leaving: Map<ChannelId, EventData<'call.left'>['reason']>;
   readonly ended: Tombstones<CallId>;
   readonly queues: Map<string, Queue>;
   queueList: readonly LiveQueue[] | null;
@@ -274,6 +278,8 @@ export const emptyState = (): State => ({
   callViews: new Map(),
   callList: null,
   aliases: new Map(),
+  toldLegs: new Map(),
+  leaving: new Map(),
   ended: new Tombstones(),
   queues: new Map(),
   queueList: null,

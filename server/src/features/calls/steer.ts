@@ -89,12 +89,17 @@ export function createSteering(deps: CallControlDeps): Steering {
       const whole = choice.leg_id === undefined && steersAll(actor) && !hasOwn(actor, call);
       const legs = whole ? call.legs : [legFor(live, actor, call, choice.leg_id)];
       const one = whole ? undefined : legs[0];
+      // Of two, the one who is left alone goes too.
+      const leaving = call.legs.length === 2 ? call.legs : legs;
       return {
         action: 'calls.hangup',
         call_id: call.id,
         leg_id: one?.id ?? null,
         extension: one?.extension ?? null,
-        expects: [{ type: 'call.ended', call: call.id }],
+        expects: [
+          ...leaving.map(({ id: leg }) => ({ type: 'call.left', leg }) as const),
+          { type: 'call.ended', call: call.id },
+        ],
         send: async (operationId) => {
           // The engine does not tell of a hang-up that it was asked for, and that is what shows who gives up waiting.
           for (const { id: leg, extension } of legs) {
@@ -124,6 +129,7 @@ export function createSteering(deps: CallControlDeps): Steering {
         expects: [
           ...(at.leg.held_here ? [{ type: 'call.retrieved', leg: at.leg.id } as const] : []),
           { type: 'call.transferred', call: at.call.id, kind: 'blind', by: at.leg.extension, to },
+          { type: 'call.left', leg: at.leg.id },
           { type: 'call.ringing', call: at.call.id, times: 8 },
           { type: 'call.joined', call: at.call.id },
         ],

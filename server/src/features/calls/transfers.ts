@@ -184,7 +184,10 @@ export function createTransfers(deps: CallControlDeps): Transfers {
       return {
         ...aboutTransfer(t),
         action: 'calls.transfer-complete',
-        expects: [{ type: 'call.transferred', call: t.call_id, kind: 'attended', by: t.extension }],
+        expects: [
+          { type: 'call.transferred', call: t.call_id, kind: 'attended', by: t.extension },
+          { type: 'call.left', leg: t.leg_id },
+        ],
         send: (action_id) => engine.completeConsult(channel(t), { action_id }),
         confirmed: (operationId) => live.ledTo(operationId).has('call.transferred'),
         failed: () => (live.leg(t.leg_id) === undefined && t.over !== 'completed' ? gone() : null),
