@@ -63,15 +63,31 @@ function snapshots(view: ReturnType<typeof createModel>['view']) {
   });
 }
 /**
- * In order of key, without what only the next event tells: who is in a call, and that somebody who is in no queue is no
- * agent any more.
+ * In order of key, without what only the next event tells: whose number and name a leg shows, and that somebody who is in no
+ * queue is no agent any more.
  */
 const shown = (records: Map<string, object>): unknown =>
   [...records]
     .filter(([, value]) => !('session' in value) || value.session === 'logged_in')
     .map(([key, value]) => {
-      const { dialled, started_at, answered_at } = value as CallState;
-      return [key, 'dialled' in value ? { dialled, started_at, answered_at } : value] as const;
+      if (!('dialled' in value)) return [key, value] as const;
+      const { dialled, started_at, answered_at, legs } = value as CallState;
+      const shownLegs = legs.map(({ leg_id, extension, state, held, slot }) => ({
+        leg_id,
+        extension,
+        state,
+        held,
+        slot,
+      }));
+      return [
+        key,
+        {
+          dialled,
+          started_at,
+          answered_at,
+          legs: shownLegs.toSorted((a, b) => (a.leg_id < b.leg_id ? -1 : 1)),
+        },
+      ] as const;
     })
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 const topics = Object.keys(FOLDS) as (keyof typeof FOLDS)[];
@@ -201,6 +217,7 @@ test('folds - a call that another was joined into is as old as the older one', (
     dialled: '500',
     extensions: [],
     caller: { number: '', name: '' },
+    legs: [],
   };
   const records = new Map<string, CallState>([
     ['a', { ...call, call_id: 'a', started_at: '2026-03-02T09:00:02.000Z', answered_at: null }],
@@ -215,4 +232,32 @@ test('folds - a call that another was joined into is as old as the older one', (
     { key: 'b', value: undefined },
     { key: 'a', value: { ...records.get('a'), started_at: '2026-03-02T09:00:01.000Z', answered_at: at } },
   ]);
+});
+
+test('folds - the legs of a call that was placed for somebody, from the first that rings to the one that is left', () => {
+  const ref = { call_id: 'a', direction: 'internal', extensions: ['1001', '1002'] };
+  const leg = (leg_id: string) => ({
+    leg: { leg_id, extension: `100${leg_id}`, endpoint: null, number: '', name: '' },
+  });
+  const records = new Map<string, CallState>();
+  const states = (type: string, data: object): string[] => {
+    for (const { key, value } of FOLDS.calls.after(records, tell(type, { ...ref, ...data }))) {
+      if (value !== undefined) records.set(key, value);
+    }
+    return records.get('a')!.legs.map(({ leg_id, state }) => `${leg_id} ${state}`);
+  };
+  assert.deepEqual(states('call.started', { ...leg('1'), dialled: '300' }), ['1 calling']);
+  assert.deepEqual(states('call.ringing', leg('1')), ['1 ringing']);
+  assert.deepEqual(states('call.ringing', leg('2')), ['1 ringing', '2 ringing']);
+  assert.deepEqual(states('call.ringing', leg('3')), ['1 ringing', '2 ringing', '3 ringing']);
+  assert.deepEqual(states('call.answered', leg('3')), ['1 connected', '2 ringing', '3 connected']);
+  assert.deepEqual(states('call.left', { ...leg('2'), cause: 26, reason: 'answered_elsewhere' }), [
+    '1 connected',
+    '3 connected',
+  ]);
+  assert.deepEqual(states('call.held', leg('3')), ['1 connected', '3 held']);
+  assert.deepEqual(states('call.retrieved', leg('3')), ['1 connected', '3 connected']);
+  assert.deepEqual(states('call.parked', { ...leg('1'), slot: '701' }), ['1 parked', '3 connected']);
+  assert.deepEqual(states('call.left', { ...leg('3'), cause: 16, reason: 'hangup' }), ['1 parked']);
+  assert.deepEqual(states('call.joined', leg('4')), ['1 connected', '4 connected']);
 });

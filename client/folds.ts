@@ -3,7 +3,7 @@
  * events give the same state.
  */
 import type { AgentSummary } from '@offhook/contract/agents.ts';
-import type { Call } from '@offhook/contract/calls.ts';
+import type { Call, Leg } from '@offhook/contract/calls.ts';
 import type { SnapshotData } from '@offhook/contract/snapshots.ts';
 import type { Presence } from '@offhook/contract/extensions.ts';
 import type { Queue, QueueCaller } from '@offhook/contract/queues.ts';
@@ -13,13 +13,25 @@ import type { StreamEvent } from './events.ts';
 export type PresenceState = Presence & { readonly extension: string };
 /** Who works in a queue is the topic `agents`; `stats` is null until the first `queue.stats`. */
 export type QueueState = Omit<Queue, 'members'> & { readonly stats: QueueStats | null };
-/** What events tell of a call, as of its newest one; its legs as they are now: `client.calls.get`. */
+/**
+ * A leg as events tell it: one that calls, or waits, talks to nobody yet. In which queue it waits, and since when it is what it
+ * is: `client.calls.get`.
+ */
+export interface LegState extends Pick<
+  Leg,
+  'leg_id' | 'extension' | 'endpoint' | 'number' | 'name' | 'held' | 'slot'
+> {
+  readonly state: 'calling' | 'ringing' | 'connected' | 'held' | 'parked';
+}
+/** What events tell of a call, as of its newest one. */
 export type CallState = Pick<
   Call,
   'call_id' | 'direction' | 'dialled' | 'started_at' | 'answered_at' | 'extensions'
 > & {
   /** Who is on the first leg. */
   readonly caller: { readonly number: string; readonly name: string };
+  /** Those that are in it, the first one first; a leg that is only being dialled comes with its `call.ringing`. */
+  readonly legs: readonly LegState[];
 };
 /** What a store of each topic holds, by key. */
 export interface StoreRecords {
@@ -139,20 +151,79 @@ function queueAfter(queue: QueueState, event: StreamEvent): QueueState {
   }
 }
 
-/** A call that another was joined into is as old as the older one. */
-const joined = (kept: CallState, other: CallState | undefined): CallState =>
-  other === undefined
-    ? kept
-    : {
-        ...kept,
-        started_at: kept.started_at < other.started_at ? kept.started_at : other.started_at,
-        answered_at: kept.answered_at ?? other.answered_at,
-      };
+type LegWord = Pick<LegState, 'state' | 'held' | 'slot'>;
+/** `talks` is false for a leg that has met nobody. */
+const legWord = (talks: boolean, held: boolean, slot: string | null): LegWord => ({
+  state: slot !== null ? 'parked' : held ? 'held' : talks ? 'connected' : 'calling',
+  held,
+  slot,
+});
+function legRead(leg: Leg, answered: boolean): LegState {
+  const { leg_id, extension, endpoint, number, name, held, slot } = leg;
+  const shown = { leg_id, extension, endpoint, number, name };
+  if (leg.state === 'alerting') return { ...shown, held, slot, state: 'ringing' };
+  if (leg.state === 'parked') return { ...shown, held, slot, state: 'parked' };
+  return { ...shown, ...legWord(answered && leg.state !== 'initiated', held, slot) };
+}
+/** Who has called talks once the call is answered, and who was parked once somebody takes it back. */
+const talking = (leg: LegState): LegState =>
+  leg.state === 'calling' || leg.state === 'parked' ? { ...leg, ...legWord(true, leg.held, null) } : leg;
+
+type LegNamed = Omit<LegState, 'state' | 'held' | 'slot'>;
+function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
+  if (!('leg' in event.data)) return call.legs;
+  const named: LegNamed = event.data.leg;
+  const { leg_id } = named;
+  const others = call.legs.filter((leg) => leg.leg_id !== leg_id);
+  if (event.type === 'call.left') return others.length === call.legs.length ? call.legs : others;
+  const known = call.legs.find((leg) => leg.leg_id === leg_id) ?? {
+    state: 'calling' as const,
+    held: false,
+    slot: null,
+  };
+  const put = (word: LegWord): readonly LegState[] => {
+    const next = { ...named, ...word };
+    return others.length === call.legs.length
+      ? [...call.legs, next]
+      : call.legs.map((leg) => (leg.leg_id === leg_id ? next : leg));
+  };
+  const { held, slot } = known;
+  switch (event.type) {
+    case 'call.ringing':
+      return put({ state: 'ringing', held, slot });
+    case 'call.answered':
+    case 'call.joined':
+      // The first leg rang too where the call was placed for somebody.
+      return put(legWord(true, held, null)).map((leg, i) =>
+        i === 0 && leg.state === 'ringing' ? { ...leg, ...legWord(true, leg.held, null) } : talking(leg),
+      );
+    case 'call.held':
+    case 'call.retrieved':
+      return put(legWord(call.answered_at !== null, event.type === 'call.held', slot));
+    case 'call.parked':
+      return put(legWord(true, held, event.data.slot));
+    default:
+      return put(known);
+  }
+}
+
+/** A call that another was joined into is as old as the older one, and has the legs of both. */
+function joined(kept: CallState, other: CallState | undefined): CallState {
+  if (other === undefined) return kept;
+  const answered_at = kept.answered_at ?? other.answered_at;
+  const both = [...kept.legs, ...other.legs];
+  return {
+    ...kept,
+    started_at: kept.started_at < other.started_at ? kept.started_at : other.started_at,
+    answered_at,
+    legs: answered_at === null ? both : both.map(talking),
+  };
+}
 export const callsFold: Fold<CallState> = {
   read: (data) =>
     by(
       (data as SnapshotData<'calls'>).calls.map(
-        ({ call_id, direction, dialled, started_at, answered_at, extensions, parties: [first] }) => ({
+        ({ call_id, direction, dialled, started_at, answered_at, extensions, parties: [first], legs }) => ({
           call_id,
           direction,
           dialled,
@@ -160,6 +231,7 @@ export const callsFold: Fold<CallState> = {
           answered_at,
           extensions,
           caller: { number: first?.number ?? '', name: first?.name ?? '' },
+          legs: legs.map((leg) => legRead(leg, answered_at !== null)),
         }),
       ),
       (call) => call.call_id,
@@ -188,13 +260,15 @@ export const callsFold: Fold<CallState> = {
         answered_at: null,
         extensions,
         caller,
+        legs: [{ ...leg, ...legWord(false, false, null) }],
       };
       return [{ key: call_id, value: started }];
     }
     const known = records.get(call_id);
     if (known === undefined) return NONE;
     const answered_at = known.answered_at ?? (event.type === 'call.answered' ? event.time : null);
-    return [{ key: call_id, value: { ...known, direction, extensions, answered_at } }];
+    const legs = legsAfter(known, event);
+    return [{ key: call_id, value: { ...known, direction, extensions, answered_at, legs } }];
   },
 };
 
