@@ -276,9 +276,9 @@ describe('call control', () => {
       .find((line) => line.startsWith(`PJSIP/${['1005', '1006'][winner]}-`))!
       .split('!')[0]!;
     await site().engineCli(`mixmonitor start ${name} beside.wav`);
-    assert.match(await site().engineCli(`mixmonitor list ${name}`), /beside\.wav/);
+    assert.match(await site().engineCli(`mixmonitor list ${name}`), /monitor\/beside/);
     await ask(site(), mine, `/${call}/record`, { on: false });
-    assert.doesNotMatch(await site().engineCli(`mixmonitor list ${name}`), /\.wav/, 'none is left');
+    assert.doesNotMatch(await site().engineCli(`mixmonitor list ${name}`), /monitor\//, 'none is left');
     const transfers = await Promise.allSettled([
       ask(site(), hanako, `/${call}/transfer`, { kind: 'blind', to: '1004' }),
       ask(site(), mine, `/${call}/transfer`, { kind: 'blind', to: '600' }),
