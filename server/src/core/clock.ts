@@ -6,11 +6,15 @@ const SECONDS = Array.from({ length: 60 }, (_, n) => `${two(n)}.`);
 const MILLIS = Array.from({ length: 1_000 }, (_, n) => `${String(n).padStart(3, '0')}Z`);
 let day = Number.NaN;
 let date = '';
+let lastMs = Number.NaN;
+let lastText = '';
 /**
  * Milliseconds since 1970 as RFC 3339 UTC with milliseconds. Every event has several such times, and a `Date` for each
  * would cost as much as the rest of the event: only the date of the newest day asked for is taken from one.
+ * What comes of one fact happens at one time, whose text is shared.
  */
 export function rfc3339(ms: number): string {
+  if (ms === lastMs) return lastText;
   if (!(ms >= 0 && ms < YEAR_10000)) return new Date(ms).toISOString();
   const of = Math.floor(ms / DAY_MS);
   if (of !== day) {
@@ -20,7 +24,9 @@ export function rfc3339(ms: number): string {
   const rest = Math.floor(ms - of * DAY_MS);
   const seconds = Math.floor(rest / 1_000);
   const minutes = Math.floor(seconds / 60);
-  return date + MINUTES[minutes] + SECONDS[seconds - minutes * 60] + MILLIS[rest - seconds * 1_000];
+  lastMs = ms;
+  lastText = date + MINUTES[minutes] + SECONDS[seconds - minutes * 60] + MILLIS[rest - seconds * 1_000];
+  return lastText;
 }
 
 /** The machine's clock. */

@@ -8,10 +8,16 @@ const STATE_TYPES: ReadonlySet<string> = new Set<EventType>(['presence.changed',
 export const isStateType = (type: string): boolean => STATE_TYPES.has(type);
 
 export const mineOf = (extension: string): string => `calls/mine/${extension}`;
+const nouns = new Map<string, string>();
+/** What an event is about: the first word of its type. */
+export function nounOf(type: EventType): string {
+  let noun = nouns.get(type);
+  if (noun === undefined) nouns.set(type, (noun = type.slice(0, type.indexOf('.'))));
+  return noun;
+}
 /** Widest first. `calls/mine/<ext>` is one person's own; the others are the topics of wire.md section 6. */
 export function topicsOf(event: DomainEvent): readonly string[] {
-  const [noun] = event.type.split('.', 1);
-  switch (noun) {
+  switch (nounOf(event.type)) {
     case 'presence': {
       const { extension } = event.data as { extension: string };
       return ['presence', `presence/${extension}`];

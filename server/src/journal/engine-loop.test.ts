@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { ServiceError } from '../core/errors.ts';
 import { silent } from '../core/log.ts';
 import { openMemoryJournal } from '../adapters/memory/journal-store.ts';
@@ -248,6 +249,35 @@ test('engine loop - a clean stop saves what is open, and the next start reads no
   await eventually('live', () => second.model.view.live);
   assert.equal(second.types().filter((t) => t === 'call.started').length, 1);
   await second.end();
+});
+
+test('engine loop - what is open is saved less often where it is long', async () => {
+  const model = createModel();
+  const store = openMemoryJournal();
+  let saves = 0;
+  const s = start({
+    store: {
+      ...store,
+      saveCheckpoint: () => {
+        saves += 1;
+      },
+    },
+    model: { ...model, view: model.view, checkpoint: () => 'x'.repeat(3_000_000) },
+  });
+  s.engine.connect();
+  await eventually('live', () => model.view.live);
+  const publish = async (events: number): Promise<void> => {
+    const event = { type: 'config.changed', subject: 'config', at: T0, observed: 'live', data: {} };
+    s.loop.publish(Array<DomainEvent>(events).fill(event as unknown as DomainEvent));
+    await eventually('all committed', () => s.loop.settled());
+  };
+  await publish(5_000);
+  assert.equal(saves, 1);
+  await publish(7_000);
+  assert.equal(saves, 1);
+  await publish(1_000);
+  assert.equal(saves, 2);
+  await s.end();
 });
 
 test('engine loop - a fact the model stumbles over costs that fact only', async () => {

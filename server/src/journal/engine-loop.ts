@@ -14,8 +14,12 @@ const TURN_MS = 5;
 /** Events held while the journal takes none; beyond it they are given up and the state is taken anew. */
 const MAX_HELD = 100_000;
 const RETRY_MS = { first: 50, most: 2_000 };
-/** Committed events after which what is open is saved, so that the next start reads no more than this. */
+/**
+ * Committed events after which what is open is saved, so that the next start reads no more than this; more of them where
+ * it is long, or every event of a big site would pay for all its people.
+ */
 const CHECKPOINT_EVERY = 5_000;
+const CHECKPOINT_CHARACTERS = 400;
 /** A model that stumbles over a fact asks for the whole state, at most this often. */
 const RESYNC_EVERY_MS = 10_000;
 
@@ -80,6 +84,7 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
   let flushing = false;
   let lastResync = -Infinity;
   let sinceCheckpoint = 0;
+  let checkpointAfter = CHECKPOINT_EVERY;
   let site = options.site;
 
   const restore = (): void => {
@@ -157,7 +162,7 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
       if (held.length > 0) heldSince = performance.now();
       if (performance.now() > until) break;
     }
-    if (sinceCheckpoint >= CHECKPOINT_EVERY) saveCheckpoint();
+    if (sinceCheckpoint >= checkpointAfter) saveCheckpoint();
     return held.length === 0;
   };
   /** The rest in turns of its own, where no batch of facts is waiting for it. */
@@ -205,7 +210,9 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
   const saveCheckpoint = (): void => {
     sinceCheckpoint = 0;
     try {
-      journal.saveCheckpoint(model.checkpoint());
+      const text = model.checkpoint();
+      checkpointAfter = Math.max(CHECKPOINT_EVERY, text.length / CHECKPOINT_CHARACTERS);
+      journal.saveCheckpoint(text);
     } catch (cause) {
       log.warn({ err: cause }, 'the checkpoint of the journal was not saved');
     }

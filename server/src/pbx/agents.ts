@@ -65,12 +65,12 @@ interface Before {
   readonly since: number | null;
 }
 
+/** But for since when it is paused, which the engine moves. */
 const sameMember = (a: QueueMember, b: QueueMember): boolean =>
   a.state === b.state &&
   a.in_call === b.in_call &&
   a.paused === b.paused &&
   a.paused_reason === b.paused_reason &&
-  a.paused_at === b.paused_at &&
   a.last_call_at === b.last_call_at &&
   a.penalty === b.penalty &&
   a.login_at === b.login_at &&
@@ -87,11 +87,12 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
     known === undefined
       ? told
       : { paused: known.paused, reason: known.paused_reason, since: known.paused_at };
-  const member: QueueMember = Object.freeze({ ...said, paused_at: pausedAt(s, t, said, before) });
-  if (known !== undefined && sameMember(known, member)) {
+  const paused_at = pausedAt(s, t, said, before);
+  if (known !== undefined && known.paused_at === paused_at && sameMember(known, said)) {
     if (t.observed === 'resync') countTalk(s, t, known);
     return;
   }
+  const member: QueueMember = Object.freeze({ ...said, paused_at });
   if (known !== undefined && known.extension !== extension) forget(s, t, known);
   queue.members.set(member.interface, member);
   touchQueue(s, queue);

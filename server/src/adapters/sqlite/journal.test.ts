@@ -45,6 +45,20 @@ test('sqlite journal - a restart keeps epoch, head, tail and rows', () => {
   third.close();
 });
 
+test('sqlite journal - a checkpoint of the first release is read', () => {
+  const file = newFile();
+  const first = openSqliteJournal(file);
+  first.append(journalRows(1, 5));
+  first.close();
+  const db = new DatabaseSync(file);
+  const kept = JSON.stringify({ seq: 4, text: '{"version":1}' });
+  db.prepare("insert into meta (key, value) values ('checkpoint', ?)").run(kept);
+  db.close();
+  const second = openSqliteJournal(file);
+  assert.deepEqual(second.checkpoint(), { seq: 4, text: '{"version":1}' });
+  second.close();
+});
+
 test('sqlite journal - groups that were committed survive kill -9, under the same epoch', async () => {
   const file = newFile();
   const child = spawn(

@@ -137,7 +137,7 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
     },
     saveCheckpoint(seq, text) {
       try {
-        put.run('checkpoint', JSON.stringify({ seq, text }));
+        put.run('checkpoint', `${seq} ${text}`);
       } catch (error) {
         throw unavailable(error, file);
       }
@@ -145,7 +145,7 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
     checkpoint() {
       const kept = db.run("select value from meta where key = 'checkpoint'", []).rows[0]?.['value'];
       if (typeof kept !== 'string') return null;
-      const read = JSON.parse(kept) as { seq: number; text: string };
+      const read = readCheckpoint(kept);
       // After a power cut it can be ahead of the rows that are left; what it says was told all the same.
       return { seq: Math.min(read.seq, head), text: read.text };
     },
@@ -160,6 +160,13 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
       db.close();
     },
   };
+}
+
+/** `<seq> <text>`; the first release wrote the two as JSON. */
+function readCheckpoint(kept: string): { readonly seq: number; readonly text: string } {
+  if (kept.startsWith('{')) return JSON.parse(kept) as { seq: number; text: string };
+  const end = kept.indexOf(' ');
+  return { seq: Number(kept.slice(0, end)), text: kept.slice(end + 1) };
 }
 
 /** Identifies one run of the machine; null where the system does not tell. */

@@ -90,13 +90,14 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
   let recentFrom = 0;
   let recent = new SumTable();
   /** Today's, kept up with `recent`. */
-  const totals = new Map<string, Sums>();
+  const totals = { queue: new Map<string, Sums>(), agent: new Map<string, Sums>() };
   const isToday = (slot: number): boolean => slot * SLOT_MS >= span.from && slot * SLOT_MS < span.to;
 
   const beginDay = (now: number): void => {
     date = calendar.dayOf(now);
     span = calendar.day(date);
-    totals.clear();
+    totals.queue.clear();
+    totals.agent.clear();
     version += 1;
   };
   const keepTime = (): void => {
@@ -111,7 +112,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     const { of, name, slot } = one;
     take(unsaved.at(of, name, slot), one);
     if (slot >= recentFrom) take(recent.at(of, name, slot), one);
-    const total = isToday(slot) ? totals.get(`${of}/${name}`) : undefined;
+    const total = isToday(slot) ? totals[of].get(name) : undefined;
     if (total !== undefined) take(total, one);
   };
   const takeRow = (row: JournalRow, given?: DomainEvent): void => {
@@ -226,12 +227,11 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     },
     sumsOfToday(of, name, running) {
       keepTime();
-      const key = `${of}/${name}`;
-      let total = totals.get(key);
+      let total = totals[of].get(name);
       if (total === undefined) {
         total = noSums();
         for (const [slot, sums] of recent.slots(of, name) ?? []) if (isToday(slot)) fold(total, sums);
-        totals.set(key, total);
+        totals[of].set(name, total);
       }
       const now = runningOf(running, of, name).filter((one) => isToday(one.slot));
       if (now.length === 0) return total;

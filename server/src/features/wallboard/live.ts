@@ -72,9 +72,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
   let wake = Promise.withResolvers<void>();
 
   const touch = (queue?: string): void => {
+    // Who has something to tell is awake.
+    const sleeps = touched.size === 0;
     if (queue === undefined) for (const name of queues()) touched.add(name);
     else touched.add(queue);
-    wake.resolve();
+    if (sleeps) wake.resolve();
   };
   const tell = (now: number): void => {
     const known = new Set(queues());

@@ -15,6 +15,7 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { agentsOf, queuesOf, reaches } from '../../core/rights.ts';
 import type { Objects, Principal } from '../../core/rights.ts';
+import { nounOf } from '../../core/topics.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
@@ -141,8 +142,8 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
     nextDay: () => counter.today().span.to,
   });
   const touch = (event: DomainEvent): void => {
-    const [noun] = event.type.split('.', 1);
     if (event.type === 'queue.stats') return;
+    const noun = nounOf(event.type);
     if (noun === 'queue' || noun === 'offer') publisher.touch((event.data as { queue: string }).queue);
     else if (noun === 'engine') publisher.touch();
     else if (noun === 'agent' || noun === 'presence') {

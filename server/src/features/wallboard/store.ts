@@ -83,40 +83,41 @@ export interface Position {
   /** When the newest counted event happened; 0 for none. */
   readonly as_of: number;
 }
+/** Named in every statement, so that an index that begins with it is used. */
+const BOTH = ['queue', 'agent'] as const;
 /** Sums by queue or agent and slot. */
 export class SumTable {
-  readonly #rows = new Map<string, { readonly of: Of; readonly name: string; slots: Map<number, Sums> }>();
+  /** By name and slot. */
+  readonly #rows: Readonly<Record<Of, Map<string, Map<number, Sums>>>> = {
+    queue: new Map(),
+    agent: new Map(),
+  };
 
   /** The sums of this slot, to be counted into. */
   at(of: Of, name: string, slot: number): Sums {
-    const key = `${of}/${name}`;
-    let row = this.#rows.get(key);
-    if (row === undefined) {
-      row = { of, name, slots: new Map() };
-      this.#rows.set(key, row);
-    }
-    let sums = row.slots.get(slot);
-    if (sums === undefined) {
-      sums = noSums();
-      row.slots.set(slot, sums);
-    }
+    const rows = this.#rows[of];
+    let slots = rows.get(name);
+    if (slots === undefined) rows.set(name, (slots = new Map()));
+    let sums = slots.get(slot);
+    if (sums === undefined) slots.set(slot, (sums = noSums()));
     return sums;
   }
   slots(of: Of, name: string): ReadonlyMap<number, Sums> | undefined {
-    return this.#rows.get(`${of}/${name}`)?.slots;
+    return this.#rows[of].get(name);
   }
   names(of: Of): string[] {
-    return [...this.#rows.values()].filter((row) => row.of === of).map((row) => row.name);
+    return [...this.#rows[of].keys()];
   }
   *rows(): Generator<{ readonly of: Of; readonly name: string; readonly slot: number; readonly sums: Sums }> {
-    for (const { of, name, slots } of this.#rows.values()) {
-      for (const [slot, sums] of slots) yield { of, name, slot, sums };
+    for (const of of BOTH) {
+      for (const [name, slots] of this.#rows[of]) {
+        for (const [slot, sums] of slots) yield { of, name, slot, sums };
+      }
     }
   }
   /** True where it has a slot before this one. */
   before(slot: number): boolean {
-    for (const row of this.#rows.values())
-      for (const known of row.slots.keys()) if (known < slot) return true;
+    for (const row of this.rows()) if (row.slot < slot) return true;
     return false;
   }
   addAll(other: SumTable): void {
@@ -124,15 +125,15 @@ export class SumTable {
   }
   /** Forgets every slot before this one. */
   dropBefore(slot: number): void {
-    for (const [key, row] of this.#rows) {
-      for (const known of row.slots.keys()) if (known < slot) row.slots.delete(known);
-      if (row.slots.size === 0) this.#rows.delete(key);
+    for (const of of BOTH) {
+      for (const [name, slots] of this.#rows[of]) {
+        for (const known of slots.keys()) if (known < slot) slots.delete(known);
+        if (slots.size === 0) this.#rows[of].delete(name);
+      }
     }
   }
 }
 
-/** Named in every statement, so that an index that begins with it is used. */
-const BOTH = ['queue', 'agent'] as const;
 const SLOTS_OF_DAY = 96;
 const textOf = (...parts: readonly (string | number)[]): string => parts.join('/');
 /** Adds to the rows of each slot that is concerned; the rows of a slot are read at once. */
