@@ -175,8 +175,36 @@ test('hub - whoever joins, blocks and leaves whenever: each has each of its fact
         hub.close();
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 100, endOnFailure: true },
   );
+});
+
+test('hub - while new topics catch up, the others keep their place and the safe cursor waits', async () => {
+  const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
+  const hub = createHub({ journal, log: silent });
+  journal.append(Array.from({ length: 2_000 }, (_, i) => (i % 2 === 0 ? offer('a', '1') : presence('1'))));
+  const reader = new Puppet();
+  assert.equal(hub.attach(reader, ['queues', EVERYONE], 2_000, 2_000), true);
+  reader.backlog = { at: 0, to: 2_000, only: new Set(['presence']), except: new Set(['queues', EVERYONE]) };
+  assert.equal(hub.attach(reader, ['presence', 'queues', EVERYONE], 2_000, 2_000), false);
+  await until('a part of it', () => reader.sent.length > 0, { every: 0 });
+  reader.blocked = true;
+  await turn();
+  assert.equal(hub.positionOf(reader), 2_000);
+  const safe = hub.safeCursorOf(reader);
+  assert.ok(safe > 0 && safe < 2_000);
+  assert.equal(reader.sent.at(-1)?.seq, safe);
+  journal.append([offer('a', '1')]);
+  hub.committed();
+  reader.blocked = false;
+  hub.takes(reader);
+  await settled(hub, [reader]);
+  assert.deepEqual(
+    reader.sent.map(({ seq }) => seq),
+    [...Array.from({ length: 1_000 }, (_, i) => 2 * i + 2), 2_001],
+  );
+  assert.equal(hub.safeCursorOf(reader), 2_001);
+  hub.close();
 });
 
 test('hub - readers of the same names share one piece of bytes, whatever place they began at', async () => {

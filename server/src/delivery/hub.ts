@@ -338,7 +338,7 @@ export function createHub(options: {
       return;
     }
     if (pulling.size === 0) pages.clear();
-    if (round !== null || pulling.size > 0 || (journal.head > done && feeds.size > 0)) schedule();
+    if (round !== null || pulling.size > 0 || journal.head > done) schedule();
   }
   function schedule(): void {
     if (scheduled || closed || retry !== undefined) return;

@@ -165,6 +165,26 @@ test('stream - a later topic with a cursor sends what only it has since then', a
   assert.deepEqual(client.seqs(), [1, 2, 4, 5, 6, 8]);
 });
 
+test('stream - what changes while many events are on their way loses none of them', async (t) => {
+  const { rig, client } = await listener(t, 'supervisor', ['queues']);
+  for (const [i, topic] of ['presence', 'agents', 'calls'].entries()) {
+    const events = [offer('support', '1003'), presence('1005'), agentReady('1003')];
+    rig.commit(...Array.from({ length: 9_000 }, (_, n) => events[n % 3]!));
+    client.send({ op: 'subscribe', id: topic, topics: [topic], snapshot: i === 1 });
+    assert.equal((await client.next('subscribed')).cursor, rig.journal.head);
+  }
+  rig.commit(presence('1006'), agentReady('1004'));
+  const last = rig.journal.head;
+  await until('the last', () => client.frames.some((f) => f.op === 'event' && f.event.seq === last));
+  const heard = (type: string, seq: number): boolean =>
+    type.startsWith('offer') || (type.startsWith('presence') && seq > 9_000) || seq > 18_000;
+  const wanted = rig.journal.read(0, 100_000).filter((row) => heard(row.type, row.seq));
+  assert.deepEqual(
+    client.seqs(),
+    wanted.map((row) => row.seq),
+  );
+});
+
 test('stream - a topic that may not be heard refuses the whole frame', async (t) => {
   const rig = await streamRig(t);
   const cases: readonly (readonly [level: string, topic: string, allowed: boolean])[] = [

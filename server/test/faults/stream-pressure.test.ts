@@ -75,6 +75,22 @@ test('stream pressure - who never reads is closed with 4408, holds no memory, an
   assert.equal(again.seqs().length, 1000 - seqs.length, 'and it resumes with the last seq');
 });
 
+test('stream pressure - who asks and never reads the answers is asked for nothing more', async (t) => {
+  let runs = 0;
+  const large = 'z'.repeat(1_000_000);
+  const rig = await streamRig(t, { commands: { run: async () => ((runs += 1), large) } });
+  const client = await rig.open('supervisor');
+  client.freeze();
+  for (let i = 0; i < 180; i += 1) {
+    client.send({ op: 'command', id: i, action: 'a.large' });
+    await turn();
+  }
+  await wait(200);
+  assert.ok(runs < 60, `${runs} megabytes were made for it`);
+  client.socket.resume();
+  await until('the first answers', () => client.frames.filter((f) => f.op === 'result').length > 5);
+});
+
 test('stream pressure - an event source that never reads is closed as well, and resumes with its last id', async (t) => {
   const rig = await streamRig(t);
   const socket = net.connect({ port: rig.port, host: '127.0.0.1' });
