@@ -1,4 +1,5 @@
 /** What `npm start` tells the person in front of it. */
+import { SETTINGS } from './config.ts';
 import type { Address, Config } from './config.ts';
 import { credentialsFile, readCredentials } from './credentials.ts';
 
@@ -20,6 +21,9 @@ export async function readyText(
   const url = config.publicUrl === '' ? urlOf(address) : config.publicUrl;
   const { host, port } = config.sipListen;
   const sip = deskPhones ? `SIP ${host}:${port}` : `none: ${host}:${port} is used by another program`;
+  // Another exchange may be the one of the default folder.
+  const ours =
+    config.data === SETTINGS.data.parse(SETTINGS.data.initial) ? '' : `OFFHOOK_DATA=${config.data} `;
   const people = await readCredentials(config.data);
   const first = people.find((p) => p.level === 'agent') ?? people[0];
   const lines = [
@@ -28,7 +32,7 @@ export async function readyText(
     '',
     `  Web and API        ${url}      (documents: ${url}/docs)`,
     `  Phones             browsers ${url.replace(/^http/, 'ws')}/ws; desk phones ${sip}`,
-    `  Engine's console   npm run engine -- "queue show"`,
+    `  Engine's console   ${ours}npm run engine -- "queue show"`,
   ];
   if (people.length > 0) {
     const width = Math.max(...people.map((p) => p.full_name.length));
