@@ -292,6 +292,25 @@ describe('call control', () => {
     for (const one of [atA, ...rung, ringing]) await one.hangup().catch(() => undefined);
   });
 
+  test('a queue’s caller gave up where it hung up itself; ended by a supervisor or by the engine it did not', async () => {
+    await using caller = await site().phone('1009');
+    const [nour, soren] = [await site().person('1009'), await site().person('1002')];
+    const outcomes = () => eventsOf(site(), 'queue.caller_left', 'queue.caller_abandoned');
+    for (const [end, outcome] of [
+      [(call: string) => ask(site(), nour, `/${call}/hangup`), 'queue.caller_abandoned'],
+      [(call: string) => ask(site(), soren, `/${call}/hangup`), 'other'],
+      [() => site().engineCli('channel request hangup all'), 'other'],
+    ] as const) {
+      const [before, told] = [eventsOf(site(), 'queue.caller_joined').length, outcomes().length];
+      const leg = await caller.invite('510');
+      const joined = await until('the caller to wait', () => eventsOf(site(), 'queue.caller_joined')[before]);
+      await end(joined.data['call_id'] as string);
+      const left = await until('the outcome of the visit', () => outcomes()[told]);
+      assert.equal(left.data['reason'] ?? left.type, outcome);
+      await leg.ended();
+    }
+  });
+
   test('hold - in a queue call, from the agent and from the caller; the queue goes on', async () => {
     await using caller = await site().phone('1009');
     await using desk = await site().phone('1003');

@@ -17,7 +17,6 @@ import { channelState, describeChannel } from './names.ts';
  * Hangup            chan Cause Cause-txt [TechCause]
  * Rename            Channel Newname Uniqueid
  * HangupRequest     chan [Cause]          the other side, or the channel driver, hangs up
- * SoftHangupRequest chan Cause
  *
  * "<unknown>" stands for a party that is not known; names are escaped by the engine, numbers are not.
  */
@@ -82,6 +81,7 @@ const hangup: EventDecoder = (frame, at, d) => {
   });
 };
 
+/** Not `SoftHangupRequest`, by which the engine itself ends a channel: nobody on it gave up. */
 const ending: EventDecoder = (frame, at, d) => d.emit({ at, type: 'channel.ending', id: subject(frame, d) });
 
 const rename: EventDecoder = (frame, at, d) => {
@@ -99,6 +99,5 @@ export const channelEvents = {
   NewConnectedLine: newParty,
   Hangup: hangup,
   HangupRequest: ending,
-  SoftHangupRequest: ending,
   Rename: rename,
 } satisfies Record<string, EventDecoder>;
