@@ -152,6 +152,8 @@ describe('call control', () => {
     const transferred = await doneBy(site(), complete, 'call.transferred');
     assert.deepEqual([transferred.data['kind'], transferred.data['by']], ['attended', '1003']);
     await agent.ended();
+    const { leg, reason } = (await doneBy(site(), complete, 'call.left')).data;
+    assert.deepEqual([(leg as { extension: string }).extension, reason], ['1003', 'transferred']);
     await other.hears(20);
     await third.hears(20);
     await other.hangup();
@@ -209,6 +211,7 @@ describe('call control', () => {
     const { operation: park } = await ask(site(), lan, `/${call}/park`);
     const parked = await doneBy(site(), park, 'call.parked');
     await picked.ended();
+    await doneBy(site(), park, 'call.left');
     assert.match(parked.data['slot'] as string, /^7\d\d$/);
     const { operation: back } = await ask(site(), lan, `/${call}/retrieve`);
     const again = await c.incoming();

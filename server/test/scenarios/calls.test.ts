@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { eventsOf } from '../support/call-steps.ts';
 import { finishedCalls, gist, onlyCall, shows, statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 describe('calls', () => {
   const site = useSite();
+  /** Why each leg of this extension left a call that went on. */
+  const reasons = (extension: string) =>
+    eventsOf(site(), 'call.left')
+      .filter(({ data }) => (data['leg'] as { extension: string }).extension === extension)
+      .map(({ data }) => data['reason']);
 
   test('queue calls - two agents ring, one answers: who talked has one row that tells its part, who only rang has none', async () => {
     await using caller = await site().phone('1001');
@@ -38,6 +44,7 @@ describe('calls', () => {
     const answered = await onlyCall(jose);
     assert.equal(gist(answered), 'in 1001 ANSWERED sales');
     assert.equal(answered.call_key, out.call_key);
+    assert.deepEqual(reasons('1003'), ['answered_elsewhere']);
     // A ring that a colleague took is nothing the other agent missed.
     assert.deepEqual((await zoe.history()).calls, []);
   });
@@ -114,6 +121,7 @@ describe('calls', () => {
     await cancelled.hangup();
     await rang.ended();
     await shows(hanako, '1008', 'online', 'idle');
+    assert.deepEqual(reasons('1008'), ['canceled']);
     const nobody = await a.invite('1009');
     await until('the mailbox of 1009, or a refusal', () => nobody.state === 'up' || nobody.state === 'ended');
     await nobody.hangup();

@@ -192,6 +192,7 @@ export function createSteering(deps: CallControlDeps): Steering {
         expects: [
           ...(at.leg.held_here ? [{ type: 'call.retrieved', leg: at.leg.id } as const] : []),
           { type: 'call.parked', leg: parked },
+          { type: 'call.left', leg: at.leg.id },
         ],
         send: async (action_id) => {
           await unhold(deps, at, action_id);
