@@ -623,3 +623,34 @@ test('calls - recording: one at a time begins or ends it on a leg, and it is end
   assert.equal(left.of, 0, 'all are ended, whoever began them');
   assert.deepEqual(await record(false, '1'), [409, 'wrong_call_state']);
 });
+
+test('calls - whether an id was a call is told only to who had a part in it, ended or busy', async (t) => {
+  const rig = await callsRig(t, { keys: { foreign: { scopes: ['calls:control'], extensions: ['1006'] } } });
+  const call = rig.talk();
+  const code = async (token: string, verb: string, body = {}) =>
+    (await rig.post(token, `/${call}/${verb}`, body)).body.code;
+  const hold = rig.post(PERSON, `/${call}/hold`);
+  await until('hold was asked for', () => rig.asked.length === 1);
+  assert.equal(await code(OTHER, 'hold'), 'not_found', 'busy');
+  assert.equal(await code(BOSS, 'hold', { leg_id: chan('2') }), 'wrong_call_state');
+  rig.scene.hangup('2');
+  rig.scene.hangup('1');
+  assert.equal((await hold).body.code, 'call_gone');
+  for (const verb of ['hangup', 'hold', 'park', 'retrieve']) {
+    assert.equal(await code(OTHER, verb), 'not_found', verb);
+    assert.equal(await code('key-foreign', verb), 'not_found', verb);
+    assert.equal(await code(PERSON, verb), 'call_gone', verb);
+    assert.equal(await code(BOSS, verb), 'call_gone', verb);
+  }
+});
+
+test('calls - who is in a call does not pick it up', async (t) => {
+  const rig = await callsRig(t);
+  for (const extension of ['1001', '1002']) rig.scene.device(extension, 'NOT_INUSE');
+  rig.scene.created('1', { endpoint: '1002', dialled: '1004' });
+  rig.scene.created('2', { endpoint: '1004', of: '1' });
+  rig.scene.state('2', 'ringing');
+  const own = await rig.post(BOSS, `/${chan('1')}/pickup`);
+  assert.deepEqual([own.status, own.body.code], [409, 'wrong_call_state']);
+  assert.equal(rig.asked.length, 0);
+});

@@ -7,12 +7,15 @@ import type { Actor } from '../../ports/operations.ts';
 import type { Guard } from './guard.ts';
 import { engineDown } from './perform.ts';
 import type { PerformDeps, Performer, Plan } from './perform.ts';
+import { isAmong, noSuchCall } from './reach.ts';
+import type { EndedCalls } from './reach.ts';
 
 export interface CallControlDeps extends PerformDeps {
   readonly engine: Pick<Engine, 'node'> & CallVerbs;
   readonly directory: Directory;
   readonly guard: Guard;
   readonly performer: Performer;
+  readonly ended: EndedCalls;
 }
 
 /** Calls that are being moved or held at this moment, or legs whose recording is being begun or ended. */
@@ -48,9 +51,12 @@ export async function runAlone(
   id: string,
   plan: () => Promise<Plan> | Plan,
 ): Promise<CallOperation> {
-  const call = deps.live.call(id)?.id ?? id;
+  const known = deps.live.call(id);
+  const call = known?.id ?? id;
   if (busy.has(call)) {
-    const error = wrongState('another operation on this call is under way');
+    const error = isAmong(actor, known?.extensions ?? [])
+      ? wrongState('another operation on this call is under way')
+      : noSuchCall();
     await deps.performer.refused(actor, action, id, error);
     throw error;
   }

@@ -12,6 +12,7 @@ import { createPerformer, nameOf } from './perform.ts';
 import type { PerformDeps } from './perform.ts';
 import { createCallControl } from './service.ts';
 import type { CallControl } from './service.ts';
+import { createEndedCalls } from './reach.ts';
 import { createCallStore } from './store.ts';
 
 export interface CallControlFeatureDeps extends PerformDeps {
@@ -51,7 +52,7 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
   const used = await store.usageOf(today().day);
   const guard = createGuard({ settings: () => settings, own, store, used, clock, today });
   const performer = createPerformer(deps);
-  const control = createCallControl({ ...deps, guard, performer });
+  const control = createCallControl({ ...deps, guard, performer, ended: createEndedCalls() });
   return {
     ...control,
     guard,

@@ -17,7 +17,7 @@ import type { CallControlDeps } from './deps.ts';
 import { isTaken, isTalking, wrongState } from './deps.ts';
 import { newPair } from './ids.ts';
 import type { Plan } from './perform.ts';
-import { callFor, findCall, steersAll } from './reach.ts';
+import { callFor, findCall, isAmong, noSuchCall, steersAll } from './reach.ts';
 
 export interface Placing {
   call(actor: Actor, wanted: NewCall): Promise<Plan>;
@@ -57,7 +57,8 @@ interface PlacedPlan {
   readonly auditFirst?: boolean;
 }
 
-export function createPlacing({ engine, live, directory, guard, clock }: CallControlDeps): Placing {
+export function createPlacing(deps: CallControlDeps): Placing {
+  const { engine, live, directory, guard, clock } = deps;
   /** Whose devices ring, and which. */
   const ownOf = (actor: Actor, from: string | undefined, device: Device = 'all'): Own => {
     const extension = from ?? actor.caller.extension;
@@ -167,15 +168,19 @@ export function createPlacing({ engine, live, directory, guard, clock }: CallCon
 
     pickup(actor, id, wanted) {
       const own = ownOf(actor, wanted.from, wanted.device);
-      const call = findCall(live, id);
-      const ringing = call.legs.filter((leg) => leg.state === 'alerting');
-      const leg = wanted.leg_id === undefined ? ringing[0] : ringing.find((l) => l.id === wanted.leg_id);
       const group = (extension: string | null): string | null =>
         extension === null ? null : (directory.byExtension(extension)?.department ?? null);
       const mine = own.person.department;
-      const may = steersAll(actor) || ringing.some((l) => mine !== null && group(l.extension) === mine);
-      if (!may) throw new ServiceError('not_found', 'there is no such call');
+      const inGroup = (extension: string | null): boolean => mine !== null && group(extension) === mine;
+      const call = findCall(deps, actor, id, (extensions) => extensions.some(inGroup));
+      const ringing = call.legs.filter((leg) => leg.state === 'alerting');
+      const leg = wanted.leg_id === undefined ? ringing[0] : ringing.find((l) => l.id === wanted.leg_id);
+      const may = steersAll(actor) || ringing.some((l) => inGroup(l.extension));
+      if (!may) throw noSuchCall();
       if (leg === undefined) throw wrongState('nothing of this call rings now');
+      if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {
+        throw wrongState(`${own.person.extension} is in this call already`);
+      }
       if (!steersAll(actor) && group(leg.extension) !== mine) {
         throw new ServiceError('forbidden', 'this leg rings in another pick-up group');
       }
@@ -193,11 +198,8 @@ export function createPlacing({ engine, live, directory, guard, clock }: CallCon
     },
 
     parked(actor, id, wanted) {
-      const call = findCall(live, id);
-      const objects = callsOf(actor.caller, 'control');
-      if (objects !== null && !call.extensions.some((extension) => reaches(objects, extension))) {
-        throw new ServiceError('not_found', 'there is no such call');
-      }
+      const call = findCall(deps, actor, id);
+      if (!isAmong(actor, call.extensions)) throw noSuchCall();
       const leg = call.legs.find((l) => l.slot !== null);
       if (leg?.slot == null) throw wrongState('this call is neither on hold nor parked');
       const own = ownOf(actor, wanted.from, wanted.device);
@@ -218,7 +220,7 @@ export function createPlacing({ engine, live, directory, guard, clock }: CallCon
       if (!includesLevel(actor.caller.level, 'supervisor')) {
         throw new ServiceError('forbidden', 'this is for supervisors');
       }
-      const call = callFor(live, actor, id);
+      const call = callFor(deps, actor, id);
       const own = ownOf(actor, wanted.from, wanted.device);
       const { extension } = own.person;
       const isAgent = ({ extension: whose }: LiveLeg): boolean =>

@@ -1,4 +1,5 @@
 /** Which call and which leg somebody may steer. */
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { callsOf, reaches } from '../../core/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { LiveCall, LiveLeg, LiveView } from '../../ports/live.ts';
@@ -10,24 +11,58 @@ const steers = ({ caller }: Actor, leg: LiveLeg): boolean => {
   const objects = callsOf(caller, 'control');
   return objects === null || (leg.extension !== null && reaches(objects, leg.extension));
 };
-const overOrUnknown = (live: LiveView, id: string): ServiceError =>
-  live.gone(id)
-    ? new ServiceError('call_gone', 'this call is over')
-    : new ServiceError('not_found', 'there is no such call');
+/** True where one of these extensions is one whose calls this caller may steer. */
+export const isAmong = ({ caller }: Actor, extensions: readonly string[]): boolean => {
+  const objects = callsOf(caller, 'control');
+  return objects === null || extensions.some((extension) => reaches(objects, extension));
+};
+export const noSuchCall = (): ServiceError => new ServiceError('not_found', 'there is no such call');
 
-/** Throws `call_gone` or `not_found`. */
-export function findCall(live: LiveView, id: string): LiveCall {
+/** Who was in the calls that ended lately. */
+export interface EndedCalls {
+  /** Give every committed event. */
+  onDomainEvent(event: DomainEvent): void;
+  of(id: string): readonly string[];
+}
+const MOST_ENDED = 10_000;
+export function createEndedCalls(): EndedCalls {
+  const ended = new Map<string, readonly string[]>();
+  return {
+    onDomainEvent(event) {
+      if (event.type !== 'call.ended') return;
+      for (const id of ended.keys()) {
+        if (ended.size < MOST_ENDED) break;
+        ended.delete(id);
+      }
+      ended.set(event.data.call_id, event.data.extensions);
+    },
+    of: (id) => ended.get(id) ?? [],
+  };
+}
+
+/**
+ * Throws `not_found`, or `call_gone` where it is over and was one of the caller's, or of somebody `knows` says: others are
+ * not to learn which ids were calls.
+ */
+export function findCall(
+  { live, ended }: { live: LiveView; ended: EndedCalls },
+  actor: Actor,
+  id: string,
+  knows: (extensions: readonly string[]) => boolean = () => false,
+): LiveCall {
   const call = live.call(id);
-  if (call === undefined) throw overOrUnknown(live, id);
-  return call;
+  if (call !== undefined) return call;
+  const was = ended.of(id);
+  if (live.gone(id) && (isAmong(actor, was) || knows(was))) {
+    throw new ServiceError('call_gone', 'this call is over');
+  }
+  throw noSuchCall();
 }
 
 /** The call, for somebody who may steer a leg of it. Throws `not_found` also for a call that is none of theirs. */
-export function callFor(live: LiveView, actor: Actor, id: string): LiveCall {
-  const call = findCall(live, id);
-  if (!call.legs.some((leg) => steers(actor, leg)) && !steersAll(actor)) {
-    throw new ServiceError('not_found', 'there is no such call');
-  }
+export function callFor(deps: { live: LiveView; ended: EndedCalls }, actor: Actor, id: string): LiveCall {
+  const call = findCall(deps, actor, id);
+  if (!call.legs.some((leg) => steers(actor, leg)) && !steersAll(actor)) throw noSuchCall();
   return call;
 }
 

@@ -89,6 +89,9 @@ export function createCallControl(deps: CallControlDeps): CallControl {
     },
     endTransfer: (actor, id, how) => alone(actor, `transfer-${how}`, id, () => transfers[how](actor, id)),
     transferOf: (actor, id) => transfers.of(actor, id),
-    onDomainEvent: (event) => transfers.onDomainEvent(event),
+    onDomainEvent(event) {
+      deps.ended.onDomainEvent(event);
+      transfers.onDomainEvent(event);
+    },
   };
 }

@@ -40,12 +40,13 @@ export const aboutLeg = ({ call, leg }: { call: LiveCall; leg: LiveLeg }) => ({
 });
 /** The leg and whom it talks to; throws `wrong_call_state` where it talks to nobody. */
 export function talking(
-  { live }: CallControlDeps,
+  deps: CallControlDeps,
   actor: Actor,
   id: string,
   leg_id: string | undefined,
 ): Talking {
-  const call = callFor(live, actor, id);
+  const { live } = deps;
+  const call = callFor(deps, actor, id);
   const leg = legFor(live, actor, call, leg_id);
   const side = live.beside(leg.id);
   if (side === undefined || !isTalking(leg)) throw wrongState('this leg talks to nobody now');
@@ -85,7 +86,7 @@ export function createSteering(deps: CallControlDeps): Steering {
 
   return {
     hangup(actor, id, choice) {
-      const call = callFor(live, actor, id);
+      const call = callFor(deps, actor, id);
       const whole = choice.leg_id === undefined && steersAll(actor) && !hasOwn(actor, call);
       const legs = whole ? call.legs : [legFor(live, actor, call, choice.leg_id)];
       const one = whole ? undefined : legs[0];
@@ -207,7 +208,7 @@ export function createSteering(deps: CallControlDeps): Steering {
     },
 
     digits(actor, id, digits, leg_id) {
-      const call = callFor(live, actor, id);
+      const call = callFor(deps, actor, id);
       const leg = legFor(live, actor, call, leg_id);
       if (leg.state === 'alerting' || leg.state === 'initiated') throw wrongState('this leg is not answered');
       const side = live.beside(leg.id)?.leg;
@@ -238,7 +239,7 @@ export function createSteering(deps: CallControlDeps): Steering {
     },
 
     record(actor, id, on, leg_id) {
-      const call = callFor(live, actor, id);
+      const call = callFor(deps, actor, id);
       const leg = legFor(live, actor, call, leg_id);
       if (on && leg.recording) throw wrongState('this leg is recorded already');
       if (on && !isTalking(leg)) throw wrongState('this leg talks to nobody now');
