@@ -233,6 +233,7 @@ const COMMANDS = {
   replay: one('server/src/replay.ts'),
   bench: one('bench/run.ts'),
   docs: one('server/src/docs.ts'),
+  'pack-sdk': one('scripts/pack-sdk.ts'),
   test: tests(TESTS),
   scenarios: tests(['server/test/{scenarios,faults}/**/*.test.ts']),
   check: () => [

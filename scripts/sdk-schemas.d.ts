@@ -1,0 +1,75 @@
+/** The types of zod's schemas as far as the contract uses them, so that who installs the SDK needs no zod. */
+export interface ZodType<Out = unknown, In = Out, Optional = unknown> {
+  readonly output: Out;
+  readonly input: In;
+  /** Where the key may be missing: `both`, in the `input` only, or `never`. */
+  readonly optional: Optional;
+}
+export type output<S extends ZodType> = S['output'];
+export type input<S extends ZodType> = S['input'];
+export type infer<S extends ZodType> = S['output'];
+export type $strip = object;
+export type $strict = object;
+
+type Flat<T> = { [K in keyof T]: T[K] } & {};
+type Shape = Readonly<Record<string, ZodType>>;
+type Missing<T extends Shape, Where> = {
+  [K in keyof T]: T[K]['optional'] extends Where ? K : never;
+}[keyof T];
+type Fields<T extends Shape, Side extends 'output' | 'input', Where> = Flat<
+  { [K in Exclude<keyof T, Missing<T, Where>>]: T[K][Side] } & {
+    [K in Missing<T, Where>]?: T[K][Side] | undefined;
+  }
+>;
+
+export interface ZodString extends ZodType<string, string, 'never'> {}
+export interface ZodISODate extends ZodType<string, string, 'never'> {}
+export interface ZodISODateTime extends ZodType<string, string, 'never'> {}
+export interface ZodNumber extends ZodType<number, number, 'never'> {}
+export interface ZodInt extends ZodType<number, number, 'never'> {}
+export interface ZodBoolean extends ZodType<boolean, boolean, 'never'> {}
+export interface ZodNull extends ZodType<null, null, 'never'> {}
+export interface ZodUnknown extends ZodType<unknown, unknown, 'never'> {}
+export interface ZodLiteral<T> extends ZodType<T, T, 'never'> {}
+export interface ZodEnum<T> extends ZodType<T[keyof T], T[keyof T], 'never'> {}
+export interface ZodNullable<S extends ZodType> extends ZodType<
+  S['output'] | null,
+  S['input'] | null,
+  S['optional']
+> {}
+export interface ZodOptional<S extends ZodType> extends ZodType<
+  S['output'] | undefined,
+  S['input'] | undefined,
+  'both'
+> {}
+export interface ZodDefault<S extends ZodType> extends ZodType<
+  Exclude<S['output'], undefined>,
+  S['input'] | undefined,
+  'input'
+> {}
+export interface ZodArray<S extends ZodType> extends ZodType<S['output'][], S['input'][], 'never'> {}
+export interface ZodRecord<K extends ZodType<string>, S extends ZodType> extends ZodType<
+  Record<K['output'], S['output']>,
+  Record<K['output'], S['input']>,
+  'never'
+> {}
+export interface ZodUnion<T extends readonly ZodType[]> extends ZodType<
+  T[number]['output'],
+  T[number]['input'],
+  'never'
+> {}
+export interface ZodDiscriminatedUnion<
+  T extends readonly ZodType[],
+  _Key extends string = string,
+> extends ZodType<T[number]['output'], T[number]['input'], 'never'> {}
+export interface ZodObject<T extends Shape, _Config = $strip> extends ZodType<
+  Fields<T, 'output', 'both'>,
+  Fields<T, 'input', 'both' | 'input'>,
+  'never'
+> {}
+export interface ZodTransform<Out, In> extends ZodType<Out, In, 'never'> {}
+export interface ZodPipe<A extends ZodType, B extends ZodType> extends ZodType<
+  B['output'],
+  A['input'],
+  A['optional']
+> {}
