@@ -654,3 +654,36 @@ test('calls - who is in a call does not pick it up', async (t) => {
   assert.deepEqual([own.status, own.body.code], [409, 'wrong_call_state']);
   assert.equal(rig.asked.length, 0);
 });
+
+test('calls - a parking slot is called by who may take the one parked there: any person, a key for its extensions only', async (t) => {
+  const scopes = ['calls:control'] as const;
+  const rig = await callsRig(t, {
+    confirm_ms: 20,
+    keys: {
+      own: { scopes: [...scopes], extensions: ['1004', '1006'] },
+      foreign: { scopes: [...scopes], extensions: ['1005', '1006'] },
+      all: { scopes: [...scopes] },
+    },
+  });
+  for (const extension of ['1005', '1006']) rig.scene.device(extension, 'NOT_INUSE');
+  rig.talk();
+  const other = rig.talk('1006', '1001', '5', '6');
+  const place = async (token: string, to = '701') => {
+    const before = rig.asked.length;
+    const from = token === OTHER ? '1005' : '1006';
+    const { status } = await rig.post(token, '', { to, from });
+    assert.equal(rig.asked.length > before, status !== 404);
+    return status;
+  };
+  assert.equal(await place(OTHER), 404, 'nobody is there');
+  assert.equal(await place('key-all'), 404);
+  rig.scene.send({ type: 'channel.parked', id: chan('2'), slot: '701', lot: 'default' });
+  rig.scene.hangup('1');
+  assert.equal(await place('key-foreign'), 404, 'as if nobody were there');
+  for (const kind of ['blind', 'attended']) {
+    const by = await rig.post('key-foreign', `/${other}/transfer`, { kind, to: '701' });
+    assert.deepEqual([by.status, by.body.code], [404, 'not_found'], kind);
+  }
+  assert.equal(await place('key-foreign', '702'), 404);
+  for (const token of [OTHER, 'key-own', 'key-all']) assert.equal(await place(token), 504, token);
+});

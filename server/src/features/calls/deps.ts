@@ -16,6 +16,8 @@ export interface CallControlDeps extends PerformDeps {
   readonly guard: Guard;
   readonly performer: Performer;
   readonly ended: EndedCalls;
+  /** True for a number where somebody may be parked. */
+  readonly isSlot: (number: string) => boolean;
 }
 
 /** Calls that are being moved or held at this moment, or legs whose recording is being begun or ended. */

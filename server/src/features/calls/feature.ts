@@ -38,21 +38,23 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
   const { directory, clock, numbers } = deps;
   const store = await createCallStore(deps.store, deps.audit);
   let settings = await store.settings();
+  const isSlot = (number: string): boolean => {
+    const { parking } = numbers();
+    const n = Number(number);
+    return parking !== null && n >= parking.first_slot && n <= parking.last_slot && String(n) === number;
+  };
   const own: OwnNumbers = {
     has(number) {
       if (directory.byExtension(number)?.active === true) return true;
       if (directory.queues().some((q) => q.number === number)) return true;
-      const { services, parking } = numbers();
-      if (services.includes(number)) return true;
-      const n = Number(number);
-      return parking !== null && n >= parking.first_slot && n <= parking.last_slot && String(n) === number;
+      return numbers().services.includes(number) || isSlot(number);
     },
   };
   const today = dayOf(deps.zone, () => clock.now());
   const used = await store.usageOf(today().day);
   const guard = createGuard({ settings: () => settings, own, store, used, clock, today });
   const performer = createPerformer(deps);
-  const control = createCallControl({ ...deps, guard, performer, ended: createEndedCalls() });
+  const control = createCallControl({ ...deps, guard, performer, ended: createEndedCalls(), isSlot });
   return {
     ...control,
     guard,

@@ -17,7 +17,7 @@ import type { CallControlDeps } from './deps.ts';
 import { isTaken, isTalking, wrongState } from './deps.ts';
 import { newPair } from './ids.ts';
 import type { Plan } from './perform.ts';
-import { callFor, findCall, isAmong, noSuchCall, steersAll } from './reach.ts';
+import { callFor, checkSlot, findCall, isAmong, noSuchCall, steersAll } from './reach.ts';
 
 export interface Placing {
   call(actor: Actor, wanted: NewCall): Promise<Plan>;
@@ -145,6 +145,7 @@ export function createPlacing(deps: CallControlDeps): Placing {
       if (wanted.to === extension) throw new ServiceError('invalid_request', 'to: this is the own extension');
       const shown = wanted.caller_id ?? extension;
       guard.checkCallerId(extension, shown);
+      checkSlot(deps, actor, wanted.to);
       const destination = await guard.admit(actor, extension, wanted.to);
       const plan = placed({
         action: 'calls.originate',

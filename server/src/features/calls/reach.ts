@@ -4,6 +4,7 @@ import { callsOf, reaches } from '../../core/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { LiveCall, LiveLeg, LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { CallControlDeps } from './deps.ts';
 
 /** True where this caller may steer every call. */
 export const steersAll = ({ caller }: Actor): boolean => callsOf(caller, 'control') === null;
@@ -64,6 +65,17 @@ export function callFor(deps: { live: LiveView; ended: EndedCalls }, actor: Acto
   const call = findCall(deps, actor, id);
   if (!call.legs.some((leg) => steers(actor, leg)) && !steersAll(actor)) throw noSuchCall();
   return call;
+}
+
+/**
+ * Whether a call may be led to `number` where that is a parking slot: whoever calls it takes who is parked there. A person
+ * may take anybody, as by phone; a key those of its extensions. Throws `not_found`, for an empty slot too.
+ */
+export function checkSlot({ live, isSlot }: CallControlDeps, actor: Actor, number: string): void {
+  if (!isSlot(number)) return;
+  const parked = live.calls().find((call) => call.legs.some((leg) => leg.slot === number));
+  const may = parked !== undefined && (actor.caller.key === null || isAmong(actor, parked.extensions));
+  if (!may) throw new ServiceError('not_found', 'there is no call on this slot');
 }
 
 /** In order of how much of a call it is: of two devices, the one that talks. */

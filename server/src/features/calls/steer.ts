@@ -7,7 +7,7 @@ import type { CallControlDeps } from './deps.ts';
 import { gone, hasOwn, isTalking, wrongState } from './deps.ts';
 import { CONFIRM_MS } from './perform.ts';
 import type { Plan } from './perform.ts';
-import { callFor, legFor, steersAll } from './reach.ts';
+import { callFor, checkSlot, legFor, steersAll } from './reach.ts';
 
 export interface Steering {
   hangup(actor: Actor, id: string, choice: LegChoice): Plan;
@@ -123,6 +123,7 @@ export function createSteering(deps: CallControlDeps): Steering {
 
     async blindTransfer(actor, id, { to, leg_id }) {
       const at = talking(deps, actor, id, leg_id);
+      checkSlot(deps, actor, to);
       const destination = await guard.admit(actor, at.leg.extension ?? actor.caller.username, to);
       return {
         ...aboutLeg(at),

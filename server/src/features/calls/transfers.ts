@@ -15,6 +15,7 @@ import type { CallControlDeps } from './deps.ts';
 import { gone, wrongState } from './deps.ts';
 import { CONFIRM_MS } from './perform.ts';
 import type { Plan } from './perform.ts';
+import { checkSlot } from './reach.ts';
 import { aboutLeg, talking, unhold } from './steer.ts';
 
 export interface Transfers {
@@ -109,6 +110,7 @@ export function createTransfers(deps: CallControlDeps): Transfers {
         if (stateOf(t) !== 'canceled') throw wrongState('an attended transfer of this leg is under way');
         t.over = 'canceled';
       }
+      checkSlot(deps, actor, to);
       const destination = await guard.admit(actor, leg.extension ?? actor.caller.username, to);
       let transfer: Kept | null = null;
       return {
