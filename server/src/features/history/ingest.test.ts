@@ -49,8 +49,12 @@ test('history - all recordings at once: one row for each conversation and extens
   await scene.feed(...(await everything()));
   const rows = (await scene.rows()) as readonly { root: string; extension: string }[];
   assert.equal(new Set(rows.map((r) => `${r.root} ${r.extension}`)).size, rows.length);
-  // Every recording is one conversation, and `call-waiting` is two.
-  assert.equal(new Set(rows.map((r) => r.root)).size, (await recordings()).length + 1);
+  // Every recording is one conversation; `call-waiting` is two, and a conversation nobody was a party of has no row.
+  const parties = (name: string): readonly object[] =>
+    buildConversation(recorded(name).map((r) => withDirectory(r, scene.directory))).parties;
+  const silent = (await recordings()).filter((name) => parties(name).length === 0);
+  assert.deepEqual(silent, ['listen']);
+  assert.equal(new Set(rows.map((r) => r.root)).size, (await recordings()).length + 1 - silent.length);
   await assertSame(scene, rows);
   const call = rows.find((r) => r.root === 'ast1:1795228606.2' && r.extension === '1001');
   const { party_name } = call as unknown as { party_name: string };
