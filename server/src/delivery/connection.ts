@@ -23,7 +23,7 @@ import type { Clients } from './clients.ts';
 import { FrameReader } from './frame-reader.ts';
 import type { Hub } from './hub.ts';
 import type { Snapshots } from './snapshots.ts';
-import { namesOf } from './topics.ts';
+import { heardSince, namesOf } from './topics.ts';
 import type { Heard } from './topics.ts';
 
 type Frame<O extends ClientFrame['op']> = Extract<z.output<typeof ClientFrame>, { op: O }>;
@@ -82,6 +82,8 @@ export class Connection extends Client {
   #changes: Change[] = [];
   /** Topics that were subscribed with a snapshot. */
   #shown = new Set<string>();
+  /** Since which seq each name it hears was heard, so that a cursor gets what was not sent and nothing else. */
+  #since: ReadonlyMap<string, number> = new Map();
   #resuming = false;
   #processing = false;
   #ended = false;
@@ -140,6 +142,7 @@ export class Connection extends Client {
   }
   missed(from: number, to: number): void {
     this.#resuming = false;
+    this.#since = new Map([...this.#since].map(([name, since]) => [name, Math.max(since, to)]));
     this.#say({ op: 'gap', from, to, reason: 'cursor_outdated' });
     if (this.#shown.size > 0) this.#changes.unshift({ op: 'show', topics: new Set(this.#shown) });
   }
@@ -158,7 +161,9 @@ export class Connection extends Client {
       const only = this.heard.flatMap((one) => one.names).filter((name) => this.backlog?.only.has(name));
       this.backlog = { ...this.backlog, only: new Set(only) };
     }
-    hub.attach(this, names, hub.positionOf(this), this.last);
+    const at = hub.positionOf(this);
+    this.#since = heardSince(this.#since, this.heard, at);
+    hub.attach(this, names, at, this.last);
     const topics = new Set(changed.map((one) => one.topic).filter((topic) => this.#shown.has(topic)));
     if (topics.size > 0) this.#changes.push({ op: 'show', topics });
     this.#process();
@@ -333,16 +338,17 @@ export class Connection extends Client {
     if (gap !== null) this.#say({ op: 'gap', from: frame.cursor!, to: head, reason: gap });
     for (const bytes of snapshot?.frames ?? []) this.send(bytes);
     if (frame.snapshot === true) for (const topic of topics) this.#shown.add(topic);
-    const before = this.mode === 'idle' ? null : this.feed;
+    const had = this.#since;
     this.heard = heard;
+    this.#since = heardSince(had, heard, head, fresh, from);
     const names = this.names;
     this.#resuming ||= resumes;
-    if (before === null) {
+    if (this.mode === 'idle') {
       if (hub.attach(this, names, from, from)) this.#caughtUpNow();
       return true;
     }
     if (resumes && from < head) {
-      this.backlog = { at: from, to: head, only: new Set(namesOf(fresh)), except: before.names };
+      this.backlog = { at: from, to: head, only: new Set(namesOf(fresh)), had };
     }
     if (hub.attach(this, names, head, this.last)) this.#caughtUpNow();
     return true;
@@ -355,6 +361,7 @@ export class Connection extends Client {
   #unsubscribe({ id, topics }: Frame<'unsubscribe'>): void {
     const { hub } = this.#parts;
     this.heard = this.heard.filter((one) => !topics.includes(one.topic));
+    this.#since = heardSince(this.#since, this.heard, hub.positionOf(this));
     for (const topic of topics) this.#shown.delete(topic);
     this.#say({ op: 'unsubscribed', id, topics });
     if (this.heard.length === 0) hub.leave(this);

@@ -109,6 +109,8 @@ export function createHub(options: {
     for (const name of namesOfRow(row)) if (names.has(name)) return true;
     return false;
   };
+  const had = (since: ReadonlyMap<string, number>, row: JournalRow): boolean =>
+    namesOfRow(row).some((name) => (since.get(name) ?? Infinity) < row.seq);
   const factsOf = (row: JournalRow): number => (isStateType(row.type) ? 0 : row.json.length);
   const bytesOnce = (): ((row: JournalRow) => Buffer) => {
     const made = new Map<number, Buffer>();
@@ -290,7 +292,7 @@ export function createHub(options: {
     const heard =
       backlog === null
         ? rows.filter((row) => hears(feed.names, row))
-        : rows.filter((row) => hears(backlog.only, row) && !hears(backlog.except, row));
+        : rows.filter((row) => hears(backlog.only, row) && !had(backlog.had, row));
     let facts = 0;
     for (const row of heard) facts += factsOf(row);
     if (slow) learn(at);

@@ -1,12 +1,13 @@
 import type { Framing } from './batch.ts';
 import type { Feed } from './hub.ts';
 
-/** Rows that new topics of a living subscription have from before: heard by `only`, not by `except`. */
+/** Rows that a living subscription asks for from before: heard by `only`, apart from those that `had` says were sent. */
 export interface Backlog {
   at: number;
   readonly to: number;
   readonly only: ReadonlySet<string>;
-  readonly except: ReadonlySet<string>;
+  /** Since which seq each name was heard until now. */
+  readonly had: ReadonlyMap<string, number>;
 }
 
 /**

@@ -31,3 +31,23 @@ export function namesOf(heard: readonly Heard[]): readonly string[] {
   });
   return [...needed.toSorted(), EVERYONE];
 }
+
+const wider = (name: string): string => name.split('/', 1)[0]!;
+/**
+ * Since which seq each name of `heard` was heard without a break: `fresh` from `from` on, what was heard `before` as before,
+ * everything else from `at` on. A name counts as heard where a wider one was.
+ */
+export function heardSince(
+  before: ReadonlyMap<string, number>,
+  heard: readonly Heard[],
+  at: number,
+  fresh: readonly Heard[] = [],
+  from: number = at,
+): ReadonlyMap<string, number> {
+  const known = new Map(before);
+  if (fresh.length > 0) {
+    for (const name of namesOf(fresh)) known.set(name, Math.min(known.get(name) ?? from, from));
+  }
+  const names = heard.length === 0 ? [] : [...heard.flatMap((one) => one.names), EVERYONE];
+  return new Map(names.map((name) => [name, Math.min(known.get(name) ?? at, known.get(wider(name)) ?? at)]));
+}
