@@ -282,6 +282,19 @@ describe('call control', () => {
     assert.match(await site().engineCli(`mixmonitor list ${name}`), /monitor\/beside/);
     await ask(site(), mine, `/${call}/record`, { on: false });
     assert.doesNotMatch(await site().engineCli(`mixmonitor list ${name}`), /monitor\//, 'none is left');
+    for (const [verb, body, who] of [
+      ['hold', {}, [hanako, mine]],
+      ['transfer', { kind: 'attended', to: '1004' }, [mine, mine]],
+    ] as const) {
+      const began = Date.now();
+      const both = await Promise.allSettled(who.map((one) => ask(site(), one, `/${call}/${verb}`, body)));
+      const first = both.findIndex((r) => r.status === 'fulfilled');
+      const other = both[1 - first]!;
+      assert.ok(other.status === 'rejected' && refusal(409, 'wrong_call_state')(other.reason), verb);
+      assert.ok(Date.now() - began < 3_000, `${verb} is refused promptly`);
+      const back = verb === 'hold' ? 'retrieve' : 'transfer/cancel';
+      await ask(site(), who[first]!, `/${call}/${back}`);
+    }
     const transfers = await Promise.allSettled([
       ask(site(), hanako, `/${call}/transfer`, { kind: 'blind', to: '1004' }),
       ask(site(), mine, `/${call}/transfer`, { kind: 'blind', to: '600' }),
@@ -293,6 +306,20 @@ describe('call control', () => {
     const blind = await doneBy(site(), done[0]!.operation, 'call.transferred');
     assert.equal(blind.data['to'], transfers[0]!.status === 'fulfilled' ? '1004' : '600');
     for (const one of [atA, ...rung, ringing]) await one.hangup().catch(() => undefined);
+
+    const dialled = await c.invite('1006');
+    await (await d.incoming()).answer();
+    await dialled.answered();
+    const talk = await until('1005 and 1006 to talk', () =>
+      eventsOf(site(), 'call.answered').findLast((e) => String(e.data['extensions']) === '1005,1006'),
+    );
+    const parks = await Promise.allSettled(
+      [lan, lan].map((who) => ask(site(), who, `/${talk.data['call_id'] as string}/park`)),
+    );
+    const refusals = parks.flatMap((r) => (r.status === 'rejected' ? [r.reason as unknown] : []));
+    assert.equal(refusals.length, 1);
+    assert.ok(refusal(409, 'wrong_call_state')(refusals[0]), String(refusals[0]));
+    await dialled.hangup();
   });
 
   test('a queue’s caller gave up where it hung up itself; ended by a supervisor or by the engine it did not', async () => {
