@@ -16,7 +16,7 @@ export function tellAgents(s: State, t: Turn): void {
     const next = notes.length === 0 && isAtRest(s, agent) ? before : derive(s, t, agent);
     agent.view = null;
     agent.summary = next;
-    const gone = agent.members.size === 0 && !s.site.agents.has(extension);
+    const gone = agent.members.length === 0 && !s.site.agents.has(extension);
     if (gone) s.agents.delete(extension);
     // What this shows was told when it was new.
     if (next === before && notes.length === 0) continue;

@@ -30,7 +30,7 @@ function pausesOf(agent: Agent): Pauses {
   // Of several pauses that of the first queue by name, which no order of events and no repeated pause changes.
   const firstOf = (first: QueueMember | null, row: QueueMember): QueueMember =>
     first === null || row.queue < first.queue ? row : first;
-  for (const row of agent.members.values()) {
+  for (const row of agent.members) {
     const { paused, paused_reason } = row;
     openSomewhere ||= !paused;
     heldBack ||= paused && paused_reason === WRAP_UP;
@@ -89,7 +89,7 @@ export const loggedOut = (extension: string, name: string, since: number): Agent
  */
 function doingOf(s: State, agent: Agent): Doing {
   const { extension } = agent;
-  if (agent.members.size === 0) return IDLE;
+  if (agent.members.length === 0) return IDLE;
   const talk = s.talks.get(extension);
   if (talk !== undefined) {
     return does(isHeld(s, extension, talk) ? 'held' : 'talking', talk.queue, talk.call);
@@ -142,7 +142,7 @@ function settleWrap(s: State, t: Turn, agent: Agent): void {
   const freed = wrap.held && !holds && openSomewhere;
   const rings = s.offersOf.has(agent.extension);
   // What an engine that was restarted lost comes back; who leaves by itself has done with it.
-  const left = agent.members.size === 0 && t.observed === 'live' && agent.summary.session === 'logged_in';
+  const left = agent.members.length === 0 && t.observed === 'live' && agent.summary.session === 'logged_in';
   if (freed || rings || left || s.talks.has(agent.extension)) agent.wrap = null;
   else if (holds && !wrap.held) agent.wrap = { ...wrap, held: true };
 }
@@ -159,7 +159,7 @@ function sourceOf(agent: Agent, reason: string, queue: string | undefined): Read
 }
 function settleReadiness(t: Turn, agent: Agent, busy: boolean): void {
   const out = agent.summary.session === 'logged_out';
-  if (agent.members.size === 0) {
+  if (agent.members.length === 0) {
     // Since when counts from the login on, which sets it.
     if (!out) agent.readiness = { reason: '', since: t.at, source: null };
     agent.pending = null;
@@ -195,14 +195,14 @@ function settleResponding(s: State, agent: Agent): void {
   if (agent.not_responding === 'no') return;
   const shown = shownReason(agent);
   if (shown === NO_ANSWER) agent.not_responding = 'held';
-  else if (agent.not_responding === 'held' || shown !== '' || agent.members.size === 0) {
+  else if (agent.not_responding === 'held' || shown !== '' || agent.members.length === 0) {
     agent.not_responding = 'no';
   }
   if (s.talks.has(agent.extension)) agent.not_responding = 'no';
 }
 
 function stateOf(agent: Agent, doing: Doing): AgentState {
-  if (agent.members.size === 0) return 'logged_out';
+  if (agent.members.length === 0) return 'logged_out';
   if (doing.engagement !== 'idle') return doing.engagement;
   if (agent.not_responding !== 'no') return 'not_responding';
   return agent.readiness.reason === '' ? 'available' : 'not_ready';
@@ -211,7 +211,7 @@ function stateOf(agent: Agent, doing: Doing): AgentState {
 const time = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
 /** Logged out and with nothing left of before: whatever it does on the phone is not an agent's. */
 export const isAtRest = (s: State, agent: Agent): boolean =>
-  agent.members.size === 0 &&
+  agent.members.length === 0 &&
   agent.wrap === null &&
   agent.pending === null &&
   !agent.away &&
@@ -244,7 +244,7 @@ export function derive(s: State, t: Turn, agent: Agent): AgentSummary {
         : t.at;
   const since = same ? before.since : rfc3339(began);
   const name = s.site.names.get(agent.extension) ?? agent.extension;
-  const session = agent.members.size > 0 ? 'logged_in' : 'logged_out';
+  const session = agent.members.length > 0 ? 'logged_in' : 'logged_out';
   const shown = readinessOf(s, agent, fresh);
   const deadline = time(doing.deadline);
   const not_responding = agent.not_responding !== 'no';
@@ -283,7 +283,7 @@ export function derive(s: State, t: Turn, agent: Agent): AgentSummary {
 }
 function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['readiness'] {
   const { readiness: said } = agent.summary;
-  if (agent.members.size === 0) return said.since === null ? said : LOGGED_OUT;
+  if (agent.members.length === 0) return said.since === null ? said : LOGGED_OUT;
   const { reason, source, since: at } = agent.readiness;
   const longest = s.site.longest.get(reason);
   const since = fresh || said.since === null ? rfc3339(at) : said.since;
@@ -304,7 +304,7 @@ function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['read
 export function agentView(agent: Agent): LiveAgent {
   agent.view ??= Object.freeze({
     extension: agent.extension,
-    members: Object.freeze([...agent.members.values()]),
+    members: Object.freeze([...agent.members]),
     summary: agent.summary,
     wrap_up_deadline: agent.wrap?.deadline ?? null,
   });

@@ -22,7 +22,7 @@ export function agentOf(s: State, t: Turn, extension: string): Agent {
 }
 export const newAgent = (s: State, extension: string, at: number): Agent => ({
   extension,
-  members: new Map(),
+  members: [],
   pauses: null,
   shown: '',
   readiness: { reason: '', since: at, source: null },
@@ -104,7 +104,9 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
     known.paused_reason === member.paused_reason &&
     known.paused_at === member.paused_at;
   if (!samePause) agent.pauses = null;
-  agent.members.set(`${member.queue}\n${member.interface}`, member);
+  const place = known === undefined ? -1 : agent.members.indexOf(known);
+  if (place < 0) agent.members.push(member);
+  else agent.members[place] = member;
   touchAgent(t, extension);
   noteMember(t, extension, member, before, known ?? told);
   refreshShown(s, t, agent);
@@ -148,7 +150,9 @@ function forget(s: State, t: Turn, member: QueueMember): void {
   const { extension, queue } = member;
   if (extension === null) return;
   const agent = s.agents.get(extension);
-  if (agent?.members.delete(`${queue}\n${member.interface}`) !== true) return;
+  const place = agent?.members.indexOf(member) ?? -1;
+  if (agent === undefined || place < 0) return;
+  agent.members.splice(place, 1);
   agent.pauses = null;
   noteAgent(t, extension, { type: 'agent.logged_out', queue });
   refreshShown(s, t, agent);
@@ -181,11 +185,11 @@ export function beginWrapUp(
   talk: Pick<Talk, 'queue' | 'call' | 'since'>,
 ): void {
   const seconds = s.site.queues.get(talk.queue)?.wrap_up_seconds ?? 0;
-  const row = [...agent.members.values()].find((m) => m.queue === talk.queue);
+  const row = agent.members.find((m) => m.queue === talk.queue);
   const said = t.observed === 'resync' ? (row?.last_call_at ?? null) : null;
   const since = said !== null && said >= talk.since ? Math.min(said, t.at) : t.at;
   const deadline = since + seconds * 1000;
-  if (agent.members.size === 0 || deadline <= t.at) return;
+  if (agent.members.length === 0 || deadline <= t.at) return;
   const talk_seconds = secondsBetween(talk.since, since);
   const { queue, call } = talk;
   agent.wrap = { queue, call, since, deadline, talk_seconds, told: false, held: false };
@@ -288,7 +292,7 @@ export function agentDecided(s: State, t: Turn, input: AgentInput): void {
       return;
     }
     case 'agent.not_responding':
-      if (agent.members.size === 0) return;
+      if (agent.members.length === 0) return;
       agent.not_responding = 'told';
       agent.missed = input.missed;
       return;

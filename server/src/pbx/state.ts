@@ -144,8 +144,8 @@ export interface Pauses {
 }
 export interface Agent {
   readonly extension: string;
-  /** By queue and interface. */
-  readonly members: Map<string, QueueMember>;
+  /** Its row in each queue, the very object that the queue has. */
+  readonly members: QueueMember[];
   /** Null once a row was paused, unpaused, added or removed, until they are looked at again. */
   pauses: Pauses | null;
   /** Why it is paused somewhere, as the directory shows it; empty while it is nowhere. */
