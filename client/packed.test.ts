@@ -39,6 +39,9 @@ export function heard(event: StreamItem): string {
   if (event.type === 'snapshot' || event.type === 'gap') return event.type;
   return event.id + JSON.stringify(event.data);
 }
+for await (const event of offhook.stream({ topics: ['calls'] })) {
+  if ('data' in event) console.log(event.type, event.data);
+}
 export const code = (error: OffhookError): boolean => error.code === 'outcome_unknown';
 `;
 

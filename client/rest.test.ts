@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createRest, queryOf } from './rest.ts';
@@ -54,4 +55,13 @@ test('rest - what goes into an address is encoded, and what is not given is not 
     ['GET', '/api/v1/webhooks/7/deliveries?limit=5', undefined, { signal: undefined }],
   ]);
   assert.equal(queryOf({ a: undefined }), '');
+});
+
+test('rest - the README lists each method by its group', async () => {
+  const readme = await readFile(new URL('README.md', import.meta.url), 'utf8');
+  for (const [group, methods] of Object.entries(createRest(() => Promise.reject(new Error('not sent'))))) {
+    const row = readme.split('\n').find((line) => line.startsWith(`| \`${group}\``)) ?? readme;
+    const names = typeof methods === 'function' ? [group] : Object.keys(methods);
+    for (const name of names) assert.ok(row.includes(`\`${name}\``), `${group}.${name} is not listed`);
+  }
 });

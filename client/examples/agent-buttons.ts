@@ -7,7 +7,7 @@ const { extension } = (await offhook.login({ username, password })).user;
 const me = offhook.store('agents', { only: [extension] });
 me.subscribe(() => {
   const { state, readiness, since } = me.get(extension) ?? {};
-  console.log(me.stale ? 'stale:' : 'live:', state, readiness?.reason ?? '', 'since', since);
+  if (state) console.log(me.stale ? 'stale:' : 'live:', state, readiness?.reason ?? '', 'since', since);
 });
 const buttons: Record<string, (word?: string) => Promise<unknown>> = {
   pause: (reason) => offhook.command('agents.pause', { extension, reason }),
@@ -15,6 +15,6 @@ const buttons: Record<string, (word?: string) => Promise<unknown>> = {
   done: () => offhook.command('agents.wrap-up', { extension, finish: true }),
 };
 for await (const line of createInterface({ input: process.stdin })) {
-  const [name = '', reason] = line.split(' ');
-  await buttons[name]?.(reason).catch((error: Error) => console.log(error.message));
+  const [name = '', word] = line.split(' ');
+  await (buttons[name]?.(word) ?? offhook.command(name)).catch(({ message }) => console.log(message));
 }

@@ -1,8 +1,11 @@
 /** Calls a customer from an agent's phone, passes the call on attended, hears each step; a supervisor listens in. */
 import { createClient } from '@offhook/client';
 
-const [base = '', agent = '', supervisor = '', customer = '', colleague = ''] = process.argv.slice(2);
-const [zoe, soren] = [createClient({ base, token: agent }), createClient({ base, token: supervisor })];
+const [base = '', customer = '', colleague = '', ...people] = process.argv.slice(2);
+const [zoe, soren] = [createClient({ base }), createClient({ base })];
+process.on('uncaughtException', (error) => process.exit((console.error(error.message), 1)));
+await zoe.login({ username: people[0] ?? '', password: people[1] ?? '' });
+await soren.login({ username: people[2] ?? '', password: people[3] ?? '' });
 let call = '';
 for await (const event of zoe.stream({ topics: ['calls/mine'], snapshot: true })) {
   console.log(event.type, JSON.stringify(event));

@@ -9,11 +9,14 @@ const [base = '', token = '', file = 'wallboard.log'] = process.argv.slice(2);
 const offhook = createClient({ base, token });
 const queues = offhook.store('queues');
 const percent = (rate: number | null | undefined) => (rate == null ? '-' : `${Math.round(rate * 100)} %`);
+const shown = new Map<string, string>();
 queues.subscribe(() => {
   for (const [name, { callers, offers, stats }] of queues) {
-    const agents = `${stats?.agents.talking} talking, ${stats?.agents.wrap_up} in wrap-up`;
-    const shown = `${callers.length} waiting, ${offers.length} ringing, ${agents}`;
-    console.log(`${queues.stale ? '(stale) ' : ''}${name}: ${shown}, SL ${percent(stats?.service_level)}`);
+    const agents = `${stats?.agents.talking ?? '-'} talking, ${stats?.agents.wrap_up ?? '-'} in wrap-up`;
+    const counts = `${callers.length} waiting, ${offers.length} ringing, ${agents}`;
+    const line = `${queues.stale ? '(stale) ' : ''}${name}: ${counts}, SL ${percent(stats?.service_level)}`;
+    if (shown.get(name) !== line) console.log(line);
+    shown.set(name, line);
   }
 });
 

