@@ -27,9 +27,14 @@ export function recordingCopy(n: number, extensions: number): Buffer {
 }
 
 const QUEUE_NAMES = [...new Set(text.match(/(?<=\r\nQueue: )\S+/g) ?? [])];
-/** The frames of one copy with its queues called otherwise, and as if they were said now. */
-export function framesNow(n: number, extensions: number, queueOf: (i: number) => string): string[] {
-  const names = new Map(QUEUE_NAMES.map((name, i) => [name, queueOf(n * QUEUE_NAMES.length + i)]));
+/** The queue of the recording whose calls the agent takes. */
+const TAKEN = 'q1';
+/** The number of the agent of the n-th copy. */
+const agentIn = (n: number, extensions: number): number => (2 * n + 1) % extensions;
+/** The frames of one copy as if they were said now; `queueOf` names the queue of an agent, or any other. */
+export function framesNow(n: number, extensions: number, queueOf: (agent: number) => string): string[] {
+  const agent = agentIn(n, extensions);
+  const names = new Map(QUEUE_NAMES.map((name, i) => [name, queueOf(name === TAKEN ? agent : n + 37 * i)]));
   const now = (Date.now() / 1000).toFixed(6);
   return recordingCopy(n, extensions)
     .toString('latin1')

@@ -15,6 +15,8 @@ async function perClient(kind: Kind, clients: number, topics: Topics): Promise<n
   await using subject = await startSubject(kind, { extensions: clients, queues: clients / 20 }, { clients });
   // The code is compiled, and what is made once is made.
   await subject.connect({ count: 50, topics });
+  // So is the log that all share: as many events as it keeps in memory.
+  if (topics === 'narrow') await subject.play({ events: 8_000, rate: 2_000, batch: 20, callers: true });
   await subject.ask({ ask: 'close' });
   const empty = await subject.memory();
   await subject.connect({ count: clients, topics });

@@ -12,6 +12,7 @@ import {
   temporaryFolder,
 } from '../lib.ts';
 import { fillSite } from '../site-data.ts';
+import { AGENTS_PER_QUEUE } from './script.ts';
 import type { Connected, LoadQuestion, Played, Site, Wire } from './load.ts';
 
 export type Kind =
@@ -85,7 +86,8 @@ export async function startSubject(
       await fillSite(folder.path, {
         extensions: site.extensions,
         queues: site.queues,
-        agentsPerQueue: 20,
+        agentsPerQueue: AGENTS_PER_QUEUE,
+        static: true,
         sessions: options.clients,
         ...(options.level === undefined ? {} : { level: options.level }),
       });
