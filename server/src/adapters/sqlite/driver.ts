@@ -4,14 +4,13 @@ import type { DatabaseConnection, Dialect, Driver, QueryCompiler, QueryResult } 
 import { ServiceError } from '../../core/errors.ts';
 import { isBusy, unavailable } from './database.ts';
 import type { Connection } from './database.ts';
+import type { Flusher } from './flusher.ts';
 
 /** How long a write goes on trying while another process holds the lock. */
 const LOCK_WAIT_MS = 2_000;
 /** How long a write waits for its turn behind the writes of this process. */
 const TURN_WAIT_MS = 10_000;
 const MAX_WAITING = 10_000;
-/** Writes that share one flush of the disk at most. */
-const MAX_GROUP = 64;
 
 /** Tries again without blocking the event loop while the file is locked, at most `LOCK_WAIT_MS`. */
 export async function whenFree<R>(file: string, work: () => R): Promise<R> {
@@ -30,9 +29,6 @@ export async function whenFree<R>(file: string, work: () => R): Promise<R> {
 class Turn {
   #held = false;
   readonly #waiting: { take: () => void }[] = [];
-  get isWanted(): boolean {
-    return this.#waiting.length > 0;
-  }
   async take(): Promise<void> {
     if (!this.#held) {
       this.#held = true;
@@ -70,32 +66,23 @@ class SqliteConnection implements DatabaseConnection {
   readonly #driver: SqliteDriver;
   /** True while this connection holds the writer's turn for a transaction. */
   writing = false;
-  /** It came into a group of others, which its end does not end. */
-  joined = false;
   constructor(driver: SqliteDriver) {
     this.#driver = driver;
   }
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { sql, parameters } = query;
-    const { file, reader, writer, turn } = this.#driver;
+    const { file, reader, writer, turn, flusher } = this.#driver;
     if (this.writing) return asResult(this.#now(() => writer.run(sql, parameters)));
     if (isRead(query)) return asResult(await whenFree(file, () => reader.run(sql, parameters)));
     await turn.take();
-    if (!turn.isWanted && !this.#driver.isGrouped) {
-      try {
-        return asResult(await whenFree(file, () => writer.run(sql, parameters)));
-      } finally {
-        turn.give();
-      }
-    }
-    await this.#driver.begin(this);
+    let written: ReturnType<Connection['run']>;
     try {
-      const written = this.#now(() => writer.run(sql, parameters));
-      await this.#driver.commitTransaction(this);
-      return asResult(written);
+      written = await whenFree(file, () => writer.run(sql, parameters));
     } finally {
-      await this.#driver.rollbackTransaction(this);
+      turn.give();
     }
+    await flusher.flush();
+    return asResult(written);
   }
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
     const { file, reader, writer } = this.#driver;
@@ -133,77 +120,39 @@ export class SqliteDriver implements Driver {
   readonly file: string;
   readonly reader: Connection;
   readonly writer: Connection;
+  readonly flusher: Flusher;
   readonly turn = new Turn();
-  /** Who has written and waits for the commit. */
-  #group: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
-  constructor(file: string, reader: Connection, writer: Connection) {
+  constructor(file: string, reader: Connection, writer: Connection, flusher: Flusher) {
     this.file = file;
     this.reader = reader;
     this.writer = writer;
+    this.flusher = flusher;
   }
   async init(): Promise<void> {}
   async acquireConnection(): Promise<DatabaseConnection> {
     return new SqliteConnection(this);
   }
-  /** True while others wait for the commit that the holder of the turn shares. */
-  get isGrouped(): boolean {
-    return this.#group.length > 0;
-  }
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    const own = connection as SqliteConnection;
     await this.turn.take();
-    await this.begin(connection as SqliteConnection);
-  }
-  /** Begins for the holder of the turn, which is given away where that fails. */
-  async begin(own: SqliteConnection): Promise<void> {
-    own.joined = this.isGrouped;
     try {
-      if (own.joined) this.writer.exec('savepoint member');
-      else await whenFree(this.file, () => this.writer.exec('begin immediate'));
+      await whenFree(this.file, () => this.writer.exec('begin immediate'));
       own.writing = true;
     } catch (error) {
-      this.#leave(own);
-      throw unavailable(error, this.file);
-    }
-  }
-  /**
-   * Who waits for the turn writes into the same commit: a flush of the disk takes as long for all of them as for one.
-   * Resolves when it is on the disk; throws where the disk refuses, to every one of them.
-   */
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    const own = connection as SqliteConnection;
-    this.#exec(own.joined ? 'release member' : '');
-    own.writing = false;
-    if (!this.turn.isWanted || this.#group.length >= MAX_GROUP) return this.#commit();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#group.push({ resolve, reject });
-    this.turn.give();
-    await promise;
-  }
-  /** Commits for everybody who waits for it, and gives the turn away. */
-  #commit(): void {
-    const group = this.#group;
-    this.#group = [];
-    try {
-      // A full disk takes back what all of them wrote.
-      if (!this.writer.inTransaction) {
-        throw new ServiceError('store_unavailable', 'the disk took none of it', { retry_after_seconds: 5 });
-      }
-      this.#exec('commit');
-      for (const { resolve } of group) resolve();
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-      if (this.writer.inTransaction) this.writer.exec('rollback');
-      throw error;
-    } finally {
       this.turn.give();
+      throw error;
     }
   }
-  #exec(sql: string): void {
+  /** Resolves when it is on the disk; the turn is given away before, so that what follows shares the next flush. */
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
     try {
-      this.writer.exec(sql);
+      this.writer.exec('commit');
     } catch (error) {
       throw unavailable(error, this.file);
     }
+    (connection as SqliteConnection).writing = false;
+    this.turn.give();
+    await this.flusher.flush();
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     const own = connection as SqliteConnection;
@@ -211,20 +160,9 @@ export class SqliteDriver implements Driver {
     own.writing = false;
     try {
       // A full disk already ends the transaction on SQLite's side.
-      if (this.writer.inTransaction) {
-        this.writer.exec(own.joined ? 'rollback to member; release member' : 'rollback');
-      }
+      if (this.writer.inTransaction) this.writer.exec('rollback');
     } finally {
-      this.#leave(own);
-    }
-  }
-  /** The holder of the turn has nothing to commit; those who wrote before it may have nobody else to wait for. */
-  #leave(own: SqliteConnection): void {
-    if (!own.joined || (this.turn.isWanted && this.writer.inTransaction)) return this.turn.give();
-    try {
-      this.#commit();
-    } catch {
-      // Everybody it concerns was told.
+      this.turn.give();
     }
   }
   async savepoint(
@@ -253,6 +191,7 @@ export class SqliteDriver implements Driver {
   }
   async destroy(): Promise<void> {
     await this.turn.take();
+    await this.flusher.close();
     this.reader.close();
     this.writer.close();
   }

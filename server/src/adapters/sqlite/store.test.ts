@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,9 +9,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
 import type { SchemaModule } from 'kysely';
+import { until } from '../../../test/support/until.ts';
 import { storeConformance } from '../../../test/conformance/store.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { Connection, DamagedDatabaseError } from './database.ts';
+import { DamagedDatabaseError } from './database.ts';
 import { openSqliteStore } from './store.ts';
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'offhook-sqlite-'));
@@ -119,7 +120,7 @@ test('sqlite store - writes that come together share their flushes, and each has
       then();
       return id;
     });
-  const { mock } = t.mock.method(Connection.prototype, 'exec');
+  const { mock } = t.mock.method(fs, 'fdatasync');
   const results = await Promise.allSettled(
     Array.from({ length: 40 }, (_, i) => {
       if (i % 10 === 3) return addTwo(i * 10, () => assert.fail('thought better of it'));
@@ -128,8 +129,8 @@ test('sqlite store - writes that come together share their flushes, and each has
       return i % 2 === 0 ? addTwo(i * 10) : add(i * 10);
     }),
   );
-  const commits = mock.calls.filter((call) => call.arguments[0] === 'commit').length;
-  assert.ok(commits > 0 && commits < 10, `${commits} commits`);
+  const flushes = mock.callCount();
+  assert.ok(flushes > 0 && flushes < 20, `${flushes} flushes`);
   const expected: number[] = [];
   for (const [i, { status }] of results.entries()) {
     const fails = i % 10 === 3 || i % 10 === 7;
@@ -144,31 +145,50 @@ test('sqlite store - writes that come together share their flushes, and each has
   await store.close();
 });
 
-test('sqlite store - a disk that fills up takes back a whole group, and everyone in it is told', async () => {
+test('sqlite store - a write is acknowledged only once its flush has ended', async (t) => {
   const store = await openSqliteStore(newFile());
   await store.migrate('test', [item]);
+  const flushes: (() => void)[] = [];
+  t.mock.method(fs, 'fdatasync', (_fd: number, done: (error: Error | null) => void) => {
+    flushes.push(() => done(null));
+  });
+  const acknowledged: number[] = [];
+  const add = (id: number) =>
+    store
+      .transaction<Tables, void>(async (trx) => {
+        await trx.insertInto('item').values({ id, name: 'a' }).execute();
+      })
+      .then(() => acknowledged.push(id));
+  const first = add(1);
+  await until('the first flush', () => flushes.length === 1);
+  const others = [add(2), add(3)];
   const db = store.db<Tables>();
-  const pages = await sql<{ page_count: number }>`pragma page_count`.execute(db);
-  await sql`pragma max_page_count = ${sql.lit((pages.rows[0]?.page_count ?? 0) + 30)}`.execute(db);
-  const results = await Promise.allSettled(
-    Array.from({ length: 100 }, (_, id) =>
-      store.transaction<Tables, void>(async (trx) => {
-        await trx
-          .insertInto('item')
-          .values({ id, name: 'x'.repeat(id % 5 === 4 ? 40_000 : 100) })
-          .execute();
-      }),
-    ),
+  await until(
+    'three rows',
+    async () => (await db.selectFrom('item').selectAll().execute()).length === 3,
   );
-  const rows = await db.selectFrom('item').select('id').orderBy('id').execute();
-  assert.deepEqual(
-    rows.map((row) => row.id),
-    [...results.keys()].filter((id) => results[id]!.status === 'fulfilled'),
-  );
-  for (const result of results) if (result.status === 'rejected') assert.ok(unavailable(result.reason));
-  assert.ok(results.some((result) => result.status === 'rejected'));
-  await sql`pragma max_page_count = 1000000`.execute(db);
-  await db.insertInto('item').values({ id: 1_000, name: 'after' }).execute();
+  assert.deepEqual(acknowledged, []);
+  flushes[0]!();
+  await first;
+  assert.deepEqual(acknowledged, [1], 'what came during a flush waits for the next one');
+  await until('the second flush', () => flushes.length === 2);
+  flushes[1]!();
+  await Promise.all(others);
+  assert.equal(flushes.length, 2);
+  t.mock.restoreAll();
+  await store.close();
+});
+
+test('sqlite store - a disk that cannot be flushed is said to everyone who waits, and tried again', async (t) => {
+  const store = await openSqliteStore(newFile());
+  await store.migrate('test', [item]);
+  const add = (id: number) => store.db<Tables>().insertInto('item').values({ id, name: 'a' }).execute();
+  t.mock.method(fs, 'fdatasync', (_fd: number, done: (error: Error | null) => void) => {
+    setImmediate(done, Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' }));
+  });
+  await Promise.all([1, 2, 3].map((id) => assert.rejects(add(id), unavailable)));
+  t.mock.restoreAll();
+  await add(4);
   await store.close();
 });
 

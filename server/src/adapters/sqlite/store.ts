@@ -6,6 +6,7 @@ import type { Log } from '../../core/log.ts';
 import { silent } from '../../core/log.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import { Connection, checkDatabase } from './database.ts';
+import { createFlusher } from './flusher.ts';
 import { SqliteDriver, sqliteDialect, whenFree } from './driver.ts';
 
 interface MigrationTables {
@@ -14,7 +15,7 @@ interface MigrationTables {
 
 /**
  * The relational store in one SQLite file. A committed write survives the death of the process and a power cut
- * (`synchronous=FULL`: the write-ahead log is flushed at every commit).
+ * (the write-ahead log is flushed before a write is acknowledged, in a thread of its own: flusher.ts).
  * Throws `DamagedDatabaseError` where the file cannot be trusted, `store_unavailable` where it cannot be opened now.
  */
 export async function openSqliteStore(file: string, options: { log?: Log } = {}): Promise<Store> {
@@ -29,7 +30,7 @@ export async function openSqliteStore(file: string, options: { log?: Log } = {})
     writer.close();
     throw error;
   }
-  const db = new Kysely<unknown>({ dialect: sqliteDialect(new SqliteDriver(file, reader, writer)) });
+  const db = new Kysely<unknown>({ dialect: sqliteDialect(new SqliteDriver(file, reader, writer, createFlusher(file))) });
   const transaction = async <T, R>(work: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
     await db.transaction().execute(async (trx) => await work(trx as unknown as Transaction<T>));
   await transaction<MigrationTables, void>(async (trx) => {
@@ -83,7 +84,7 @@ function openWriter(file: string): Connection {
   const writer = new Connection(file);
   try {
     writer.exec('pragma journal_mode=wal');
-    writer.exec('pragma synchronous=full');
+    writer.exec('pragma synchronous=normal');
     writer.exec('pragma foreign_keys=on');
     // After a burst the write-ahead log is cut back to this, so that it cannot fill the disk for good.
     writer.exec('pragma journal_size_limit=16777216');

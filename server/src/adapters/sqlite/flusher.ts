@@ -1,0 +1,68 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+
+/** Puts on the disk what was committed, without holding up the event loop meanwhile. */
+export interface Flusher {
+  /**
+   * Resolves when everything that was committed before the call is on the disk. Who calls while a flush is under way shares the
+   * next one. Throws `store_unavailable` where the disk fails.
+   */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * `synchronous=FULL` done outside of SQLite: a commit is in the write-ahead log once its call returns, and on the disk once
+ * the log is flushed. SQLite itself flushes the log's header when the log begins anew, and the log before its pages go
+ * into the database (`synchronous=NORMAL`), so the order on the disk is the same. SQLite holds no lock on the log's file: a
+ * second descriptor of it takes none away.
+ */
+export function createFlusher(file: string): Flusher {
+  const log = `${file}-wal`;
+  let opened: number | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+
+  const flushed = (descriptor: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      fs.fdatasync(descriptor, (error) => {
+        if (error === null) resolve();
+        else reject(refused(error));
+      });
+    });
+  const refused = (error: unknown): ServiceError =>
+    new ServiceError('store_unavailable', `${path.basename(log)} could not be flushed: ${messageOf(error)}`, {
+      cause: error,
+      retry_after_seconds: 5,
+    });
+  /** The log stays the same file while a connection is open; its name in the folder must last too. */
+  function descriptor(): number {
+    if (opened !== undefined) return opened;
+    try {
+      const folder = fs.openSync(path.dirname(log), 'r');
+      try {
+        fs.fsyncSync(folder);
+      } finally {
+        fs.closeSync(folder);
+      }
+      return (opened = fs.openSync(log, 'r'));
+    } catch (error) {
+      throw refused(error);
+    }
+  }
+  async function run(before: Promise<void>): Promise<void> {
+    // What became of the one before was told to who waited for it.
+    await before.catch(() => undefined);
+    next = undefined;
+    await (running = flushed(descriptor()));
+  }
+  return {
+    flush: () => (next ??= run(running)),
+    async close() {
+      await next?.catch(() => undefined);
+      await running.catch(() => undefined);
+      if (opened !== undefined) fs.closeSync(opened);
+    },
+  };
+}
