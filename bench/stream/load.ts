@@ -7,7 +7,15 @@ import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import type { FakeState } from '../../server/test/support/fake-ami.ts';
 import { framesNow } from '../recording.ts';
 import { extensionOf, queueOf, tokenOf } from '../site-data.ts';
-import { AGENTS_PER_QUEUE, SCRIPT_MS, callerFrame, deviceFrame, extensionAt, queueAt, topicsOf } from './script.ts';
+import {
+  AGENTS_PER_QUEUE,
+  SCRIPT_MS,
+  callerFrame,
+  deviceFrame,
+  extensionAt,
+  queueAt,
+  topicsOf,
+} from './script.ts';
 import type { Topics } from './script.ts';
 import { clientFrame, eachFrame, upgradeRequest } from './wire.ts';
 

@@ -163,10 +163,7 @@ test('sqlite store - a write is acknowledged only once its flush has ended', asy
   await until('the first flush', () => flushes.length === 1);
   const others = [add(2), add(3)];
   const db = store.db<Tables>();
-  await until(
-    'three rows',
-    async () => (await db.selectFrom('item').selectAll().execute()).length === 3,
-  );
+  await until('three rows', async () => (await db.selectFrom('item').selectAll().execute()).length === 3);
   assert.deepEqual(acknowledged, []);
   flushes[0]!();
   await first;

@@ -30,7 +30,9 @@ export async function openSqliteStore(file: string, options: { log?: Log } = {})
     writer.close();
     throw error;
   }
-  const db = new Kysely<unknown>({ dialect: sqliteDialect(new SqliteDriver(file, reader, writer, createFlusher(file))) });
+  const db = new Kysely<unknown>({
+    dialect: sqliteDialect(new SqliteDriver(file, reader, writer, createFlusher(file))),
+  });
   const transaction = async <T, R>(work: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
     await db.transaction().execute(async (trx) => await work(trx as unknown as Transaction<T>));
   await transaction<MigrationTables, void>(async (trx) => {
