@@ -32,7 +32,7 @@ const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z
 const LeftReason = z
   .enum(['answered', 'timeout', 'key', 'moved', 'withdrawn', 'other', 'engine_lost'])
   .describe(
-    "`timeout`: the queue's longest wait was over; `key`: the caller chose to leave by a digit; `moved` to another place or queue, and `withdrawn`, by a supervisor; `other`: the queue sent it on for a reason the engine does not tell; `engine_lost`: the engine lost the call, or it ended while nobody listened.",
+    "`timeout`: the queue's longest wait was over; `key`: the caller chose to leave by a digit; `moved` to another queue, and `withdrawn`, by a supervisor; `other`: the queue sent it on for a reason the engine does not tell; `engine_lost`: the engine lost the call, or it ended while nobody listened.",
   );
 const Offer = z.object({
   offer_id: z.string().describe('`<queue>:<caller leg>:<agent channel>`.'),

@@ -36,9 +36,8 @@ import {
   offerCreated,
   offerDialEnded,
   offerTimeout,
-  queueList,
-  queueView,
 } from './queues.ts';
+import { queueList, queueView } from './queue-view.ts';
 import { applySite } from './site.ts';
 import { applySnapshot } from './snapshot.ts';
 import { emit, emptyState } from './state.ts';
@@ -275,7 +274,7 @@ function apply(s: State, t: Turn, event: ModelInput): void {
     case 'queue.caller_left':
       return callerLeft(s, t, event.queue, event.channel);
     case 'caller.taken':
-      return callerTaken(s, event.channel, event.why);
+      return callerTaken(s, t, event.channel, event.why);
     case 'queue.caller_abandoned':
       return callerAbandoned(s, t, event);
     case 'queue.member':

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { Scene, call, chan, channel, types } from './test-events.ts';
+import type { QueueCaller } from '../ports/engine.ts';
+import { Scene, call, chan, channel, snapshot, types } from './test-events.ts';
 
 const iface = (extension: string) => `Local/${extension}@queue-agent`;
 /** A caller from outside waits in support; 1002 and 1003 are its members. */
@@ -218,7 +219,7 @@ test('pbx queues - what was offered while nobody told us is told when it is acce
   assert.deepEqual(types(only(scene.told, 'offer')), ['offer.created', 'offer.accepted']);
 });
 
-const taken = (scene: Scene, id: string, why: 'moved' | 'withdrawn' | null): unknown =>
+const taken = (scene: Scene, id: string, why: 'moved' | 'placed' | 'withdrawn' | null): unknown =>
   scene.model.step({ type: 'caller.taken', at: scene.at, channel: chan(id), why });
 
 test('pbx queues - nobody got the caller: who did not hang up did not abandon, and the outcome says why', () => {
@@ -337,6 +338,7 @@ test('pbx queues - a queue shows who waits with call, party and priority, and it
     leg: chan('1'),
     call: call('1'),
     party: { number: '0305550', name: 'Ann' },
+    moves: 0,
   });
   assert.deepEqual(
     shown?.offers.map((o) => [o.id, o.extension, o.call]),
@@ -392,4 +394,86 @@ test('pbx queues - a snapshot shows priorities and the places they lead to, each
   ]);
   assert.deepEqual(changes(scene.snapshot(shown(['3', 10], ['2', 20], ['1', 5]))), [[chan('3'), 1, 10]]);
   assert.deepEqual(scene.snapshot(shown(['3', 10], ['2', 20], ['1', 5])), []);
+});
+
+test('pbx queues - another place in its queue is the same visit: one event, and it waits since it came', () => {
+  const scene = new Scene();
+  waiting(scene);
+  scene.created('2', { endpoint: 'trunk' });
+  join(scene, '2', 2);
+  const since = scene.view.queue('support')?.callers[1]?.joined_at;
+  scene.told.length = 0;
+  scene.at += 40_000;
+  taken(scene, '2', 'placed');
+  unserved(scene, '2');
+  left(scene, '2');
+  assert.equal(scene.view.queue('support')?.callers.length, 2, 'it is on its way');
+  join(scene, '2', 1);
+  assert.deepEqual(types(only(scene.told, 'queue')), ['queue.caller_changed']);
+  assert.deepEqual(
+    scene.view.queue('support')?.callers.map((c) => [c.channel, c.position, c.moves]),
+    [
+      [chan('2'), 1, 1],
+      [chan('1'), 2, 0],
+    ],
+  );
+  assert.equal(scene.view.queue('support')?.callers[0]?.joined_at, since);
+  scene.at += 30_000;
+  unserved(scene, '2');
+  assert.equal(reason(scene), 'other', 'the engine counts the longest wait from the new place on');
+});
+
+test('pbx queues - on the way to another place: hung up is abandoned, not come back is left, a snapshot brings it back', () => {
+  const away = (): Scene => {
+    const scene = new Scene();
+    waiting(scene);
+    taken(scene, '1', 'placed');
+    unserved(scene, '1');
+    left(scene, '1');
+    scene.told.length = 0;
+    return scene;
+  };
+  const ends = (scene: Scene) => types(only(scene.told, 'queue'));
+  let scene = away();
+  scene.send({ type: 'channel.ending', id: chan('1') });
+  scene.hangup('1');
+  assert.deepEqual(ends(scene), ['queue.caller_abandoned']);
+
+  scene = away();
+  const out = taken(scene, '1', null) as {
+    readonly type: string;
+    readonly data: { readonly reason: string };
+  }[];
+  assert.deepEqual(
+    out.filter(({ type }) => type.startsWith('queue')).map(({ type, data }) => [type, data.reason]),
+    [['queue.caller_left', 'other']],
+  );
+  assert.deepEqual(scene.view.queue('support')?.callers, []);
+
+  scene = away();
+  join(scene, '1', 1, 'sales');
+  assert.deepEqual(ends(scene), ['queue.caller_left', 'queue.caller_joined']);
+  assert.equal(reason(scene), 'other');
+
+  scene = away();
+  const see = (callers: QueueCaller[]) =>
+    scene.send({
+      type: 'engine.snapshot',
+      why: 'resync',
+      snapshot: snapshot({
+        channels: [channel('1', { endpoint: 'trunk', state: 'up' })],
+        queues: [{ name: 'support', strategy: '', members: [], callers }],
+      }),
+    });
+  see([]);
+  assert.deepEqual(
+    ends(scene).filter((type) => type.startsWith('queue.caller')),
+    [],
+  );
+  see([{ queue: 'support', channel: chan('1'), position: 1, joined_at: scene.at, priority: 4 }]);
+  assert.deepEqual(
+    ends(scene).filter((type) => type.startsWith('queue.caller')),
+    ['queue.caller_changed'],
+  );
+  assert.equal(scene.view.queue('support')?.callers[0]?.moves, 1);
 });

@@ -2,7 +2,6 @@ import type { EventData } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../core/clock.ts';
 import type { EngineEventOf, QueueCaller } from '../ports/engine.ts';
-import type { LiveOffer, LiveQueue } from '../ports/live.ts';
 import { touchAgent } from './agent-state.ts';
 import { beginTalk } from './agents.ts';
 import { legOf } from './calls.ts';
@@ -22,6 +21,7 @@ import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
  *                           it waited long-> caller_left (timeout)
  *                           anything else--> caller_left (other)
  *          --its channel dies--------------> caller_abandoned
+ *          --we give it another place------> still the same visit once it joined again, else caller_left (other)
  *          --missing in a snapshot---------> caller_left (answered | moved | withdrawn | engine_lost | other)
  *
  * The engine says that a caller left before it says which agent got it. It calls everyone whom nobody got abandoned, and says
@@ -52,8 +52,8 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
   if (ch === undefined || ch.call === null) return;
   const open = s.visits.get(caller.channel);
   if (open !== undefined) {
-    if (open.queue === caller.queue) return;
-    closeVisit(s, t, open, open.taken ?? 'other');
+    if (open.queue === caller.queue) return open.away ? placedAnew(s, t, open, caller) : undefined;
+    closeVisit(s, t, open, takenFor(open) ?? 'other');
   }
   const queue = queueOf(s, caller.queue);
   const leg = legOf(s, ch) ?? ch;
@@ -67,11 +67,14 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
     leg: leg.id,
     caller: legParty(s, leg),
     joined_at: same?.joined_at ?? caller.joined_at,
+    entered_at: caller.joined_at,
     priority: caller.priority,
     answered: false,
     taken: null,
+    away: false,
+    moves: 0,
   });
-  const place = Math.min(Math.max(caller.position - 1, 0), queue.callers.length);
+  const place = placeIn(queue, caller);
   queue.callers.splice(place, 0, visit);
   touchQueue(s, queue);
   s.visits.set(caller.channel, visit);
@@ -82,6 +85,41 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
     position: place + 1,
     joined_at: rfc3339(visit.joined_at),
   });
+}
+const placeIn = (queue: Queue, caller: QueueCaller): number =>
+  Math.min(Math.max(caller.position - 1, 0), queue.callers.length);
+/** Back in its queue, at the place it was given: the visit goes on. */
+function placedAnew(s: State, t: Turn, open: Visit, caller: QueueCaller): void {
+  const visit = changeVisit(s, open, {
+    entered_at: caller.joined_at,
+    priority: caller.priority ?? open.priority,
+    answered: false,
+    taken: null,
+    away: false,
+    moves: open.moves + 1,
+  });
+  const queue = queueOf(s, visit.queue);
+  queue.callers.splice(queue.callers.indexOf(visit), 1);
+  queue.callers.splice(placeIn(queue, caller), 0, visit);
+  tellPlace(s, t, queue, visit);
+}
+function tellPlace(s: State, t: Turn, queue: Queue, visit: Visit): void {
+  const ch = s.channels.get(visit.channel);
+  if (ch === undefined) return;
+  emit(t, 'queue.caller_changed', `queues/${queue.name}`, {
+    ...visitRef(visit, ch),
+    position: queue.callers.indexOf(visit) + 1,
+    priority: visit.priority,
+  });
+}
+/** Why a supervisor's hand ended the visit; being given another place ends none. */
+export const takenFor = ({ taken }: Visit): 'moved' | 'withdrawn' | null =>
+  taken === 'placed' ? null : taken;
+/** It left the queue only for another place in it: true, and the visit waits for it to join again. */
+export function leftForPlace(s: State, visit: Visit): boolean {
+  if (visit.taken !== 'placed') return false;
+  if (!visit.away) changeVisit(s, visit, { away: true });
+  return true;
 }
 const visitRef = (visit: Visit, ch: Channel) => ({
   call_id: ch.call ?? '',
@@ -114,9 +152,11 @@ function changeVisit(s: State, visit: Visit, patch: Partial<Visit>): Visit {
   touchQueue(s, queue);
   return changed;
 }
-export function callerTaken(s: State, channel: ChannelId, why: Visit['taken']): void {
+export function callerTaken(s: State, t: Turn, channel: ChannelId, why: Visit['taken']): void {
   const visit = s.visits.get(channel);
-  if (visit !== undefined) changeVisit(s, visit, { taken: why });
+  if (visit === undefined) return;
+  if (visit.away && why === null) closeVisit(s, t, visit, 'other');
+  else changeVisit(s, visit, { taken: why });
 }
 
 /** Priorities and places as the engine holds them; whoever does not simply follow those before it is told. */
@@ -140,13 +180,7 @@ export function orderCallers(s: State, t: Turn, queue: Queue, told: readonly Que
     callers.splice(callers.indexOf(visit), 1);
     callers.splice(wanted.indexOf(visit), 0, visit);
     touchQueue(s, queue);
-    const ch = s.channels.get(visit.channel);
-    if (ch === undefined) return;
-    emit(t, 'queue.caller_changed', `queues/${queue.name}`, {
-      ...visitRef(visit, ch),
-      position: callers.indexOf(visit) + 1,
-      priority: visit.priority,
-    });
+    tellPlace(s, t, queue, visit);
   };
   for (const visit of moved) put(visit);
   wanted.forEach((visit, place) => {
@@ -179,15 +213,16 @@ export function callerLeft(s: State, t: Turn, queue: string, channel: ChannelId)
   if (visit === undefined || visit.queue !== queue) return;
   if (hasAnswer(s, visit)) closeVisit(s, t, visit, 'answered');
   else if (s.channels.get(channel)?.ending === true) abandon(s, t, visit, null);
-  else closeVisit(s, t, visit, unanswered(s, t, visit) ?? 'key');
+  else if (!leftForPlace(s, visit)) closeVisit(s, t, visit, unanswered(s, t, visit) ?? 'key');
 }
 /** The engine counts whole seconds from the one in which the caller joined, and says a little later that it did. */
 const EARLY_MS = 1_500;
 /** Why nobody got a caller who has not hung up; null where nothing tells. */
 function unanswered(s: State, t: Turn, visit: Visit): Left | null {
-  if (visit.taken !== null) return visit.taken;
+  const taken = takenFor(visit);
+  if (taken !== null) return taken;
   const most = s.site.queues.get(visit.queue)?.max_wait_seconds ?? 0;
-  return most > 0 && t.at - visit.joined_at > most * 1000 - EARLY_MS ? 'timeout' : null;
+  return most > 0 && t.at - visit.entered_at > most * 1000 - EARLY_MS ? 'timeout' : null;
 }
 function hasAnswer(s: State, visit: Visit): boolean {
   if (visit.answered) return true;
@@ -202,7 +237,7 @@ export function callerAbandoned(s: State, t: Turn, e: EngineEventOf<'queue.calle
   const visit = s.visits.get(e.channel);
   if (visit === undefined || visit.queue !== e.queue) return;
   if (s.channels.get(e.channel)?.ending === true) abandon(s, t, visit, e.position);
-  else closeVisit(s, t, visit, unanswered(s, t, visit) ?? 'other');
+  else if (!leftForPlace(s, visit)) closeVisit(s, t, visit, unanswered(s, t, visit) ?? 'other');
 }
 function abandon(s: State, t: Turn, visit: Visit, said: number | null): void {
   const { ch, position } = endVisit(s, t, visit);
@@ -259,7 +294,7 @@ export function addOffer(s: State, offer: Offer): void {
     if (key !== null) addTo(s.offersOf, key, offer.id);
   }
 }
-const callOf = (s: State, offer: Offer): string =>
+export const callOf = (s: State, offer: Offer): string =>
   s.channels.get(offer.caller)?.call ?? s.aliases.get(offer.call as CallId) ?? offer.call;
 const offerRef = (s: State, offer: Offer) => ({
   offer_id: offer.id,
@@ -356,41 +391,4 @@ const DIAL_OUTCOME: Readonly<Record<string, Outcome>> = {
 export function cancelOffersOf(s: State, t: Turn, channel: ChannelId): void {
   if (!s.offersOf.has(channel)) return;
   for (const offer of offersOf(s, channel)) closeOffer(s, t, offer, 'canceled');
-}
-
-const offerView = (s: State, offer: Offer): LiveOffer => {
-  const { id, queue, extension, member, caller, created_at } = offer;
-  return Object.freeze({ id, queue, extension, member, caller, call: callOf(s, offer), created_at });
-};
-export function queueView(s: State, queue: Queue): LiveQueue {
-  queue.view ??= Object.freeze({
-    name: queue.name,
-    strategy: queue.strategy,
-    members: Object.freeze([...queue.members.values()]),
-    callers: Object.freeze(
-      queue.callers.map((visit, i) =>
-        Object.freeze({
-          queue: visit.queue,
-          channel: visit.channel,
-          position: i + 1,
-          joined_at: visit.joined_at,
-          priority: visit.priority,
-          leg: visit.leg,
-          call: s.channels.get(visit.channel)?.call ?? '',
-          party: visit.caller,
-        }),
-      ),
-    ),
-    offers: Object.freeze(
-      [...queue.offers].flatMap((id) => {
-        const offer = s.offers.get(id);
-        return offer === undefined ? [] : [offerView(s, offer)];
-      }),
-    ),
-  });
-  return queue.view;
-}
-export function queueList(s: State): readonly LiveQueue[] {
-  s.queueList ??= Object.freeze([...s.queues.values()].map((q) => queueView(s, q)));
-  return s.queueList;
 }

@@ -20,7 +20,9 @@ import {
   closeOffer,
   closeTold,
   closeVisit,
+  leftForPlace,
   orderCallers,
+  takenFor,
   queueOf,
   touchQueue,
 } from './queues.ts';
@@ -87,12 +89,15 @@ function seeQueues(s: State, t: Turn, snapshot: EngineSnapshot, present: Readonl
   for (const queue of snapshot.queues) for (const c of queue.callers) where.set(c.channel, queue.name);
   const talking = new Set(snapshot.bridged.filter((b) => !b.holding).map((b) => b.channel));
   for (const visit of s.visits.values()) {
-    if (where.get(visit.channel) === visit.queue) continue;
+    const now = where.get(visit.channel);
+    if (now === visit.queue) continue;
+    const here = present.has(visit.channel) && !talking.has(visit.channel);
+    if (here && now === undefined && leftForPlace(s, visit)) continue;
     const reason = !present.has(visit.channel)
       ? 'engine_lost'
       : talking.has(visit.channel)
         ? 'answered'
-        : (visit.taken ?? 'other');
+        : (takenFor(visit) ?? 'other');
     closeVisit(s, t, visit, reason);
   }
   for (const described of snapshot.queues) {

@@ -75,11 +75,17 @@ export interface Visit {
   readonly leg: string;
   readonly caller: Party;
   readonly joined_at: number;
+  /** Since when the engine counts its wait: from its newest place on. */
+  readonly entered_at: number;
   readonly priority: number | null;
   /** True once a member answered: it leaves for that. */
   readonly answered: boolean;
   /** Why a supervisor takes it out; null while nobody does. */
   readonly taken: CallerTaken['why'];
+  /** It left for another place in this queue and is not back yet. */
+  readonly away: boolean;
+  /** How often it was given another place. */
+  readonly moves: number;
 }
 export interface Queue {
   readonly name: string;

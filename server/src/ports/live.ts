@@ -63,6 +63,8 @@ export interface LiveCaller extends QueueCaller {
   readonly leg: string;
   readonly call: string;
   readonly party: Party;
+  /** How often a supervisor gave it another place in this queue. */
+  readonly moves: number;
 }
 /** One ring of one agent for one caller. */
 export interface LiveOffer {
@@ -179,12 +181,15 @@ export interface OperationEvent {
   readonly expects: readonly ExpectedEvent[];
 }
 
-/** A supervisor takes this caller out of its queue; told before the engine is. `null`: it did not come to that. */
+/**
+ * A supervisor takes this caller out of its queue, or (`placed`) to another place in it, for which the engine lets it leave
+ * and join again: one visit. Told before the engine is. `null`: it did not come to that; who left and did not come back left.
+ */
 export interface CallerTaken {
   readonly type: 'caller.taken';
   readonly at: number;
   readonly channel: ChannelId;
-  readonly why: 'moved' | 'withdrawn' | null;
+  readonly why: 'moved' | 'placed' | 'withdrawn' | null;
 }
 /** What the house decided about an agent; `at` is milliseconds since 1970. */
 export type AgentInput = { readonly at: number; readonly extension: string } &

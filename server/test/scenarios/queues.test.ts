@@ -144,7 +144,7 @@ describe('queues', () => {
       'left 1008 support moved',
       'joined 1008 sales 1',
       'left 1009 sales withdrawn',
-      'left 1010 support moved',
+      'changed 1010 support 1',
     ]);
     assert.deepEqual(told.filter((line) => line.startsWith('abandoned')).toSorted(), [
       'abandoned 1008 sales 1',
@@ -153,8 +153,10 @@ describe('queues', () => {
     const causeOf = (reason: string) =>
       events.findLast((e) => e.type === 'queue.caller_left' && e.data['reason'] === reason)?.caused_by;
     assert.equal(causeOf('withdrawn'), withdrawn.operation_id);
-    assert.equal(causeOf('moved'), last.operation_id);
-    assert.ok(events.some((e) => e.type === 'queue.caller_changed' && e.caused_by === changed.operation_id));
+    assert.equal(causeOf('moved'), again.operation_id);
+    for (const { operation_id } of [changed, last])
+      assert.ok(events.some((e) => e.type === 'queue.caller_changed' && e.caused_by === operation_id));
+    assert.equal(last.caller.joined_at, changed.caller.joined_at, 'it waits since it came');
   });
 
   test('queues - a supervisor takes an agent out of a queue and back in', async () => {

@@ -36,7 +36,8 @@ export function queueOperations(define: DefineOperation, queues: Queues): AnyOpe
       ...caller,
       action: 'queues.move_caller',
       path: '/api/v1/queues/:name/callers/:id/move',
-      summary: 'Let a caller wait in another queue or at another place; it is a new visit there',
+      summary:
+        'Let a caller wait at another place of its queue, or in another queue, where it is a new visit',
       params: CallerPath,
       body: MoveCaller,
       reply: CallerReply,

@@ -346,3 +346,30 @@ test('queues - a change without its line in the trail is no success', async (t) 
   const { status, body } = await answer;
   assert.deepEqual([status, body.code, trail], [503, 'store_unavailable', []]);
 });
+
+test('queues - another place in its queue: one visit, told beforehand, and an end where the caller does not come back', async (t) => {
+  const rig = await queuesRig(t, { confirm_ms: 300 });
+  const { request, waits, joins, leaves, asked, told } = rig;
+  waits('1');
+  waits('2', 'support', 2);
+  const start = told.length;
+  const answer = request('token-supervisor', 'POST', move, { position: 2 });
+  await until('it was sent', () => asked.length === 1);
+  leaves('1', 'support');
+  joins('1', 'support', 2);
+  await until('the priority is asked for', () => asked.length === 2);
+  rig.shows('support', ['2', 0], ['1', 0]);
+  const { status, body } = await answer;
+  assert.equal(status, 200, JSON.stringify(body));
+  const { operation_id } = body as unknown as { operation_id: string };
+  assert.deepEqual(
+    told.slice(start).flatMap((e) => (e.type.startsWith('queue.caller') ? [[e.type, e.caused_by]] : [])),
+    [['queue.caller_changed', operation_id]],
+  );
+  const lost = request('token-supervisor', 'POST', move, { position: 1 });
+  await until('it was sent again', () => asked.length === 3);
+  leaves('1', 'support');
+  assert.equal((await lost).status, 504);
+  const left = told.findLast((e) => e.type === 'queue.caller_left');
+  assert.equal(left?.data.reason, 'other');
+});

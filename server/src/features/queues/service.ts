@@ -17,7 +17,7 @@ import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Engine, QueuePlace, QueueVerbs } from '../../ports/engine.ts';
-import type { ExpectedEvent, LiveCaller, LiveView, ModelInput } from '../../ports/live.ts';
+import type { CallerTaken, ExpectedEvent, LiveCaller, LiveView, ModelInput } from '../../ports/live.ts';
 import type { Memberships } from '../../ports/memberships.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { TopicSource } from '../../ports/stream.ts';
@@ -51,7 +51,7 @@ export interface Queues extends TopicSource {
   list(who: Principal): z.infer<typeof QueuesReply>;
   /** Throws `no_such_queue` also for one that may not be seen. */
   one(who: Principal, name: string): z.infer<typeof QueueReply>;
-  /** A new visit, at the place asked for. Throws `no_such_caller` for who does not wait, or no longer. */
+  /** To another place of its queue, or to another queue, where it is a new visit. Throws `no_such_caller` for who does not wait, or no longer. */
   move(actor: Actor, name: string, id: string, wanted: MoveCaller): Promise<Taken>;
   /** The caller goes on as one who has waited too long. */
   withdraw(actor: Actor, name: string, id: string): Promise<Omit<Taken, 'caller'> & { call_id: string }>;
@@ -118,19 +118,19 @@ export function createQueues(deps: QueuesDeps): Queues {
   };
   const confirmed = (holds: () => boolean, waitingFor: string): Promise<void> =>
     live.until(holds, { ms, waitingFor });
+  const mark = ({ channel }: LiveCaller, why: CallerTaken['why']): void =>
+    tell({ type: 'caller.taken', at: clock.now(), channel, why });
   const take = async (
     visit: LiveCaller,
-    why: 'moved' | 'withdrawn',
+    why: 'moved' | 'placed' | 'withdrawn',
     to: QueuePlace | null,
     operation_id: string,
   ): Promise<void> => {
-    const mark = (value: typeof why | null): void =>
-      tell({ type: 'caller.taken', at: clock.now(), channel: visit.channel, why: value });
-    mark(why);
+    mark(visit, why);
     try {
       await sent(engine.takeCaller(visit.queue, visit.channel, to, { action_id: operation_id }));
     } catch (error) {
-      mark(null);
+      mark(visit, null);
       throw error;
     }
   };
@@ -215,19 +215,27 @@ export function createQueues(deps: QueuesDeps): Queues {
           const to = settingsFor(actor.caller, wanted.queue ?? name, 'control');
           const visit = waiting(name, id);
           const priority = wanted.priority ?? visit.priority ?? 0;
-          const operation_id = begin(visit, ['queue.caller_left', 'queue.caller_joined']);
+          const stays = to.name === name;
+          const operation_id = begin(
+            visit,
+            stays ? ['queue.caller_changed'] : ['queue.caller_left', 'queue.caller_joined'],
+          );
           const place = { number: to.number, position: wanted.position ?? null, priority };
-          await take(visit, 'moved', place, operation_id);
+          await take(visit, stays ? 'placed' : 'moved', place, operation_id);
           const arrived = (): LiveCaller | undefined => {
             const caller = find(to.name, id);
-            return caller === undefined || caller.joined_at === visit.joined_at ? undefined : caller;
+            const there = stays ? caller?.moves !== visit.moves : caller?.joined_at !== visit.joined_at;
+            return there ? caller : undefined;
           };
-          await confirmed(
-            () => arrived() !== undefined || live.gone(visit.channel),
-            `${id} to wait in ${to.name}`,
-          );
+          const over = (): boolean => live.gone(visit.channel) || (stays && !waits(visit));
+          try {
+            await confirmed(() => arrived() !== undefined || over(), `${id} to wait in ${to.name}`);
+          } catch (error) {
+            if (stays) mark(visit, null);
+            throw error;
+          }
           const joined = arrived();
-          if (joined === undefined) throw noSuchCaller('the caller hung up meanwhile');
+          if (joined === undefined) throw noSuchCaller('the caller waits no longer');
           await showPriority(to.name, id, priority);
           return { operation_id, queue: to.name, caller: callerOf(arrived() ?? joined) };
         },
