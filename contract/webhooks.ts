@@ -1,6 +1,6 @@
 /** Webhooks: what is subscribed to, and what became of each delivery (wire.md section 7). */
 import { z } from 'zod';
-import { EVENT_DATA } from './events.ts';
+import { EVENT_DATA, Envelope } from './events.ts';
 import type { EventType } from './events.ts';
 import { Topic } from './stream.ts';
 
@@ -90,6 +90,13 @@ export const WebhookTested = z.object({
   excerpt: z.string(),
 });
 export type WebhookTested = z.infer<typeof WebhookTested>;
+
+/** What a test sends: no event of the log, so it has neither `seq` nor `observed`, and only its webhook hears it. */
+export const WebhookTest = Envelope.omit({ seq: true, observed: true })
+  .extend({ type: z.literal('webhook.test'), data: z.object({ webhook_id: z.int() }) })
+  .describe(
+    'Somebody tests the webhook. It is no event of the log: it has neither `seq` nor `observed`, is not repeated, and only this webhook gets it.',
+  );
 
 /** Body of `POST /api/v1/webhooks/:id/replay`: seqs, both included; what was passed already is sent again. */
 export const WebhookReplay = z

@@ -9,6 +9,7 @@ import { ERRORS } from '@offhook/contract/errors.ts';
 import { messageOf } from './core/errors.ts';
 import { asyncapiBreaks, openapiBreaks } from './contract-breaks.ts';
 import type { Document } from './contract-breaks.ts';
+import { apiKeysDocument } from './api-keys-document.ts';
 import { eventsDocument } from './events-document.ts';
 import { SETTINGS, readConfig } from './config.ts';
 import { featureCodesTable } from './features/feature-codes/feature-codes.ts';
@@ -96,6 +97,7 @@ async function documents(): Promise<Readonly<Record<string, string>>> {
     'errors.md': errorsDocument(),
     'feature-codes.md': featureCodesDocument(),
     'events.md': eventsDocument(),
+    'api-keys.md': apiKeysDocument(JSON.parse(openapi) as Parameters<typeof apiKeysDocument>[0]),
     'openapi.json': openapi,
     'asyncapi.json': asyncapi,
   };

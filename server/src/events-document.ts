@@ -1,5 +1,6 @@
 /** docs/events.md: every event type with its topics, when it is, its fields and an example, from the schemas alone. */
-import { EVENT_TYPES, eventSchemas, topicsOfType } from './http/asyncapi.ts';
+import { WebhookTest } from '@offhook/contract/webhooks.ts';
+import { EVENT_TYPES, QUIET, QUIET_TOPICS, eventSchemas, topicsOfType } from './http/asyncapi.ts';
 
 interface Schema {
   readonly $ref?: string;
@@ -111,7 +112,7 @@ function exampleOf(
   if (type === 'boolean') return false;
   if (type === 'integer') return 1;
   if (type === 'number') return 0.8;
-  return /(_at|since|deadline)$/.test(name) ? TIME : name;
+  return /(_at|since|until|deadline)$/.test(name) ? TIME : name;
 }
 /** `data` as an event of this type can have it. */
 export function exampleData(type: string): unknown {
@@ -119,6 +120,16 @@ export function exampleData(type: string): unknown {
   return exampleOf(all[type] ?? {}, all, '', OWN_VALUES[type] ?? {});
 }
 
+/** What a test of a webhook sends. */
+export const TESTED = {
+  specversion: '1.0',
+  id: 'test_x3f0uG2hWm7kQ9aZ',
+  source: `/offhook/${NODE}`,
+  type: 'webhook.test',
+  subject: 'webhooks/4',
+  time: TIME,
+  data: { webhook_id: 4 },
+};
 const table = (schema: Schema): string => `| Field | Type | |\n|---|---|---|\n${rows(schema).join('\n')}\n`;
 
 export function eventsDocument(): string {
@@ -145,10 +156,20 @@ ${JSON.stringify(exampleData(type), null, 1)}
   );
   return `# Events
 
-Every event on every transport is the envelope below with \`data\` by its \`type\`. Fields and types are only ever added, so a client passes over what it does not know. A field with \`?\` may be missing. The same as AsyncAPI 3: [asyncapi.json](asyncapi.json), served at \`/api/v1/asyncapi.json\`.
+Every event on every transport is the [envelope](#envelope) with \`data\` by its \`type\`. Fields and types are only ever added, so a client passes over what it does not know. A field with \`?\` may be missing. The same as AsyncAPI 3: [asyncapi.json](asyncapi.json), served at \`/api/v1/asyncapi.json\`.
 
 ${EVENT_TYPES.map((type) => `[${type}](#${type.replaceAll('.', '')})`).join(' · ')}
 
+The topics ${QUIET_TOPICS.map((topic) => `\`${topic}\``).join(' and ')} carry ${QUIET.toLowerCase()}
+
 ${sections.join('\n')}
+## webhook.test
+
+${WebhookTest.description} See [webhooks.md](webhooks.md).
+
+\`\`\`json
+${JSON.stringify(TESTED, null, 1)}
+\`\`\`
+
 ${parts.map((name) => `## ${name}\n\n${table(resolved(all[name] ?? {}, all))}`).join('\n')}`;
 }

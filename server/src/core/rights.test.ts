@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { heardAs } from './rights.ts';
+import { heardAs, scopeOf } from './rights.ts';
 import type { KeyRights, Principal } from './rights.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 
@@ -74,4 +74,26 @@ test('rights - what is no topic is heard by nobody', () => {
   for (const topic of names) {
     assert.equal(heardAs(person('admin'), topic, OWN), null, topic);
   }
+});
+test('rights - each topic but those of a person has one scope that lets keys hear it', () => {
+  const topics = [
+    'presence',
+    'presence/1003',
+    'calls',
+    'queues/sales',
+    'agents',
+    'history',
+    'config',
+    'calls/mine',
+  ];
+  assert.deepEqual(topics.map(scopeOf), [
+    'directory:read',
+    'directory:read',
+    'calls:read',
+    'queues:read',
+    'agents:read',
+    'history:read',
+    'config:read',
+    undefined,
+  ]);
 });

@@ -1,4 +1,5 @@
 /** Who may see or do what to which object; one place for REST, the stream and webhooks. */
+import { SCOPES } from '@offhook/contract/keys.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
@@ -101,6 +102,14 @@ export function heardAs(who: Principal, topic: string, own: readonly string[]): 
     default:
       return null;
   }
+}
+/** The scope that lets an API key hear a topic; undefined where none does. */
+export function scopeOf(topic: string): Scope | undefined {
+  const all = { id: 0, name: '', queues: null, extensions: null };
+  return SCOPES.find(
+    (scope) =>
+      heardAs({ extension: '', level: 'supervisor', key: { ...all, scopes: [scope] } }, topic, []) !== null,
+  );
 }
 function named(noun: string, name: string | null, objects: Objects): readonly string[] | null {
   if (name !== null) return reaches(objects, name) ? [`${noun}/${name}`] : null;

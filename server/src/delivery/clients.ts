@@ -7,6 +7,7 @@ import type { Caller } from '../ports/http.ts';
 import type { Credentials } from '../ports/stream.ts';
 import type { Client } from './client.ts';
 import type { Hub } from './hub.ts';
+import { scopeOf } from '../core/rights.ts';
 import { hear } from './topics.ts';
 import type { Heard } from './topics.ts';
 
@@ -170,7 +171,7 @@ export function createClients(options: ClientsOptions): Clients {
       const own = ownQueues(caller);
       return [...new Set(topics)].map((topic) => {
         const heard = hear(caller, topic, own);
-        if (heard === null) throw new ServiceError('forbidden', `you may not hear ${topic}`);
+        if (heard === null) throw new ServiceError('forbidden', deaf(caller, topic));
         return heard;
       });
     },
@@ -201,4 +202,13 @@ export function createClients(options: ClientsOptions): Clients {
       for (const stop of stops) stop();
     },
   };
+}
+/** Why a topic may not be heard. */
+function deaf({ key }: Caller, topic: string): string {
+  if (key === null) return `you may not hear ${topic}`;
+  const scope = scopeOf(topic);
+  if (scope === undefined) return `no API key hears ${topic}: it is a person's own`;
+  return key.scopes.includes(scope)
+    ? `${topic} is beyond the objects of this API key`
+    : `this API key lacks the scope ${scope}, which ${topic} needs`;
 }

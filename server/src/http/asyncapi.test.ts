@@ -4,10 +4,11 @@ import { after, before, test } from 'node:test';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
+import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
 import { CLOSE_CODES, ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
 import { hostFixture } from '../../test/support/host-fixture.ts';
-import { exampleData } from '../events-document.ts';
+import { TESTED, exampleData } from '../events-document.ts';
 import { EVENT_TYPES, topicsOfType } from './asyncapi.ts';
 import type { AsyncApiDocument } from './asyncapi.ts';
 import type { Host } from './host.ts';
@@ -74,6 +75,8 @@ test('asyncapi - every event is described, is on each of its topics and on the w
   }
   assert.deepEqual(topicsOfType('call.ended'), ['calls', 'calls/mine']);
   assert.deepEqual(topicsOfType('queue.stats'), ['queues', 'queues/{name}']);
+  assert.ok(document.channels.webhooks?.messages['webhook.test'], 'and what a test sends');
+  assert.match(document.channels['history-mine']?.description ?? '', /until there are conversations/);
   const { messages } = document.channels['presence-extension']!;
   assert.ok('engine.link_down' in messages, 'what concerns everyone is on every topic');
 });
@@ -107,4 +110,5 @@ test('asyncapi - the example of every event fits its own schema', () => {
     const result = EVENT_DATA[type].safeParse(exampleData(type));
     assert.ok(result.success, `${type}: ${result.error?.message}`);
   }
+  assert.ok(WebhookTest.safeParse(TESTED).success);
 });

@@ -6,6 +6,7 @@ import { EVENT_DATA, Envelope } from '@offhook/contract/events.ts';
 import type { DomainEvent, EventType } from '@offhook/contract/events.ts';
 import { Presence } from '@offhook/contract/extensions.ts';
 import { CLOSE_CODES, ClientFrame, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
+import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { QueueFigures, QueueStats } from '@offhook/contract/wallboard.ts';
 import { EVERYONE, topicsOf } from '../core/topics.ts';
 import { SNAPSHOTS } from '@offhook/contract/snapshots.ts';
@@ -57,6 +58,9 @@ export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
 /** Named in the document, because more than one event or reply holds them. */
 const NAMED = { Envelope, AgentSummary, Presence, QueueFigures, QueueStats, Problem } as const;
 
+/** Topics that may be asked for and that no event is on until there are conversations. */
+export const QUIET_TOPICS: readonly string[] = ['history', 'history/mine'];
+export const QUIET = 'Nothing but what is on every topic, until there are conversations.';
 /** Topics that an event of this type is on, with `{extension}` and `{name}` where they name one. */
 export function topicsOfType(type: EventType): readonly string[] {
   const data = { extension: '{extension}', extensions: ['{extension}'], queue: '{name}' };
@@ -174,7 +178,7 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
   const topics = new Set(
     EVENT_TYPES.flatMap((type) => topicsOfType(type).filter((t) => t !== 'every topic')),
   );
-  for (const topic of topics) {
+  for (const topic of [...topics, ...QUIET_TOPICS]) {
     const key = keyOf(topic);
     const types = EVENT_TYPES.filter((type) => {
       const on = topicsOfType(type);
@@ -183,6 +187,7 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
     channels[key] = {
       address: topic,
       title: `Topic ${topic}`,
+      ...(QUIET_TOPICS.includes(topic) ? { description: QUIET } : {}),
       messages: Object.fromEntries(types.map((type) => [type, message(type)])),
       ...(topic.includes('{')
         ? {
@@ -287,11 +292,13 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
       },
     },
   };
+  const tested = WebhookTest.shape.type.value;
+  messages[tested] = { name: tested, summary: WebhookTest.description!, payload: sent(WebhookTest) };
   channels.webhooks = {
     address: null,
     title: 'Webhooks',
     description: 'The address is each subscription’s own; the events are those of its topics.',
-    messages: events,
+    messages: { ...events, [tested]: message(tested) },
   };
   operations['call-webhook'] = {
     action: 'send',
@@ -299,7 +306,7 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
     summary: 'An event as a request to a subscription’s own address, signed as Standard Webhooks 1.0 says.',
     description:
       'POST with the headers webhook-id, webhook-timestamp and webhook-signature; the body is the envelope.',
-    messages: EVENT_TYPES.map((type) => to('channels', 'webhooks', 'messages', type)),
+    messages: [...EVENT_TYPES, tested].map((type) => to('channels', 'webhooks', 'messages', type)),
   };
 
   return {

@@ -63,6 +63,7 @@ test('openapi - each error a route declares stands at its status, and every refe
         config.level !== 'public' || entry.path.includes('refresh'),
         `${method} ${entry.path}`,
       );
+      assert.equal(operation['x-scope'], config.level === 'public' ? undefined : config.scope);
       assert.ok(operation.summary, `${method} ${entry.path} has no summary`);
     }
   }
@@ -80,4 +81,7 @@ test('openapi - login takes a form too', () => {
     'application/json',
     'application/x-www-form-urlencoded',
   ]);
+});
+test('openapi - no bound that every integer has', () => {
+  assert.doesNotMatch(JSON.stringify(document), /9007199254740991/);
 });

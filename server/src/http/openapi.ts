@@ -13,6 +13,8 @@ interface Operation {
   security?: object[];
   /** The level a person needs; none on what is public. */
   'x-level'?: string;
+  /** The scope an API key needs, `any` where each key may; none where no key may. */
+  'x-scope'?: string;
   requestBody?: { content?: Record<string, object> };
   responses?: Record<string, { description: string; content?: object; headers?: object }>;
 }
@@ -69,7 +71,7 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
  * Deterministic: the same routes give the same bytes. The app must be ready.
  */
 export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
-  const document = structuredClone(app.swagger()) as unknown as OpenApiDocument;
+  const document = unbounded(app.swagger()) as OpenApiDocument;
   for (const entry of table.entries()) {
     const path = entry.path.replaceAll(/:([a-z_]+)/g, '{$1}');
     for (const [method, config] of entry.methods) {
@@ -78,7 +80,9 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
       if (config.level !== undefined && config.level !== 'public') {
         operation['x-level'] = config.level;
         operation.security = [{ bearer: [] }, { cookie: [] }];
-        operation.description = [operation.description, `Level: ${config.level}.`].filter(Boolean).join(' ');
+        if (config.scope !== undefined) operation['x-scope'] = config.scope;
+        const needs = `Level: ${config.level}. API keys: ${keysOf(config.scope)}.`;
+        operation.description = [operation.description, needs].filter(Boolean).join(' ');
       }
       const json = operation.requestBody?.content?.['application/json'];
       if (json !== undefined && config.body === 'form') {
@@ -92,6 +96,21 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
   );
   document.components.schemas = usedSchemas(document);
   return document;
+}
+const keysOf = (scope: FastifyContextConfig['scope']): string =>
+  scope === undefined ? 'none' : scope === 'any' ? 'any' : `with the scope \`${scope}\``;
+/** Without the bounds that every integer of JSON has: they say nothing, and samples are made of them. */
+function unbounded(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unbounded);
+  if (typeof value !== 'object' || value === null) return value;
+  const says = ([key, limit]: [string, unknown]): boolean =>
+    !(key === 'minimum' && limit === Number.MIN_SAFE_INTEGER) &&
+    !(key === 'maximum' && limit === Number.MAX_SAFE_INTEGER);
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(says)
+      .map(([key, item]) => [key, unbounded(item)]),
+  );
 }
 /** Named schemas that a path leads to, in order of name. */
 function usedSchemas(document: OpenApiDocument): Record<string, object> {

@@ -17,8 +17,9 @@ export function checkAccess(
   if (caller.key !== null) {
     if (needs.scope === 'any') return;
     if (needs.scope !== undefined && caller.key.scopes.includes(needs.scope)) return;
-    const wanted = needs.scope === undefined ? 'no API key may do this' : `this key lacks ${needs.scope}`;
-    throw new ServiceError('forbidden', wanted);
+    const why =
+      needs.scope === undefined ? 'no API key may do this' : `this API key lacks the scope ${needs.scope}`;
+    throw new ServiceError('forbidden', why);
   }
   if (includesLevel(caller.level, needs.level)) return;
   throw new ServiceError('forbidden', `this needs the level ${needs.level}; yours is ${caller.level}`);
