@@ -1,6 +1,7 @@
 /** docs/api-keys.md: how a machine signs in, and what each scope opens, from the routes and the rights themselves. */
 import { SCOPES } from '@offhook/contract/keys.ts';
-import { EVENT_TYPES, topicsOfType } from './http/asyncapi.ts';
+import { topicsOfType } from './core/topics.ts';
+import { EVENT_TYPES } from './http/asyncapi.ts';
 import { scopeOf } from './core/rights.ts';
 
 interface Routes {

@@ -1,6 +1,7 @@
 /** docs/events.md: every event type with its topics, when it is, its fields and an example, from the schemas alone. */
+import { topicsOfType } from './core/topics.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
-import { EVENT_TYPES, QUIET, QUIET_TOPICS, eventSchemas, topicsOfType } from './http/asyncapi.ts';
+import { EVENT_TYPES, QUIET, QUIET_TOPICS, eventSchemas } from './http/asyncapi.ts';
 
 interface Schema {
   readonly $ref?: string;

@@ -45,3 +45,10 @@ export function topicsOf(event: DomainEvent): readonly string[] {
       return ['system', EVERYONE];
   }
 }
+/** Topics that an event of this type is on, with `{extension}` and `{name}` where they name one. */
+export function topicsOfType(type: EventType): readonly string[] {
+  const data = { extension: '{extension}', extensions: ['{extension}'], queue: '{name}' };
+  const topics = topicsOf({ type, data } as unknown as DomainEvent);
+  const named = topics.map((topic) => topic.replace(/^(.+\/mine)\/.*$/, '$1'));
+  return named.includes(EVERYONE) ? [...named.filter((topic) => topic !== EVERYONE), 'every topic'] : named;
+}

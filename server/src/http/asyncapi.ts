@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { AgentSummary } from '@offhook/contract/agents.ts';
 import { Problem } from '@offhook/contract/errors.ts';
 import { EVENT_DATA, Envelope } from '@offhook/contract/events.ts';
-import type { DomainEvent, EventType } from '@offhook/contract/events.ts';
+import type { EventType } from '@offhook/contract/events.ts';
 import { Presence } from '@offhook/contract/extensions.ts';
 import { CLOSE_CODES, ClientFrame, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { QueueFigures, QueueStats } from '@offhook/contract/wallboard.ts';
-import { EVERYONE, topicsOf } from '../core/topics.ts';
+import { topicsOfType } from '../core/topics.ts';
 import { SNAPSHOTS } from '@offhook/contract/snapshots.ts';
 import type { AnyOperation } from '../ports/operations.ts';
 import type { RouteTable } from './route-table.ts';
@@ -61,14 +61,6 @@ const NAMED = { Envelope, AgentSummary, Presence, QueueFigures, QueueStats, Prob
 /** Topics that may be asked for and that no event is on until there are conversations. */
 export const QUIET_TOPICS: readonly string[] = ['history', 'history/mine'];
 export const QUIET = 'Nothing but what is on every topic, until there are conversations.';
-/** Topics that an event of this type is on, with `{extension}` and `{name}` where they name one. */
-export function topicsOfType(type: EventType): readonly string[] {
-  const data = { extension: '{extension}', extensions: ['{extension}'], queue: '{name}' };
-  const topics = topicsOf({ type, data } as unknown as DomainEvent);
-  const named = topics.map((topic) => topic.replace(/^(.+\/mine)\/.*$/, '$1'));
-  return named.includes(EVERYONE) ? [...named.filter((topic) => topic !== EVERYONE), 'every topic'] : named;
-}
-
 /** JSON Schemas of the data of every event, and of the parts they share, by name; references lead to `components`. */
 export function eventSchemas(): Readonly<Record<string, Schema>> {
   const registry = z.registry<{ id: string }>();

@@ -26,6 +26,7 @@ test('openapi - every route of the API is in it, with the method it takes and no
     '/',
     '/docs',
     '/docs/errors',
+    '/docs/events',
     '/api/v1/openapi.json',
     '/api/v1/asyncapi.json',
     '/favicon.ico',

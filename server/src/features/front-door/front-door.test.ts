@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { ERRORS } from '@offhook/contract/errors.ts';
+import { EVENT_DATA } from '@offhook/contract/events.ts';
 import { Ping } from '@offhook/contract/session.ts';
 import { siteFixture } from '../../../test/support/sessions-fixture.ts';
 import type { Site } from '../../../test/support/sessions-fixture.ts';
@@ -28,7 +29,7 @@ test('front door - says what this is, whether the engine is up, and how to sign 
   engine = true;
 });
 test('front door - names are text, nothing is inline, and everything a page uses is there', async () => {
-  for (const url of ['/', '/docs', '/docs/errors']) {
+  for (const url of ['/', '/docs', '/docs/errors', '/docs/events']) {
     const { body, headers } = await get(url);
     assert.equal(body.includes('<b>'), false, url);
     assert.match(body, /&lt;b&gt;Test &amp; &quot;Co&quot;/, url);
@@ -85,6 +86,11 @@ test('front door - every error code has its place on the page its type points to
     assert.ok(body.includes(`id="${code}"`), code);
     assert.ok(body.includes(row.title.replaceAll("'", '&#39;')), code);
   }
+});
+test('front door - every event has its place on the page, with its topics', async () => {
+  const { body } = await get('/docs/events');
+  for (const type of Object.keys(EVENT_DATA)) assert.ok(body.includes(`id="${type}"`), type);
+  assert.match(body, /calls, calls\/mine/);
 });
 test('ping - the body real clients look at before they sign in', async () => {
   const body = Ping.parse((await get('/api/mobile/ping.php')).json());

@@ -1,4 +1,7 @@
 import { ERRORS } from '@offhook/contract/errors.ts';
+import { EVENT_DATA } from '@offhook/contract/events.ts';
+import type { EventType } from '@offhook/contract/events.ts';
+import { topicsOfType } from '../../core/topics.ts';
 
 /** Scripts, styles and requests from this service only, nothing inline. */
 export const PAGE_POLICY =
@@ -66,6 +69,7 @@ export function frontPage({ title, version, engineUp, origin }: FrontDoor): stri
           <a href="/api/v1/asyncapi.json">as AsyncAPI 3</a>)
         </li>
         <li><a href="/docs/errors">Every error code</a></li>
+        <li><a href="/docs/events">Every event</a></li>
         <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
       </ul>
       <h2>Sign in</h2>
@@ -124,6 +128,42 @@ export const errorsPage = (title: string): string =>
                     <td>${row.status}</td>
                     <td>${row.title}</td>
                     <td>${row.retry.replace('_', ' a ')}</td>
+                  </tr>`.html,
+              )
+              .join('\n'),
+          }}
+        </tbody>
+      </table>
+    </main>`,
+  );
+
+export const eventsPage = (title: string): string =>
+  page(
+    `${title}: events`,
+    style,
+    html`<main>
+      <h1>Events</h1>
+      <p class="lead">
+        Told on the stream, as server-sent events, by long poll and to webhooks; their fields are in the
+        <a href="/api/v1/asyncapi.json">AsyncAPI document</a>.
+      </p>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Type</th>
+            <th scope="col">When</th>
+            <th scope="col">Topics</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${{
+            html: (Object.keys(EVENT_DATA) as EventType[])
+              .map(
+                (type) =>
+                  html`<tr id="${type}">
+                    <td><code>${type}</code></td>
+                    <td>${EVENT_DATA[type].description ?? ''}</td>
+                    <td>${topicsOfType(type).join(', ')}</td>
                   </tr>`.html,
               )
               .join('\n'),

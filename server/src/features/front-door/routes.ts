@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Ping } from '@offhook/contract/session.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { App } from '../../ports/http.ts';
-import { DOCS_POLICY, PAGE_POLICY, docsPage, errorsPage, frontPage } from './pages.ts';
+import { DOCS_POLICY, PAGE_POLICY, docsPage, errorsPage, eventsPage, frontPage } from './pages.ts';
 
 export interface FrontDoorOptions {
   readonly config: { readonly siteTitle: string };
@@ -51,6 +51,7 @@ export function frontDoorRoutes(app: App, { config, version, clock, engineUp }: 
   );
   app.get('/docs', open, (_request, reply) => page(reply, DOCS_POLICY).send(docsPage(siteTitle)));
   app.get('/docs/errors', open, (_request, reply) => page(reply, PAGE_POLICY).send(errorsPage(siteTitle)));
+  app.get('/docs/events', open, (_request, reply) => page(reply, PAGE_POLICY).send(eventsPage(siteTitle)));
 
   const asset = (path: string, file: string, read: () => Buffer | Promise<Buffer>, tag: string): void => {
     app.get(path, open, async (request: FastifyRequest, reply: FastifyReply) => {
