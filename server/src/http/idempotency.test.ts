@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { z } from 'zod';
-import { openSqliteStore } from '../adapters/sqlite/store.ts';
+import { openTestStore } from '../../test/support/test-store.ts';
 import { fixtureAuthenticator, hostFixture } from '../../test/support/host-fixture.ts';
 import { manualClock } from '../../test/support/sessions-fixture.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -38,7 +38,7 @@ async function open(): Promise<void> {
 }
 before(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-idempotency-'));
-  store = await openSqliteStore(path.join(folder, 'x.db'));
+  store = await openTestStore(path.join(folder, 'x.db'));
   kept = await createIdempotencyStore(store, clock);
   await open();
 });

@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
+import { openTestStore } from '../support/test-store.ts';
 import type { Store } from '../../src/ports/store.ts';
 
 /** An empty store in a folder of its own, for tests: `await using temp = await temporaryStore()`. */
 export async function temporaryStore(): Promise<AsyncDisposable & { store: Store; folder: string }> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-store-'));
-  const store = await openSqliteStore(path.join(folder, 'offhook.db'));
+  const store = await openTestStore(path.join(folder, 'offhook.db'));
   return {
     store,
     folder,

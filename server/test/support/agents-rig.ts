@@ -7,7 +7,7 @@ import type { AgentReply, AgentRequest } from '@offhook/contract/agents.ts';
 import type { z } from 'zod';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import type { VirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
-import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
+import { openTestStore } from './test-store.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import { silent } from '../../src/core/log.ts';
 import { createAgents } from '../../src/features/agents/feature.ts';
@@ -60,7 +60,7 @@ export async function agentsRig(
   const pbx = createFakePbx(clock);
   const directory = directoryFixture();
   const refuse = { store: false, audit: false };
-  const real = await openSqliteStore(path.join(folder, 'offhook.db'));
+  const real = await openTestStore(path.join(folder, 'offhook.db'));
   const no = (): ServiceError => new ServiceError('store_unavailable', 'the disk is full');
   const store: Store = {
     ...real,

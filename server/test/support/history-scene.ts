@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from '../../src/adapters/asterisk/cel/test-records.ts';
-import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
+import { openTestStore } from './test-store.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silent } from '../../src/core/log.ts';
 import { createIngest } from '../../src/features/history/ingest.ts';
@@ -70,7 +70,7 @@ export interface HistoryScene extends AsyncDisposable {
 export async function historyScene(): Promise<HistoryScene> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-history-'));
   const database = path.join(folder, 'offhook.db');
-  const store = await openSqliteStore(database);
+  const store = await openTestStore(database);
   await store.migrate('history', migrations);
   const directory = directoryFixture();
   const restart = (over: Store = store): Ingest =>

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
+import { openTestStore } from './test-store.ts';
 import { silent } from '../../src/core/log.ts';
 import type { Log } from '../../src/core/log.ts';
 import { auditRoutes } from '../../src/features/audit/routes.ts';
@@ -81,7 +81,7 @@ async function openSite(
 ): Promise<Site> {
   const entries: { level: string; fields: object; message: string }[] = [];
   const log = options.log ?? recordingLog(entries);
-  const plain = await openSqliteStore(path.join(folder, 'offhook.db'), { log: silent });
+  const plain = await openTestStore(path.join(folder, 'offhook.db'), { log: silent });
   const store = options.wrapStore?.(plain) ?? plain;
   const audit = await createAudit(store, clock, log);
   const config = {

@@ -7,6 +7,7 @@ import { silent } from '../../core/log.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import { Connection, checkDatabase } from './database.ts';
 import { createFlusher } from './flusher.ts';
+import type { Flusher } from './flusher.ts';
 import { SqliteDriver, sqliteDialect, whenFree } from './driver.ts';
 
 interface MigrationTables {
@@ -18,7 +19,10 @@ interface MigrationTables {
  * (the write-ahead log is flushed before a write is acknowledged, in a thread of its own: flusher.ts).
  * Throws `DamagedDatabaseError` where the file cannot be trusted, `store_unavailable` where it cannot be opened now.
  */
-export async function openSqliteStore(file: string, options: { log?: Log } = {}): Promise<Store> {
+export async function openSqliteStore(
+  file: string,
+  options: { log?: Log; flusher?: Flusher } = {},
+): Promise<Store> {
   const log = options.log ?? silent;
   await mkdir(path.dirname(file), { recursive: true });
   await whenFree(file, () => checkDatabase(file));
@@ -31,7 +35,7 @@ export async function openSqliteStore(file: string, options: { log?: Log } = {})
     throw error;
   }
   const db = new Kysely<unknown>({
-    dialect: sqliteDialect(new SqliteDriver(file, reader, writer, createFlusher(file))),
+    dialect: sqliteDialect(new SqliteDriver(file, reader, writer, options.flusher ?? createFlusher(file))),
   });
   const transaction = async <T, R>(work: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
     await db.transaction().execute(async (trx) => await work(trx as unknown as Transaction<T>));

@@ -8,7 +8,7 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { DEFAULT_SERVICE_LEVEL } from '@offhook/contract/wallboard.ts';
 import { openMemoryJournal } from '../../adapters/memory/journal-store.ts';
-import { openSqliteStore } from '../../adapters/sqlite/store.ts';
+import { openTestStore } from '../../../test/support/test-store.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import { eventOf, openJournal } from '../../journal/journal.ts';
@@ -32,7 +32,7 @@ const QUEUES = ['support', 'sales'];
 /** A database of its own, and a journal that a test may replace. */
 async function rig() {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-wallboard-'));
-  const store = await openSqliteStore(path.join(folder, 'offhook.db'));
+  const store = await openTestStore(path.join(folder, 'offhook.db'));
   const clock = manualClock(T0);
   let broken = false;
   const breaking: Store = {
