@@ -20,8 +20,12 @@ export function tellAgents(s: State, t: Turn): void {
     if (gone) s.agents.delete(extension);
     // What this shows was told when it was new.
     if (next === before && notes.length === 0) continue;
-    for (const { type, ...note } of notes) {
-      emit(t, type, `agents/${extension}`, { extension, ...note, agent: next } as EventData<typeof type>);
+    for (const note of notes) {
+      const { type, queue } = note;
+      const subject = `agents/${extension}`;
+      if (type === 'agent.not_ready') {
+        emit(t, type, subject, { extension, queue, reason: note.reason, since: note.since, agent: next });
+      } else emit(t, type, subject, { extension, queue, agent: next });
     }
     const said = tellDifference(s, t, agent, next, notes.length > 0);
     if (said || notes.length > 0) agent.told = next;
