@@ -503,7 +503,8 @@ test('calls - digits: one by one, never in the trail, and a success once the oth
   assert.deepEqual(rig.outcomes(), []);
   for (let i = 0; i < 3; i += 1) rig.scene.send({ type: 'channel.digit', id: chan('2'), direction: 'out' });
   assert.equal((await answer).status, 200);
-  assert.doesNotMatch(JSON.stringify(rig.trail), /73/);
+  // The ids of operations are made by chance, and may hold any digits.
+  assert.doesNotMatch(JSON.stringify(rig.trail).replaceAll(/op-[0-9a-f-]+/g, ''), /73/);
 });
 
 test('calls - the same operations by name, as command frames run them', async (t) => {
