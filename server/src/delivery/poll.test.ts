@@ -54,7 +54,9 @@ test('poll - without an event it answers when its time is up, with a cursor that
   rig.commit(offer('support', '1003'), offer('support', '1003'));
   const reply = await ask(rig, 'topics=presence&cursor=0&wait=1');
   assert.deepEqual([reply.cursor, reply.seqs, reply.gap], [2, [], null]);
+  const began = performance.now();
   assert.deepEqual((await ask(rig, 'topics=presence&cursor=2&wait=0')).cursor, 2);
+  assert.ok(performance.now() - began < 2_000, 'without a wait at once');
 });
 
 test('poll - a cursor that cannot be led on from is a gap, with the state where it was asked for', async (t) => {

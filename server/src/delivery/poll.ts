@@ -12,6 +12,8 @@ import type { Heard } from './topics.ts';
 
 const WAIT_SECONDS = 25;
 const SNAPSHOT_MS = 5_000;
+/** For a poll that does not wait, where the journal cannot be read. */
+const AT_ONCE_MS = 5_000;
 const NOTHING = Buffer.alloc(0);
 /** Each with a comma before it: the first one is cut off. */
 const POLL: Framing = {
@@ -52,7 +54,8 @@ class Poll extends Client {
     const { cursor, epoch, wait = WAIT_SECONDS } = this.#query;
     const gap = cursor === undefined ? null : gapOf(journal, cursor, epoch);
     if (cursor !== undefined && gap === null) {
-      this.#timer = setTimeout(() => this.#finish(NOTHING), wait * 1000);
+      // Without a wait it is answered at the journal's head, and not by a clock that may be quicker.
+      this.#timer = setTimeout(() => this.#finish(NOTHING), wait === 0 ? AT_ONCE_MS : wait * 1000);
       if (hub.attach(this, this.names, cursor, 0)) this.caughtUp();
       return;
     }

@@ -357,7 +357,8 @@ test('stream - one person may have so many streams, whatever the transport', asy
   const waiting = fetch(`${rig.base}/api/v1/events/poll?topics=presence&cursor=0&wait=5`, {
     headers: { authorization: 'Bearer token-user' },
   });
-  await until('the third', async () => (await refused(rig.open('user'))) === '429 too_many_requests');
+  await until('all three', () => rig.figure('offhook_stream_clients') === 3);
+  assert.equal(await refused(rig.open('user')), '429 too_many_requests');
   await using other = await rig.open('agent');
   await other.next('hello');
   rig.commit(presence('1005'));
