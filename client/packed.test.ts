@@ -25,7 +25,7 @@ const offhook = createClient({ base: 'http://127.0.0.1:8080' });
 const { webhooks } = await offhook.webhooks.list();
 yes<Same<(typeof webhooks)[number], Webhook>>();
 yes<Same<Webhook['types'], string[] | null>>();
-yes<Same<Webhook['disabled_reason'], 'request' | 'gone' | 'failing' | 'no_owner' | null>>();
+yes<Same<Webhook['disabled_reason'], 'request' | 'gone' | 'failing' | 'no_owner' | 'not_allowed' | null>>();
 yes<Same<NewWebhook['enabled'], boolean>>();
 await offhook.webhooks.create({ url: 'https://crm.example.com', topics: ['calls'] });
 // @ts-expect-error a webhook has topics

@@ -44,8 +44,9 @@ export const WebhookId = z.strictObject({
   id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a webhook'),
 });
 
-/** `gone`: the target answered 410. `failing`: it failed too long. `no_owner`: who made it may do so no longer. */
-export const DisabledReason = z.enum(['request', 'gone', 'failing', 'no_owner']);
+/** `gone`: the target answered 410. `failing`: it failed too long. `no_owner`: who made it is gone. `not_allowed`:
+ * the rights of who made it no longer reach any of its topics. */
+export const DisabledReason = z.enum(['request', 'gone', 'failing', 'no_owner', 'not_allowed']);
 export type DisabledReason = z.infer<typeof DisabledReason>;
 export const Webhook = z
   .object({

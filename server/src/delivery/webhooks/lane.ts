@@ -32,7 +32,7 @@ export interface LaneDeps {
   readonly log: Log;
   readonly agent: string;
   readonly chance: () => number;
-  /** The topics this webhook may hear now; null where its owner is gone. */
+  /** The topics this webhook may hear now, none where it may hear none of its own; null where its owner is gone. */
   heard(settings: Settings): ReadonlySet<string> | null;
   parked(id: number, epoch: string, after: number, to: number): Promise<JournalRow | null>;
   /** The progress changed. `line` is new or changed in its log; without one it is no hurry. */
@@ -129,7 +129,9 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
 
   async function step(): Promise<void> {
     if (!hook.settings.enabled) return rest(forEver);
-    if (deps.heard(hook.settings) === null) return deps.disable(hook, 'no_owner');
+    const heard = deps.heard(hook.settings);
+    if (heard === null) return deps.disable(hook, 'no_owner');
+    if (heard.size === 0) return deps.disable(hook, 'not_allowed');
     if (progress.epoch !== journal.epoch || progress.live.at > journal.head) {
       progress.epoch = journal.epoch;
       progress.replay = null;
@@ -157,7 +159,7 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
     if (closed || !hook.settings.enabled) return false;
     if (line !== (progress.replay ?? progress.live)) return false;
     const heard = deps.heard(hook.settings);
-    if (heard === null) return false;
+    if (heard === null || heard.size === 0) return false;
     if (!isHeard(row, heard, hook.settings.types)) {
       advance(line, row.seq);
       deps.changed(hook);

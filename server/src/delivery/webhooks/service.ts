@@ -25,7 +25,8 @@ import type { Running } from './runner.ts';
 import { newSecret } from './signature.ts';
 import { createWebhookStore } from './store.ts';
 import type { Progress, Settings } from './store.ts';
-import type { FindOwner } from './subscription.ts';
+import { namesFor } from './subscription.ts';
+import type { FindOwner, Owner } from './subscription.ts';
 import { createGuard } from './target.ts';
 import type { Allow } from './target.ts';
 import { createResolve, createTransport } from './transport.ts';
@@ -81,7 +82,7 @@ export interface Webhooks {
     query: DeliveriesQuery,
   ): Promise<{ deliveries: WebhookDelivery[]; next_cursor: string | null }>;
   figures(): WebhookFigures;
-  /** Somebody's rights changed or ended: webhooks without an owner are disabled now, not at their next event. */
+  /** Somebody's rights changed or ended: webhooks without an owner, or whose owner may hear none of their topics, are disabled now, not at their next event. */
   ownersChanged(): void;
   /** Writes what is only in memory. */
   save(): Promise<void>;
@@ -210,8 +211,12 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         const { settings, progress } = hook;
         if (wanted.topics !== undefined) checkTopics(settings.owner, wanted.topics);
         const enabled = wanted.enabled ?? settings.enabled;
-        if (wanted.enabled === true && owner(settings.owner) === null) {
+        const who = owner(settings.owner);
+        if (wanted.enabled === true && who === null) {
           throw new ServiceError('forbidden', 'who owns this webhook is gone; delete it and create another');
+        }
+        if (wanted.enabled === true && deaf(who!, wanted.topics ?? settings.topics)) {
+          throw new ServiceError('forbidden', 'topics: who owns this webhook may hear none of them');
         }
         const now = clock.now();
         const next: Settings = {
@@ -324,7 +329,10 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
       };
     },
     ownersChanged() {
-      for (const hook of hooks.values()) if (owner(hook.settings.owner) === null) hook.lane.wake();
+      for (const hook of hooks.values()) {
+        const who = owner(hook.settings.owner);
+        if (who === null || deaf(who, hook.settings.topics)) hook.lane.wake();
+      }
     },
     save: () => runner.save(),
     async close() {
@@ -334,4 +342,5 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
   };
 }
 
+const deaf = (who: Owner, topics: readonly string[]): boolean => namesFor(who, topics).length === 0;
 const nameOf = (caller: Caller): string => (caller.key === null ? caller.extension : caller.username);

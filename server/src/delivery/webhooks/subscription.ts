@@ -45,6 +45,10 @@ export function createOwners(directory: Directory, rights: (keyId: number) => Ke
   };
 }
 
+/** The names by which an owner hears these topics now; none where it may hear none of them. */
+export const namesFor = ({ principal, queues }: Owner, topics: readonly string[]): readonly string[] =>
+  topics.flatMap((topic) => heardAs(principal, topic, queues) ?? []);
+
 /** The names in a row's `topics` that this owner's webhook hears, computed anew when the owner or the topics change. */
 export function createSubscription(find: FindOwner) {
   let owner: Owner | null = null;
@@ -56,7 +60,7 @@ export function createSubscription(find: FindOwner) {
     if (now !== owner || topics !== of.topics) {
       owner = now;
       ({ topics } = of);
-      const names = topics.flatMap((topic) => heardAs(now.principal, topic, now.queues) ?? []);
+      const names = namesFor(now, topics);
       // A webhook that may hear nothing is not told of the engine either.
       heard = new Set(names.length === 0 ? [] : [...names, EVERYONE]);
     }

@@ -187,6 +187,34 @@ test('webhooks - a key hears its objects only, its rights are looked at for ever
   );
 });
 
+test('webhooks - a key whose rights no longer reach any topic of its webhook: disabled at once, with a line', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const key: KeyRights = {
+    id: 4,
+    name: 'crm',
+    scopes: ['queues:read', 'directory:read', 'webhooks:manage'],
+    queues: ['sales'],
+    extensions: null,
+  };
+  rig.keys.set(4, key);
+  const wanted = { url: sink.url, types: null, enabled: true, description: '', topics: ['queues'] };
+  const { webhook } = await rig.webhooks.create(keyActor(key), wanted);
+  rig.keys.set(4, { ...key, scopes: ['directory:read', 'webhooks:manage'] });
+  rig.webhooks.ownersChanged();
+  await until('its end', () => !rig.one(webhook.id).enabled);
+  assert.equal(rig.one(webhook.id).disabled_reason, 'not_allowed');
+  await rig.webhooks.save();
+  const { entries } = await rig.audit.page({ action: 'webhook.disabled' });
+  assert.deepEqual(
+    entries.map((e) => [e.object, e.detail['reason']]),
+    [[`webhook:${webhook.id}`, 'not_allowed']],
+  );
+  await assert.rejects(rig.webhooks.change(admin, webhook.id, { enabled: true }), { code: 'forbidden' });
+  rig.keys.set(4, key);
+  assert.equal((await rig.webhooks.change(admin, webhook.id, { enabled: true })).enabled, true);
+});
+
 test('webhooks - a person who is demoted hears less, and one who is gone nothing', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink();
