@@ -125,7 +125,7 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
     },
     reasons: () => directory.pauseReasons(),
     operations: (define) => agentOperations(define, service, view),
-    memberships: createMemberships(service),
+    memberships: createMemberships(service, live),
     snapshot,
     onDomainEvent(event) {
       react(event);

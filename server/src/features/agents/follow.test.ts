@@ -240,6 +240,7 @@ test('agents follow - what is asked for in a call goes to the engine now and cou
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
   const out = await rig.run('1003', 'agents.logout');
   assert.deepEqual([out.agent.state, out.agent.pending], ['talking', 'logged_out']);
+  assert.equal(out.message, 'Logs out when the call is over');
   assert.deepEqual(both(rig), [['1003 logout'], ['1003 logout']]);
   const cancelled = await rig.run('1003', 'agents.cancel-pending');
   assert.deepEqual([cancelled.agent.state, cancelled.agent.pending], ['talking', null]);

@@ -35,12 +35,12 @@ async function rig(t: TestContext) {
       headers: { authorization: `Bearer token-${level}`, 'content-type': 'application/json' },
       ...(method === 'GET' ? {} : { payload: JSON.stringify(body ?? {}) }),
     });
-  const key = (scopes: string[], extensions: string[] | null): Caller =>
+  const key = (scopes: string[], extensions: string[] | null, queues: string[] | null = null): Caller =>
     ({
       ...callerOf(directory, '1002'),
       extension: '',
       username: 'key:crm',
-      key: { id: 1, name: 'crm', scopes, queues: null, extensions },
+      key: { id: 1, name: 'crm', scopes, queues, extensions },
     }) as Caller;
   const command = (who: string | Caller, action: string, data?: object) =>
     commands.run(
@@ -50,7 +50,7 @@ async function rig(t: TestContext) {
     ) as Promise<{ agent: { extension: string; state: string } }>;
   const refused = async (who: string | Caller, action: string, data?: object): Promise<string> =>
     ((await command(who, action, data).catch((e: unknown) => e)) as ServiceError).code;
-  return { ...agents, as, key, command, refused };
+  return { ...agents, directory, as, key, command, refused };
 }
 
 test('agents api - a supervisor sees all, an agent itself, a user nobody', async (t) => {
@@ -175,4 +175,41 @@ test('agents api - the state of the topic is what the list shows, and only of th
   );
   assert.deepEqual(AgentsSnapshot.parse(agents.snapshot(['1004', '9999'])).agents, [all.agents[1]]);
   assert.deepEqual(AgentsSnapshot.parse(agents.snapshot([])).agents, []);
+});
+
+test('agents api - a key of some queues changes an agent in these alone, whatever it asks for', async (t) => {
+  const { command, refused, key, pbx } = await rig(t);
+  const sales = key(['agents:control'], null, ['sales']);
+  const extension = '1003';
+  await command(sales, 'agents.login', { extension });
+  assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [[], ['1003 ready']]);
+  await command('1003', 'agents.login');
+  for (const action of ['agents.login', 'agents.logout', 'agents.pause', 'agents.unpause']) {
+    for (const queue of ['support', '500', 'nowhere']) {
+      assert.equal(await refused(sales, action, { extension, queue }), 'no_such_queue', `${action} ${queue}`);
+    }
+  }
+  const { message } = (await command(sales, 'agents.pause', { extension, reason: 'lunch' })) as unknown as {
+    message: string;
+  };
+  assert.equal(message, 'Paused in sales: lunch');
+  assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 ready'], ['1003 lunch']]);
+  await command(sales, 'agents.unpause', { extension, queue: '510' });
+  await command(sales, 'agents.logout', { extension });
+  assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 ready'], []]);
+});
+
+test('agents api - who is no agent cannot be made a member, and who is none of this queue is told so', async (t) => {
+  const { agents, directory } = await rig(t);
+  directory.setQueues(directory.queues().map((q) => (q.name === 'sales' ? { ...q, agents: ['1004'] } : q)));
+  const by = { caller: callerOf(directory, '1002'), ip: null };
+  await assert.rejects(agents.memberships.join(by, '9999', 'support'), {
+    code: 'not_found',
+    message: '9999 is no agent',
+  });
+  await assert.rejects(agents.memberships.leave(by, '9999', 'support'), { code: 'not_found' });
+  await assert.rejects(agents.memberships.join(by, '1003', 'sales'), {
+    code: 'not_in_queue',
+    message: '1003 is no agent of sales',
+  });
 });

@@ -57,8 +57,24 @@ export function agentOperations(
   const changed = async (actor: Actor, extension: string, read: (by: By) => ChangeCommand) => {
     const by = byOf(actor, extension);
     await ensureMay(actor, by, extension);
-    const message = await service.change(by, extension, () => read(by));
+    const within = actor.caller.key?.queues ?? null;
+    const message = await service.change(by, extension, () => {
+      const command = read(by);
+      if (command.queue !== null && !reaches(within, command.queue)) {
+        throw new ServiceError('no_such_queue', `There is no queue ${command.queue}`);
+      }
+      return { ...command, within };
+    });
     return { success: true as const, message, agent: agentOf(deps, extension) };
+  };
+  /** A wrap-up is of one queue's call. */
+  const ensureOwnWrapUp = async (actor: Actor, by: By, extension: string): Promise<void> => {
+    const queues = actor.caller.key?.queues ?? null;
+    const queue = live.agent(extension)?.summary.queue ?? null;
+    if (queue === null || reaches(queues, queue)) return;
+    const error = new ServiceError('not_in_wrap_up', `${extension} is in no wrap-up of a queue of this key`);
+    await service.refused(by, extension, error);
+    throw error;
   };
   const queueOf = (given: string | undefined): string | null => readQueue(directory, live, given);
 
@@ -144,11 +160,12 @@ export function agentOperations(
       errors: [...ERRORS, 'not_in_wrap_up'],
       body: AgentWrapUpBody,
       async run(actor, { params: { extension }, body }) {
+        const by = byOf(actor, extension);
+        await ensureMay(actor, by, extension);
+        await ensureOwnWrapUp(actor, by, extension);
         if ('finish' in body) {
           return changed(actor, extension, () => ({ kind: 'finish_wrap_up', queue: null }));
         }
-        const by = byOf(actor, extension);
-        await ensureMay(actor, by, extension);
         const message = await service.extendWrapUp(by, extension, body.extend_seconds);
         return { success: true as const, message, agent: agentOf(deps, extension) };
       },

@@ -8,13 +8,17 @@ import type { Membership } from './membership.ts';
 import { queuesOf } from './view.ts';
 import type { ViewDeps } from './view.ts';
 
-/** What somebody asks for. `queue` is null for all of the agent's. */
-export type ChangeCommand =
+/** What somebody asks for. `queue` is null for all of the agent's, or for those of `within`, where that limits who asks. */
+export type ChangeCommand = { readonly within?: readonly string[] | null } & (
   | { readonly kind: 'pause'; readonly queue: string | null; readonly reason: string }
   | { readonly kind: 'unpause' | 'login'; readonly queue: string | null }
   /** `waits`: in a call, the agent stays a member until it is over. */
   | { readonly kind: 'logout'; readonly queue: string | null; readonly waits: boolean }
-  | { readonly kind: 'cancel_pending' | 'finish_wrap_up'; readonly queue: null };
+  | { readonly kind: 'cancel_pending' | 'finish_wrap_up'; readonly queue: null }
+);
+/** Whether a command is about this queue. */
+const covers = ({ queue, within }: Pick<ChangeCommand, 'queue' | 'within'>, name: string): boolean =>
+  queue === null ? (within ?? null) === null || within!.includes(name) : name === queue;
 
 /** The steps that are left to do, and the state each queue of it shall have; what is nobody's choice is not in `wanted`. */
 export interface Plan {
@@ -39,15 +43,15 @@ const BUSY = new Set(['talking', 'held', 'offered', 'wrap_up']);
 export function planFor(deps: PlanDeps, extension: string, command: ChangeCommand): Plan {
   switch (command.kind) {
     case 'pause':
-      return planPause(deps, extension, command.queue, pausedWith(command.reason));
+      return planPause(deps, extension, command, pausedWith(command.reason));
     case 'unpause':
-      return planPause(deps, extension, command.queue, READY);
+      return planPause(deps, extension, command, READY);
     case 'login':
-      return planLogin(deps, extension, command.queue);
+      return planLogin(deps, extension, command);
     case 'logout':
-      return planLogout(deps, extension, command.queue, command.waits);
+      return planLogout(deps, extension, command, command.waits);
     case 'cancel_pending':
-      return planCancel(deps, extension);
+      return planCancel(deps, extension, command);
     case 'finish_wrap_up':
       return planFinish(deps, extension);
   }
@@ -59,16 +63,17 @@ const change = (deps: PlanDeps, extension: string, row: QueueMember, to: Members
 };
 
 /** Queues a login means: those named, else all the agent may work in; one it was about to leave is one it stays in. */
-function planLogin(deps: PlanDeps, extension: string, queue: string | null): Plan {
-  const own = queuesOf(deps, extension);
-  if (own.length === 0 || (queue !== null && !own.includes(queue))) throw notIn(extension, queue);
+function planLogin(deps: PlanDeps, extension: string, of: ChangeCommand): Plan {
+  const names = queuesOf(deps, extension).filter((name) => covers(of, name));
+  if (names.length === 0) {
+    throw new ServiceError('not_in_queue', `${extension} is no agent of ${of.queue ?? 'any queue'}`);
+  }
   const rows = rowsOf(deps.live, extension);
   const staying = rows.filter((row) => !isFor(row, LOGOUT));
   // An agent who is paused wherever it works, or held back, is not rung by a queue that it joins.
   const paused = staying.length > 0 && staying.every((row) => row.paused);
   const wraps = deps.live.agent(extension)?.wrap_up_deadline != null;
   const to = paused ? pausedWith(staying[0]!.paused_reason) : wraps ? pausedWith(WRAP_UP) : READY;
-  const names = queue === null ? own : [queue];
   const joining = names.filter((name) => !rows.some((row) => row.queue === name));
   const leaving = rows.filter((row) => isFor(row, LOGOUT) && names.includes(row.queue));
   return {
@@ -80,9 +85,10 @@ function planLogin(deps: PlanDeps, extension: string, queue: string | null): Pla
   };
 }
 
-function planLogout(deps: PlanDeps, extension: string, queue: string | null, waits: boolean): Plan {
+function planLogout(deps: PlanDeps, extension: string, of: ChangeCommand, waits: boolean): Plan {
+  const { queue } = of;
   if (queue !== null && !queuesOf(deps, extension).includes(queue)) throw notIn(extension, queue);
-  const rows = rowsOf(deps.live, extension).filter((row) => queue === null || row.queue === queue);
+  const rows = rowsOf(deps.live, extension).filter((row) => covers(of, row.queue));
   const fixed = rows.filter((row) => row.membership !== 'dynamic').map((row) => row.queue);
   if (fixed.length > 0) {
     throw new ServiceError(
@@ -92,22 +98,22 @@ function planLogout(deps: PlanDeps, extension: string, queue: string | null, wai
   }
   const later = waits && BUSY.has(deps.live.agent(extension)?.summary.engagement ?? 'idle');
   const to = later ? pausedWith(LOGOUT) : ABSENT;
-  const waiting = queue === null ? deps.waiting(extension) : [queue];
+  const waiting = queue === null ? deps.waiting(extension).filter((name) => covers(of, name)) : [queue];
   return {
     changes: rows.flatMap((row) => change(deps, extension, row, to)),
     wanted: new Map([...waiting, ...rows.map((row) => row.queue)].map((name) => [name, ABSENT])),
   };
 }
 
-function planPause(deps: PlanDeps, extension: string, queue: string | null, to: Membership): Plan {
-  const rows = rowsOf(deps.live, extension).filter((row) => queue === null || row.queue === queue);
-  const waiting = deps.waiting(extension).filter((name) => queue === null || name === queue);
+function planPause(deps: PlanDeps, extension: string, of: ChangeCommand, to: Membership): Plan {
+  const rows = rowsOf(deps.live, extension).filter((row) => covers(of, row.queue));
+  const waiting = deps.waiting(extension).filter((name) => covers(of, name));
   if (rows.length === 0 && waiting.length > 0) {
     throw new ServiceError('engine_unavailable', `The membership in ${list(waiting)} is being restored`, {
       retry_after_seconds: 1,
     });
   }
-  if (rows.length === 0) throw notIn(extension, queue);
+  if (rows.length === 0) throw notIn(extension, of.queue);
   return {
     changes: rows.flatMap((row) => change(deps, extension, row, to)),
     wanted: new Map([...waiting, ...rows.map((row) => row.queue)].map((name) => [name, to])),
@@ -115,7 +121,7 @@ function planPause(deps: PlanDeps, extension: string, queue: string | null, to: 
 }
 
 /** Back to what counts now, in the queues where something else waits. */
-function planCancel(deps: PlanDeps, extension: string): Plan {
+function planCancel(deps: PlanDeps, extension: string, of: ChangeCommand): Plan {
   const summary = deps.live.agent(extension)?.summary;
   if (summary === undefined || summary.pending === null) return { changes: [], wanted: new Map() };
   const { readiness, engagement } = summary;
@@ -130,7 +136,7 @@ function planCancel(deps: PlanDeps, extension: string): Plan {
       : summary.pending === 'not_ready'
         ? isFor(row, summary.pending_reason ?? '')
         : !row.paused || isFor(row, WRAP_UP);
-  const rows = rowsOf(deps.live, extension).filter(waits);
+  const rows = rowsOf(deps.live, extension).filter((row) => covers(of, row.queue) && waits(row));
   return {
     changes: rows.flatMap((row) => change(deps, extension, row, to)),
     wanted: new Map(rows.map((row) => [row.queue, chosen(to)])),

@@ -183,13 +183,17 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     }
   };
 
-  const said = (command: ChangeCommand, changed: boolean): string => {
-    const where = command.queue === null ? 'in every queue' : `in ${command.queue}`;
+  const said = (extension: string, command: ChangeCommand, changed: boolean): string => {
+    const { queue, within = null } = command;
+    const all = queue === null && within === null;
+    const where = all ? 'in every queue' : `in ${queue ?? list(within!)}`;
+    const later =
+      command.kind === 'logout' && command.waits && live.agent(extension)?.summary.pending === 'logged_out';
     const what = {
       pause: `Paused ${where}${command.kind === 'pause' ? `: ${command.reason}` : ''}`,
       unpause: `Ready ${where}`,
       login: `Logged in ${where}`,
-      logout: `Logged out ${where}`,
+      logout: later ? `Logs out${all ? '' : ` ${where}`} when the call is over` : `Logged out ${where}`,
       cancel_pending: 'Nothing waits for the end of the call',
       finish_wrap_up: 'The wrap-up is over',
     }[command.kind];
@@ -202,7 +206,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
       const read_ = read();
       command = read_;
       const changed = await lanes.run(extension, () => run(asked, read_));
-      return said(command, changed);
+      return said(extension, command, changed);
     } catch (error) {
       await auditFailure(asked, command, error);
       throw error;

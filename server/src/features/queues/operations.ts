@@ -30,7 +30,7 @@ export function queueOperations(define: DefineOperation, queues: Queues): AnyOpe
   const common = { level: 'supervisor', scope: 'queues:control', tag: 'queues' } as const;
   const success = true as const;
   const caller = { ...common, method: 'POST', errors: [...ERRORS, 'no_such_caller'] } as const;
-  const member = { ...common, errors: [...ERRORS, 'not_in_queue', 'static_member'] } as const;
+  const member = { ...common, errors: [...ERRORS, 'not_found', 'not_in_queue', 'static_member'] } as const;
   return [
     define({
       ...caller,
