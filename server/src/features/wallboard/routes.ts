@@ -38,7 +38,7 @@ export function wallboardRoutes(app: App, wallboard: Wallboard): void {
       config: {
         level: 'agent',
         scope: 'queues:read',
-        errors: ['invalid_request', 'forbidden', 'no_such_queue', 'overloaded', 'store_unavailable'],
+        errors: ['invalid_request', 'no_such_queue', 'overloaded', 'store_unavailable'],
       },
       schema: {
         tags,

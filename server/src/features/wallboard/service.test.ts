@@ -214,11 +214,11 @@ test('wallboard - each sees its own: agents their queues, keys theirs, others no
     ['/api/v1/wallboard', 'token-user', 403],
     ['/api/v1/wallboard', 'key-calls', 403],
     ['/api/v1/wallboard', 'nobody', 401],
-    ['/api/v1/queues/sales/stats', 'token-agent', 403],
-    ['/api/v1/queues/nowhere/stats', 'token-agent', 403],
+    ['/api/v1/queues/sales/stats', 'token-agent', 404],
+    ['/api/v1/queues/nowhere/stats', 'token-agent', 404],
     ['/api/v1/queues/support/stats', 'token-agent', 200],
     ['/api/v1/queues/sales/stats', 'key-sales', 200],
-    ['/api/v1/queues/support/stats', 'key-sales', 403],
+    ['/api/v1/queues/support/stats', 'key-sales', 404],
     ['/api/v1/queues/nowhere/stats', 'token-supervisor', 404],
   ] as const) {
     assert.equal((await get(url, token)).status, status, `${url} ${token}`);

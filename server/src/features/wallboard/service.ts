@@ -57,7 +57,7 @@ export interface Wallboard extends AsyncDisposable {
   wallboard(who: Principal, query: WallboardQuery): Promise<WallboardReply>;
   /** The body of that reply, made once for everybody who sees the same; today's costs little. */
   wallboardBody(who: Principal, query: WallboardQuery): Promise<Buffer>;
-  /** Throws as `wallboard`, and `forbidden`, `no_such_queue`. */
+  /** Throws as `wallboard`, and `no_such_queue`, also for one that may not be seen. */
   queue(who: Principal, name: string, query: QueueStatsQuery): Promise<QueueStatsReply>;
   /** Throws `no_such_queue`, `store_unavailable`. */
   setServiceLevel(actor: Actor, queue: string, level: ServiceLevel): Promise<void>;
@@ -279,8 +279,7 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
     return body;
   }
   async function queue(who: Principal, name: string, query: QueueStatsQuery): Promise<QueueStatsReply> {
-    if (!reaches(seen(who), name)) throw new ServiceError('forbidden', 'this queue is not yours to see');
-    if (directory.queue(name) === undefined) throw noSuchQueue(name);
+    if (!reaches(seen(who), name) || directory.queue(name) === undefined) throw noSuchQueue(name);
     const now = clock.now();
     const { span, day } = spanOf(query, calendar, counter.today(), MOST_DAYS.queue);
     const level = over(levelOf(name), query);

@@ -21,22 +21,22 @@ export function spanOf(
 ): { readonly span: Span; readonly day: string | null } {
   const { day, from, to } = query;
   if (day !== undefined) {
-    if (from !== undefined || to !== undefined) refuse('querystring.day: either a day, or from and to');
+    if (from !== undefined || to !== undefined) refuse('day: either a day, or from and to');
     const ms = Date.parse(`${day}T00:00:00Z`);
-    if (!(ms > FIRST && ms < LAST)) refuse('querystring.day: expected a day from 2000-01-02 to 2099-12-31');
+    if (!(ms > FIRST && ms < LAST)) refuse('day: expected a day from 2000-01-02 to 2099-12-31');
     return { span: calendar.day(day), day };
   }
   if (from === undefined && to === undefined) return { span: today.span, day: today.date };
-  if (from === undefined || to === undefined) return refuse('querystring.from: from and to go together');
+  if (from === undefined || to === undefined) return refuse('from: from and to go together');
   const span = { from: Date.parse(from), to: Date.parse(to) };
   for (const [name, ms] of Object.entries(span)) {
-    if (!(ms >= FIRST && ms <= LAST)) refuse(`querystring.${name}: expected a time from 2000 to 2099`);
-    if (ms % SLOT_MS !== 0) refuse(`querystring.${name}: expected a time on a quarter of an hour`);
+    if (!(ms >= FIRST && ms <= LAST)) refuse(`${name}: expected a time from 2000 to 2099`);
+    if (ms % SLOT_MS !== 0) refuse(`${name}: expected a time on a quarter of an hour`);
   }
-  if (span.from >= span.to) refuse('querystring.to: expected a time after from');
+  if (span.from >= span.to) refuse('to: expected a time after from');
   // A range of whole local days may be an hour longer.
   if (span.to - span.from > mostDays * DAY_MS + 4 * SLOT_MS) {
-    refuse(`querystring.to: expected at most ${mostDays} days after from`);
+    refuse(`to: expected at most ${mostDays} days after from`);
   }
   return { span, day: null };
 }
@@ -46,16 +46,16 @@ const MOST_INTERVALS = 3000;
 /** The intervals of the span that begin no later than `now`. */
 export function intervalsOf(calendar: ZoneCalendar, span: Span, seconds: number, now: number): Span[] {
   if (seconds % (SLOT_MS / 1000) !== 0 || 86_400 % seconds !== 0) {
-    refuse('querystring.interval: expected a multiple of 900 that divides a day');
+    refuse('interval: expected a multiple of 900 that divides a day');
   }
   if (span.to - span.from > 92 * DAY_MS + 4 * SLOT_MS) {
-    refuse('querystring.interval: a series has at most 92 days');
+    refuse('interval: a series has at most 92 days');
   }
   const intervals: Span[] = [];
   for (const interval of calendar.intervals(span, seconds)) {
     if (interval.from > now) break;
     if (intervals.length === MOST_INTERVALS) {
-      refuse(`querystring.interval: a series has at most ${MOST_INTERVALS} intervals; take longer ones`);
+      refuse(`interval: a series has at most ${MOST_INTERVALS} intervals; take longer ones`);
     }
     intervals.push(interval);
   }
