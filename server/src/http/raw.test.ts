@@ -357,3 +357,11 @@ test('raw - idle connections are closed, and the number of connections is bounde
   for (const socket of sockets) socket.destroy();
   await small.close();
 });
+
+test('raw - lines that end in a bare LF are no HTTP, whatever method and path they name', async () => {
+  for (const line of ['GET /api/mobile/here.php', 'POST /api/v1/locked']) {
+    const { text } = await rawExchange(port, Buffer.from(`${line} HTTP/1.1\nHost: x\n\n`), 5_000);
+    const { status, code, header } = parse(text);
+    assert.deepEqual([status, header('allow'), code], [400, undefined, 'invalid_request'], line);
+  }
+});

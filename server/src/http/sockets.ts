@@ -113,16 +113,18 @@ function refusal(
     // `PRI` is given up only behind the end of its line.
     const back = error.code === 'HPE_INVALID_VERSION' ? 2 : 0;
     const start = packet.lastIndexOf('\n', Math.max(0, (error.bytesParsed ?? 0) - back)) + 1;
-    const line = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64} (\S{1,8192}) HTTP\/1\.[01]\r?\n/.exec(
+    const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) (\S{1,8192}) HTTP\/1\.[01]\r?\n/.exec(
       packet.slice(start),
     );
     if (line !== null) {
-      const entry = table.find(pathOf(line[1]!));
-      return entry === undefined
-        ? rawAnswer(new ServiceError('not_found', 'nothing is at this path'))
-        : rawAnswer(new ServiceError('method_not_allowed', `this path takes ${allowOf(entry)}`), {
-            allow: allowOf(entry),
-          });
+      const [, method = '', target = ''] = line;
+      const entry = table.find(pathOf(target));
+      if (entry === undefined) return rawAnswer(new ServiceError('not_found', 'nothing is at this path'));
+      const allow = allowOf(entry);
+      // A method that the path takes is not what was wrong.
+      if (!allow.split(', ').includes(method)) {
+        return rawAnswer(new ServiceError('method_not_allowed', `this path takes ${allow}`), { allow });
+      }
     }
   }
   const [code, detail] = PARSE_ERRORS[error.code ?? ''] ?? [
