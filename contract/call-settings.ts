@@ -16,7 +16,7 @@ export const Destination = z.enum(DESTINATIONS);
 export type Destination = z.infer<typeof Destination>;
 export const PermittedDestination = Destination.exclude(['feature_code', 'unknown']);
 
-const Digits = z.string().regex(/^[0-9]{1,20}$/);
+const Digits = z.string().regex(/^[0-9]{1,20}$/, 'not 1 to 20 digits');
 const PersonLevel = z.enum(LEVELS).exclude(['public']);
 /** What calls that are asked for by the API may cost: kept by the site, changed by an administrator. */
 export const CallSettings = z
@@ -33,7 +33,9 @@ export const CallSettings = z
     prefixes: z
       .array(
         z.strictObject({
-          prefix: z.string().regex(/^(\+[0-9]{0,15}|[0-9]{1,15})$/),
+          prefix: z
+            .string()
+            .regex(/^(\+[0-9]{0,15}|[0-9]{1,15})$/, 'not up to 15 digits, with or without a + in front'),
           destination: PermittedDestination.exclude(['internal', 'emergency']),
         }),
       )

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
-    .regex(/^(0|[1-9]\d{0,6})$/)
+    .regex(/^(0|[1-9]\d{0,6})$/, 'not a whole number')
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 

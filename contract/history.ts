@@ -60,7 +60,7 @@ export const HistoryQuery = z.object({
   q: z
     .string()
     .max(64)
-    .regex(/^\P{Cc}*$/u)
+    .regex(/^\P{Cc}*$/u, 'holds a control character')
     .optional(),
   limit: number(1, 100).default(50),
   offset: number(0, 1_000_000).default(0),
@@ -69,7 +69,7 @@ export const HistoryQuery = z.object({
   to: z.iso.datetime({ offset: true }).optional(),
   extension: z
     .string()
-    .regex(/^\d{1,20}$/)
+    .regex(/^\d{1,20}$/, 'not an extension')
     .optional(),
 });
 export type HistoryQuery = z.output<typeof HistoryQuery>;

@@ -121,7 +121,9 @@ export const EventsQuery = z.strictObject({
 });
 /** Query of `GET /api/v1/events/poll`. */
 export const PollQuery = EventsQuery.extend({
-  wait: wholeNumber(60).optional().describe('Seconds to wait for an event at most; 25.'),
+  wait: wholeNumber(60)
+    .optional()
+    .describe('Seconds to wait for an event at most, from 0 to 60; 25 where it is not said.'),
 });
 const Gap = z.object({
   from: z.int(),

@@ -171,6 +171,7 @@ const whole = z
   .string()
   .regex(/^\d{1,5}$/, 'a whole number')
   .transform(Number);
+const IN_PLACE = `Seconds, from 0 to ${LONGEST_THRESHOLD_SECONDS}, in place of what is set for the queue.`;
 const Span = {
   day: z.iso
     .date()
@@ -179,8 +180,8 @@ const Span = {
   from: z.iso.datetime({ offset: true }).optional().describe('Both on a quarter of an hour.'),
   to: z.iso.datetime({ offset: true }).optional(),
   formula: ServiceLevelFormula.optional().describe('In place of what is set for the queue.'),
-  threshold_seconds: whole.pipe(Seconds).optional(),
-  short_abandon_seconds: whole.pipe(Seconds).optional(),
+  threshold_seconds: whole.pipe(Seconds).optional().describe(IN_PLACE),
+  short_abandon_seconds: whole.pipe(Seconds).optional().describe(IN_PLACE),
   flow_outs: FlowOuts.optional(),
 };
 /** Query of `GET /api/v1/wallboard`; at most 92 days. */
