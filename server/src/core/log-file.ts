@@ -47,8 +47,19 @@ export function openLog(file: string, level: string): { log: Log; close(): void 
     { level: 'warn', stream: process.stderr },
   ]);
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, streams);
+  /** Fields of the parts above stand in a line once, and the nearest counts. */
+  const childOf = (fields: object): Log => {
+    const own = log.child(fields);
+    return {
+      debug: (more, message) => own.debug(more, message),
+      info: (more, message) => own.info(more, message),
+      warn: (more, message) => own.warn(more, message),
+      error: (more, message) => own.error(more, message),
+      child: (more) => childOf({ ...fields, ...more }),
+    };
+  };
   return {
-    log,
+    log: childOf({}),
     close() {
       try {
         destination.flushSync();
