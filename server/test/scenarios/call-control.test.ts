@@ -196,7 +196,7 @@ describe('call control', () => {
     picked.play('tone');
     await picked.hears();
     await atA.hears();
-    await assert.rejects(ask(site(), agnieszka, `/${call}/hangup`), refusal(404, 'not_found'));
+    await assert.rejects(ask(site(), agnieszka, `/${call}/hangup`), refusal(409, 'wrong_call_state'));
 
     const { operation: digits } = await ask(site(), lan, `/${call}/dtmf`, { digits: '12#' });
     assert.equal(digits.state, 'succeeded');

@@ -60,11 +60,17 @@ export function findCall(
   throw noSuchCall();
 }
 
-/** The call, for somebody who may steer a leg of it. Throws `not_found` also for a call that is none of theirs. */
+/**
+ * The call, for somebody who may steer a leg of it. Throws `not_found` also for a call that is none of theirs, and
+ * `wrong_call_state` where theirs has left it.
+ */
 export function callFor(deps: { live: LiveView; ended: EndedCalls }, actor: Actor, id: string): LiveCall {
   const call = findCall(deps, actor, id);
-  if (!call.legs.some((leg) => steers(actor, leg)) && !steersAll(actor)) throw noSuchCall();
-  return call;
+  if (steersAll(actor) || call.legs.some((leg) => steers(actor, leg))) return call;
+  if (isAmong(actor, call.extensions)) {
+    throw new ServiceError('wrong_call_state', 'this call goes on without this leg');
+  }
+  throw noSuchCall();
 }
 
 /**
