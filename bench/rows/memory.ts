@@ -66,7 +66,9 @@ export async function p12(): Promise<Row> {
       atMost('idle, times ws', 2, ratioOf(of('ours', 'none'), of('ws', 'none')), '×'),
       atMost('subscribed', MOST_KB, series(of('ours', 'narrow')).median, ' kB'),
       atMost('subscribed, server-sent events', MOST_KB, series(of('ours sse', 'narrow')).median, ' kB'),
-      atMost(`P22: slope of the memory from 1,000 to ${count(CLIENTS)} clients`, 1.1, slope),
+      ...(QUICK
+        ? []
+        : [atMost(`P22: slope of the memory from 1,000 to ${count(CLIENTS)} clients`, 1.1, slope)]),
     ],
     notes: [
       'Resident memory after a collection, the process without clients taken off. The log that a client resumes from is shared.',

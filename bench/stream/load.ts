@@ -134,7 +134,10 @@ interface Client {
   stage: Stage;
   frozen: boolean;
   rest: Buffer | null;
+  /** From where it goes on when it comes back. */
   last: number;
+  /** Seq of the newest event of this connection; -1 before the first. */
+  newest: number;
   received: number;
   due: number;
   /** What it would have heard while it was away. */
@@ -238,8 +241,8 @@ let lastStats: Record<string, unknown> = {};
 let statsHeard = 0;
 function counted(client: Client, buffer: Buffer, from: number, to: number): void {
   const { seq, prev } = numbersOf(buffer, from, to);
-  if (seq <= client.last || (client.received > 0 && prev !== client.last)) wrong += 1;
-  client.last = seq;
+  if (seq <= client.last || (client.newest >= 0 && prev !== client.newest)) wrong += 1;
+  client.last = client.newest = seq;
   client.received += 1;
   received += 1;
   if (!isFigures(buffer, from, to)) return;
@@ -265,8 +268,8 @@ function heard(client: Client, buffer: Buffer, from: number, to: number): void {
   if (flooding) return counted(client, buffer, from, to);
   if (wire === 'offhook') {
     const { seq, prev } = numbersOf(buffer, from, to);
-    if (!(seq > client.last) || (client.received > 0 && prev !== client.last)) wrong += 1;
-    client.last = seq;
+    if (!(seq > client.last) || (client.newest >= 0 && prev !== client.newest)) wrong += 1;
+    client.last = client.newest = seq;
     // The figures that follow from the script are no part of it.
     if (isFigures(buffer, from, to)) return;
   } else if (wire === 'offhook-sse') {
@@ -437,6 +440,7 @@ function requestOf(client: Client): Buffer {
 function open(client: Client): void {
   client.stage = 'handshake';
   client.rest = null;
+  client.newest = -1;
   const socket = net.connect({
     host: '127.0.0.1',
     port,
@@ -692,6 +696,7 @@ async function answer(question: LoadQuestion): Promise<object> {
         frozen: false,
         rest: null,
         last: 0,
+        newest: -1,
         received: 0,
         due: 0,
         missed: 0,
