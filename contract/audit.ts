@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PAGE_FIELDS } from './paging.ts';
 
 /** One line of the audit trail. */
 export const AuditRow = z
@@ -14,18 +15,9 @@ export const AuditRow = z
   })
   .meta({ id: 'AuditRow' });
 export type AuditRow = z.infer<typeof AuditRow>;
-/** Query of `GET /api/v1/audit`: newest first; `cursor` is the `next_cursor` of the page before. */
+/** Query of `GET /api/v1/audit`. */
 export const AuditQuery = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/, 'a whole number')
-    .transform(Number)
-    .pipe(z.int().min(1).max(200))
-    .optional(),
-  cursor: z
-    .string()
-    .regex(/^[1-9]\d{0,14}$/, 'not a cursor of this list')
-    .optional(),
+  ...PAGE_FIELDS,
   action: z.string().max(64).optional(),
   actor: z.string().max(128).optional(),
   from: z.iso.datetime({ offset: true }).optional(),

@@ -1,5 +1,6 @@
 /** Webhooks: what is subscribed to, and what became of each delivery (wire.md section 7). */
 import { z } from 'zod';
+import { PAGE_FIELDS } from './paging.ts';
 import { EVENT_DATA, Envelope } from './events.ts';
 import type { EventType } from './events.ts';
 import { Topic } from './stream.ts';
@@ -129,18 +130,9 @@ export const WebhookDelivery = z
   })
   .meta({ id: 'WebhookDelivery' });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
-/** Query of `GET /api/v1/webhooks/:id/deliveries`: newest first; `cursor` is the `next_cursor` of the page before. */
+/** Query of `GET /api/v1/webhooks/:id/deliveries`. */
 export const DeliveriesQuery = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/, 'a whole number')
-    .transform(Number)
-    .pipe(z.int().min(1).max(200))
-    .optional(),
-  cursor: z
-    .string()
-    .regex(/^[1-9]\d{0,14}$/, 'not a cursor of this list')
-    .optional(),
+  ...PAGE_FIELDS,
   state: DeliveryState.optional(),
 });
 export type DeliveriesQuery = z.output<typeof DeliveriesQuery>;

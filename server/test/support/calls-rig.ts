@@ -16,7 +16,7 @@ import type { CallVerbs, PlacedCall } from '../../src/ports/engine.ts';
 import type { ModelInput } from '../../src/ports/live.ts';
 import { temporaryStore } from '../conformance/store-temp.ts';
 import { directoryFixture } from './directory-fixture.ts';
-import { fixtureAuthenticator, hostFixture } from './host-fixture.ts';
+import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
 
 /** One verb as the engine got it; the last argument of each, its options, apart. */
 export interface Asked {
@@ -109,15 +109,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   calls = await open();
   const feature = calls;
   const host = await hostFixture({
-    authenticator: {
-      authenticate: async (token) => {
-        const rights = options.keys?.[token.replace(/^key-/, '')];
-        if (rights === undefined) return fixtureAuthenticator.authenticate(token);
-        const key = { id: 1, name: 'k', scopes: [], queues: null, extensions: null, ...rights };
-        const admin = await fixtureAuthenticator.authenticate('token-supervisor');
-        return { ...admin!, extension: '', session_id: 0, person_id: -1, username: 'key:k', key };
-      },
-    },
+    authenticator: authenticatorWithKeys(options.keys),
     idempotency: await createIdempotencyStore(temp.store, clock),
   });
   callControlRoutes(host.app, feature);

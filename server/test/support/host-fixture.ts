@@ -1,5 +1,6 @@
 import net from 'node:net';
 import { silent } from '../../src/core/log.ts';
+import type { KeyRights } from '../../src/core/rights.ts';
 import { createHost } from '../../src/http/host.ts';
 import type { Host, HostOptions } from '../../src/http/host.ts';
 import type { Authenticator, Caller } from '../../src/ports/http.ts';
@@ -24,7 +25,19 @@ export const fixtureAuthenticator: Authenticator = {
     return Promise.resolve(caller);
   },
 };
-/** A host without routes, with the authenticator above. */
+/** As the one above; a token `key-<name>` is an API key with these rights, and with no scope where they name none. */
+export const authenticatorWithKeys = (
+  keys: Readonly<Record<string, Partial<KeyRights>>> | undefined,
+): Authenticator => ({
+  authenticate: async (token) => {
+    const rights = keys?.[token.replace(/^key-/, '')];
+    if (rights === undefined) return fixtureAuthenticator.authenticate(token);
+    const key = { id: 1, name: 'k', scopes: [], queues: null, extensions: null, ...rights };
+    const supervisor = await fixtureAuthenticator.authenticate('token-supervisor');
+    return { ...supervisor!, extension: '', session_id: 0, person_id: -1, username: 'key:k', key };
+  },
+});
+/** A host without routes, with the authenticator of the levels. */
 export const hostFixture = (options: Partial<HostOptions> = {}): Promise<Host> =>
   createHost({
     config: { corsOrigins: ['https://crm.example.com'], publicUrl: '', trustProxy: [] },

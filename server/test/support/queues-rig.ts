@@ -19,7 +19,7 @@ import type { AuditEntry } from '../../src/ports/audit.ts';
 import type { QueuePlace, QueueVerbs } from '../../src/ports/engine.ts';
 import type { ModelInput } from '../../src/ports/live.ts';
 import { directoryFixture } from './directory-fixture.ts';
-import { fixtureAuthenticator, hostFixture } from './host-fixture.ts';
+import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
 
 const queue = (name: string, number: string, title: string): QueueSettings => ({
   name,
@@ -97,15 +97,7 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
     ...(options.confirm_ms === undefined ? {} : { confirm_ms: options.confirm_ms }),
   });
   const host = await hostFixture({
-    authenticator: {
-      authenticate: async (token) => {
-        const rights = options.keys?.[token.replace(/^key-/, '')];
-        if (rights === undefined) return fixtureAuthenticator.authenticate(token);
-        const key = { id: 1, name: 'k', scopes: [], queues: null, extensions: null, ...rights };
-        const admin = await fixtureAuthenticator.authenticate('token-supervisor');
-        return { ...admin!, extension: '', session_id: 0, person_id: -1, username: 'key:k', key };
-      },
-    },
+    authenticator: authenticatorWithKeys(options.keys),
   });
   const liveCalls = createLiveCalls(live.view, clock);
   queueRoutes(host.app, queues);
