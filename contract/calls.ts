@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CallDirection } from './events.ts';
+import { CallDirection } from './directions.ts';
 
 export const Leg = z
   .object({

@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { AgentSummary, PendingState } from './agents.ts';
+import { ConversationEvent } from './conversations.ts';
+import { CallDirection } from './directions.ts';
 import { Presence } from './extensions.ts';
 import { QueueStats } from './wallboard.ts';
 
 const Party = z.object({ number: z.string(), name: z.string() });
-export const CallDirection = z
-  .enum(['in', 'out', 'internal', 'transit'])
-  .describe('By the endpoints met so far: one of no extension is a trunk; `transit` is from trunk to trunk.');
-export type CallDirection = z.infer<typeof CallDirection>;
 const CallRef = z.object({
   call_id: z.string(),
   direction: CallDirection,
@@ -97,6 +95,15 @@ export const EVENT_DATA = {
       .nullable()
       .describe('The call that goes on with the legs of this one, where the reason is `merged`.'),
   }).describe('The last leg is gone; nothing more comes of this call.'),
+  'conversation.opened': ConversationEvent.describe(
+    'The record of a conversation was begun: its first call is known to the history.',
+  ),
+  'conversation.updated': ConversationEvent.describe(
+    'More is known of a conversation that goes on, or people added to one that is over: a note, a result, a recording.',
+  ),
+  'conversation.finalised': ConversationEvent.describe(
+    'The record is complete, with revision 1; or it was amended, with a higher one.',
+  ),
   'queue.caller_joined': QueueCaller.extend({ position: z.int(), joined_at: z.string() }).describe(
     'A caller waits in a queue.',
   ),

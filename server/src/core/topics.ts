@@ -26,6 +26,10 @@ export function topicsOf(event: DomainEvent): readonly string[] {
       const { extensions } = event.data as { extensions: readonly string[] };
       return ['calls', ...extensions.map(mineOf)];
     }
+    case 'conversation': {
+      const { extensions } = event.data as { extensions: readonly string[] };
+      return ['history', ...extensions.map((extension) => `history/mine/${extension}`)];
+    }
     case 'operation': {
       const { extension } = event.data as { extension: string | null };
       return extension === null ? ['calls'] : ['calls', mineOf(extension)];

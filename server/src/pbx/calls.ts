@@ -1,4 +1,4 @@
-import type { CallDirection } from '@offhook/contract/events.ts';
+import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
 import { callRef, legLeft, legParty, legRef, nowTold, tellLeg } from './legs.ts';

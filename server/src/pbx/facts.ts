@@ -1,5 +1,6 @@
 import type { AgentSummary } from '@offhook/contract/agents.ts';
-import type { CallDirection, DomainEvent, EventData } from '@offhook/contract/events.ts';
+import type { CallDirection } from '@offhook/contract/directions.ts';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 
 /** What the journal has told and not yet closed: small, and enough for the next snapshot to yield differences only. */
 export interface ToldCall {

@@ -1,5 +1,6 @@
 import type { AgentSummary, PendingState, ReadinessSource } from '@offhook/contract/agents.ts';
-import type { CallDirection, DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
+import type { CallDirection } from '@offhook/contract/directions.ts';
+import type { DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
 import type { DeviceState, EngineChannel, Party, QueueMember } from '../ports/engine.ts';

@@ -29,6 +29,12 @@ export interface QueueEntry {
   /** Extensions that may take its calls. */
   readonly agents: readonly string[];
 }
+/** A connection to a carrier or another exchange; `endpoint` is its name in the engine. */
+export interface TrunkEntry {
+  readonly name: string;
+  readonly title: string;
+  readonly endpoint: string;
+}
 /** Reasons in order: the first is the default, `*22<n>` takes the n-th. `id` is a slug the engine can keep. */
 export interface PauseReason {
   readonly id: string;
@@ -53,6 +59,8 @@ export interface Directory {
   queues(): readonly QueueEntry[];
   queue(name: string): QueueEntry | undefined;
   queuesOf(extension: string): readonly QueueEntry[];
+  trunks(): readonly TrunkEntry[];
+  trunkByEndpoint(endpoint: string): TrunkEntry | undefined;
   pauseReasons(): readonly PauseReason[];
   /** Secret the endpoints of this extension register with. */
   sipPassword(extension: string): string;

@@ -1,6 +1,7 @@
 import type { AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
-import type { CallDirection, DomainEvent } from '@offhook/contract/events.ts';
+import type { CallDirection } from '@offhook/contract/directions.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
 import type { DeviceState, EngineEvent, EngineQueue, Party, QueueCaller, QueueMember } from './engine.ts';
 import type { Endpoint, EndpointKind } from './directory.ts';

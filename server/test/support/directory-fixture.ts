@@ -1,5 +1,5 @@
 import type { PersonLevel } from '@offhook/contract/ids.ts';
-import type { Directory, PauseReason, Person, QueueEntry } from '../../src/ports/directory.ts';
+import type { Directory, PauseReason, Person, QueueEntry, TrunkEntry } from '../../src/ports/directory.ts';
 
 /** A directory in memory whose content a test may change; every change tells the listeners, as the real one does. */
 export interface DirectoryFixture extends Directory {
@@ -70,6 +70,7 @@ export function directoryFixture(
   people: readonly Person[] = demoPeople(),
   queues: readonly QueueEntry[] = demoQueues(),
   reasons: readonly PauseReason[] = demoReasons(),
+  trunks: readonly TrunkEntry[] = [],
 ): DirectoryFixture {
   let persons = [...people];
   let queueList = [...queues];
@@ -91,6 +92,8 @@ export function directoryFixture(
     queues: () => queueList,
     queue: (name) => queueList.find((q) => q.name === name),
     queuesOf: (extension) => queueList.filter((q) => q.agents.includes(extension)),
+    trunks: () => trunks,
+    trunkByEndpoint: (endpoint) => trunks.find((t) => t.endpoint === endpoint),
     pauseReasons: () => reasons,
     sipPassword: (extension) => `sip-secret-of-${extension}`,
     onChange(listener) {

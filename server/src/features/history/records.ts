@@ -9,6 +9,10 @@ export interface KnownRecord extends CallRecord {
   /** Whose channel it is; null for trunks, internal pairs and helpers. */
   readonly extension: string | null;
   readonly device: EndpointKind | null;
+  /** The trunk it is a channel of; null for everything else, and for records stored before there were trunks. */
+  readonly trunk?: string | null;
+  /** The directory's name of `extension`; missing where it has none, and in older records. */
+  readonly person_name?: string | null;
   /** The extension that the dialled or target number is; null when it is none. */
   readonly reaches: string | null;
 }
@@ -20,6 +24,8 @@ export function withDirectory(record: CallRecord, directory: Directory): KnownRe
     ...record,
     extension: owner?.extension ?? null,
     device: owner?.endpoints.find((e) => e.name === record.endpoint)?.kind ?? null,
+    trunk: record.endpoint === null ? null : (directory.trunkByEndpoint(record.endpoint)?.name ?? null),
+    person_name: owner?.name ?? null,
     reaches: reached?.active ? reached.extension : null,
   };
 }

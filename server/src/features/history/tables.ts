@@ -63,7 +63,67 @@ interface TotalRow {
   hidden_calls: number;
   hidden_billsec: number;
 }
+/** One conversation as it is listed; `record` is the whole of it. Times in milliseconds since 1970. */
+export interface ConversationIndexRow {
+  id: Generated<number>;
+  root: string;
+  /** Place in the feed of changes; unique, and greater with every change of anything in it. */
+  change: number;
+  revision: number;
+  state: 'open' | 'final' | 'amended';
+  built_by: number;
+  direction: string;
+  disposition: string;
+  started_ms: number;
+  answered_ms: number | null;
+  ended_ms: number;
+  talk_ms: number;
+  wait_ms: number;
+  /** Names and numbers of everybody in it as a search compares them. */
+  search: string;
+  /** ConversationRecord as JSON, compressed (`record-codec.ts`). */
+  record: Uint8Array;
+  /** Hash of that JSON: telling the same again changes nothing. */
+  fingerprint: string;
+  /** 1 when something in it was erased on request; what is told anew stays erased. */
+  erased: number;
+}
+/** By what a list is narrowed: an entry for each person, queue, agent and number of a conversation. */
+export interface ConversationKeyRow {
+  kind: 'person' | 'queue' | 'agent' | 'number';
+  value: string;
+  started_ms: number;
+  conversation: number;
+}
+/** What people added; never touched by a rebuild. `call` is the id of any call of the conversation. */
+interface NoteRow {
+  id: Generated<number>;
+  call: string;
+  at_ms: number;
+  by: string;
+  text: string;
+}
+interface OutcomeRow {
+  call: string;
+  code: string;
+  text: string;
+  at_ms: number;
+  by: string;
+}
+/** Wrap-ups of agents, which the engine does not write down. */
+interface WrapUpRow {
+  call: string;
+  extension: string;
+  queue: string;
+  from_ms: number;
+  to_ms: number;
+}
 export interface Tables {
+  conversations: ConversationIndexRow;
+  conversation_keys: ConversationKeyRow;
+  conversation_notes: NoteRow;
+  conversation_outcomes: OutcomeRow;
+  conversation_wrap_ups: WrapUpRow;
   history_records: RecordRow;
   /** Records of conversations that have been quiet for a while: a JSON array, compressed. */
   history_packs: { root: string; records: Uint8Array };
@@ -179,6 +239,82 @@ export const migrations: readonly Migration[] = [
         .createTable('history_facts')
         .addColumn('key', 'text', (c) => c.primaryKey())
         .addColumn('value', 'text', (c) => c.notNull())
+        .execute();
+    },
+  },
+  {
+    id: '0002-conversations',
+    async up(db) {
+      const { schema } = db;
+      await schema
+        .createTable('conversations')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('root', 'text', (c) => c.notNull().unique())
+        .addColumn('change', 'bigint', (c) => c.notNull().unique())
+        .addColumn('revision', 'integer', (c) => c.notNull())
+        .addColumn('state', 'text', (c) => c.notNull())
+        .addColumn('built_by', 'integer', (c) => c.notNull())
+        .addColumn('direction', 'text', (c) => c.notNull())
+        .addColumn('disposition', 'text', (c) => c.notNull())
+        .addColumn('started_ms', 'bigint', (c) => c.notNull())
+        .addColumn('answered_ms', 'bigint')
+        .addColumn('ended_ms', 'bigint', (c) => c.notNull())
+        .addColumn('talk_ms', 'bigint', (c) => c.notNull())
+        .addColumn('wait_ms', 'bigint', (c) => c.notNull())
+        .addColumn('search', 'text', (c) => c.notNull())
+        .addColumn('record', 'blob', (c) => c.notNull())
+        .addColumn('fingerprint', 'text', (c) => c.notNull())
+        .addColumn('erased', 'integer', (c) => c.notNull())
+        .execute();
+      for (const [name, ...columns] of [
+        ['started'],
+        ['direction', 'direction'],
+        ['disposition', 'disposition'],
+      ] as const) {
+        await schema
+          .createIndex(`conversations_${name}`)
+          .on('conversations')
+          .columns([...columns, 'started_ms', 'id'])
+          .execute();
+      }
+      await schema
+        .createTable('conversation_keys')
+        .addColumn('kind', 'text', (c) => c.notNull())
+        .addColumn('value', 'text', (c) => c.notNull())
+        .addColumn('started_ms', 'bigint', (c) => c.notNull())
+        .addColumn('conversation', 'integer', (c) => c.notNull())
+        .addPrimaryKeyConstraint('conversation_keys_key', ['kind', 'value', 'started_ms', 'conversation'])
+        .execute();
+      await schema
+        .createIndex('conversation_keys_conversation')
+        .on('conversation_keys')
+        .column('conversation')
+        .execute();
+      await schema
+        .createTable('conversation_notes')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('call', 'text', (c) => c.notNull())
+        .addColumn('at_ms', 'bigint', (c) => c.notNull())
+        .addColumn('by', 'text', (c) => c.notNull())
+        .addColumn('text', 'text', (c) => c.notNull())
+        .execute();
+      await schema.createIndex('conversation_notes_call').on('conversation_notes').column('call').execute();
+      await schema
+        .createTable('conversation_outcomes')
+        .addColumn('call', 'text', (c) => c.primaryKey())
+        .addColumn('code', 'text', (c) => c.notNull())
+        .addColumn('text', 'text', (c) => c.notNull())
+        .addColumn('at_ms', 'bigint', (c) => c.notNull())
+        .addColumn('by', 'text', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('conversation_wrap_ups')
+        .addColumn('call', 'text', (c) => c.notNull())
+        .addColumn('extension', 'text', (c) => c.notNull())
+        .addColumn('queue', 'text', (c) => c.notNull())
+        .addColumn('from_ms', 'bigint', (c) => c.notNull())
+        .addColumn('to_ms', 'bigint', (c) => c.notNull())
+        .addPrimaryKeyConstraint('conversation_wrap_ups_key', ['call', 'extension', 'queue', 'from_ms'])
         .execute();
     },
   },

@@ -1,4 +1,4 @@
-import type { Endpoint, PauseReason, Person } from '../../ports/directory.ts';
+import type { Endpoint, PauseReason, Person, TrunkEntry } from '../../ports/directory.ts';
 import type { SiteParking, SiteQueue, SiteService } from '../../ports/site.ts';
 import type { Store } from '../../ports/store.ts';
 import type { PersonRow, Tables } from './tables.ts';
@@ -16,6 +16,7 @@ export interface PbxConfig {
   readonly people: readonly ConfiguredPerson[];
   /** In order of number. Agents and static members are extensions of active people, in order. */
   readonly queues: readonly SiteQueue[];
+  readonly trunks: readonly TrunkEntry[];
   readonly pause_reasons: readonly PauseReason[];
   readonly services: readonly SiteService[];
   readonly parking: SiteParking | null;
@@ -80,6 +81,7 @@ export async function readPbxConfig(store: Store): Promise<PbxConfig> {
   return {
     people,
     queues,
+    trunks: [],
     pause_reasons: reasons.map(({ paid, supervisor_only, ...reason }) => ({
       ...reason,
       paid: Boolean(paid),

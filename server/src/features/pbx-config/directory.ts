@@ -26,6 +26,8 @@ function indexOf(config: PbxConfig) {
     queues,
     queue: new Map(queues.map((q) => [q.name, q])),
     queuesOf,
+    trunks: config.trunks,
+    trunkByEndpoint: new Map(config.trunks.map((t) => [t.endpoint, t])),
     reasons: config.pause_reasons,
     secrets: new Map(config.people.map((p) => [p.person.extension, p.sip_password])),
   };
@@ -66,6 +68,8 @@ export async function createDirectory(store: Store): Promise<StoredDirectory> {
     queues: () => index.queues,
     queue: (name) => index.queue.get(name),
     queuesOf: (extension) => index.queuesOf.get(extension) ?? [],
+    trunks: () => index.trunks,
+    trunkByEndpoint: (endpoint) => index.trunkByEndpoint.get(endpoint),
     pauseReasons: () => index.reasons,
     sipPassword(extension) {
       const password = index.secrets.get(extension);

@@ -1,0 +1,237 @@
+import { z } from 'zod';
+import { CallDirection } from './directions.ts';
+
+/** Seconds with three decimals; parts add up to the whole. */
+const Seconds = z.number().min(0);
+const Moment = z.string();
+/** RFC 3339 UTC with milliseconds. */
+const Times = {
+  duration: Seconds.describe('First channel start to last channel end; of an open conversation, so far.'),
+  ring_time: Seconds.describe('Sum of the legs: alerting, until connected or cleared.'),
+  wait_time: Seconds.describe('Sum of the queue visits.'),
+  talk_time: Seconds.describe('Sum of the legs: connected, neither held nor parked.'),
+  hold_time: Seconds.describe('Sum of the legs: in a bridge while either side heard music because it was held.'),
+  park_time: Seconds.describe('Sum of the legs: on a parking slot.'),
+} as const;
+
+export const ConversationState = z
+  .enum(['open', 'final', 'amended'])
+  .describe('`open` while it lasts; `final` when it ended; `amended` when more came to light after that.');
+export const ConversationDisposition = z
+  .enum([
+    'answered',
+    'abandoned_in_queue',
+    'missed',
+    'voicemail',
+    'self_service',
+    'failed',
+    'blocked',
+    'callback_requested',
+  ])
+  .describe(
+    'What became of it as a whole. `missed`: somebody was rung or wanted, and nobody answered; `self_service`: only the exchange itself answered (a feature code, the echo test); `failed`: nobody could be rung.',
+  );
+export const LegDisposition = z.enum([
+  'answered',
+  'no_answer',
+  'busy',
+  'rejected',
+  'cancelled_by_caller',
+  'answered_elsewhere',
+  'failed',
+  'congestion',
+  'unreachable',
+  'blocked',
+  'diverted',
+]);
+/** Somebody who took part: one of ours, a trunk's other side, or a number alone. */
+export const Participant = z
+  .object({
+    extension: z.string().nullable().describe('Null for who is not one of our extensions.'),
+    number: z.string().describe('As received; empty where none was given.'),
+    number_e164: z.string().nullable().describe('`+4930…`; null for an internal or unreadable number.'),
+    name: z.string().describe("The directory's name, else what the engine showed."),
+    trunk: z.string().nullable().describe('The trunk it came or went over.'),
+  })
+  .meta({ id: 'Participant' });
+/** A stretch of a leg; those of a leg follow each other without a gap from its start to its end. */
+export const Segment = z
+  .object({
+    state: z
+      .enum(['initiated', 'alerting', 'queued', 'connected', 'held', 'parked', 'service'])
+      .describe(
+        '`initiated`: dialling, before anything rings; `service`: the exchange itself is the other side (voicemail, echo test, announcement).',
+      ),
+    started_at: Moment,
+    ended_at: Moment,
+    duration: Seconds,
+    with: z.array(z.string()).describe('Legs on the other side, while `connected` or `held`.'),
+    held_by: z
+      .enum(['this_leg', 'other_side', 'both'])
+      .nullable()
+      .describe('Who put whom on hold, while `held`: `this_leg` made the other side hear music.'),
+    queue: z.string().nullable(),
+    service: z.string().nullable().describe('e.g. `voicemail`, `echo`.'),
+  })
+  .meta({ id: 'Segment' });
+export const ConversationLeg = z
+  .object({
+    leg_id: z.string(),
+    role: z
+      .enum(['caller', 'called', 'offered', 'consulted', 'transfer_target', 'retriever'])
+      .describe(
+        'How it came in: it began the conversation; it was called; a queue offered it the call; an attended transfer spoke to it first; a transfer or forward led to it; it picked up or retrieved the call.',
+      ),
+    participant: Participant,
+    endpoint: z.string().nullable(),
+    device: z.enum(['sip', 'webrtc', 'mobile']).nullable(),
+    dialled: z.string().describe('What it dialled, or what was dialled to reach it.'),
+    started_at: Moment,
+    answered_at: Moment.nullable(),
+    ended_at: Moment,
+    duration: Seconds,
+    ring_time: Seconds,
+    wait_time: Seconds,
+    talk_time: Seconds,
+    hold_time: Seconds,
+    park_time: Seconds,
+    disposition: LegDisposition,
+    cause: z.int().nullable().describe('Of Q.850; null where the engine gave none.'),
+    ended_by: z
+      .enum(['this_leg', 'other_side', 'exchange', 'engine_lost'])
+      .nullable()
+      .describe('Who hung up; null while it lasts.'),
+    segments: z.array(Segment),
+  })
+  .meta({ id: 'ConversationLeg' });
+export const Transfer = z
+  .object({
+    kind: z.enum(['blind', 'attended', 'forward', 'pickup', 'park', 'conference']),
+    at: Moment,
+    by: z.string().nullable().describe('The leg that did it.'),
+    moved: z.string().nullable().describe('The leg that was passed on, parked or picked up.'),
+    to: z.string().describe('Number or slot it was passed on to.'),
+    to_leg: z.string().nullable().describe('The leg it reached.'),
+    outcome: z
+      .enum(['completed', 'no_answer', 'abandoned', 'failed', 'pending'])
+      .describe('`abandoned`: the transferer went back, or who was passed on hung up first.'),
+  })
+  .meta({ id: 'Transfer' });
+export const QueueVisit = z
+  .object({
+    queue: z.string(),
+    leg_id: z.string().describe("The caller's leg."),
+    joined_at: Moment,
+    left_at: Moment,
+    wait_time: Seconds,
+    outcome: z
+      .enum([
+        'waiting',
+        'answered',
+        'abandoned',
+        'timeout',
+        'exit_key',
+        'empty_join',
+        'empty_leave',
+        'full',
+        'callback',
+        'transferred_out',
+      ])
+      .describe('`waiting` only while the conversation is open.'),
+    agent: z.string().nullable().describe('Extension that answered.'),
+    agent_leg: z.string().nullable(),
+    offers: z.array(
+      z.object({
+        extension: z.string().nullable(),
+        leg_id: z.string(),
+        started_at: Moment,
+        ring_time: Seconds,
+        disposition: LegDisposition,
+      }),
+    ),
+    wrap_up_time: Seconds.describe("The agent's wrap-up that belongs to this visit; 0 until it is over."),
+  })
+  .meta({ id: 'QueueVisit' });
+export const ConversationRecording = z
+  .object({
+    id: z.string(),
+    leg_id: z.string().nullable(),
+    started_at: Moment,
+    ended_at: Moment.nullable(),
+    duration: Seconds,
+    paused: z
+      .array(z.object({ from: Moment, to: Moment.nullable() }))
+      .describe('Windows in which nothing was recorded.'),
+    by: z.enum(['extension', 'queue', 'on_demand']),
+    state: z.enum(['running', 'stored', 'erased', 'expired', 'missing']),
+    bytes: z.int().nullable(),
+  })
+  .meta({ id: 'ConversationRecording' });
+export const ConversationNote = z
+  .object({ id: z.int(), at: Moment, by: z.string().describe('Extension, or the name of an API key.'), text: z.string() })
+  .meta({ id: 'ConversationNote' });
+export const ConversationOutcome = z
+  .object({ code: z.string(), text: z.string(), at: Moment, by: z.string() })
+  .meta({ id: 'ConversationOutcome' });
+
+/** One row of a list of conversations, and `conversation` of the `conversation.*` events. */
+export const ConversationSummary = z
+  .object({
+    id: z.string().describe('Id of its first call; what `call.*` events call `call_id`.'),
+    merged_from: z.array(z.string()).describe('Ids of the other calls it consists of; each leads here.'),
+    state: ConversationState,
+    revision: z.int().describe('0 while open, 1 when final, one more with each amendment.'),
+    change: z.int().describe('Its newest place in the feed of changes; grows with every change of anything in it.'),
+    built_by: z.int().describe('Version of the rules that told it.'),
+    direction: CallDirection,
+    disposition: ConversationDisposition,
+    cause: z.int().nullable(),
+    ended_by: z.enum(['caller', 'called', 'exchange', 'engine_lost']).nullable(),
+    started_at: Moment,
+    answered_at: Moment.nullable(),
+    ended_at: Moment.nullable(),
+    ...Times,
+    wrap_up_time: Seconds,
+    billable: Seconds.describe('First talk to the last moment of the external leg in a bridge; 0 without one.'),
+    dialled: z.string().describe('What the caller dialled, as received.'),
+    dialled_e164: z.string().nullable(),
+    caller: Participant.nullable(),
+    parties: z.array(Participant).describe('Each once, who called first.'),
+    extensions: z.array(z.string()).describe('Every extension of ours that took part or was wanted, sorted.'),
+    queues: z.array(z.string()).describe('Every queue it waited in, in order of the first visit.'),
+    agents: z.array(z.string()).describe('Extensions that answered it from a queue.'),
+    has_recording: z.boolean(),
+    notes: z.int().describe('How many.'),
+    outcome: ConversationOutcome.nullable().describe('What people set as its result.'),
+    erased: z.boolean().describe('Something about a person in it was erased on request.'),
+  })
+  .meta({ id: 'ConversationSummary' });
+export type ConversationSummary = z.infer<typeof ConversationSummary>;
+/** What happened, in order; made of the rest of the record. */
+export const TimelineEntry = z
+  .object({
+    at: Moment,
+    what: z.string().describe('e.g. `leg_started`, `answered`, `held`, `retrieved`, `queue_joined`, `transferred`, `leg_ended`.'),
+    leg_id: z.string().nullable(),
+    text: z.string().describe('For people, in English.'),
+  })
+  .meta({ id: 'TimelineEntry' });
+export const Conversation = ConversationSummary.omit({ notes: true })
+  .extend({
+    legs: z.array(ConversationLeg),
+    transfers: z.array(Transfer),
+    queue_visits: z.array(QueueVisit),
+    recordings: z.array(ConversationRecording),
+    notes: z.array(ConversationNote),
+    timeline: z.array(TimelineEntry),
+  })
+  .meta({ id: 'Conversation' });
+export type Conversation = z.infer<typeof Conversation>;
+
+/** `data` of `conversation.opened`, `conversation.updated` and `conversation.finalised`. */
+export const ConversationEvent = z.object({
+  extensions: z
+    .array(z.string())
+    .describe('Every extension of ours that took part or was wanted, sorted: it is theirs to hear of.'),
+  conversation: ConversationSummary,
+});
