@@ -10,7 +10,9 @@ const Times = {
   ring_time: Seconds.describe('Sum of the legs: alerting, until connected or cleared.'),
   wait_time: Seconds.describe('Sum of the queue visits.'),
   talk_time: Seconds.describe('Sum of the legs: connected, neither held nor parked.'),
-  hold_time: Seconds.describe('Sum of the legs: in a bridge while either side heard music because it was held.'),
+  hold_time: Seconds.describe(
+    'Sum of the legs: in a bridge while either side heard music because it was held.',
+  ),
   park_time: Seconds.describe('Sum of the legs: on a parking slot.'),
 } as const;
 
@@ -168,7 +170,12 @@ export const ConversationRecording = z
   })
   .meta({ id: 'ConversationRecording' });
 export const ConversationNote = z
-  .object({ id: z.int(), at: Moment, by: z.string().describe('Extension, or the name of an API key.'), text: z.string() })
+  .object({
+    id: z.int(),
+    at: Moment,
+    by: z.string().describe('Extension, or the name of an API key.'),
+    text: z.string(),
+  })
   .meta({ id: 'ConversationNote' });
 export const ConversationOutcome = z
   .object({ code: z.string(), text: z.string(), at: Moment, by: z.string() })
@@ -181,7 +188,9 @@ export const ConversationSummary = z
     merged_from: z.array(z.string()).describe('Ids of the other calls it consists of; each leads here.'),
     state: ConversationState,
     revision: z.int().describe('0 while open, 1 when final, one more with each amendment.'),
-    change: z.int().describe('Its newest place in the feed of changes; grows with every change of anything in it.'),
+    change: z
+      .int()
+      .describe('Its newest place in the feed of changes; grows with every change of anything in it.'),
     built_by: z.int().describe('Version of the rules that told it.'),
     direction: CallDirection,
     disposition: ConversationDisposition,
@@ -192,7 +201,9 @@ export const ConversationSummary = z
     ended_at: Moment.nullable(),
     ...Times,
     wrap_up_time: Seconds,
-    billable: Seconds.describe('First talk to the last moment of the external leg in a bridge; 0 without one.'),
+    billable: Seconds.describe(
+      'First talk to the last moment of the external leg in a bridge; 0 without one.',
+    ),
     dialled: z.string().describe('What the caller dialled, as received.'),
     dialled_e164: z.string().nullable(),
     caller: Participant.nullable(),
@@ -211,7 +222,11 @@ export type ConversationSummary = z.infer<typeof ConversationSummary>;
 export const TimelineEntry = z
   .object({
     at: Moment,
-    what: z.string().describe('e.g. `leg_started`, `answered`, `held`, `retrieved`, `queue_joined`, `transferred`, `leg_ended`.'),
+    what: z
+      .string()
+      .describe(
+        'e.g. `leg_started`, `answered`, `held`, `retrieved`, `queue_joined`, `transferred`, `leg_ended`.',
+      ),
     leg_id: z.string().nullable(),
     text: z.string().describe('For people, in English.'),
   })

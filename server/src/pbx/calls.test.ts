@@ -436,7 +436,9 @@ test('pbx calls - a leg that comes after its call ended is a call of its own, wi
 
 const who = (events: readonly DomainEvent[]) =>
   events.flatMap((e) =>
-    'extensions' in e.data && 'direction' in e.data ? [[e.type, e.data.direction, e.data.extensions.join(' ')]] : [],
+    'extensions' in e.data && 'direction' in e.data
+      ? [[e.type, e.data.direction, e.data.extensions.join(' ')]]
+      : [],
   );
 
 test('pbx calls - every event of a call names all who have or had a leg in it, and who calls', () => {

@@ -129,7 +129,12 @@ function assertCallsClosed(told: readonly DomainEvent[]): void {
   const legs = new Map<string, string>();
   for (const e of told) {
     assertLegs(legs, e);
-    if (e.type.startsWith('call.') && 'extensions' in e.data && 'call_id' in e.data && e.data.call_id !== null) {
+    if (
+      e.type.startsWith('call.') &&
+      'extensions' in e.data &&
+      'call_id' in e.data &&
+      e.data.call_id !== null
+    ) {
       const { call_id, extensions } = e.data;
       assert.deepEqual(extensions, [...new Set(extensions)].toSorted());
       for (const before of heard.get(call_id) ?? []) {
