@@ -1,6 +1,7 @@
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { isCountry } from './core/e164.ts';
 
 /** One documented setting of the environment. */
 interface Setting<T> {
@@ -133,6 +134,14 @@ export const SETTINGS = {
     initial: Intl.DateTimeFormat().resolvedOptions().timeZone,
     about: "The site's zone: `calldate` and the days of reports.",
     parse: zone,
+  }),
+  siteCountry: setting({
+    name: 'OFFHOOK_SITE_COUNTRY',
+    expects: 'a country as two capital letters such as DE, or empty',
+    initial: '',
+    about:
+      'Whose national numbers are read into E.164; when it is empty, only those that carry a plus or `00` are.',
+    parse: (text) => (text === '' || isCountry(text) ? text : undefined),
   }),
   siteTitle: setting({
     name: 'OFFHOOK_SITE_TITLE',

@@ -1,0 +1,33 @@
+// Metadata `max`: the smaller sets know lengths alone, and would take an internal 5551234 for somebody's number.
+import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import type { CountryCode } from 'libphonenumber-js/max';
+import { digitsOf } from './fold.ts';
+
+/** Longest that is looked at: fifteen digits, an international prefix and what people write between them. */
+const MAX_LENGTH = 32;
+/** Without a plus or `00`, what has fewer digits is a number inside the house or a service's short code. */
+const MIN_NATIONAL_DIGITS = 7;
+
+/** ISO 3166 of two capital letters whose numbers can be read. */
+export const isCountry = (text: string): boolean => isSupportedCountry(text);
+
+/**
+ * `+4930…` of a number as it was received or dialled; null for one that is internal, unreadable, too long or given to
+ * nobody by its country's plan. `country`: whose national numbers these are, `''` where only a plus or `00` is understood.
+ */
+export function toE164(number: string, country: string): string | null {
+  if (number.length > MAX_LENGTH) return null;
+  const digits = digitsOf(number);
+  if (digits === null) return null;
+  return (
+    (digits.startsWith('+') || digits.length >= MIN_NATIONAL_DIGITS ? parse(digits, country) : null) ??
+    (digits.startsWith('00') ? parse(`+${digits.slice(2)}`, '') : null)
+  );
+}
+function parse(digits: string, country: string): string | null {
+  const found = parsePhoneNumberFromString(digits, {
+    ...(isSupportedCountry(country) ? { defaultCountry: country } : {}),
+    extract: false,
+  });
+  return found?.isValid() ? found.number : null;
+}
