@@ -30,12 +30,26 @@ test('e164 - without a country only a plus or 00 is understood', () => {
 test('e164 - what is internal, no number, or given to nobody is null', () => {
   for (const number of ['1001', '7001', '112', '*22', '700', '200123', '+', '00', '++4930901820', ''])
     assert.equal(toE164(number, 'DE'), null, number);
-  for (const number of ['+99912345678', '5551234', 'anonymous', '1 OR 1=1', '+49309018 20;ext=5', '030901820x1'])
+  for (const number of [
+    '+99912345678',
+    '5551234',
+    'anonymous',
+    '1 OR 1=1',
+    '+49309018 20;ext=5',
+    '030901820x1',
+  ])
     assert.equal(toE164(number, 'US'), null, number);
 });
 
 test('e164 - hostile input is null, and costs nothing', () => {
-  const hostile = ['\u202e+4930901820', '٠٣٠٩٠١٨٢٠', '０３０９０１８２０', '+49\u000030901820', '<b>030901820</b>', '%'];
+  const hostile = [
+    '\u202e+4930901820',
+    '٠٣٠٩٠١٨٢٠',
+    '０３０９０１８２０',
+    '+49\u000030901820',
+    '<b>030901820</b>',
+    '%',
+  ];
   for (const number of [...hostile, '9'.repeat(33), '+49'.repeat(4_000), ' '.repeat(10_240)])
     assert.equal(toE164(number, 'DE'), null);
   for (const country of ['__proto__', 'constructor', 'XX', 'de', '999'])
