@@ -74,12 +74,7 @@ export interface Host {
 const BACKLOG = 4096;
 /** Where `node:http` sends what no route can be: a path the table refuses to hold. */
 const NOWHERE = '/*';
-const ON_NOT_MODIFIED = [
-  'cache-control',
-  'vary',
-  'access-control-allow-origin',
-  'access-control-expose-headers',
-];
+const FOR_OTHER_ORIGINS = ['vary', 'access-control-allow-origin', 'access-control-expose-headers'];
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The HTTP server without routes: features add theirs to `app` before it listens. */
@@ -92,6 +87,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const cors = new Set(config.corsOrigins);
   const security = securityHeaders(config.publicUrl.startsWith('https:'));
   const boot = randomBytes(4).toString('hex');
+  const debugs = log.isLevelEnabled?.('debug') ?? true;
   let requests = 0;
   let draining = false;
 
@@ -145,8 +141,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
   app.decorateReply('notModified', function (this: FastifyReply, etag: string) {
     // The stored answer keeps the headers it came with; only a script of another origin must be let at this one.
-    const headers: Record<string, string> = { etag };
-    for (const name of ON_NOT_MODIFIED) {
+    const headers: Record<string, string> = { etag, 'cache-control': 'no-store' };
+    for (const name of cors.size > 0 ? FOR_OTHER_ORIGINS : []) {
       const value = this.getHeader(name);
       if (typeof value === 'string') headers[name] = value;
     }
@@ -229,6 +225,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
       const seconds = (performance.now() - started) / 1000;
       metrics.observe(route, request.is404 ? 'other' : request.method, reply.statusCode, seconds);
+      if (!debugs) return;
       log.debug(
         {
           request_id: request.id,
