@@ -6,6 +6,7 @@ import type { JournalRow } from '../ports/journal-store.ts';
 import { createBatch } from './batch.ts';
 import type { Batch, Framing } from './batch.ts';
 import type { Reader } from './reader.ts';
+import { createShelf } from './shelf.ts';
 
 /** Readers of one transport that hear the same names. */
 export interface Feed {
@@ -58,6 +59,8 @@ const MAX_SPLIT = 20_000;
 const MAX_STATES = 200_000;
 const LOOK_AHEAD = 5_000;
 const RETRY_MS = 500;
+/** How long pages are kept that nobody is at. */
+const SHELF_MS = 2_000;
 
 const stateOf = (row: JournalRow): string => `${row.type} ${row.subject}`;
 
@@ -94,6 +97,7 @@ export function createHub(options: {
   let scheduled = false;
   let closed = false;
   let retry: NodeJS.Timeout | undefined;
+  let tidying: NodeJS.Timeout | undefined;
   let [events, bytes, tooSlow] = [0, 0, 0];
 
   const namesOfRow = (row: JournalRow): readonly string[] => {
@@ -105,10 +109,7 @@ export function createHub(options: {
     }
     return names;
   };
-  const hears = (names: ReadonlySet<string>, row: JournalRow): boolean => {
-    for (const name of namesOfRow(row)) if (names.has(name)) return true;
-    return false;
-  };
+  const shelf = createShelf(journal, namesOfRow);
   const had = (since: ReadonlyMap<string, number>, row: JournalRow): boolean =>
     namesOfRow(row).some((name) => (since.get(name) ?? Infinity) < row.seq);
   const factsOf = (row: JournalRow): number => (isStateType(row.type) ? 0 : row.json.length);
@@ -121,10 +122,10 @@ export function createHub(options: {
     };
   };
 
-  const piece = (after: number, to: number): readonly JournalRow[] => {
-    const rows = journal.read(after, PAGE);
+  /** As many as go out in one piece: all of them, nearly always. */
+  const firstOf = (rows: readonly JournalRow[]): readonly JournalRow[] => {
     let size = 0;
-    const end = rows.findIndex((row) => row.seq > to || (size += row.json.length) > PAGE_BYTES);
+    const end = rows.findIndex((row) => (size += row.json.length) > PAGE_BYTES);
     return end < 0 ? rows : rows.slice(0, Math.max(1, end));
   };
   /** What is committed and not yet looked at, by feed; null when there is nothing. */
@@ -140,7 +141,7 @@ export function createHub(options: {
       for (const feed of feeds.values()) for (const reader of feed.live) fallBehind(reader, done, false);
       done = journal.tail - 1;
     }
-    const rows = piece(done, head);
+    const rows = firstOf(journal.read(done, PAGE));
     const found = new Map<Feed, JournalRow[]>();
     const hear = (feed: Feed, row: JournalRow): void => {
       const list = found.get(feed);
@@ -284,15 +285,13 @@ export function createHub(options: {
   }
   function pageOf(reader: Reader, feed: Feed, at: number, to: number): Batch {
     const { backlog, slow } = reader;
-    const shared = backlog === null && !slow ? `${feed.key} ${at}` : null;
+    const shared = backlog === null && !slow && feed.behind.size > 1 ? `${feed.key} ${at}` : null;
     const known = shared === null ? undefined : pages.get(shared);
     if (known !== undefined) return known;
-    const rows = piece(at, to);
-    const end = rows.at(-1)?.seq ?? to;
-    const heard =
-      backlog === null
-        ? rows.filter((row) => hears(feed.names, row))
-        : rows.filter((row) => hears(backlog.only, row) && !had(backlog.had, row));
+    const found = shelf.heard(backlog === null ? feed.names : backlog.only, at, to);
+    const wanted = backlog === null ? found.rows : found.rows.filter((row) => !had(backlog.had, row));
+    const heard = firstOf(wanted);
+    const end = heard === wanted ? found.to : heard.at(-1)!.seq;
     let facts = 0;
     for (const row of heard) facts += factsOf(row);
     if (slow) learn(at);
@@ -339,8 +338,16 @@ export function createHub(options: {
       }, RETRY_MS);
       return;
     }
-    if (pulling.size === 0) pages.clear();
+    if (pulling.size === 0) {
+      pages.clear();
+      // Who comes next is soon there, in a storm.
+      tidying ??= setTimeout(tidy, SHELF_MS).unref();
+    }
     if (round !== null || pulling.size > 0 || journal.head > done) schedule();
+  }
+  function tidy(): void {
+    tidying = undefined;
+    if (pulling.size === 0) shelf.clear();
   }
   function schedule(): void {
     if (scheduled || closed || retry !== undefined) return;
@@ -415,6 +422,7 @@ export function createHub(options: {
     close() {
       closed = true;
       clearTimeout(retry);
+      clearTimeout(tidying);
     },
   };
 }
