@@ -63,3 +63,26 @@ test('shelf - what is heard is what looking at every row would find, while the j
     { numRuns: 40 },
   );
 });
+
+test('shelf - a page that was looked at before it was full is looked at anew', () => {
+  const store = openMemoryJournal();
+  const journal = {
+    get head() {
+      return store.head();
+    },
+    read: (after: number, limit: number) => store.read(after, limit),
+  };
+  const shelf = createShelf(journal, namesOf);
+  const grow = (to: number): void => {
+    for (let seq = store.head() + 1; seq <= to; seq += 1) {
+      store.append([{ seq, type: 'x', subject: 's', at: 0, topics: 'a', json: '{}' }]);
+    }
+  };
+  grow(10);
+  assert.equal(shelf.heard(['a'], 0, 10).rows.length, 10);
+  grow(20);
+  assert.deepEqual(
+    shelf.heard(['a'], 10, 20).rows.map((row) => row.seq),
+    [11, 12, 13, 14, 15, 16, 17, 18, 19, 20],
+  );
+});

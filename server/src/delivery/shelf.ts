@@ -8,7 +8,11 @@ interface Page {
 /** Where readers that are behind find what they hear, without looking at what they do not. */
 export interface Shelf {
   /** Rows with `at` < seq <= `to` that are heard by one of `names`, in order, and how far was looked: past `at`, at most to `to`. */
-  heard(names: Iterable<string>, at: number, to: number): { readonly rows: JournalRow[]; readonly to: number };
+  heard(
+    names: Iterable<string>,
+    at: number,
+    to: number,
+  ): { readonly rows: JournalRow[]; readonly to: number };
   clear(): void;
 }
 const PAGE = 500;
@@ -30,8 +34,6 @@ export function createShelf(
     const byName = new Map<string, JournalRow[]>();
     let to = start;
     for (const row of journal.read(start, PAGE)) {
-      // With rows given up before it, a page would reach into the next one.
-      if (row.seq > start + PAGE) break;
       to = row.seq;
       for (const name of namesOf(row)) {
         const list = byName.get(name);
