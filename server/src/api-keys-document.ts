@@ -15,7 +15,7 @@ export function apiKeysDocument(openapi: Routes): string {
       scope: operation['x-scope'],
     })),
   );
-  const topics = new Set(['history', ...EVENT_TYPES.flatMap((type) => topicsOfType(type))]);
+  const topics = new Set(EVENT_TYPES.flatMap((type) => topicsOfType(type)));
   const rows = SCOPES.map((scope) => {
     const opened = routes.filter((route) => route.scope === scope).map(({ name }) => name);
     const heard = [...topics].filter((topic) => !topic.includes('{') && scopeOf(topic) === scope);

@@ -1,7 +1,7 @@
 /** docs/events.md: every event type with its topics, when it is, its fields and an example, from the schemas alone. */
 import { topicsOfType } from './core/topics.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
-import { EVENT_TYPES, QUIET, QUIET_TOPICS, eventSchemas } from './http/asyncapi.ts';
+import { EVENT_TYPES, eventSchemas } from './http/asyncapi.ts';
 
 interface Schema {
   readonly $ref?: string;
@@ -55,6 +55,23 @@ const VALUES: Readonly<Record<string, unknown>> = {
   direction: 'in',
   pending: null,
   pending_reason: null,
+  // A conversation.
+  id: `${NODE}:1772442904.17`,
+  merged_from: [],
+  dialled_e164: null,
+  number_e164: '+49301234567',
+  duration: 63.4,
+  ring_time: 4.15,
+  talk_time: 59.25,
+  billable: 59.25,
+  wait_time: 0,
+  hold_time: 0,
+  park_time: 0,
+  wrap_up_time: 0,
+  queues: [],
+  agents: [],
+  outcome: null,
+  trunk: null,
 };
 /** Which data of an event this is depends on its type: what a field means there, the name alone does not say. */
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -151,17 +168,21 @@ ${JSON.stringify(exampleData(type), null, 1)}
 \`\`\`
 `;
   });
-  const used = JSON.stringify(EVENT_TYPES.map((type) => all[type]));
-  const parts = Object.keys(all).filter(
-    (name) => !types.has(name) && (name === 'Envelope' || used.includes(`"${REF}${name}"`)),
-  );
+  const used = new Set<string>(['Envelope']);
+  const look = (schema: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(schema).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      look(all[name]);
+    }
+  };
+  for (const type of EVENT_TYPES) look(all[type]);
+  const parts = Object.keys(all).filter((name) => !types.has(name) && used.has(name));
   return `# Events
 
 Every event on every transport is the [envelope](#envelope) with \`data\` by its \`type\`. Fields and types are only ever added, so a client passes over what it does not know. A field with \`?\` may be missing. The same as AsyncAPI 3: [asyncapi.json](asyncapi.json), served at \`/api/v1/asyncapi.json\`.
 
 ${EVENT_TYPES.map((type) => `[${type}](#${type.replaceAll('.', '')})`).join(' · ')}
-
-The topics ${QUIET_TOPICS.map((topic) => `\`${topic}\``).join(' and ')} carry ${QUIET.toLowerCase()}
 
 ${sections.join('\n')}
 ## webhook.test

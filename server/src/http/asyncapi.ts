@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { AgentSummary } from '@offhook/contract/agents.ts';
 import { Problem } from '@offhook/contract/errors.ts';
+import { ConversationOutcome, ConversationSummary, Participant } from '@offhook/contract/conversations.ts';
 import { EVENT_DATA, Envelope } from '@offhook/contract/events.ts';
 import type { EventType } from '@offhook/contract/events.ts';
 import { Presence } from '@offhook/contract/extensions.ts';
@@ -56,11 +57,18 @@ export interface AsyncApiDocument {
 
 export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
 /** Named in the document, because more than one event or reply holds them. */
-const NAMED = { Envelope, AgentSummary, Presence, QueueFigures, QueueStats, Problem } as const;
+const NAMED = {
+  Envelope,
+  AgentSummary,
+  Presence,
+  QueueFigures,
+  QueueStats,
+  ConversationSummary,
+  ConversationOutcome,
+  Participant,
+  Problem,
+} as const;
 
-/** Topics that may be asked for and that no event is on until there are conversations. */
-export const QUIET_TOPICS: readonly string[] = ['history', 'history/mine'];
-export const QUIET = 'Nothing but what is on every topic, until there are conversations.';
 /** JSON Schemas of the data of every event, and of the parts they share, by name; references lead to `components`. */
 export function eventSchemas(): Readonly<Record<string, Schema>> {
   const registry = z.registry<{ id: string }>();
@@ -170,7 +178,7 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
   const topics = new Set(
     EVENT_TYPES.flatMap((type) => topicsOfType(type).filter((t) => t !== 'every topic')),
   );
-  for (const topic of [...topics, ...QUIET_TOPICS]) {
+  for (const topic of topics) {
     const key = keyOf(topic);
     const types = EVENT_TYPES.filter((type) => {
       const on = topicsOfType(type);
@@ -179,7 +187,6 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
     channels[key] = {
       address: topic,
       title: `Topic ${topic}`,
-      ...(QUIET_TOPICS.includes(topic) ? { description: QUIET } : {}),
       messages: Object.fromEntries(types.map((type) => [type, message(type)])),
       ...(topic.includes('{')
         ? {
