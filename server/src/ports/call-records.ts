@@ -23,6 +23,19 @@ export type CallRecordType =
   | 'music_end'
   | 'user_defined';
 
+/**
+ * Why a caller left a queue by itself: waited too long, queue full, no member to join for, no member left, pressed the key
+ * that leads out, taken out by a supervisor, or went on after the agent had hung up.
+ */
+export type QueueStatus =
+  | 'timeout'
+  | 'full'
+  | 'empty_join'
+  | 'empty_leave'
+  | 'exit_key'
+  | 'withdrawn'
+  | 'continued';
+
 /** What the event itself adds; a fact that the engine did not give, or gave as empty, is missing. */
 export interface CallRecordFacts {
   /** Bridge that was entered or left, and whether it only holds (parking, waiting): nobody talks there. */
@@ -43,6 +56,11 @@ export interface CallRecordFacts {
   readonly listens?: boolean;
   /** Queue that the channel waits in, on the records made while it does. */
   readonly queue?: string;
+  /**
+   * On the record that is written as soon as the caller has left; who hangs up, is moved to another queue or is transferred
+   * by an agent leaves none.
+   */
+  readonly queue_status?: QueueStatus;
 }
 
 /** One durable fact that the engine wrote itself, in our words. */

@@ -67,6 +67,20 @@ test('call records - a record in our words', () => {
   });
 });
 
+test('call records - why a caller left a queue, in our words; a word of nobody says nothing', () => {
+  const left = (extra: string, userdeftype = 'OFFHOOK_QUEUE_LEFT') => {
+    const record = decoded(
+      line({ eventenum: 'USER_DEFINED', userdeftype, eventextra: JSON.stringify({ extra }) }),
+    );
+    assert.ok(typeof record === 'object');
+    return [record.name, record.facts.queue_status];
+  };
+  assert.deepEqual(left('TIMEOUT'), ['OFFHOOK_QUEUE_LEFT', 'timeout']);
+  assert.deepEqual(left('JOINEMPTY'), ['OFFHOOK_QUEUE_LEFT', 'empty_join']);
+  assert.deepEqual(left('__proto__'), ['OFFHOOK_QUEUE_LEFT', undefined]);
+  assert.deepEqual(left('TIMEOUT', 'MINE'), ['MINE', undefined]);
+});
+
 test('call records - halves of an internal pair share a key and have no endpoint', () => {
   const halves = [';1', ';2'].map((half) =>
     decoded(line({ channame: `Local/1003@queue-agent-0000000c${half}` })),

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { bridgeId, callId, channelId } from '@offhook/contract/ids.ts';
 import type { NodeId } from '@offhook/contract/ids.ts';
-import type { CallRecord, CallRecordFacts, CallRecordType } from '../../../ports/call-records.ts';
-import { CEL_FIELDS } from '../conf/cel-format.ts';
+import type { CallRecord, CallRecordFacts, CallRecordType, QueueStatus } from '../../../ports/call-records.ts';
+import { CEL_FIELDS, QUEUE_LEFT } from '../conf/cel-format.ts';
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
 import { describeChannel } from '../events/names.ts';
 import { splitRecords } from './split.ts';
@@ -34,6 +34,17 @@ const TYPES: Readonly<Record<Exclude<CelEvent, 'STREAM_BEGIN' | 'STREAM_END'>, C
 const STREAMS: Readonly<Record<string, CallRecordType>> = {
   MOH_STREAM_BEGIN: 'music_start',
   MOH_STREAM_END: 'music_end',
+};
+const QUEUE_STATUS: Readonly<Record<string, QueueStatus>> = {
+  TIMEOUT: 'timeout',
+  FULL: 'full',
+  JOINEMPTY: 'empty_join',
+  JOINUNAVAIL: 'empty_join',
+  LEAVEEMPTY: 'empty_leave',
+  LEAVEUNAVAIL: 'empty_leave',
+  EXIT_KEY: 'exit_key',
+  WITHDRAW: 'withdrawn',
+  CONTINUE: 'continued',
 };
 
 /** Values longer than this are cut: they come from callers and are shown to people. */
@@ -80,6 +91,9 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
   const other =
     text('transferee_channel_uniqueid') ?? text('pickup_channel_uniqueid') ?? text('channel2_uniqueid');
   const cause = extra['hangupcause'];
+  /** What stands behind the name of a user-defined event. */
+  const said = (name: string): string | undefined => (f.userdeftype === name ? text('extra') : undefined);
+  const left = said(QUEUE_LEFT);
   const facts: Record<keyof CallRecordFacts, unknown> = {
     bridge: bridge === undefined ? undefined : bridgeId(node, bridge),
     holding: text('bridge_technology') === 'holding_bridge' ? true : undefined,
@@ -91,6 +105,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     other_name: text('retriever'),
     listens: LISTENING_CONTEXTS.has(f.context) ? true : undefined,
     queue: f.appname === 'Queue' ? f.appdata.split(',', 1)[0] || undefined : undefined,
+    queue_status: left !== undefined && Object.hasOwn(QUEUE_STATUS, left) ? QUEUE_STATUS[left] : undefined,
   };
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 }

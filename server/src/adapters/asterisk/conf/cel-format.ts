@@ -1,3 +1,5 @@
+import type { ConfText } from './text.ts';
+
 /**
  * The durable call record, as `cel_custom` of Asterisk 22.10 writes it to `celFile(instance)`: delimiter separated, every
  * field in double quotes, a quote inside a value doubled, one record closed by LF. A real line:
@@ -82,3 +84,6 @@ export const CEL_APPS = [
   'echo',
   'musiconhold',
 ] as const;
+
+/** Names of the USER_DEFINED events that the dialplan writes; the text behind the name stands in `eventextra`. */
+export const QUEUE_LEFT = 'OFFHOOK_QUEUE_LEFT' as ConfText;

@@ -2,6 +2,7 @@
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
+import { QUEUE_LEFT } from './cel-format.ts';
 import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -110,21 +111,26 @@ function person(e: SiteExtension): ConfText {
   return exten(number, [conf`Gosub(call,${number},1(${e.voicemail ? number : nothing}))`]);
 }
 const NOBODY: readonly ConfText[] = [conf`Playback(vm-nobodyavail)`, conf`Hangup()`];
-/** A caller waits in it; `rest` are arguments behind the longest wait. */
-function waiting(q: SiteQueue, rest: ConfText): ConfText {
+/** The engine's records do not say why a caller left a queue; who hangs up or is moved never comes here. */
+const left = (status: ConfText): ConfText => conf`CELGenUserEvent(${QUEUE_LEFT},${status})`;
+/** A caller waits in it, and hears that nobody came; `rest` are arguments behind the longest wait. */
+function waiting(q: SiteQueue, rest: ConfText): readonly ConfText[] {
   const name = slug(q.name, 'a queue name');
   const wait =
     q.max_wait_seconds === 0 ? nothing : whole(q.max_wait_seconds, `queue ${name}: longest wait`, 1, 86_400);
-  return conf`Queue(${name},C${calledPhone}${callingPhone},,,${wait}${rest})`;
+  return [
+    conf`Queue(${name},C${calledPhone}${callingPhone},,,${wait}${rest})`,
+    left(conf`$\{QUEUESTATUS}`),
+    ...NOBODY,
+  ];
 }
 const queue = (q: SiteQueue): ConfText =>
-  exten(dialled(q.number, `queue ${q.name}: number`), [conf`Answer()`, waiting(q, nothing), ...NOBODY]);
+  exten(dialled(q.number, `queue ${q.name}: number`), [conf`Answer()`, ...waiting(q, nothing)]);
 /** Where callers go whom a supervisor takes out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
 const moved = (q: SiteQueue): ConfText =>
   exten(conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`, [
     conf`Set(QUEUE_PRIO=$\{CUT(EXTEN,*,3)})`,
-    waiting(q, conf`,,,,$\{CUT(EXTEN,*,2)}`),
-    ...NOBODY,
+    ...waiting(q, conf`,,,,$\{CUT(EXTEN,*,2)}`),
   ]);
 const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
   echo: [
@@ -203,7 +209,7 @@ ${joined(
       conf`feature-codes`,
       site.feature_codes.map((code) => featureCode(code, site)),
     ),
-    context(conf`queue-moved`, [...site.queues.map(moved), exten(conf`withdrawn`, NOBODY)]),
+    context(conf`queue-moved`, [...site.queues.map(moved), exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY])]),
     context(conf`agent-queues`, agentQueues(site.queues)),
     CALL,
     context(
