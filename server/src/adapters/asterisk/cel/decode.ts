@@ -2,7 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { bridgeId, callId, channelId } from '@offhook/contract/ids.ts';
 import type { NodeId } from '@offhook/contract/ids.ts';
-import type { CallRecord, CallRecordFacts, CallRecordType, QueueStatus } from '../../../ports/call-records.ts';
+import type {
+  CallRecord,
+  CallRecordFacts,
+  CallRecordType,
+  QueueStatus,
+} from '../../../ports/call-records.ts';
 import { CEL_FIELDS, QUEUE_LEFT } from '../conf/cel-format.ts';
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
 import { describeChannel } from '../events/names.ts';

@@ -209,7 +209,10 @@ ${joined(
       conf`feature-codes`,
       site.feature_codes.map((code) => featureCode(code, site)),
     ),
-    context(conf`queue-moved`, [...site.queues.map(moved), exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY])]),
+    context(conf`queue-moved`, [
+      ...site.queues.map(moved),
+      exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),
+    ]),
     context(conf`agent-queues`, agentQueues(site.queues)),
     CALL,
     context(
