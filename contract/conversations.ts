@@ -218,6 +218,39 @@ export const ConversationSummary = z
   })
   .meta({ id: 'ConversationSummary' });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
+const filterText = (about: string) =>
+  z
+    .string()
+    .min(1)
+    .max(64)
+    .regex(/^\P{Cc}*$/u, 'holds a control character')
+    .describe(about)
+    .optional();
+/** By what a list of conversations is narrowed: the same in the query of a list and in the body of an export. */
+export const CONVERSATION_FILTERS = {
+  person: z
+    .string()
+    .regex(/^\d{1,20}$/, 'not an extension')
+    .describe('Extension that took part or was wanted.')
+    .optional(),
+  number: filterText('A number in it, as received or in any spelling of the same number.'),
+  queue: z
+    .string()
+    .regex(/^[a-z0-9_-]{1,64}$/, 'not a queue')
+    .optional(),
+  agent: z
+    .string()
+    .regex(/^\d{1,20}$/, 'not an extension')
+    .describe('Extension that answered it from a queue.')
+    .optional(),
+  direction: CallDirection.optional(),
+  disposition: ConversationDisposition.optional(),
+  from: z.iso.datetime({ offset: true }).describe('Began at this moment or later.').optional(),
+  to: z.iso.datetime({ offset: true }).describe('Began before this moment.').optional(),
+  q: filterText('Part of a name or number in it; no character of it is special.'),
+};
+export const ConversationFilter = z.strictObject(CONVERSATION_FILTERS).meta({ id: 'ConversationFilter' });
+export type ConversationFilter = z.infer<typeof ConversationFilter>;
 /** What happened, in order; made of the rest of the record. */
 export const TimelineEntry = z
   .object({

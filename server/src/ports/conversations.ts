@@ -1,5 +1,6 @@
-import type { ConversationRecording } from '@offhook/contract/conversations.ts';
+import type { ConversationFilter, ConversationRecording } from '@offhook/contract/conversations.ts';
 import type { z } from 'zod';
+import type { Principal } from '../core/rights.ts';
 
 /** What other features may know of a conversation. The owner is features/history. */
 export interface KnownConversation {
@@ -21,6 +22,34 @@ export interface Conversations {
    * the same revision. Unknown calls are left out.
    */
   touch(calls: readonly string[]): Promise<void>;
+}
+/** Text, a number, true or false; null where there is none. */
+export type Cell = string | number | boolean | null;
+/** Where reading stopped, opaque to everyone but the owner. */
+export interface ExportPlace {
+  readonly started_ms: number;
+  readonly id: number;
+}
+/**
+ * Conversations as rows of a table, newest first, for files of millions of them. The owner is features/history. Both throw
+ * `invalid_request` (a range that ends before it begins), `forbidden` (another person's, without the right) and
+ * `store_unavailable`.
+ */
+export interface ConversationRows {
+  /** `bound`: rows that come later are not part of this reading. `estimated`: about how many rows there are. */
+  begin(
+    reader: Principal,
+    filter: ConversationFilter,
+  ): Promise<{ readonly bound: number; readonly estimated: number }>;
+  /**
+   * The next rows after `after`, each with a cell for every column of `EXPORT_COLUMNS` in their order; fewer than `limit`
+   * at the end. Narrowed to what the reader may see. Every row that was there at `begin` comes once, in its newest state.
+   */
+  page(
+    reader: Principal,
+    filter: ConversationFilter,
+    at: { readonly bound: number; readonly after: ExportPlace | null; readonly limit: number },
+  ): Promise<{ readonly rows: readonly (readonly Cell[])[]; readonly next: ExportPlace | null }>;
 }
 export type RecordingView = z.infer<typeof ConversationRecording>;
 /** The owner is features/recordings. */

@@ -83,7 +83,9 @@ export interface ConversationIndexRow {
   search: string;
   /** ConversationRecord as JSON, compressed (`record-codec.ts`). */
   record: Uint8Array;
-  /** Hash of that JSON: telling the same again changes nothing. */
+  /** What an export shows of it, so that a million rows are read without opening the record: JSON of `cellsOf` (cells.ts). */
+  cells: string;
+  /** Hash of the record's JSON: telling the same again changes nothing. */
   fingerprint: string;
   /** 1 when something in it was erased on request; what is told anew stays erased. */
   erased: number;
@@ -263,6 +265,7 @@ export const migrations: readonly Migration[] = [
         .addColumn('wait_ms', 'bigint', (c) => c.notNull())
         .addColumn('search', 'text', (c) => c.notNull())
         .addColumn('record', 'blob', (c) => c.notNull())
+        .addColumn('cells', 'text', (c) => c.notNull())
         .addColumn('fingerprint', 'text', (c) => c.notNull())
         .addColumn('erased', 'integer', (c) => c.notNull())
         .execute();
