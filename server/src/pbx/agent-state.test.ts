@@ -409,6 +409,22 @@ test('pbx agent - begun again in a wrap-up: the deadline stays, and nothing is t
   assert.equal(agent(lost).state, 'wrap_up');
 });
 
+test('pbx agent - found paused in two queues, it has been away since the first of them', () => {
+  for (const [support, sales] of [
+    [5_000, 7_000],
+    [7_000, 5_000],
+  ] as const) {
+    const s = new Scene({ empty: true });
+    const { queues, ...rest } = queuesOf(paused('lunch'));
+    const begun = queues.map((queue) => ({
+      ...queue,
+      members: queue.members.map((m) => ({ ...m, paused_at: queue.name === 'support' ? support : sales })),
+    }));
+    s.send({ type: 'engine.snapshot', why: 'connect', snapshot: snapshot({ ...rest, queues: begun }) });
+    assert.equal(agent(s).readiness.since, new Date(5_000).toISOString());
+  }
+});
+
 test('pbx agent - begun again in a call: it is the same call; one that ended meanwhile left the rest of its wrap-up', () => {
   const s = new Scene({ empty: true });
   s.send({ type: 'engine.snapshot', why: 'connect', snapshot: snapshot(queuesOf()) });

@@ -175,9 +175,18 @@ function settleReadiness(t: Turn, agent: Agent, busy: boolean): void {
   const waited = agent.pending;
   agent.pending = null;
   if (reason === agent.readiness.reason && !out) return;
-  const since = row === null || waited !== null ? t.at : (row.paused_at ?? t.at);
+  const since = row === null || waited !== null ? t.at : (begunAt(agent, reason) ?? t.at);
   const source = (waited?.reason ?? '') === reason ? (waited?.source ?? null) : null;
   agent.readiness = { reason, since, source: source ?? sourceOf(agent, reason, row?.queue) };
+}
+/** A pause begins in each queue at its own moment; the agent has been away since the first of them, whichever came first. */
+function begunAt(agent: Agent, reason: string): number | null {
+  let begun: number | null = null;
+  for (const row of agent.members) {
+    if (!isPaused(row) || reasonOf(row) !== reason || row.paused_at === null) continue;
+    begun = Math.min(begun ?? Infinity, row.paused_at);
+  }
+  return begun;
 }
 /** What its rows say that does not count before the call and the wrap-up are over. */
 function pendingOf(agent: Agent): Agent['pending'] {
