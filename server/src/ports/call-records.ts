@@ -105,6 +105,8 @@ export interface CallRecordBatch {
   readonly checkpoint: CallRecordCheckpoint;
   /** Records that could not be read, kept raw for support; the reader goes on after them. */
   readonly malformed: readonly string[];
+  /** Nothing more was there when it was read: what it tells is now. False while the reader catches up. */
+  readonly live: boolean;
 }
 /**
  * The engine's own durable call records, read with a checkpoint. Follows rotation, truncation and replacement; a record

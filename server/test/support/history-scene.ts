@@ -6,6 +6,8 @@ import { recordedIn } from '../../src/adapters/asterisk/cel/test-records.ts';
 import { openTestStore } from './test-store.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silent } from '../../src/core/log.ts';
+import type { ConversationRecord } from '../../src/features/history/record.ts';
+import { readRecord } from '../../src/features/history/record-codec.ts';
 import { createIngest } from '../../src/features/history/ingest.ts';
 import type { Ingest } from '../../src/features/history/ingest.ts';
 import { migrations } from '../../src/features/history/tables.ts';
@@ -46,8 +48,16 @@ export const batchOf = (records: readonly CallRecord[], offset: number): CallRec
   records,
   checkpoint: { file: 'offhook.csv', inode: 1, offset, mark: '' },
   malformed: [],
+  live: true,
 });
 
+export interface ToldConversation {
+  readonly root: string;
+  readonly state: string;
+  readonly revision: number;
+  readonly keys: readonly string[];
+  readonly record: ConversationRecord;
+}
 export interface HistoryScene extends AsyncDisposable {
   /** Of its own, removed at the end. */
   readonly folder: string;
@@ -61,6 +71,8 @@ export interface HistoryScene extends AsyncDisposable {
   feed(...records: readonly CallRecord[]): Promise<void>;
   /** Every row without its id: who saw what. */
   rows(): Promise<readonly object[]>;
+  /** Every conversation as it is told, with the keys it is found by; without its places in the feed. */
+  conversations(): Promise<readonly ToldConversation[]>;
   /** The totals that are stored, and those that the rows add up to. */
   totals(): Promise<{ readonly stored: readonly object[]; readonly counted: readonly object[] }>;
   /** Forgets everything. */
@@ -98,6 +110,20 @@ export async function historyScene(): Promise<HistoryScene> {
         .execute();
       return rows.map((row) => ({ ...row, id: 0 }));
     },
+    async conversations() {
+      const keys = await db.selectFrom('conversation_keys').selectAll().execute();
+      const rows = await db.selectFrom('conversations').selectAll().orderBy('root').execute();
+      return rows.map(({ id, root, state, revision, record }) => ({
+        root,
+        state,
+        revision,
+        keys: keys
+          .filter((k) => k.conversation === id)
+          .map((k) => `${k.kind} ${k.value} ${k.started_ms}`)
+          .sort(),
+        record: readRecord(record),
+      }));
+    },
     async totals() {
       const stored = (await db.selectFrom('history_totals').selectAll().execute()).filter(
         (t) => t.calls !== 0,
@@ -128,6 +154,10 @@ export async function historyScene(): Promise<HistoryScene> {
     async clear() {
       fed = 0;
       for (const table of [
+        'conversations',
+        'conversation_keys',
+        'conversation_merged',
+        'history_counters',
         'history_records',
         'history_packs',
         'history_channels',

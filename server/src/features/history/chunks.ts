@@ -10,3 +10,10 @@ export async function inChunks<T, R>(
   for (let i = 0; i < values.length; i += CHUNK) found.push(...(await run(values.slice(i, i + CHUNK))));
   return found;
 }
+/** Writes values with a statement for a few of them at a time. */
+export async function insertAll<T>(
+  values: readonly T[],
+  insert: (some: readonly T[]) => Promise<unknown>,
+): Promise<void> {
+  for (let i = 0; i < values.length; i += CHUNK) await insert(values.slice(i, i + CHUNK));
+}

@@ -35,6 +35,7 @@ const RETRY_MS = [100, 300, 1000, 3000, 5000] as const;
 /** First when the start is over and what was missed has been read, then every hour. */
 const FIRST_TIDY_MS = 60_000;
 const TIDY_MS = 3_600_000;
+const TELL_MS = 1_000;
 
 /** Runs the migrations and begins to read. */
 export async function createHistory(deps: HistoryDeps): Promise<History> {
@@ -83,8 +84,15 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
       await persist('tidying', () => ingest.tidy());
     }
   }
+  async function tell(): Promise<void> {
+    for (;;) {
+      await clock.sleep(TELL_MS, signal).catch(() => {});
+      if (signal.aborted) return;
+      await persist('telling conversations that go on', () => ingest.tellDue());
+    }
+  }
   let boots: Promise<unknown> = Promise.resolve();
-  const running = Promise.all([read(), tidy()]);
+  const running = Promise.all([read(), tell(), tidy()]);
   const close = async (): Promise<void> => {
     stop.abort();
     await Promise.all([running, boots]);

@@ -88,6 +88,11 @@ test('history - killed at any statement while storing: nothing is lost and nothi
   for (const [i, piece] of pieces.entries()) await scene.ingest.store(batchOf(piece, i + 1));
   const rows = await scene.rows();
   assert.equal(rows.length, 4);
+  const conversations = await scene.conversations();
+  assert.deepEqual(
+    conversations.map((c) => c.state),
+    ['final', 'final'],
+  );
   for (let n = 1; ; n += 1) {
     await scene.clear();
     const { store, died } = dying(scene.store, n);
@@ -101,6 +106,7 @@ test('history - killed at any statement while storing: nothing is lost and nothi
     const from = (await after.checkpoint())?.offset ?? 0;
     for (const [i, piece] of pieces.entries()) if (i >= from) await after.store(batchOf(piece, i + 1));
     await assertSame(scene, rows, `killed at statement ${n}`);
+    assert.deepEqual(await scene.conversations(), conversations, `killed at statement ${n}`);
     if (!died()) {
       assert.ok(n > 20, `only ${n} statements: the failure was never injected`);
       break;
@@ -233,7 +239,7 @@ test('history - malformed lines are kept for support, a bounded number of them',
   const lines = Array.from({ length: 700 }, (_, i) => `line ${i}`);
   for (const offset of [1, 2]) {
     const { checkpoint } = batchOf([], offset);
-    await scene.ingest.store({ records: [], malformed: lines, checkpoint });
+    await scene.ingest.store({ records: [], malformed: lines, checkpoint, live: true });
   }
   const db = scene.store.db<Tables>();
   const kept = await db.selectFrom('history_malformed').select('line').orderBy('id').execute();

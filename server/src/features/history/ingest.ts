@@ -1,27 +1,25 @@
 import type { Kysely } from 'kysely';
-import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { CallRecordBatch, CallRecordCheckpoint } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Store } from '../../ports/store.ts';
 import { inChunks } from './chunks.ts';
-import { BUILT_BY, buildConversation } from './conversation.ts';
-import type { Conversation } from './conversation.ts';
 import { readFact, writeFact } from './facts.ts';
-import { linkRecords, putConversation } from './links.ts';
-import { BUILT, packRecords, recordsOf } from './packs.ts';
-import { isComplete, withDirectory } from './records.ts';
+import { linkRecords } from './links.ts';
+import { createPace } from './pace.ts';
+import { BUILT, packRecords } from './packs.ts';
+import { withDirectory } from './records.ts';
 import type { KnownRecord } from './records.ts';
-import { writeRows } from './rows.ts';
-import type { ConversationRow, Tables } from './tables.ts';
-import { createTotals } from './totals.ts';
-import type { Totals } from './totals.ts';
+import type { Tables } from './tables.ts';
+import { beginTelling } from './tell.ts';
 
 /** Malformed lines kept for support. */
 const MALFORMED_KEPT = 1000;
-/** Conversations closed in one transaction. */
-const CLOSE_AT_ONCE = 50;
+/** Conversations told in one transaction. */
+const AT_ONCE = 50;
+/** Conversations that go on and are told when the reader has caught up; more are told with their next record. */
+const MOST_OPEN = 10_000;
 /** A conversation without a sign of life for this long has lost its end. */
 export const SILENT_US = 12 * 3_600_000_000;
 /** Records are kept one by one for this long after the last of them. */
@@ -33,10 +31,18 @@ export interface IngestDeps {
   readonly clock: Clock;
   readonly log: Log;
 }
+/** What one batch told: what is over, what goes on with the number of its records, and what is to be told later. */
+interface News {
+  readonly later: string[];
+  readonly over: string[];
+  readonly soFar: Map<string, number>;
+}
 export interface Ingest {
   checkpoint(): Promise<CallRecordCheckpoint | null>;
   /** Stores records, their conversations and the checkpoint in one transaction; the same batch again changes nothing. */
   store(batch: CallRecordBatch): Promise<void>;
+  /** Tells the conversations that go on and have had news for a while. Call it every second. */
+  tellDue(): Promise<void>;
   /** Everything that began in an earlier life of the engine is over. `boot` names the new life. */
   engineBooted(boot: string, at_ms: number): Promise<void>;
   /** Closes what lost its end, and packs the records of what has long been told. */
@@ -44,6 +50,10 @@ export interface Ingest {
 }
 
 export function createIngest({ store, directory, clock, log }: IngestDeps): Ingest {
+  const pace = createPace(clock);
+  /** Whether the newest batch was all there was, and whether it was seen to what an earlier process left open. */
+  let live = false;
+  let begun = false;
   async function fresh(db: Kysely<Tables>, batch: CallRecordBatch): Promise<readonly KnownRecord[]> {
     const given = new Map(batch.records.map((r) => [r.key, r]));
     const known = await inChunks([...given.keys()], (some) =>
@@ -58,45 +68,56 @@ export function createIngest({ store, directory, clock, log }: IngestDeps): Inge
     });
     return records;
   }
-  async function build(
+  /** Tells what these records are news of. */
+  async function tellNews(
     db: Kysely<Tables>,
-    row: ConversationRow,
-    even: 'unfinished' | null,
-    totals: Totals,
-  ): Promise<void> {
-    const records = await recordsOf(db, row.root);
-    if (even === null && !isComplete(records)) return;
-    const conversation = tell(records);
-    if (conversation) await writeRows(db, conversation, row.root, directory, totals);
-    await putConversation(db, { ...row, built: BUILT.yes, built_by: conversation ? BUILT_BY : 0 });
-  }
-  /** A conversation that cannot be told must not keep all later ones from being told. */
-  function tell(records: readonly KnownRecord[]): Conversation | null {
-    try {
-      return buildConversation(records);
-    } catch (error) {
-      log.error({ call: records[0]?.call, error: messageOf(error) }, 'a conversation could not be built');
-      return null;
+    records: readonly KnownRecord[],
+    isLive: boolean,
+  ): Promise<News> {
+    const news: News = { over: [], soFar: new Map(), later: [] };
+    if (records.length === 0) return news;
+    const telling = beginTelling(db, { directory, log });
+    const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
+    const { touched, merged } = await linkRecords(db, records, telling.totals);
+    for (const row of touched) {
+      const over = row.built !== BUILT.no || row.last_us < restarted;
+      if ((over || row.closing === 1) && (await telling.end(row, over))) news.over.push(row.root);
+      else if (isLive && pace.isReady(row.root)) news.soFar.set(row.root, await telling.soFar(row));
+      else news.later.push(row.root);
     }
+    await telling.write(merged);
+    news.over.push(...merged);
+    return news;
   }
+  const openRoots = async (): Promise<readonly string[]> =>
+    (
+      await store
+        .db<Tables>()
+        .selectFrom('history_conversations')
+        .select('root')
+        .where('built', '=', BUILT.no)
+        .orderBy('last_us', 'desc')
+        .limit(MOST_OPEN)
+        .execute()
+    ).map((row) => row.root);
   /** Closes open conversations whose newest record is older than the given moment. */
   async function closeBefore(at_us: number): Promise<void> {
     for (;;) {
       const closed = await store.transaction<Tables, number>(async (db) => {
-        const totals = createTotals();
+        const telling = beginTelling(db, { directory, log });
         const open = await db
           .selectFrom('history_conversations')
           .selectAll()
           .where('built', '=', BUILT.no)
           .where('last_us', '<', at_us)
           .orderBy('last_us')
-          .limit(CLOSE_AT_ONCE)
+          .limit(AT_ONCE)
           .execute();
-        for (const row of open) await build(db, row, 'unfinished', totals);
-        await totals.write(db);
+        for (const row of open) await telling.end(row, true);
+        await telling.write();
         return open.length;
       });
-      if (closed < CLOSE_AT_ONCE) return;
+      if (closed < AT_ONCE) return;
     }
   }
 
@@ -105,21 +126,46 @@ export function createIngest({ store, directory, clock, log }: IngestDeps): Inge
       const text = await readFact(store.db<Tables>(), 'checkpoint');
       return text === null ? null : (JSON.parse(text) as CallRecordCheckpoint);
     },
-    store: (batch) =>
-      store.transaction<Tables, void>(async (db) => {
-        const totals = createTotals();
+    async store(batch) {
+      const news = await store.transaction<Tables, News>(async (db) => {
         const records = await fresh(db, batch);
-        if (records.length > 0) {
-          const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
-          for (const row of await linkRecords(db, records, totals)) {
-            const over = row.built !== BUILT.no || row.last_us < restarted;
-            if (over || row.closing === 1) await build(db, row, over ? 'unfinished' : null, totals);
-          }
-          await totals.write(db);
-        }
+        const news = await tellNews(db, records, batch.live);
         await keepMalformed(db, batch.malformed, clock.now());
         await writeFact(db, 'checkpoint', JSON.stringify(batch.checkpoint));
-      }),
+        return news;
+      });
+      // Only now: what was rolled back is told with the next try.
+      for (const root of news.over) pace.over(root);
+      for (const [root, records] of news.soFar) pace.told(root, records);
+      for (const root of news.later) pace.postpone(root);
+      live = batch.live;
+    },
+    async tellDue() {
+      if (!live) return;
+      if (!begun) for (const root of await openRoots()) pace.postpone(root);
+      begun = true;
+      const due = pace.due();
+      for (let i = 0; i < due.length; i += AT_ONCE) {
+        const told = await store.transaction<Tables, Map<string, number>>(async (db) => {
+          const telling = beginTelling(db, { directory, log });
+          const rows = await db
+            .selectFrom('history_conversations')
+            .selectAll()
+            .where('root', 'in', due.slice(i, i + AT_ONCE))
+            .where('built', '=', BUILT.no)
+            .execute();
+          const told = new Map<string, number>();
+          for (const row of rows) told.set(row.root, await telling.soFar(row));
+          await telling.write();
+          return told;
+        });
+        for (const root of due.slice(i, i + AT_ONCE)) {
+          const records = told.get(root);
+          if (records === undefined) pace.over(root);
+          else pace.told(root, records);
+        }
+      }
+    },
     async engineBooted(boot, at_ms) {
       const restarted = await store.transaction<Tables, number>(async (db) => {
         const known = await readFact(db, 'boot');

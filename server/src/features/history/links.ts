@@ -9,13 +9,14 @@ import type { Totals } from './totals.ts';
 
 /**
  * Finds the conversation of each record. A channel that is seen in two calls (attended transfer, pickup, a parked call that
- * is taken) joins them into one; its root is the first call of all. Returns the conversations the records belong to.
+ * is taken) joins them into one; its root is the first call of all. Returns the conversations the records belong to, and the
+ * ids that went into another one.
  */
 export async function linkRecords(
   db: Kysely<Tables>,
   records: readonly KnownRecord[],
   totals: Totals,
-): Promise<readonly ConversationRow[]> {
+): Promise<{ readonly touched: readonly ConversationRow[]; readonly merged: readonly string[] }> {
   const pairs = new Map(
     records.map(({ channel, call }) => [
       `${channel} ${call}`,
@@ -83,7 +84,7 @@ export async function linkRecords(
     };
   });
   for (const row of touched) await putConversation(db, row);
-  return touched;
+  return { touched, merged: [...moved] };
 }
 
 export async function putConversation(db: Kysely<Tables>, row: ConversationRow): Promise<void> {

@@ -89,6 +89,15 @@ export interface ConversationIndexRow {
   fingerprint: string;
   /** 1 when something in it was erased on request; what is told anew stays erased. */
   erased: number;
+  /** The change with which it was told as open; 0 where it was over when its first record was read. */
+  opened: number;
+  /** The change with which it got its revision; 0 while it is open. */
+  revised: number;
+}
+/** An id that was joined into another conversation, as the feed of changes tells it; `history_calls` says into which. */
+interface MergedRow {
+  root: string;
+  change: number;
 }
 /** By what a list is narrowed: an entry for each person, queue, agent and number of a conversation. */
 export interface ConversationKeyRow {
@@ -123,6 +132,7 @@ interface WrapUpRow {
 export interface Tables {
   conversations: ConversationIndexRow;
   conversation_keys: ConversationKeyRow;
+  conversation_merged: MergedRow;
   conversation_notes: NoteRow;
   conversation_outcomes: OutcomeRow;
   conversation_wrap_ups: WrapUpRow;
@@ -137,6 +147,8 @@ export interface Tables {
   history_malformed: { id: Generated<number>; seen_at: number; line: string };
   /** `checkpoint`, `cursor_key`, `boot`, `restarted_us`. */
   history_facts: { key: string; value: string };
+  /** `change`: the newest place in the feed of changes. */
+  history_counters: { name: 'change'; value: number };
 }
 
 export const migrations: readonly Migration[] = [
@@ -268,6 +280,18 @@ export const migrations: readonly Migration[] = [
         .addColumn('cells', 'text', (c) => c.notNull())
         .addColumn('fingerprint', 'text', (c) => c.notNull())
         .addColumn('erased', 'integer', (c) => c.notNull())
+        .addColumn('opened', 'bigint', (c) => c.notNull())
+        .addColumn('revised', 'bigint', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('conversation_merged')
+        .addColumn('root', 'text', (c) => c.primaryKey())
+        .addColumn('change', 'bigint', (c) => c.notNull().unique())
+        .execute();
+      await schema
+        .createTable('history_counters')
+        .addColumn('name', 'text', (c) => c.primaryKey())
+        .addColumn('value', 'bigint', (c) => c.notNull())
         .execute();
       for (const [name, ...columns] of [
         ['started'],

@@ -143,7 +143,8 @@ export function createCelReader(options: CelReaderOptions): CallRecords {
     const end = before + consumed;
     r.offset += consumed;
     r.mark = markOf(window.subarray(Math.max(0, end - MARK_BYTES), end));
-    return { ...decode(raw), checkpoint: { file: r.path, inode: r.inode, offset: r.offset, mark: r.mark } };
+    const checkpoint = { file: r.path, inode: r.inode, offset: r.offset, mark: r.mark };
+    return { ...decode(raw), checkpoint, live: !r.done && bytesRead < window.length };
   }
 
   async function* follow(
