@@ -1,5 +1,6 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
 import { fold } from '../../core/fold.ts';
+import { cellsOf } from './cells.ts';
 import { inChunks, insertAll } from './chunks.ts';
 import { takeChanges } from './feed.ts';
 import { writeRecord } from './record-codec.ts';
@@ -62,6 +63,7 @@ const shown = (record: ConversationRecord) => ({
   talk_ms: record.talk_ms,
   wait_ms: record.wait_ms,
   search: searchOf(record),
+  cells: JSON.stringify(cellsOf(record)),
 });
 
 /** What is to be written of one conversation; `place` in the feed is 0 where only the version of the rules has changed. */
