@@ -11,8 +11,19 @@ import type { Dialog, Sent, SipTransport } from './sip/transport.ts';
 import { GiveUp, until } from './until.ts';
 
 export type CallState = 'calling' | 'ringing' | 'up' | 'ended';
+/** When this phone saw it, on its monotonic clock (`performance.now()`); what has not happened is missing. */
+export interface CallTimes {
+  /** The invitation was sent, or came. */
+  readonly began: number;
+  readonly rang?: number;
+  readonly answered?: number;
+  readonly ended?: number;
+  /** Each time this phone put the other side on hold; the last one may last still. */
+  readonly holds: readonly { readonly from: number; readonly to?: number }[];
+}
 export interface PhoneCall {
   readonly state: CallState;
+  readonly times: CallTimes;
   /** Final SIP status of the call's setup, 0 before it is known. */
   readonly status: number;
   /** Who ended it; null while it lives. */
@@ -36,6 +47,8 @@ export interface PhoneCall {
    * phone says goodbye, as every phone does.
    */
   transferred(ms?: number): Promise<number>;
+  /** Connects the other side with that of another call of this phone; resolves when the engine has taken it on. */
+  join(other: PhoneCall): Promise<void>;
   digits(text: string): Promise<void>;
   play(what: 'tone' | 'silence'): void;
 }
@@ -44,6 +57,8 @@ export interface IncomingCall extends PhoneCall {
   answer(): Promise<void>;
   /** 486 busy, 603 declined, 480 unavailable. */
   reject(status?: number): void;
+  /** 302: this phone wants its calls rung at another number. */
+  redirect(number: string): void;
 }
 export interface Phone extends AsyncDisposable {
   readonly extension: string;
@@ -75,11 +90,16 @@ interface CallParts {
 }
 type LiveCall = IncomingCall & {
   readonly dialog: Dialog;
+  /** What the header Replaces names this call by. */
+  readonly replaces: string;
   request(m: SipMessage): void;
   start(): void;
+  close(): void;
 };
 
 const ok = { status: 200, reason: 'OK' } as const;
+const now = (): number => performance.now();
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 function newCall({ transport, server, media, dialog, invitation }: CallParts): LiveCall {
   let state: CallState = 'calling';
@@ -88,6 +108,9 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
   let invite: Sent | undefined;
   let transferStatus = 0;
   let cancelled = false;
+  let early = '';
+  const holds: { from: number; to?: number }[] = [];
+  const times: Mutable<CallTimes> = { began: now(), holds };
   const localTag = tagOf(dialog.local);
   const shownIn = invitation
     ? header(invitation, 'p-asserted-identity') || header(invitation, 'from')
@@ -97,6 +120,7 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
   const end = (by: 'us' | 'them'): void => {
     if (state === 'ended') return;
     state = 'ended';
+    times.ended = now();
     endedBy = by;
     media.close();
   };
@@ -118,8 +142,20 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
     media.connect(final.body);
   };
 
+  const refer = async (to: string): Promise<void> => {
+    transferStatus = 0;
+    const headers = [['refer-to', `<${to}>`]] as const;
+    const accepted = await transport.send(dialog, 'REFER', { headers }).response;
+    if (statusOf(accepted) !== 202) throw new Error(`REFER to ${to} was answered with ${accepted.start}`);
+  };
+
   const call: LiveCall = {
     dialog,
+    times,
+    get replaces() {
+      const there = tagOf(dialog.remote) || early;
+      return encodeURIComponent(`${dialog.callId};to-tag=${there};from-tag=${localTag}`);
+    },
     get state() {
       return state;
     },
@@ -154,14 +190,18 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
       await reach('ended', 5000);
       endedBy = 'us';
     },
-    hold: () => reinvite('sendonly'),
-    retrieve: () => reinvite('sendrecv'),
-    async transfer(number) {
-      transferStatus = 0;
-      const headers = [['refer-to', `<sip:${number}@${server}>`]] as const;
-      const accepted = await transport.send(dialog, 'REFER', { headers }).response;
-      if (statusOf(accepted) !== 202)
-        throw new Error(`REFER to ${number} was answered with ${accepted.start}`);
+    async hold() {
+      holds.push({ from: now() });
+      await reinvite('sendonly');
+    },
+    async retrieve() {
+      holds.at(-1)!.to = now();
+      await reinvite('sendrecv');
+    },
+    transfer: (number) => refer(`sip:${number}@${server}`),
+    join: (other) => {
+      const { dialog: second, replaces } = other as LiveCall;
+      return refer(`sip:${numberOf(second.remote)}@${server}?Replaces=${replaces}`);
     },
     async transferred(ms = 5000) {
       await until('the result of a transfer', () => transferStatus >= 200 || state === 'ended', { ms, seen });
@@ -170,12 +210,17 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
     },
     digits: (text) => media.digits(text),
     play: (what) => media.play(what),
+    close: () => end('us'),
 
     start() {
       invite = transport.send(dialog, 'INVITE', {
         body: media.sdp(),
         provisional(m) {
-          if (statusOf(m) === 180 && state === 'calling') state = 'ringing';
+          early = tagOf(header(m, 'to'));
+          if (statusOf(m) === 180 && state === 'calling') {
+            state = 'ringing';
+            times.rang = now();
+          }
           if (m.body) media.connect(m.body);
         },
       });
@@ -190,6 +235,7 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
         transport.ack(dialog, dialog.cseq);
         media.connect(final.body);
         state = 'up';
+        times.answered = now();
         // The answer and our CANCEL crossed on the wire.
         if (cancelled) void call.hangup();
       });
@@ -197,9 +243,11 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
     ring() {
       transport.reply(invitation!, { status: 180, reason: 'Ringing', tag: localTag });
       if (state === 'calling') state = 'ringing';
+      times.rang ??= now();
     },
     async answer() {
       if (state === 'ended') throw new Error('the call was gone before it could be answered');
+      times.answered = now();
       transport.reply(invitation!, { ...ok, tag: localTag, body: media.sdp() });
       media.connect(invitation!.body);
       await reach('up', 5000);
@@ -210,6 +258,16 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
         status: code,
         reason: code === 486 ? 'Busy Here' : 'Rejected',
         tag: localTag,
+      });
+      end('us');
+    },
+    redirect(number) {
+      status = 302;
+      transport.reply(invitation!, {
+        status,
+        reason: 'Moved Temporarily',
+        tag: localTag,
+        contact: `sip:${number}@${server}`,
       });
       end('us');
     },
@@ -323,6 +381,8 @@ export async function registerPhone({
     incoming: (ms = 5000) => until(`an incoming call at ${extension}`, () => arrived.shift(), { ms }),
     async [Symbol.asyncDispose]() {
       await Promise.allSettled([...calls.values()].map((call) => call.hangup()));
+      // An engine that is gone says nothing to a goodbye.
+      for (const call of calls.values()) call.close();
       await setRegistration(0).catch(() => {});
       transport.close();
     },

@@ -162,6 +162,77 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1001 out 1002 ANSWERED · 0/0/2/0/3 · - · sip',
     '1002 in 1001 ANSWERED · 0/0/2/0/3 · - · sip',
   ],
+  'attended-after-answer': [
+    '1001 out 1002 ANSWERED · 0/0/2/1/3 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/2/0/2 · - · sip',
+    '1003 in 1002 ANSWERED · 0/0/2/0/2 · - · sip',
+  ],
+  'attended-before-answer': [
+    '1001 out 1002 ANSWERED · 0/0/2/2/4 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/1/2/3 · - · sip',
+    '1003 in 1001 ANSWERED · 2/0/1/0/3 · - · sip',
+  ],
+  'attended-by-keys-abandoned': [
+    '1001 out 1002 ANSWERED · 0/0/2/4/7 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/4/2/7 · - · sip',
+    '1003 in 1002 ANSWERED · 0/0/1/0/2 · - · sip',
+  ],
+  'attended-by-keys-before-answer': [
+    '1001 out 1002 ANSWERED · 0/0/2/2/6 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/1/2/5 · - · sip',
+    '1003 in 1001 ANSWERED · 1/0/1/0/2 · - · sip',
+  ],
+  'cancelled-before-ring': [
+    '1001 out 1002 NO ANSWER · 0/0/0/0/0 · - · sip',
+    '1002 missed 1001 NO ANSWER · 0/0/0/0/0 · - · sip',
+  ],
+  congestion: [
+    '1001 out 1002 CONGESTION · 0/0/0/0/0 · - · sip',
+    '1002 missed 1001 CONGESTION · 0/0/0/0/0 · - · sip',
+  ],
+  forward: [
+    '1001 out 1002 ANSWERED · 0/0/1/0/1 · - · sip',
+    '1002 missed 1001 NO ANSWER · 0/0/0/0/0 · - · sip',
+    '1003 in 1001 ANSWERED · 0/0/1/0/1 · - · sip',
+  ],
+  'hold-both': [
+    '1001 out 1002 ANSWERED · 0/0/2/3/5 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/2/3/5 · - · sip',
+  ],
+  'hold-by-caller': [
+    '1001 out 1002 ANSWERED · 0/0/1/2/3 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/1/2/3 · - · sip',
+  ],
+  'park-abandoned': [
+    '1001 out 1002 ANSWERED · 0/0/1/0/6 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/3/0/4 · - · sip',
+  ],
+  'park-timeout': [
+    '1001 out 1002 ANSWERED · 0/0/2/0/13 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/4/0/13 · - · sip',
+  ],
+  'pickup-group': [
+    '1001 out 1002 ANSWERED · 0/0/1/0/1 · - · sip',
+    '1003 in 1001 ANSWERED · 0/0/1/0/1 · - · sip',
+  ],
+  'queue-attended-transfer': [
+    '1001 out 500 ANSWERED · 0/0/2/1/3 · support · sip',
+    '1002 in 1003 ANSWERED · 0/0/2/0/2 · - · sip',
+    '1003 in 1001 ANSWERED · 0/0/2/0/2 · support · sip',
+  ],
+  'queue-timeout': [
+    '1001 out 500 NO ANSWER · 0/7/0/0/9 · support · sip',
+    '1003 missed 1001 NO ANSWER · 5/0/0/0/6 · support · sip',
+  ],
+  'three-way': [
+    '1001 out 1002 ANSWERED · 0/0/3/4/8 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/4/1/7 · - · sip',
+    '1003 in 1002 ANSWERED · 0/0/3/0/4 · - · sip',
+  ],
+  'voicemail-busy': [
+    '1001 out 1005 ANSWERED · 0/0/0/0/0 · - · sip',
+    '1005 missed 1001 BUSY · 0/0/0/0/0 · - · sip',
+  ],
 };
 
 for (const [name, rows] of Object.entries(EXPECTED)) {

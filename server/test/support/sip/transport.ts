@@ -37,6 +37,8 @@ export interface Reply {
   readonly reason: string;
   /** Added to the To header of a request that has none yet. */
   readonly tag?: string;
+  /** Another address than this phone's own. */
+  readonly contact?: string;
   readonly headers?: Headers;
   readonly body?: string;
 }
@@ -185,7 +187,7 @@ export async function openTransport(options: {
       acks.set(`${dialog.callId} ${cseq} INVITE`, data);
       write(data);
     },
-    reply(request, { status, reason, tag, headers = [], body = '' }) {
+    reply(request, { status, reason, tag, contact: at = contact, headers = [], body = '' }) {
       const to = header(request, 'to');
       const data = formatMessage({
         start: `SIP/2.0 ${status} ${reason}`,
@@ -195,7 +197,7 @@ export async function openTransport(options: {
           ['to', tag && !to.includes(';tag=') ? `${to};tag=${tag}` : to],
           ['call-id', header(request, 'call-id')],
           ['cseq', header(request, 'cseq')],
-          ['contact', `<${contact}>`],
+          ['contact', `<${at}>`],
           ['allow', 'INVITE, ACK, CANCEL, BYE, REFER, NOTIFY, OPTIONS, INFO'],
           ...headers,
           ...(body ? ([['content-type', 'application/sdp']] as const) : []),
