@@ -83,9 +83,15 @@ export const prepareCompany =
           })),
         )
         .execute();
-      await trx.insertInto('services').values([...SERVICES]).execute();
+      await trx
+        .insertInto('services')
+        .values([...SERVICES])
+        .execute();
       const parking = { number: '700', first_slot: 701, last_slot: 720, timeout_seconds: parking_seconds };
-      await trx.insertInto('pbx_settings').values({ key: 'parking', value: JSON.stringify(parking) }).execute();
+      await trx
+        .insertInto('pbx_settings')
+        .values({ key: 'parking', value: JSON.stringify(parking) })
+        .execute();
     });
     await store.close();
   };
