@@ -85,6 +85,11 @@ export interface Client extends Rest {
   /** Hides calls from this person's own view; resolves with how many. */
   hideCalls(callKeys: readonly string[], signal?: AbortSignal): Promise<number>;
   clearHistory(signal?: AbortSignal): Promise<void>;
+  /**
+   * The sound of a recording as it is sent, WAV; `range` is a header such as `bytes=0-999`. It may take as long as it takes:
+   * the signal ends it. Each listening stands in the audit trail of the site.
+   */
+  audio(recording: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
   agent(request: AgentRequest, signal?: AbortSignal): Promise<AgentReply>;
   /** Begins at once; read it with `for await`. */
   stream(options: StreamOptions): EventStream;
@@ -103,6 +108,7 @@ interface Call {
   readonly body?: object | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly idempotency_key?: string | undefined;
+  readonly range?: string | undefined;
 }
 
 /** An API key has no session that could be renewed. */
@@ -117,26 +123,37 @@ export function createClient(options: ClientOptions): Client {
     options.onToken?.(next);
   };
 
-  async function send<T>(
-    { method, path, body, signal, idempotency_key }: Call,
+  async function ask(
+    { method, path, body, signal, idempotency_key, range }: Call,
     bearer: string | null,
-  ): Promise<T> {
-    const timeout = AbortSignal.timeout(timeout_ms);
+  ): Promise<Response> {
     const response = await fetch(new URL(path, options.base), {
       method,
       headers: {
         ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(range === undefined ? {} : { range }),
         ...(idempotency_key === undefined ? {} : { 'idempotency-key': idempotency_key }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      ...(signal === undefined ? {} : { signal }),
     });
+    if (response.ok) return response;
+    throw await refusalOf(response);
+  }
+  async function send<T>(request: Call, bearer: string | null): Promise<T> {
+    const timeout = AbortSignal.timeout(timeout_ms);
+    const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
+    const response = await ask({ ...request, signal }, bearer);
     const json: unknown = await response.json().catch(() => null);
-    if (response.ok && json !== null) return json as T;
+    if (json !== null) return json as T;
+    throw new OffhookError(response.status, null, null);
+  }
+  async function refusalOf(response: Response): Promise<OffhookError> {
+    const json: unknown = await response.json().catch(() => null);
     const problem = json !== null && typeof json === 'object' && 'code' in json ? (json as Problem) : null;
     const retry = Number(response.headers.get('retry-after') ?? Number.NaN);
-    throw new OffhookError(response.status, problem, Number.isNaN(retry) ? null : retry);
+    return new OffhookError(response.status, problem, Number.isNaN(retry) ? null : retry);
   }
 
   /** One renewal serves every request that ran into the end of the session at the same time. */
@@ -161,17 +178,22 @@ export function createClient(options: ClientOptions): Client {
     return renewing;
   }
 
-  async function call<T>(request: Call): Promise<T> {
+  /** Once more with another session, where the one it was asked with is over. */
+  async function signedIn<T>(
+    request: Call,
+    how: (request: Call, bearer: string | null) => Promise<T>,
+  ): Promise<T> {
     const used = token;
     try {
-      return await send<T>(request, used);
+      return await how(request, used);
     } catch (error) {
       if (used === null || !(error instanceof OffhookError) || error.status !== 401) throw error;
       if (used.startsWith(KEY_PREFIX)) throw error;
       if (token === used) await renew(request.signal);
-      return await send<T>(request, token);
+      return await how(request, token);
     }
   }
+  const call = <T>(request: Call): Promise<T> => signedIn<T>(request, send);
   const get = <T>(path: string, signal?: AbortSignal): Promise<T> => call<T>({ method: 'GET', path, signal });
   const post = <T>(path: string, body: object | undefined, signal?: AbortSignal): Promise<T> =>
     call<T>({ method: 'POST', path, body, signal });
@@ -221,6 +243,11 @@ export function createClient(options: ClientOptions): Client {
     async clearHistory(signal) {
       await post('/api/mobile/call_history.php', { action: 'clear' }, signal);
     },
+    audio: (recording, how = {}) =>
+      signedIn(
+        { method: 'GET', path: `/api/v1/recordings/${encodeURIComponent(recording)}/audio`, ...how },
+        ask,
+      ),
     agent: (request, signal) => post('/api/cc_actions/agent.php', request, signal),
     stream: open,
     store: (topic, how = {}) => createStore(topic, how, open),

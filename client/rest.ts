@@ -43,6 +43,7 @@ import type {
   OtpState,
   WhoAmI,
 } from '@offhook/contract/session.ts';
+import type { RecordingReply, RecordingsQuery, RecordingsReply } from '@offhook/contract/recordings.ts';
 import type {
   QueueStatsQuery,
   QueueStatsReply,
@@ -231,6 +232,17 @@ export function createRest(request: Request) {
       how: Body<typeof RecordRequest>,
       options?: RequestOptions,
     ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/record`, how, options),
+    /** Silence is recorded, so that something said now is not kept, until it is resumed. */
+    pauseRecording: (
+      id: string,
+      leg: Body<typeof LegChoice> = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/record/pause`, leg, options),
+    resumeRecording: (
+      id: string,
+      leg: Body<typeof LegChoice> = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/record/resume`, leg, options),
     /** Supervisors: to hear a call, to speak to one side of it, to speak to both. */
     listen: (
       id: string,
@@ -252,6 +264,14 @@ export function createRest(request: Request) {
       get('/api/v1/settings/calls', {}, signal),
     setSettings: (settings: Body<typeof CallSettings>): Reply<typeof CallSettingsReply> =>
       request('PUT', '/api/v1/settings/calls', settings),
+  };
+  /** The client's `audio` is their sound. */
+  const recordings = {
+    list: (query: Query<RecordingsQuery> = {}, signal?: AbortSignal): Reply<typeof RecordingsReply> =>
+      get('/api/v1/recordings', query, signal),
+    get: (id: string, signal?: AbortSignal): Reply<typeof RecordingReply> =>
+      get(at`/api/v1/recordings/${id}`, {}, signal),
+    remove: (id: string): Reply<typeof RecordingReply> => request('DELETE', at`/api/v1/recordings/${id}`),
   };
   const wallboard = (query: Query<WallboardQuery> = {}, signal?: AbortSignal): Reply<typeof WallboardReply> =>
     get('/api/v1/wallboard', query, signal);
@@ -291,6 +311,6 @@ export function createRest(request: Request) {
   const audit = (query: Query<AuditQuery> = {}, signal?: AbortSignal): Reply<typeof AuditPage> =>
     get('/api/v1/audit', query, signal);
 
-  return { session, agents, queues, calls, wallboard, webhooks, apiKeys, audit };
+  return { session, agents, queues, calls, recordings, wallboard, webhooks, apiKeys, audit };
 }
 export type Rest = ReturnType<typeof createRest>;

@@ -43,9 +43,11 @@ export const ERRORS = {
   static_member: { status: 409, retry: 'never', title: 'A static member cannot leave its queue' },
   call_gone: { status: 409, retry: 'never', title: 'The call, or this leg of it, is over' },
   wrong_call_state: { status: 409, retry: 'after_change', title: 'The call is not in a state for this' },
+  no_audio: { status: 409, retry: 'after_change', title: 'There is nothing to play' },
   device_unreachable: { status: 409, retry: 'later', title: 'No device can be rung' },
   body_too_large: { status: 413, retry: 'after_change', title: 'The body is larger than 64 KiB' },
   unsupported_media_type: { status: 415, retry: 'after_change', title: 'This kind of body is not read here' },
+  range_not_satisfiable: { status: 416, retry: 'after_change', title: 'This part is not in the file' },
   upgrade_required: { status: 426, retry: 'after_change', title: 'This path speaks WebSocket' },
   too_many_attempts: { status: 429, retry: 'later', title: 'Too many failed attempts' },
   too_many_requests: { status: 429, retry: 'later', title: 'Too many requests' },
@@ -56,6 +58,7 @@ export const ERRORS = {
   store_unavailable: { status: 503, retry: 'later', title: 'The database does not take this write now' },
   overloaded: { status: 503, retry: 'later', title: 'The service is busy' },
   engine_timeout: { status: 504, retry: 'later', title: 'The engine did not confirm in time' },
+  storage_full: { status: 507, retry: 'later', title: 'There is no room to record' },
 } as const satisfies Record<string, ErrorRow>;
 export type ErrorCode = keyof typeof ERRORS;
 

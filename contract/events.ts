@@ -67,6 +67,10 @@ export const EVENT_DATA = {
     'What this leg says and hears is recorded.',
   ),
   'call.recording_stopped': CallRef.extend({ leg: Leg }).describe('It is not recorded any more.'),
+  'call.recording_paused': CallRef.extend({ leg: Leg }).describe(
+    'The recording of this leg goes on as silence, so that something said now is not kept.',
+  ),
+  'call.recording_resumed': CallRef.extend({ leg: Leg }).describe('What it says and hears is kept again.'),
   'call.transferred': CallRef.extend({
     kind: z.enum(['blind', 'attended', 'pickup']),
     by: z.string().nullable(),

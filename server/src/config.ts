@@ -222,6 +222,20 @@ export const SETTINGS = {
     about: 'Room the kept events may take; the oldest go first.',
     parse: integer(16, 1_000_000),
   }),
+  recordingDays: setting({
+    name: 'OFFHOOK_RECORDING_DAYS',
+    expects: 'whole days from 0 to 36500',
+    initial: '0',
+    about: 'How long recordings of calls are kept; 0 for ever.',
+    parse: integer(0, 36_500),
+  }),
+  ownRecordings: setting({
+    name: 'OFFHOOK_OWN_RECORDINGS',
+    expects: 'yes or no',
+    initial: 'yes',
+    about: 'Whether people below supervisor may play recordings of the conversations they took part in.',
+    parse: oneOf('yes', 'no'),
+  }),
   streamHeartbeatSeconds: setting({
     name: 'OFFHOOK_STREAM_HEARTBEAT_SECONDS',
     expects: 'whole seconds from 1 to 300',

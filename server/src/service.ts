@@ -3,7 +3,7 @@ import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createCelReader } from './adapters/asterisk/cel/reader.ts';
 import { createAsteriskEngine } from './adapters/asterisk/engine.ts';
-import { celFile } from './adapters/asterisk/instance.ts';
+import { celFile, recordingsDir } from './adapters/asterisk/instance.ts';
 import { createInstance } from './adapters/asterisk/process/instance-file.ts';
 import { openSqliteJournal } from './adapters/sqlite/journal.ts';
 import { openSqliteStore } from './adapters/sqlite/store.ts';
@@ -44,6 +44,9 @@ import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.
 import { queueOperations } from './features/queues/operations.ts';
 import { queueRoutes } from './features/queues/routes.ts';
 import { createQueues } from './features/queues/service.ts';
+import { createRecordings } from './features/recordings/feature.ts';
+import { recordingOperations } from './features/recordings/operations.ts';
+import { recordingRoutes } from './features/recordings/routes.ts';
 import { sessionRoutes } from './features/sessions/routes.ts';
 import { createSessions } from './features/sessions/service.ts';
 import type { Sessions } from './features/sessions/service.ts';
@@ -197,13 +200,26 @@ export async function startService(
     noAnswerLimit: config.noAnswerLimit,
     unreachableMs: config.unreachableSeconds * 1000,
   });
+  const recordings = await createRecordings({
+    store,
+    // Until the history answers for conversations, only who is recorded is known.
+    conversations: { byCall: () => Promise.resolve(null), touch: () => Promise.resolve() },
+    audit,
+    live: live.view,
+    clock,
+    log,
+    tell: (input) => loop.tell(input),
+    folder: recordingsDir(instance),
+    days: config.recordingDays,
+    own: config.ownRecordings === 'yes',
+  });
   const history = await createHistory({
     store,
     clock,
     directory,
     log,
     zone: config.siteZone,
-    records: createCelReader({ file: celFile(instance), node, log, clock }),
+    records: recordings.watching(createCelReader({ file: celFile(instance), node, log, clock })),
   });
   const wallboard = await createWallboard({
     store,
@@ -223,6 +239,7 @@ export async function startService(
     directory,
     audit,
     store,
+    recordings: recordings.keeper,
     clock,
     log,
     tell: (input) => loop.tell(input),
@@ -322,6 +339,7 @@ export async function startService(
         agents.onDomainEvent(event);
         history.onDomainEvent(event);
         calls.onDomainEvent(event);
+        recordings.onDomainEvent(event);
       }
     },
   });
@@ -342,6 +360,7 @@ export async function startService(
     return retention;
   });
   stack.defer(() => calls.close());
+  stack.defer(() => recordings.close());
   stack.defer(() => history.close());
   stack.defer(() => agents.close());
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
@@ -375,6 +394,7 @@ export async function startService(
       },
     },
   ];
+  recordings.gauges(metrics);
   metrics.gauge('offhook_engine_up', 'Whether the engine link is up.', () => Number(engineUp()));
   metrics.gauge('offhook_calls_refused', 'Calls from the API that the guard refused.', () =>
     Object.values(calls.guard.refusals()).reduce((sum, n) => sum + n, 0),
@@ -429,12 +449,14 @@ export async function startService(
   queueRoutes(app, queues);
   auditRoutes(app, audit);
   callControlRoutes(app, calls);
+  recordingRoutes(app, recordings);
   apiKeyRoutes(app, apiKeys);
   webhookRoutes(app, webhooks);
   const commands = addOperations(app, [
     ...apiKeyOperations(operation, apiKeys),
     ...webhookOperations(operation, webhooks),
     ...callOperations(operation, calls),
+    ...recordingOperations(operation, recordings),
     ...wallboardOperations(operation, wallboard),
     ...queueOperations(operation, queues),
     ...agents.operations(operation),

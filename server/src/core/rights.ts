@@ -68,6 +68,15 @@ export const historyOf = (who: Principal): Objects =>
     : who.key === null
       ? [who.extension]
       : byKey(who, 'history:read', (key) => key.extensions);
+/** Extensions whose conversations' recordings may be played; `own`: whether the site lets people play their own. */
+export const recordingsOf = (who: Principal, own: boolean): Objects =>
+  supervises(who)
+    ? null
+    : who.key === null
+      ? own
+        ? [who.extension]
+        : NONE
+      : byKey(who, 'recordings:read', (key) => key.extensions);
 /** Whether the site's configuration, or the state of the engine, may be seen. */
 export const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): boolean =>
   who.key === null ? includesLevel(who.level, 'admin') : who.key.scopes.includes(scope);

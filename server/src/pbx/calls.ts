@@ -351,6 +351,7 @@ const legView = (s: State, ch: Channel, call: CallId): LiveLeg =>
     slot: ch.slot,
     held_here: ch.held_here,
     recording: ch.recordings > 0,
+    recording_paused: ch.recording_paused,
     digits: ch.digits,
     listens_to: ch.listens_to,
   });

@@ -65,6 +65,7 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     held: false,
     held_here: false,
     recordings: 0,
+    recording_paused: false,
     digits: NO_DIGITS,
     listens_to: null,
     met: false,
@@ -193,9 +194,18 @@ export function channelHeld(s: State, t: Turn, id: ChannelId, held: boolean, by?
 export function channelRecording(s: State, t: Turn, id: ChannelId, on: boolean): void {
   const ch = s.channels.get(id);
   if (ch === undefined) return;
-  const next = setChannel(s, t, ch, { recordings: Math.max(0, ch.recordings + (on ? 1 : -1)) });
+  const recordings = Math.max(0, ch.recordings + (on ? 1 : -1));
+  const next = setChannel(s, t, ch, { recordings, recording_paused: recordings > 0 && ch.recording_paused });
   if (next.kind === 'endpoint' && next.recordings > 0 !== ch.recordings > 0) {
     tellLeg(s, t, on ? 'call.recording_started' : 'call.recording_stopped', next);
+  }
+}
+export function channelRecordingPaused(s: State, t: Turn, id: ChannelId, on: boolean): void {
+  const ch = s.channels.get(id);
+  if (ch === undefined || ch.recordings === 0 || ch.recording_paused === on) return;
+  const next = setChannel(s, t, ch, { recording_paused: on });
+  if (next.kind === 'endpoint') {
+    tellLeg(s, t, on ? 'call.recording_paused' : 'call.recording_resumed', next);
   }
 }
 

@@ -104,6 +104,8 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'call.retrieved':
     case 'call.recording_started':
     case 'call.recording_stopped':
+    case 'call.recording_paused':
+    case 'call.recording_resumed':
     case 'call.transferred':
     case 'call.parked':
     case 'call.left': {

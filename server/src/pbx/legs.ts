@@ -30,7 +30,9 @@ type LegEvent =
   | 'call.held'
   | 'call.retrieved'
   | 'call.recording_started'
-  | 'call.recording_stopped';
+  | 'call.recording_stopped'
+  | 'call.recording_paused'
+  | 'call.recording_resumed';
 /** Tells something about one leg of a call. */
 export function tellLeg(s: State, t: Turn, type: LegEvent, leg: Channel): void {
   const call = leg.call === null ? undefined : s.calls.get(leg.call);

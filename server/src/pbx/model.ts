@@ -13,6 +13,7 @@ import {
   channelGone,
   channelHeld,
   channelRecording,
+  channelRecordingPaused,
   channelParty,
   channelRenamed,
   channelState,
@@ -240,6 +241,8 @@ function apply(s: State, t: Turn, event: ModelInput): void {
       return channelHeld(s, t, event.id, event.held, event.by);
     case 'channel.recording':
       return channelRecording(s, t, event.id, event.on);
+    case 'channel.recording_paused':
+      return channelRecordingPaused(s, t, event.id, event.on);
     case 'channel.digit':
       return patchChannel(s, t, event.id, ({ digits }) => ({
         digits: { ...digits, [event.direction]: digits[event.direction] + 1 },

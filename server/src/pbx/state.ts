@@ -32,6 +32,7 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly held_here: boolean;
   /** How many are written at once: each begins and ends by itself. */
   readonly recordings: number;
+  readonly recording_paused: boolean;
   readonly digits: LiveLeg['digits'];
   readonly listens_to: ChannelId | null;
   /** True once it met another leg. */

@@ -61,6 +61,13 @@ export interface CallRecordFacts {
    * by an agent leaves none.
    */
   readonly queue_status?: QueueStatus;
+  /** The dialplan begins to record this channel: the name of the file, and by whose rule (extension or queue name). */
+  readonly recording?: RecordingBegun;
+}
+export interface RecordingBegun {
+  readonly by: 'extension' | 'queue';
+  readonly of: string;
+  readonly file: string;
 }
 
 /** One durable fact that the engine wrote itself, in our words. */

@@ -58,4 +58,10 @@ export interface RecordingIndex {
   ofCalls(calls: readonly string[]): Promise<ReadonlyMap<string, readonly RecordingView[]>>;
   /** Those of the given calls that have a recording one can play. One query for a page of a list. */
   withRecording(calls: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * Deletes the files of all recordings of these calls, of one that still runs too; what is left is that they existed. The
+   * files are unlinked, not overwritten: what the disk and copies of it still hold is beyond us. May be repeated after a
+   * failure. Throws `store_unavailable`, and what the file system throws.
+   */
+  erase(calls: readonly string[]): Promise<{ readonly erased: number; readonly bytes: number }>;
 }

@@ -145,6 +145,8 @@ export type EngineEvent = { readonly at: number } & (
       readonly by?: 'operation';
     }
   | { readonly type: 'channel.recording'; readonly id: ChannelId; readonly on: boolean }
+  /** What is recorded of it is silence, both what it says and what it hears. */
+  | { readonly type: 'channel.recording_paused'; readonly id: ChannelId; readonly on: boolean }
   /** `in`: a digit came from the device, or as if it had; `out`: one was sent to it to the end. Which one is never told. */
   | { readonly type: 'channel.digit'; readonly id: ChannelId; readonly direction: 'in' | 'out' }
   /** The channel listens to another one, unseen in that one's call. */
@@ -374,6 +376,8 @@ export interface CallVerbs {
   /** Records both sides into a file of the engine's own folder; `name` is ours, without a folder or an ending. */
   startRecording(channel: ChannelId, name: string, options?: CommandOptions): Promise<void>;
   stopRecording(channel: ChannelId, options?: CommandOptions): Promise<void>;
+  /** Silence takes the place of both sides in what is recorded of this channel, or no longer. */
+  pauseRecording(channel: ChannelId, paused: boolean, options?: CommandOptions): Promise<void>;
 }
 /** Where a caller shall wait. */
 export interface QueuePlace {

@@ -36,6 +36,7 @@ export interface LiveLeg {
   /** True where the hold is an operation's doing, of which the device knows nothing. */
   readonly held_here: boolean;
   readonly recording: boolean;
+  readonly recording_paused: boolean;
   /** How many digits came from it, or as if from it, and how many were sent to it. */
   readonly digits: { readonly in: number; readonly out: number };
   /** Whom it listens to, unseen in that call. */

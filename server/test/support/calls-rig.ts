@@ -45,6 +45,7 @@ const VERBS: readonly (keyof CallVerbs)[] = [
   'digit',
   'startRecording',
   'stopRecording',
+  'pauseRecording',
 ];
 
 /** Call control over a real model that a test feeds and a real store, behind a real host; the engine only listens. */
@@ -57,6 +58,8 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const inputs: ModelInput[] = [];
   const asked: Asked[] = [];
   const trail: AuditEntry[] = [];
+  /** What the keeper of recordings was told. */
+  const kept: (readonly [string, string])[] = [];
   const scene = new Scene({ model, site: site(['1001', '1002', '1003', '1004', '1005', '1006']) });
   const hear = (events: readonly DomainEvent[]): void => {
     for (const event of events) {
@@ -91,6 +94,11 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
       directory: directoryFixture(),
       audit: { record, recordIn: (_trx, entry) => record(entry) },
       store: temp.store,
+      recordings: {
+        begin: async (leg) => (kept.push(['begin', leg.id]), 'name'),
+        takeBack: async (name) => void kept.push(['take back', name]),
+        paused: async (leg, on) => void kept.push([on ? 'paused' : 'resumed', leg]),
+      },
       clock,
       log: silent,
       numbers: () => ({
@@ -178,6 +186,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
     commands,
     cut,
     inputs,
+    kept,
     live: live.view,
     model,
     open,

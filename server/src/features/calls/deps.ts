@@ -4,6 +4,7 @@ import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs, Engine } from '../../ports/engine.ts';
 import type { LiveCall, LiveLeg } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { RecordingKeeper } from '../../ports/recordings.ts';
 import type { Guard } from './guard.ts';
 import { engineDown } from './perform.ts';
 import type { PerformDeps, Performer, Plan } from './perform.ts';
@@ -16,6 +17,7 @@ export interface CallControlDeps extends PerformDeps {
   readonly guard: Guard;
   readonly performer: Performer;
   readonly ended: EndedCalls;
+  readonly recordings: RecordingKeeper;
   /** True for a number where somebody may be parked. */
   readonly isSlot: (number: string) => boolean;
 }

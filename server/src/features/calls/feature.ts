@@ -2,6 +2,7 @@ import type { CallSettings } from '@offhook/contract/call-settings.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs, Engine } from '../../ports/engine.ts';
+import type { RecordingKeeper } from '../../ports/recordings.ts';
 import type { Store } from '../../ports/store.ts';
 import type { SiteParking } from '../../ports/site.ts';
 import type { OwnNumbers } from './destinations.ts';
@@ -20,6 +21,7 @@ export interface CallControlFeatureDeps extends PerformDeps {
   readonly directory: Directory;
   readonly audit: Required<Audit>;
   readonly store: Store;
+  readonly recordings: RecordingKeeper;
   /** What can be dialled beside people and queues. */
   readonly numbers: () => { readonly services: readonly string[]; readonly parking: SiteParking | null };
   /** IANA name of the site's zone: a day of the limits is a day there. */

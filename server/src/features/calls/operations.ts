@@ -41,6 +41,10 @@ const LISTENING = {
   whisper: 'Speak to one side of a call, unheard by the other; for supervisors, audited',
   barge: 'Join a call as a third voice; for supervisors, audited',
 } as const;
+const RECORDING = {
+  pause: 'Record silence for a while, so that something said now is not kept',
+  resume: 'Record what is said and heard again',
+} as const;
 const ENDING = {
   swap: 'Change between the two sides of an attended transfer',
   complete: 'Connect the two sides of an attended transfer, and leave',
@@ -184,7 +188,7 @@ export function callOperations(define: DefineOperation, control: CallControlFeat
       level: 'agent',
       action: 'calls.record',
       path: path('record'),
-      errors: ERRORS,
+      errors: [...ERRORS, 'storage_full'],
       summary: 'Begin or end the recording of what a leg says and hears',
       params: CallPath,
       body: RecordRequest,
@@ -194,6 +198,23 @@ export function callOperations(define: DefineOperation, control: CallControlFeat
         operation: await control.record(actor, params.id, body.on, body.leg_id),
       }),
     }),
+    ...(['pause', 'resume'] as const).map((does) =>
+      define({
+        ...common,
+        level: 'agent',
+        action: `calls.${does}_recording`,
+        path: path(`record/${does}`),
+        errors: ERRORS,
+        summary: RECORDING[does],
+        params: CallPath,
+        body: LegChoice,
+        reply: OperationReply,
+        run: async (actor, { params, body }) => ({
+          success: true,
+          operation: await control.pauseRecording(actor, params.id, does === 'pause', body),
+        }),
+      }),
+    ),
     define({
       method: 'PUT',
       level: 'admin',

@@ -33,6 +33,8 @@ export interface CallControl {
   park(actor: Actor, id: string, choice: LegChoice): Promise<{ operation: CallOperation; slot: string }>;
   digits(actor: Actor, id: string, digits: string, leg_id?: string): Promise<CallOperation>;
   record(actor: Actor, id: string, on: boolean, leg_id?: string): Promise<CallOperation>;
+  /** Resolves once the window of silence is written down too. */
+  pauseRecording(actor: Actor, id: string, paused: boolean, choice: LegChoice): Promise<CallOperation>;
   transfer(
     actor: Actor,
     id: string,
@@ -80,6 +82,18 @@ export function createCallControl(deps: CallControlDeps): CallControl {
       run(deps, actor, 'calls.dtmf', id, () => steering.digits(actor, id, digits, leg_id)),
     record: (actor, id, on, leg_id) =>
       runAloneOnLeg(deps, recorders, actor, 'calls.record', id, () => steering.record(actor, id, on, leg_id)),
+    async pauseRecording(actor, id, paused, choice) {
+      const operation = await runAloneOnLeg(
+        deps,
+        recorders,
+        actor,
+        `calls.${paused ? 'pause' : 'resume'}_recording`,
+        id,
+        () => steering.pauseRecording(actor, id, paused, choice),
+      );
+      if (operation.leg_id !== null) await deps.recordings.paused(operation.leg_id, paused, deps.clock.now());
+      return operation;
+    },
     async transfer(actor, id, wanted) {
       const attended = wanted.kind === 'attended';
       const operation = await alone(actor, 'transfer', id, () =>

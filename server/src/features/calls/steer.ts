@@ -18,6 +18,7 @@ export interface Steering {
   park(actor: Actor, id: string, choice: LegChoice): Plan;
   digits(actor: Actor, id: string, digits: string, leg_id: string | undefined): Plan;
   record(actor: Actor, id: string, on: boolean, leg_id: string | undefined): Plan;
+  pauseRecording(actor: Actor, id: string, paused: boolean, choice: LegChoice): Plan;
 }
 /** A leg with the other side that it talks to. */
 export interface Talking {
@@ -30,6 +31,8 @@ export interface Talking {
 const DIGIT_MS = 300;
 /** What else may record a leg beside us: more than this is no recording of a call any more. */
 const MOST_RECORDINGS = 16;
+/** After these it is certain that the engine does not record; after others it may. */
+const REFUSED: ReadonlySet<string> = new Set(['engine_refused', 'invalid_request']);
 /** How long whom a call is transferred to may ring before the events are somebody else's doing. */
 const FOLLOW_MS = 60_000;
 
@@ -67,7 +70,7 @@ export async function unhold(
 }
 
 export function createSteering(deps: CallControlDeps): Steering {
-  const { engine, live, guard, clock, tell } = deps;
+  const { engine, live, guard, clock, tell, recordings } = deps;
   /** The engine stops one recording each time, and refuses once none is left. */
   const stopAll = async (leg: LiveLeg, action_id: string): Promise<void> => {
     for (let i = 0; i < MOST_RECORDINGS; i += 1) {
@@ -80,6 +83,15 @@ export function createSteering(deps: CallControlDeps): Steering {
       }
     }
     throw wrongState(`this leg had more than ${MOST_RECORDINGS} recordings`);
+  };
+  const start = async (leg: LiveLeg, action_id: string): Promise<void> => {
+    const name = await recordings.begin(leg);
+    try {
+      await engine.startRecording(leg.id, name, { action_id });
+    } catch (error) {
+      if (error instanceof ServiceError && REFUSED.has(error.code)) await recordings.takeBack(name);
+      throw error;
+    }
   };
   const failedWithLeg = (leg: LiveLeg) => (): ServiceError | null =>
     live.leg(leg.id) === undefined ? gone() : null;
@@ -249,12 +261,28 @@ export function createSteering(deps: CallControlDeps): Steering {
         ...aboutLeg({ call, leg }),
         action: 'calls.record',
         expects: [{ type, leg: leg.id }],
-        send: (action_id) =>
-          on ? engine.startRecording(leg.id, action_id, { action_id }) : stopAll(leg, action_id),
+        send: (action_id) => (on ? start(leg, action_id) : stopAll(leg, action_id)),
         confirmed: () => live.leg(leg.id)?.recording === on,
         failed: failedWithLeg(leg),
         waitingFor: on ? 'the recording to begin' : 'the recording to end',
         detail: { on },
+      };
+    },
+
+    pauseRecording(actor, id, paused, choice) {
+      const call = callFor(deps, actor, id);
+      const leg = legFor(live, actor, call, choice.leg_id);
+      if (!leg.recording) throw wrongState('this leg is not recorded');
+      const type = paused ? 'call.recording_paused' : 'call.recording_resumed';
+      return {
+        ...aboutLeg({ call, leg }),
+        action: paused ? 'calls.pause_recording' : 'calls.resume_recording',
+        expects: leg.recording_paused === paused ? [] : [{ type, leg: leg.id }],
+        // Asked for once more it is what it was: the engine tells of it again, and nothing changes.
+        send: (action_id) => engine.pauseRecording(leg.id, paused, { action_id }),
+        confirmed: () => live.leg(leg.id)?.recording_paused === paused,
+        failed: failedWithLeg(leg),
+        waitingFor: paused ? 'the recording to pause' : 'the recording to go on',
       };
     },
   };

@@ -18,6 +18,7 @@ import { PJSIP } from '../events/names.ts';
  * Park            Channel TimeoutChannel Parkinglot
  * MixMonitor      Channel File Options
  * StopMixMonitor  Channel
+ * MixMonitorMute  Channel Direction State
  *
  * Channel takes a channel's id as well as its name. Contexts are those of conf/call-contexts.ts; what comes from outside
  * is digits and ids, checked here once more.
@@ -148,6 +149,10 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
     },
     async stopRecording(channel, options = {}) {
       await run('StopMixMonitor', { Channel: raw(channel) }, options);
+    },
+    async pauseRecording(channel, paused, options = {}) {
+      const fields = { Channel: raw(channel), Direction: 'both', State: paused ? '1' : '0' };
+      await run('MixMonitorMute', fields, options);
     },
   };
 };

@@ -87,3 +87,5 @@ export const CEL_APPS = [
 
 /** Names of the USER_DEFINED events that the dialplan writes; the text behind the name stands in `eventextra`. */
 export const QUEUE_LEFT = 'OFFHOOK_QUEUE_LEFT' as ConfText;
+/** `extension:<extension>:<file>` or `queue:<name>:<file>`, written when the dialplan begins to record this channel. */
+export const RECORDING = 'OFFHOOK_RECORDING' as ConfText;

@@ -6,6 +6,7 @@ import { Malformed, need, subject } from './decoding.ts';
 /*
  * MixMonitorStart  chan
  * MixMonitorStop   chan
+ * MixMonitorMute   chan Direction State
  * DTMFEnd          chan Digit DurationMs Direction
  * ChanSpyStart     spyer-chan spyee-chan
  *
@@ -13,6 +14,7 @@ import { Malformed, need, subject } from './decoding.ts';
  * that was given is told when it begins. Digits may be a secret, so none is looked at.
  */
 const direction = header('Direction');
+const state = header('State');
 const spyer = header('SpyerUniqueid');
 const spyee = header('SpyeeUniqueid');
 
@@ -20,6 +22,11 @@ const recording =
   (on: boolean): EventDecoder =>
   (frame, at, d) =>
     d.emit({ at, type: 'channel.recording', id: subject(frame, d), on });
+/** One side alone is muted by nobody of ours. */
+const recordingMuted: EventDecoder = (frame, at, d) => {
+  if (frame.get(direction) !== 'both') return;
+  d.emit({ at, type: 'channel.recording_paused', id: subject(frame, d), on: frame.get(state) === '1' });
+};
 const digitEnded: EventDecoder = (frame, at, d) => {
   const way = frame.get(direction);
   if (way !== 'Received' && way !== 'Sent') throw new Malformed('Direction is none');
@@ -33,6 +40,7 @@ const listening: EventDecoder = (frame, at, d) => {
 export const controlEvents = {
   MixMonitorStart: recording(true),
   MixMonitorStop: recording(false),
+  MixMonitorMute: recordingMuted,
   DTMFEnd: digitEnded,
   ChanSpyStart: listening,
 } satisfies Record<string, EventDecoder>;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
+import { recordingsDir } from '../instance.ts';
 import type { Instance } from '../instance.ts';
 import { findLiving } from './living.ts';
 import { chooseRunDir, makeRunDir } from './run-dir.ts';
@@ -129,6 +130,23 @@ async function withFreePorts(instance: Instance, wanted: Ports): Promise<Instanc
   };
 }
 
+/**
+ * The engine's own place for recordings is a link to ours, so that its configuration and our verbs name files without a
+ * folder, whatever the path of the site has in it. What an earlier version recorded there comes along.
+ */
+function keepRecordings(instance: Instance): void {
+  const folder = recordingsDir(instance);
+  const place = path.join(instance.folder, 'spool', 'monitor');
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const found = fs.lstatSync(place, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink()) return;
+  if (found !== undefined) {
+    for (const name of fs.readdirSync(place)) fs.renameSync(path.join(place, name), path.join(folder, name));
+    fs.rmdirSync(place);
+  }
+  fs.symlinkSync(path.join('..', '..', path.basename(folder)), place);
+}
+
 async function newInstance(folder: string, options: CreateInstanceOptions): Promise<Instance> {
   const [ami = 0, http = 0] = await freePorts(2);
   const secret = (): string => randomBytes(24).toString('base64url');
@@ -163,6 +181,7 @@ export async function createInstance(
   for (const name of ['etc', 'log', 'lib', 'spool']) {
     fs.mkdirSync(path.join(folder, name), { recursive: true, mode: 0o700 });
   }
+  keepRecordings(instance);
   makeRunDir(instance.run_dir);
   return instance;
 }

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { ConversationRecording } from './conversations.ts';
+import { PAGE_FIELDS } from './paging.ts';
+
+/** Id of a recording: 26 letters and digits that sort by the time it began. */
+export const RecordingId = z.string().regex(/^[0-9a-hjkmnp-tv-z]{26}$/, 'not the id of a recording');
+export const RecordingPath = z.strictObject({ id: RecordingId });
+
+/** A recording of one leg: what it said and heard. */
+export const Recording = ConversationRecording.extend({
+  call_id: z.string().describe('The call it was begun in; leads to its conversation.'),
+  extension: z.string().nullable().describe('Whose leg was recorded; null for nobody of ours.'),
+  queue: z.string().nullable().describe('The queue whose rule it was made by.'),
+  sha256: z.string().nullable().describe('Of the stored file, in hexadecimal; kept when the file is gone.'),
+}).meta({ id: 'Recording' });
+export type Recording = z.infer<typeof Recording>;
+export const RecordingReply = z.object({ success: z.literal(true), recording: Recording });
+
+/** Query of `GET /api/v1/recordings`: newest first; `to` is not included. */
+export const RecordingsQuery = z.strictObject({
+  limit: PAGE_FIELDS.limit,
+  cursor: RecordingId.optional(),
+  extension: z
+    .string()
+    .regex(/^\d{1,20}$/, 'not an extension')
+    .optional(),
+  queue: z
+    .string()
+    .regex(/^[a-z0-9_-]{1,64}$/, 'not a queue')
+    .optional(),
+  conversation: z.string().max(200).optional().describe('Id of any call of it.'),
+  from: z.iso.datetime({ offset: true }).optional(),
+  to: z.iso.datetime({ offset: true }).optional(),
+});
+export type RecordingsQuery = z.output<typeof RecordingsQuery>;
+export const RecordingsReply = z.object({
+  success: z.literal(true),
+  recordings: z.array(Recording),
+  next_cursor: z.string().nullable(),
+});

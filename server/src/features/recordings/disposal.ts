@@ -1,0 +1,120 @@
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Conversations } from '../../ports/conversations.ts';
+import type { RecordingFiles } from './files.ts';
+import { isFileName } from './ids.ts';
+import type { RecordingStore } from './store.ts';
+import type { RecordingRow } from './tables.ts';
+
+export interface DisposalDeps {
+  readonly store: RecordingStore;
+  readonly files: RecordingFiles;
+  readonly conversations: Pick<Conversations, 'touch'>;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long recordings are kept; 0 for ever. */
+  readonly days: number;
+}
+export interface Erased {
+  readonly erased: number;
+  readonly bytes: number;
+}
+/** What is given up, by rule or on request. */
+export interface Disposal {
+  /** File first, then what is said of it: after a crash between the two it is done once more. */
+  erase(rows: readonly RecordingRow[]): Promise<Erased>;
+  /** One round: what is too old goes, and files that no recording knows are counted. */
+  tidy(signal: AbortSignal): Promise<void>;
+  /** Files older than a day that no recording knows, as of the last round. */
+  orphans(): number;
+}
+
+const DAY_MS = 86_400_000;
+/** Recordings, or names, that one step of a round takes. */
+const STEP = 200;
+/** Names of orphans that the log shows. */
+const SHOWN = 5;
+
+export function createDisposal(deps: DisposalDeps): Disposal {
+  const { store, files, conversations, audit, clock } = deps;
+  const log = deps.log.child({ part: 'recordings' });
+  let orphans = 0;
+
+  async function giveUp(rows: readonly RecordingRow[], state: 'expired' | 'erased'): Promise<Erased> {
+    let [erased, bytes] = [0, 0];
+    const calls = new Set<string>();
+    for (const row of rows) {
+      const freed = await files.remove(row.file);
+      if (row.state === state) continue;
+      await store.leave(row.id, state);
+      calls.add(row.call);
+      erased += 1;
+      bytes += freed ?? 0;
+    }
+    if (calls.size > 0) await conversations.touch([...calls]);
+    return { erased, bytes };
+  }
+  async function expire(signal: AbortSignal): Promise<void> {
+    const before = clock.now() - deps.days * DAY_MS;
+    while (!signal.aborted) {
+      const rows = await store.storedBefore(before, STEP);
+      if (rows.length === 0) return;
+      const { erased, bytes } = await giveUp(rows, 'expired');
+      log.info(
+        { recordings: erased, bytes, days: deps.days },
+        'recordings were given up by the rule of the site',
+      );
+      await audit.record({
+        action: 'recordings.expire',
+        actor: null,
+        object: null,
+        outcome: 'ok',
+        ip: null,
+        detail: { recordings: erased, bytes, days: deps.days },
+      });
+    }
+  }
+  /** Nothing is deleted for being unknown: it may be the only trace of a call. */
+  async function countOrphans(signal: AbortSignal): Promise<void> {
+    const before = clock.now() - DAY_MS;
+    const shown: string[] = [];
+    let count = 0;
+    const look = async (names: readonly string[]): Promise<void> => {
+      const known = await store.known(names.filter(isFileName));
+      for (const name of names) {
+        if (known.has(name)) continue;
+        count += 1;
+        if (shown.length < SHOWN) shown.push(name);
+      }
+    };
+    let names: string[] = [];
+    for await (const { file, written_ms } of files.list()) {
+      if (signal.aborted) return;
+      if (written_ms >= before) continue;
+      names.push(file);
+      if (names.length < STEP) continue;
+      await look(names);
+      names = [];
+    }
+    await look(names);
+    if (count > 0 && count !== orphans) {
+      log.warn({ files: count, some: shown }, 'the folder of recordings holds files that no recording knows');
+    }
+    orphans = count;
+  }
+  return {
+    erase: (rows) => giveUp(rows, 'erased'),
+    async tidy(signal) {
+      try {
+        if (deps.days > 0) await expire(signal);
+        await countOrphans(signal);
+      } catch (error) {
+        log.warn({ error: messageOf(error) }, 'recordings could not be tidied; it is tried again in an hour');
+      }
+    },
+    orphans: () => orphans,
+  };
+}

@@ -1,0 +1,114 @@
+import type { Log } from '../../core/log.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { CallRecords } from '../../ports/call-records.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Conversations, RecordingIndex, RecordingView } from '../../ports/conversations.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { LiveView, ModelInput } from '../../ports/live.ts';
+import type { Gauges } from '../../ports/metrics.ts';
+import type { RecordingKeeper } from '../../ports/recordings.ts';
+import type { Store } from '../../ports/store.ts';
+import { createDisposal } from './disposal.ts';
+import { recordingFiles } from './files.ts';
+import { createKeeper } from './keeper.ts';
+import { createRecordingService } from './service.ts';
+import type { RecordingService } from './service.ts';
+import { createRecordingStore } from './store.ts';
+import { viewOf } from './view.ts';
+
+export interface RecordingsDeps {
+  readonly store: Store;
+  readonly conversations: Conversations;
+  readonly audit: Audit;
+  readonly live: LiveView;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tell: (input: ModelInput) => void;
+  /** Where the engine writes them. */
+  readonly folder: string;
+  /** How long they are kept; 0 for ever. */
+  readonly days: number;
+  /** Whether people may play recordings of the conversations they took part in. */
+  readonly own: boolean;
+}
+/** Recordings: followed, found, played and given up. */
+export interface Recordings extends RecordingService, AsyncDisposable {
+  readonly keeper: RecordingKeeper;
+  readonly index: RecordingIndex;
+  /** Give every committed event, in order. */
+  onDomainEvent(event: DomainEvent): void;
+  /** The same call records, each batch looked at before it is given on: one that could not be is read again. */
+  watching(records: CallRecords): CallRecords;
+  gauges(to: Gauges): void;
+  /** Resolves once everything that was begun is done; for tests. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const TIDY_MS = 3_600_000;
+
+/** Runs the migrations and begins to tidy. */
+export async function createRecordings(deps: RecordingsDeps): Promise<Recordings> {
+  const { clock } = deps;
+  const store = await createRecordingStore(deps.store);
+  const files = recordingFiles(deps.folder, clock);
+  const parts = { ...deps, store, files };
+  const keeper = createKeeper(parts);
+  const disposal = createDisposal(parts);
+  const service = createRecordingService({ ...parts, disposal });
+  const stop = new AbortController();
+  let sums: Awaited<ReturnType<typeof store.sums>> = [];
+
+  const index: RecordingIndex = {
+    async ofCalls(calls) {
+      const found = new Map<string, RecordingView[]>();
+      for (const row of await store.ofCalls(calls)) {
+        const of = found.get(row.call) ?? [];
+        of.push(viewOf(row, clock.now()));
+        found.set(row.call, of);
+      }
+      return found;
+    },
+    withRecording: (calls) => store.storedOf(calls),
+    erase: async (calls) => disposal.erase(await store.ofCalls(calls)),
+  };
+  async function tidy(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await disposal.tidy(stop.signal);
+      sums = await store.sums().catch(() => sums);
+      await clock.sleep(TIDY_MS, stop.signal).catch(() => {});
+    }
+  }
+  const tidying = tidy();
+  const close = async (): Promise<void> => {
+    stop.abort();
+    await Promise.all([keeper.close(), tidying]);
+  };
+  return {
+    ...service,
+    keeper,
+    index,
+    onDomainEvent: keeper.onDomainEvent,
+    watching: (records) => ({
+      async *read(from, signal) {
+        for await (const batch of records.read(from, signal)) {
+          await keeper.adopt(batch.records);
+          yield batch;
+        }
+      },
+    }),
+    gauges(to) {
+      to.gauge('offhook_recordings_running', 'Recordings that go on.', keeper.running);
+      to.gauge('offhook_recordings_orphans', 'Files no recording knows, to an hour.', disposal.orphans);
+      for (const state of ['stored', 'missing', 'expired', 'erased'] as const) {
+        const of = () => sums.find((sum) => sum.state === state);
+        to.gauge(`offhook_recordings_${state}`, `Recordings ${state}, to an hour.`, () => of()?.count ?? 0);
+      }
+      const kept = () => sums.find((sum) => sum.state === 'stored')?.bytes ?? 0;
+      to.gauge('offhook_recordings_bytes', 'Bytes of stored recordings, to an hour.', kept);
+    },
+    idle: keeper.idle,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

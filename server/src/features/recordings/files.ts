@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, open, opendir, statfs, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import type { Clock } from '../../ports/clock.ts';
+import { isFileName } from './ids.ts';
+
+/** What lies in the folder under a recording's name. */
+export interface Found {
+  readonly bytes: number;
+  /** The engine writes the length into the head when it closes the file: before that it is still being written, or was lost. */
+  readonly closed: boolean;
+  /** Last write, in milliseconds since 1970. */
+  readonly written_ms: number;
+}
+/** The folder of recordings. Every name is checked; errors are those of the file system. */
+export interface RecordingFiles {
+  look(file: string): Promise<Found | null>;
+  /** Waits for the engine to close a file that it was told to end; then, or after about ten seconds, what lies there. */
+  settled(file: string, signal: AbortSignal): Promise<Found | null>;
+  /** SHA-256 in hexadecimal. */
+  hash(file: string): Promise<string>;
+  /** The caller closes it. Null where there is no such file. */
+  open(file: string): Promise<FileHandle | null>;
+  /** Bytes that were given up; null where there was no such file. */
+  remove(file: string): Promise<number | null>;
+  /** Names of regular files with the time of their last write. */
+  list(): AsyncIterable<{ readonly file: string; readonly written_ms: number }>;
+  freeBytes(): Promise<number>;
+}
+
+const HEAD_BYTES = 44;
+/** Bytes of a file that stand before what its own length counts. */
+const UNCOUNTED = 8;
+const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 3_000, 4_000] as const;
+/** After so many of the waits a file that does not exist will not come any more. */
+const WAITS_FOR_NONE = 6;
+
+const missing = (error: unknown): null => {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+  throw error;
+};
+
+export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
+  const at = (file: string): string => {
+    if (!isFileName(file)) throw new Error('not the name of a recording');
+    return path.join(folder, file);
+  };
+  // A link in its place would lead out of the folder.
+  const openFile = (file: string): Promise<FileHandle | null> =>
+    open(at(file), constants.O_RDONLY | constants.O_NOFOLLOW).catch(missing);
+
+  const files: RecordingFiles = {
+    async look(file) {
+      await using handle = await openFile(file);
+      if (handle === null) return null;
+      const { size, mtimeMs } = await handle.stat();
+      const head = Buffer.alloc(HEAD_BYTES);
+      const { bytesRead } = await handle.read(head, 0, HEAD_BYTES, 0);
+      const closed = bytesRead === HEAD_BYTES && head.readUInt32LE(4) + UNCOUNTED === size;
+      return { bytes: size, closed, written_ms: Math.floor(mtimeMs) };
+    },
+    async settled(file, signal) {
+      let found = await files.look(file);
+      for (const [n, ms] of WAITS_MS.entries()) {
+        if (found?.closed === true || (found === null && n >= WAITS_FOR_NONE)) break;
+        await clock.sleep(ms, signal);
+        found = await files.look(file);
+      }
+      return found;
+    },
+    async hash(file) {
+      await using handle = await openFile(file);
+      const hash = createHash('sha256');
+      if (handle !== null) {
+        for await (const chunk of handle.createReadStream({ autoClose: false })) hash.update(chunk as Buffer);
+      }
+      return hash.digest('hex');
+    },
+    open: openFile,
+    async remove(file) {
+      const found = await lstat(at(file)).catch(missing);
+      if (found === null) return null;
+      await unlink(at(file)).catch(missing);
+      return found.size;
+    },
+    async *list() {
+      for await (const entry of await opendir(folder)) {
+        if (!entry.isFile()) continue;
+        const found = await lstat(path.join(folder, entry.name)).catch(missing);
+        if (found !== null) yield { file: entry.name, written_ms: Math.floor(found.mtimeMs) };
+      }
+    },
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(folder);
+      return bavail * bsize;
+    },
+  };
+  return files;
+}

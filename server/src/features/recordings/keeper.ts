@@ -1,0 +1,254 @@
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { ChannelId } from '@offhook/contract/ids.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { CallRecord, RecordingBegun } from '../../ports/call-records.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Conversations } from '../../ports/conversations.ts';
+import type { LiveView, ModelInput } from '../../ports/live.ts';
+import type { RecordingKeeper } from '../../ports/recordings.ts';
+import type { RecordingFiles } from './files.ts';
+import { isFileName, newRecordingId } from './ids.ts';
+import type { RecordingStore } from './store.ts';
+import type { RecordingRow } from './tables.ts';
+import { windowsOf } from './view.ts';
+
+export interface KeeperDeps {
+  readonly store: RecordingStore;
+  readonly files: RecordingFiles;
+  readonly live: LiveView;
+  readonly conversations: Pick<Conversations, 'touch'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** In order with the engine's facts. */
+  readonly tell: (input: ModelInput) => void;
+}
+/** Follows each recording from its beginning to the file that is left of it. */
+export interface Keeper extends RecordingKeeper {
+  /** Give every committed event, in order. */
+  onDomainEvent(event: DomainEvent): void;
+  /** What the engine itself wrote down: recordings its dialplan began, and when channels ended. May come again. */
+  adopt(records: readonly CallRecord[]): Promise<void>;
+  /** Those that run, in memory. */
+  running(): number;
+  /** Resolves once everything that was begun here is done. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Less than this is left for what must be written in any case. */
+export const ROOM_BYTES = 256 * 1024 * 1024;
+/** How long the database may refuse before the same is tried again. */
+const RETRY_MS = [100, 300, 1_000, 3_000, 5_000] as const;
+/** A file of a channel nobody knows is over when it was not written for so long. */
+const QUIET_MS = 60_000;
+
+export function createKeeper(deps: KeeperDeps): Keeper {
+  const { store, files, live, conversations, clock, tell } = deps;
+  const log = deps.log.child({ part: 'recordings' });
+  const stop = new AbortController();
+  const { signal } = stop;
+  /** By id. */
+  const running = new Map<string, RecordingRow>();
+  const ending = new Set<string>();
+  const tasks = new Set<Promise<void>>();
+  let hashing: Promise<unknown> = Promise.resolve();
+
+  /** Repeats what the database or the disk refused until it is done, or the service stops: the next start goes on. */
+  async function persist(what: string, work: () => Promise<void>): Promise<void> {
+    for (let failed = 0; !signal.aborted; failed += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn({ error: messageOf(error), failed: failed + 1 }, `${what} failed; it is tried again`);
+        await clock.sleep(RETRY_MS[Math.min(failed, RETRY_MS.length - 1)]!, signal).catch(() => {});
+      }
+    }
+  }
+  const go = (what: string, work: () => Promise<void>): void => {
+    const task = persist(what, work).finally(() => tasks.delete(task));
+    tasks.add(task);
+  };
+
+  /** One file after the other: many calls that end together are not to hold everybody up. */
+  const hashOf = (file: string): Promise<string> => {
+    const hash = hashing.then(() => files.hash(file));
+    hashing = hash.catch(() => {});
+    return hash;
+  };
+  /** It is over: the end is written down first, then the file is looked at. `at` null: when it was last written. */
+  function finish(row: RecordingRow, at: number | null): void {
+    if (ending.has(row.id)) return;
+    ending.add(row.id);
+    go('storing a recording', async () => {
+      if (at !== null) await store.end(row.id, at);
+      const found = await files.settled(row.file, signal);
+      if (at === null) await store.end(row.id, found?.written_ms ?? row.started_ms);
+      if (found === null) await store.settle(row.id, 'missing', null, null);
+      else await store.settle(row.id, 'stored', found.bytes, await hashOf(row.file));
+      if (found === null)
+        log.warn({ recording: row.id, by: row.by }, 'the engine left no file of a recording');
+      running.delete(row.id);
+      ending.delete(row.id);
+      await conversations.touch([row.call]);
+    });
+  }
+  const ofChannel = (channel: string): RecordingRow[] =>
+    [...running.values()].filter((row) => row.channel === channel);
+  const knows = (row: RecordingRow): boolean => live.leg(row.channel) !== undefined;
+
+  /** What an earlier life left running: it goes on where its leg does, and is over where it does not. */
+  async function sweep(): Promise<void> {
+    for (const row of await store.running()) {
+      if (!running.has(row.id)) running.set(row.id, row);
+      if (ending.has(row.id)) continue;
+      const leg = live.leg(row.channel);
+      if (row.ended_ms === null && leg !== undefined) {
+        // The engine shows nobody what it records, so the model knows it only from us.
+        const id = row.channel as ChannelId;
+        if (!leg.recording) tell({ type: 'channel.recording', at: clock.now(), id, on: true });
+        const silent = windowsOf(row).at(-1)?.[1] === null;
+        if (silent) tell({ type: 'channel.recording_paused', at: clock.now(), id, on: true });
+        continue;
+      }
+      const found = await files.look(row.file);
+      const over = row.ended_ms !== null || found === null || found.closed;
+      if (over || found.written_ms < clock.now() - QUIET_MS) finish(row, row.ended_ms);
+    }
+  }
+  const keepSweeping = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await clock.sleep(QUIET_MS, signal).catch(() => {});
+      if (live.live && [...running.values()].some((row) => !knows(row))) {
+        await sweep().catch((error: unknown) => {
+          log.warn({ error: messageOf(error) }, 'recordings could not be looked through');
+        });
+      }
+    }
+  };
+  const sweeping = keepSweeping();
+
+  async function began(record: CallRecord, { by, of, file: name }: RecordingBegun): Promise<void> {
+    const file = name.endsWith('.wav') ? name : `${name}.wav`;
+    if (!isFileName(file)) {
+      log.warn(
+        { channel: record.channel },
+        'the engine names a recording that cannot be one; it is left out',
+      );
+      return;
+    }
+    const started_ms = Math.floor(record.at_us / 1000);
+    const row: RecordingRow = {
+      id: newRecordingId(started_ms),
+      call: record.call,
+      channel: record.channel,
+      file,
+      by,
+      extension: by === 'extension' ? of : null,
+      queue: by === 'queue' ? of : null,
+      started_ms,
+      ended_ms: null,
+      paused: '[]',
+      state: 'running',
+      bytes: null,
+      sha256: null,
+    };
+    if (await store.add(row)) running.set(row.id, row);
+  }
+  async function channelsEnded(ended: ReadonlyMap<string, number>): Promise<void> {
+    if (ended.size === 0) return;
+    for (const row of await store.ofChannels([...ended.keys()])) {
+      const at = ended.get(row.channel)!;
+      if (row.state === 'running') {
+        running.set(row.id, running.get(row.id) ?? row);
+        // While it is being stored already, only its end can still be put right.
+        if (ending.has(row.id)) await store.end(row.id, at);
+        else finish(row, at);
+      } else if (row.ended_ms !== null && at < row.ended_ms) {
+        await store.end(row.id, at);
+        await conversations.touch([row.call]);
+      }
+    }
+  }
+
+  return {
+    async begin(leg) {
+      if (ofChannel(leg.id).some((row) => !ending.has(row.id))) {
+        throw new ServiceError('wrong_call_state', 'this leg is recorded already');
+      }
+      if ((await files.freeBytes()) < ROOM_BYTES) {
+        throw new ServiceError('storage_full', 'the disk has no room for recordings');
+      }
+      const started_ms = clock.now();
+      const id = newRecordingId(started_ms);
+      const row: RecordingRow = {
+        id,
+        call: leg.call,
+        channel: leg.id,
+        file: `${id}.wav`,
+        by: 'on_demand',
+        extension: leg.extension,
+        queue: null,
+        started_ms,
+        ended_ms: null,
+        paused: '[]',
+        state: 'running',
+        bytes: null,
+        sha256: null,
+      };
+      await store.add(row);
+      running.set(id, row);
+      return id;
+    },
+    async takeBack(name) {
+      running.delete(name);
+      await store.drop(name);
+    },
+    async paused(leg, on, at) {
+      await Promise.all(ofChannel(leg).map((row) => store.pause(row.id, on, at)));
+    },
+    onDomainEvent(event) {
+      switch (event.type) {
+        case 'call.recording_paused':
+        case 'call.recording_resumed': {
+          const on = event.type === 'call.recording_paused';
+          for (const row of ofChannel(event.data.leg.leg_id)) {
+            go('writing down that a recording pauses', () => store.pause(row.id, on, event.at));
+          }
+          return;
+        }
+        case 'call.recording_stopped':
+        case 'call.left':
+          for (const row of ofChannel(event.data.leg.leg_id)) finish(row, event.at);
+          return;
+        case 'call.ended':
+          if (event.data.reason === 'merged') return;
+          for (const row of running.values()) {
+            const over = row.call === event.data.call_id || live.gone(row.channel);
+            if (over && !knows(row)) finish(row, event.at);
+          }
+          return;
+        case 'engine.link_up':
+          go('looking through what an earlier life left', sweep);
+      }
+    },
+    async adopt(records) {
+      const ended = new Map<string, number>();
+      for (const record of records) {
+        const { recording } = record.facts;
+        if (recording !== undefined) await began(record, recording);
+        else if (record.type === 'channel_end') ended.set(record.channel, Math.floor(record.at_us / 1000));
+      }
+      await channelsEnded(ended);
+    },
+    running: () => running.size,
+    async idle() {
+      while (tasks.size > 0) await Promise.all(tasks);
+    },
+    async close() {
+      stop.abort();
+      await Promise.all([...tasks, sweeping]);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { ServiceError } from '../../core/errors.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Actor } from '../../ports/operations.ts';
+
+/** A player asks for a recording piece by piece: what comes within this time of the piece before is the same listening. */
+export const SAME_LISTENING_MS = 5 * 60_000;
+const MOST_REMEMBERED = 10_000;
+/** Pieces that one person or key may have under way; a player that seeks has two or three. */
+const MOST_AT_ONCE = 8;
+
+/** Who listens to what: each listening is one line of the audit trail, written before the first byte leaves. */
+export interface Plays {
+  /** Throws `too_many_requests`, or `store_unavailable`: nothing is played unseen. `done` must be called once it is over. */
+  begin(actor: Actor, recording: { readonly id: string; readonly call: string }): Promise<{ done(): void }>;
+}
+export function createPlays({ audit, clock }: { audit: Audit; clock: Clock }): Plays {
+  /** When the newest piece was asked for. */
+  const listening = new Map<string, number>();
+  const underWay = new Map<number, number>();
+  const remember = (key: string): void => {
+    // The newest stand last, so that the oldest is forgotten first.
+    listening.delete(key);
+    listening.set(key, clock.now());
+    if (listening.size > MOST_REMEMBERED) listening.delete(listening.keys().next().value!);
+  };
+  return {
+    async begin(actor, { id, call }) {
+      const { person_id, session_id, username } = actor.caller;
+      const n = underWay.get(person_id) ?? 0;
+      if (n >= MOST_AT_ONCE) {
+        throw new ServiceError('too_many_requests', `${n} recordings are being sent to you already`, {
+          retry_after_seconds: 1,
+        });
+      }
+      underWay.set(person_id, n + 1);
+      let over = false;
+      const done = (): void => {
+        if (over) return;
+        over = true;
+        const left = (underWay.get(person_id) ?? 1) - 1;
+        if (left > 0) underWay.set(person_id, left);
+        else underWay.delete(person_id);
+      };
+      try {
+        const key = `${person_id} ${session_id} ${id}`;
+        if ((listening.get(key) ?? -Infinity) < clock.now() - SAME_LISTENING_MS) {
+          await audit.record({
+            action: 'recordings.play',
+            actor: username,
+            object: id,
+            outcome: 'ok',
+            ip: actor.ip,
+            detail: { call_id: call },
+          });
+        }
+        remember(key);
+        return { done };
+      } catch (error) {
+        done();
+        throw error;
+      }
+    },
+  };
+}

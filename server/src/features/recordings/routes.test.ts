@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
+import { SAME_LISTENING_MS } from './plays.ts';
+import { partOf } from './range.ts';
+
+const BOSS = 'token-supervisor'; // 1002
+const OWN = 'token-agent'; // 1003, whose leg is recorded
+const STRANGER = 'token-user'; // 1005
+
+test('recordings - played whole and in parts, as a file nobody keeps', async (t) => {
+  const rig = await recordingsRig(t);
+  const id = await rig.stored(1_000);
+  const file = wav(8_000);
+  const whole = await rig.get(BOSS, `/${id}/audio`);
+  assert.equal(whole.status, 200);
+  assert.deepEqual(whole.bytes, file);
+  const { headers } = whole;
+  assert.equal(headers['content-type'], 'audio/wav');
+  assert.equal(headers['content-length'], String(file.length));
+  assert.equal(headers['accept-ranges'], 'bytes');
+  assert.equal(headers['cache-control'], 'private, no-store');
+  assert.equal(headers['content-disposition'], `attachment; filename="recording-20261121T090000Z-${id}.wav"`);
+  assert.ok(!JSON.stringify(headers).includes(rig.folder), 'no path of the server');
+
+  const part = await rig.get(BOSS, `/${id}/audio`, { range: 'bytes=100-199' });
+  assert.equal(part.status, 206);
+  assert.deepEqual(part.bytes, file.subarray(100, 200));
+  assert.equal(part.headers['content-range'], `bytes 100-199/${file.length}`);
+  assert.equal(part.headers['content-length'], '100');
+  const last = await rig.get(BOSS, `/${id}/audio`, { range: 'bytes=-10' });
+  assert.deepEqual(last.bytes, file.subarray(-10));
+  const beyond = await rig.get(BOSS, `/${id}/audio`, { range: `bytes=${file.length}-` });
+  assert.deepEqual([beyond.status, beyond.body.code], [416, 'range_not_satisfiable']);
+  assert.equal(beyond.headers['content-range'], `bytes */${file.length}`);
+  const same = { range: 'bytes=0-0', 'if-range': String(headers['etag']) };
+  assert.equal((await rig.get(BOSS, `/${id}/audio`, same)).status, 206);
+  assert.equal((await rig.get(BOSS, `/${id}/audio`, { ...same, 'if-range': '"another"' })).status, 200);
+  assert.equal((await rig.get(BOSS, `/${id}/audio`, { range: 'bytes=0-1,5-6' })).status, 200);
+});
+
+test('recordings - a part is always within the file and what was asked for, or the whole is sent', () => {
+  const nothing = [
+    '',
+    'bytes=',
+    'bytes=-',
+    'bytes=5-2',
+    'items=0-1',
+    'bytes=a-b',
+    'bytes=0-1,3-4',
+    'bytes=--1',
+  ];
+  for (const header of nothing) assert.equal(partOf(header, 10), null, header);
+  assert.equal(partOf(undefined, 10), null);
+  fc.assert(
+    fc.property(fc.nat(50), fc.option(fc.nat(60)), fc.option(fc.nat(60)), (size, first, last) => {
+      const part = partOf(`bytes=${first ?? ''}-${last ?? ''}`, size);
+      if (part === null || part === 'unsatisfiable') {
+        const lies = first === null ? last !== 0 && size > 0 : first < size;
+        assert.ok(part === null || !lies);
+        return;
+      }
+      assert.ok(part.start >= 0 && part.start <= part.end && part.end < size);
+      if (first === null) assert.equal(part.end - part.start + 1, Math.min(last!, size));
+      else assert.deepEqual(part, { start: first, end: Math.min(last ?? Infinity, size - 1) });
+    }),
+  );
+});
+
+test('recordings - a listening is one line of the audit trail, however many parts it is sent in', async (t) => {
+  const rig = await recordingsRig(t);
+  const id = await rig.stored();
+  const played = () => rig.trail.filter((line) => line.action === 'recordings.play').length;
+  for (const range of ['bytes=0-9', 'bytes=10-19', 'bytes=-5']) {
+    assert.equal((await rig.get(OWN, `/${id}/audio`, { range })).status, 206);
+  }
+  assert.equal(played(), 1);
+  assert.deepEqual(rig.trail.at(-1), {
+    action: 'recordings.play',
+    actor: 'agent',
+    object: id,
+    outcome: 'ok',
+    ip: '127.0.0.1',
+    detail: { call_id: 'ast1:1.1' },
+  });
+  await rig.get(BOSS, `/${id}/audio`);
+  assert.equal(played(), 2, 'another person listens for itself');
+  await rig.clock.advance(SAME_LISTENING_MS + 1);
+  await rig.get(OWN, `/${id}/audio`);
+  assert.equal(played(), 3, 'later is another time');
+  await rig.get(OWN, `/${id}/audio`, { range: 'bytes=999999999-' });
+  await rig.get(STRANGER, `/${id}/audio`);
+  assert.equal(played(), 3, 'what is not sent is not listened to');
+  rig.audit.fails = true;
+  await rig.clock.advance(SAME_LISTENING_MS + 1);
+  const unseen = await rig.get(OWN, `/${id}/audio`);
+  assert.equal(unseen.status, 500, 'nothing is played unseen');
+  assert.equal(unseen.bytes.includes('RIFF'), false);
+});
+
+test("recordings - somebody else's is not there; who took part may hear it where the site allows", async (t) => {
+  const keys = {
+    all: { scopes: ['recordings:read' as const] },
+    other: { scopes: ['recordings:read' as const], extensions: ['1005'] },
+    its: { scopes: ['recordings:read' as const], extensions: ['1004'] },
+    none: { scopes: ['history:read' as const] },
+  };
+  const rig = await recordingsRig(t, { keys });
+  const id = await rig.stored();
+  const asked = async (token: string) =>
+    Promise.all([`/${id}`, `/${id}/audio`].map(async (url) => (await rig.get(token, url)).status));
+  for (const token of [BOSS, 'token-admin', OWN, 'key-all', 'key-its']) {
+    assert.deepEqual(await asked(token), [200, 200], token);
+  }
+  assert.deepEqual(await asked(STRANGER), [404, 404]);
+  assert.deepEqual(await asked('key-other'), [404, 404]);
+  assert.deepEqual(await asked('key-none'), [403, 403]);
+  const nothing = await rig.get(STRANGER, `/${'0'.repeat(26)}`);
+  assert.deepEqual(nothing.body.code, (await rig.get(STRANGER, `/${id}`)).body.code);
+  for (const evil of ['..%2f..%2fetc%2fpasswd', '%2e%2e', `${id}.wav`, 'x', `${id}%00`]) {
+    const { status } = await rig.get(BOSS, `/${evil}/audio`);
+    assert.ok(status === 400 || status === 404, evil);
+  }
+  const closed = await recordingsRig(t, { own: false });
+  const theirs = await closed.stored();
+  assert.equal((await closed.get(OWN, `/${theirs}/audio`)).status, 404);
+  assert.equal((await closed.get(BOSS, `/${theirs}/audio`)).status, 200);
+});

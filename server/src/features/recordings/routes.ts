@@ -1,0 +1,106 @@
+import {
+  RecordingPath,
+  RecordingReply,
+  RecordingsQuery,
+  RecordingsReply,
+} from '@offhook/contract/recordings.ts';
+import { z } from 'zod';
+import { ServiceError } from '../../core/errors.ts';
+import type { App } from '../../ports/http.ts';
+import { partOf } from './range.ts';
+import type { RecordingService } from './service.ts';
+
+/** Reading and playing recordings. */
+export function recordingRoutes(app: App, recordings: RecordingService): void {
+  const tags = ['recordings'];
+  const access = { level: 'user', scope: 'recordings:read' } as const;
+  const success = true as const;
+  app.get(
+    '/api/v1/recordings',
+    {
+      config: { ...access, errors: ['invalid_request', 'store_unavailable'] },
+      schema: {
+        tags,
+        summary: 'Recordings, newest first; below supervisor those of the own extension or conversation',
+        querystring: RecordingsQuery,
+        response: { 200: RecordingsReply },
+      },
+    },
+    async (request) => ({ success, ...(await recordings.page(request.person(), request.query)) }),
+  );
+  app.get(
+    '/api/v1/recordings/:id',
+    {
+      config: { ...access, errors: ['invalid_request', 'not_found', 'store_unavailable'] },
+      schema: {
+        tags,
+        summary: 'One recording, without its sound',
+        params: RecordingPath,
+        response: { 200: RecordingReply },
+      },
+    },
+    async (request) => ({
+      success,
+      recording: await recordings.one(request.person(), request.params.id),
+    }),
+  );
+  app.get(
+    '/api/v1/recordings/:id/audio',
+    {
+      config: {
+        ...access,
+        errors: [
+          'invalid_request',
+          'not_found',
+          'no_audio',
+          'range_not_satisfiable',
+          'too_many_requests',
+          'store_unavailable',
+        ],
+      },
+      schema: {
+        tags,
+        summary:
+          'The sound of a recording, whole or a part (Range); each listening stands in the audit trail',
+        params: RecordingPath,
+        produces: ['audio/wav'],
+        response: { 200: z.string().meta({ format: 'binary' }), 206: z.string().meta({ format: 'binary' }) },
+      },
+    },
+    async (request, reply) => {
+      const audio = await recordings.audio({ caller: request.person(), ip: request.ip }, request.params.id);
+      try {
+        const { bytes } = audio;
+        const etag = `"${audio.sha256}"`;
+        const { range, 'if-range': same } = request.headers;
+        const part = same === undefined || same === etag ? partOf(range, bytes) : null;
+        if (part === 'unsatisfiable') {
+          reply.header('content-range', `bytes */${bytes}`);
+          throw new ServiceError('range_not_satisfiable', `the file has ${bytes} bytes`);
+        }
+        const { done } = await audio.play();
+        const { start, end } = part ?? { start: 0, end: bytes - 1 };
+        const stream = audio.handle.createReadStream({ start, end: Math.max(start, end) });
+        reply.raw.once('close', done);
+        return reply
+          .code(part === null ? 200 : 206)
+          .headers({
+            'content-type': 'audio/wav',
+            'content-length': String(end - start + 1),
+            'content-disposition': `attachment; filename="${audio.name}"`,
+            'cache-control': 'private, no-store',
+            'accept-ranges': 'bytes',
+            etag,
+            ...(part === null ? {} : { 'content-range': `bytes ${start}-${end}/${bytes}` }),
+          })
+          .send(
+            // The schema is for the document: a stream goes out as it is.
+            stream as unknown as string,
+          );
+      } catch (error) {
+        await audio.handle.close();
+        throw error;
+      }
+    },
+  );
+}

@@ -1,0 +1,130 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Recording, RecordingsQuery } from '@offhook/contract/recordings.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { reaches, recordingsOf } from '../../core/rights.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Conversations } from '../../ports/conversations.ts';
+import type { Caller } from '../../ports/http.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Disposal } from './disposal.ts';
+import type { RecordingFiles } from './files.ts';
+import { createPlays } from './plays.ts';
+import type { RecordingStore } from './store.ts';
+import type { RecordingRow } from './tables.ts';
+import { recordingOf } from './view.ts';
+
+export interface ServiceDeps {
+  readonly store: RecordingStore;
+  readonly files: RecordingFiles;
+  readonly disposal: Disposal;
+  readonly conversations: Pick<Conversations, 'byCall'>;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  /** Whether people may play recordings of the conversations they took part in. */
+  readonly own: boolean;
+}
+/** A stored file that is about to be sent. */
+export interface Audio {
+  readonly handle: FileHandle;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** For whoever saves it: when it began and its id; ASCII. */
+  readonly name: string;
+  /** Counts one piece of it as being sent, once its line stands in the audit trail. */
+  play(): Promise<{ done(): void }>;
+}
+/** Somebody else's recording is `not_found` like one that never was. All throw `store_unavailable`. */
+export interface RecordingService {
+  page(
+    caller: Caller,
+    query: RecordingsQuery,
+  ): Promise<{ recordings: Recording[]; next_cursor: string | null }>;
+  one(caller: Caller, id: string): Promise<Recording>;
+  /** Throws `no_audio` where there is none (any more, or yet). The caller closes the handle. */
+  audio(actor: Actor, id: string): Promise<Audio>;
+  /** Deletes the file; what is left says that it existed. Throws `no_audio` while it runs. */
+  remove(actor: Actor, id: string): Promise<Recording>;
+}
+
+const PAGE = 50;
+const WHY_NOT: Record<Exclude<RecordingRow['state'], 'stored'>, string> = {
+  running: 'it is still being recorded',
+  missing: 'the engine left no file of it',
+  expired: 'its time is over: it was deleted by the rule of the site',
+  erased: 'it was deleted',
+};
+const noSuch = (): ServiceError => new ServiceError('not_found', 'there is no such recording');
+const noAudio = (state: keyof typeof WHY_NOT): ServiceError => new ServiceError('no_audio', WHY_NOT[state]);
+
+export function createRecordingService(deps: ServiceDeps): RecordingService {
+  const { store, files, disposal, conversations, audit, clock } = deps;
+  const plays = createPlays(deps);
+  const reachOf = (caller: Caller) => recordingsOf(caller, deps.own);
+
+  async function found(caller: Caller, id: string): Promise<RecordingRow> {
+    const row = await store.byId(id);
+    if (row === undefined) throw noSuch();
+    const reach = reachOf(caller);
+    if (reach === null || (row.extension !== null && reaches(reach, row.extension))) return row;
+    if (reach.length === 0) throw noSuch();
+    const conversation = await conversations.byCall(row.call);
+    if (conversation?.extensions.some((extension) => reaches(reach, extension)) !== true) throw noSuch();
+    return row;
+  }
+
+  return {
+    async page(caller, { limit = PAGE, cursor, extension, queue, conversation, from, to }) {
+      const known = conversation === undefined ? undefined : await conversations.byCall(conversation);
+      const calls = conversation === undefined ? undefined : (known?.calls ?? [conversation]);
+      const all = reachOf(caller);
+      const mine = all !== null && known?.extensions.some((e) => reaches(all, e)) === true;
+      const rows = await store.page({
+        extension,
+        queue,
+        calls,
+        // Who took part in the conversation may have all of its recordings.
+        reach: mine ? null : all,
+        from: from === undefined ? undefined : Date.parse(from),
+        to: to === undefined ? undefined : Date.parse(to),
+        below: cursor,
+        limit: limit + 1,
+      });
+      const page = rows.slice(0, limit);
+      const more = rows.length > limit;
+      return {
+        recordings: page.map((row) => recordingOf(row, clock.now())),
+        next_cursor: more ? (page.at(-1)?.id ?? null) : null,
+      };
+    },
+    one: async (caller, id) => recordingOf(await found(caller, id), clock.now()),
+    async audio(actor, id) {
+      const row = await found(actor.caller, id);
+      if (row.state !== 'stored') throw noAudio(row.state);
+      const handle = await files.open(row.file);
+      if (handle === null) throw noAudio('missing');
+      try {
+        return {
+          handle,
+          bytes: (await handle.stat()).size,
+          sha256: row.sha256 ?? '',
+          name: `recording-${new Date(row.started_ms).toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${row.id}.wav`,
+          play: () => plays.begin(actor, row),
+        };
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    },
+    async remove(actor, id) {
+      const row = await found(actor.caller, id);
+      if (row.state === 'running') throw noAudio('running');
+      const entry = { action: 'recordings.delete', actor: actor.caller.username, object: id, ip: actor.ip };
+      const detail = { call_id: row.call, bytes: row.bytes };
+      // The line first: what is gone cannot be deleted once more to have it written.
+      await audit.record({ ...entry, outcome: 'ok', detail });
+      await disposal.erase([row]);
+      return recordingOf((await store.byId(id)) ?? row, clock.now());
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import type { Store } from '../../ports/store.ts';
+import { timeOf } from './ids.ts';
+import { migrations } from './tables.ts';
+import type { RecordingRow, RecordingState, Tables } from './tables.ts';
+import { windowsOf } from './view.ts';
+import type { Window } from './view.ts';
+
+export interface Filter {
+  readonly extension?: string | undefined;
+  readonly queue?: string | undefined;
+  readonly calls?: readonly string[] | undefined;
+  /** Extensions whose recordings may be listed; null for all. */
+  readonly reach: readonly string[] | null;
+  /** Milliseconds since 1970; `to` is not included. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  /** Only what is older than this id. */
+  readonly below?: string | undefined;
+  readonly limit: number;
+}
+/** Every method throws `store_unavailable`. */
+export interface RecordingStore {
+  /** False where there is one of that file already. */
+  add(row: RecordingRow): Promise<boolean>;
+  drop(id: string): Promise<void>;
+  byId(id: string): Promise<RecordingRow | undefined>;
+  ofCalls(calls: readonly string[]): Promise<RecordingRow[]>;
+  storedOf(calls: readonly string[]): Promise<Set<string>>;
+  ofChannels(channels: readonly string[]): Promise<RecordingRow[]>;
+  running(): Promise<RecordingRow[]>;
+  page(filter: Filter): Promise<RecordingRow[]>;
+  /** Stored ones that began before, oldest first. */
+  storedBefore(ms: number, limit: number): Promise<RecordingRow[]>;
+  /** Sets the end, or an earlier one; a window that is open ends with it. */
+  end(id: string, ended_ms: number): Promise<void>;
+  pause(id: string, on: boolean, at: number): Promise<void>;
+  settle(id: string, state: RecordingState, bytes: number | null, sha256: string | null): Promise<void>;
+  leave(id: string, state: RecordingState): Promise<void>;
+  known(files: readonly string[]): Promise<Set<string>>;
+  sums(): Promise<{ state: RecordingState; count: number; bytes: number }[]>;
+}
+
+/** Values that one statement takes, within what every database does. */
+const AT_ONCE = 500;
+async function inParts<T, R>(values: readonly T[], read: (part: readonly T[]) => Promise<R[]>): Promise<R[]> {
+  const all: R[] = [];
+  for (let i = 0; i < values.length; i += AT_ONCE) all.push(...(await read(values.slice(i, i + AT_ONCE))));
+  return all;
+}
+
+/** Runs the migrations. */
+export async function createRecordingStore(store: Store): Promise<RecordingStore> {
+  await store.migrate('recordings', migrations);
+  const db = store.db<Tables>();
+  const rows = () => db.selectFrom('recordings').selectAll();
+  /** Reads one and writes what `change` makes of it, with nobody between. */
+  const change = (id: string, next: (row: RecordingRow) => Partial<RecordingRow> | null): Promise<void> =>
+    store.transaction<Tables, void>(async (trx) => {
+      const row = await trx.selectFrom('recordings').selectAll().where('id', '=', id).executeTakeFirst();
+      const set = row === undefined ? null : next(row);
+      if (set !== null) await trx.updateTable('recordings').set(set).where('id', '=', id).execute();
+    });
+  return {
+    async add(row) {
+      const added = await db
+        .insertInto('recordings')
+        .values(row)
+        .onConflict((c) => c.column('file').doNothing())
+        .executeTakeFirst();
+      return Number(added.numInsertedOrUpdatedRows ?? 0) > 0;
+    },
+    async drop(id) {
+      await db.deleteFrom('recordings').where('id', '=', id).execute();
+    },
+    byId: (id) => rows().where('id', '=', id).executeTakeFirst(),
+    ofCalls: (calls) => inParts(calls, (part) => rows().where('call', 'in', part).orderBy('id').execute()),
+    async storedOf(calls) {
+      const found = await inParts(calls, (part) =>
+        db
+          .selectFrom('recordings')
+          .select('call')
+          .distinct()
+          .where('call', 'in', part)
+          .where('state', '=', 'stored')
+          .execute(),
+      );
+      return new Set(found.map((row) => row.call));
+    },
+    ofChannels: (channels) => inParts(channels, (part) => rows().where('channel', 'in', part).execute()),
+    running: () => rows().where('state', '=', 'running').orderBy('id').execute(),
+    page({ extension, queue, calls, reach, from, to, below, limit }) {
+      let query = rows().orderBy('id', 'desc').limit(limit);
+      if (extension !== undefined) query = query.where('extension', '=', extension);
+      if (queue !== undefined) query = query.where('queue', '=', queue);
+      if (calls !== undefined) query = query.where('call', 'in', calls.slice(0, AT_ONCE));
+      if (reach !== null) query = query.where('extension', 'in', reach);
+      // The id begins with the time, so that one index serves the order and the range.
+      if (from !== undefined) query = query.where('id', '>=', timeOf(from));
+      if (to !== undefined) query = query.where('id', '<', timeOf(to));
+      if (below !== undefined) query = query.where('id', '<', below);
+      return query.execute();
+    },
+    storedBefore: (ms, limit) =>
+      rows()
+        .where('state', '=', 'stored')
+        .where('started_ms', '<', ms)
+        .orderBy('started_ms')
+        .limit(limit)
+        .execute(),
+    end: (id, ended_ms) =>
+      change(id, (row) => {
+        const end = Math.max(row.started_ms, Math.min(ended_ms, row.ended_ms ?? ended_ms));
+        if (end === row.ended_ms) return null;
+        const paused = windowsOf(row)
+          .filter(([from]) => from < end)
+          .map(([from, to]): Window => [from, Math.min(to ?? end, end)]);
+        return { ended_ms: end, paused: JSON.stringify(paused) };
+      }),
+    pause: (id, on, at) =>
+      change(id, (row) => {
+        const windows = windowsOf(row);
+        const last = windows.at(-1);
+        const open = last !== undefined && last[1] === null;
+        if (row.state !== 'running' || row.ended_ms !== null || open === on) return null;
+        const from = Math.max(at, row.started_ms, last?.[1] ?? 0);
+        const next = on
+          ? [...windows, [from, null]]
+          : [...windows.slice(0, -1), [last![0], Math.max(at, last![0])]];
+        return { paused: JSON.stringify(next) };
+      }),
+    async settle(id, state, bytes, sha256) {
+      await db
+        .updateTable('recordings')
+        .set({ state, bytes, sha256 })
+        .where('id', '=', id)
+        .where('state', '=', 'running')
+        .execute();
+    },
+    async leave(id, state) {
+      await db.updateTable('recordings').set({ state }).where('id', '=', id).execute();
+    },
+    async known(files) {
+      const found = await inParts(files, (part) =>
+        db.selectFrom('recordings').select('file').where('file', 'in', part).execute(),
+      );
+      return new Set(found.map((row) => row.file));
+    },
+    async sums() {
+      const found = await db
+        .selectFrom('recordings')
+        .select(['state', (e) => e.fn.countAll().as('count'), (e) => e.fn.sum('bytes').as('bytes')])
+        .groupBy('state')
+        .execute();
+      return found.map(({ state, count, bytes }) => ({
+        state,
+        count: Number(count),
+        bytes: Number(bytes ?? 0),
+      }));
+    },
+  };
+}
