@@ -88,7 +88,7 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
     ...service,
     keeper,
     index,
-    onDomainEvent: keeper.onDomainEvent,
+    onDomainEvent: (event) => keeper.onDomainEvent(event),
     watching: (records) => ({
       async *read(from, signal) {
         for await (const batch of records.read(from, signal)) {
@@ -98,8 +98,10 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
       },
     }),
     gauges(to) {
-      to.gauge('offhook_recordings_running', 'Recordings that go on.', keeper.running);
-      to.gauge('offhook_recordings_orphans', 'Files no recording knows, to an hour.', disposal.orphans);
+      to.gauge('offhook_recordings_running', 'Recordings that go on.', () => keeper.running());
+      to.gauge('offhook_recordings_orphans', 'Files no recording knows, to an hour.', () =>
+        disposal.orphans(),
+      );
       for (const state of ['stored', 'missing', 'expired', 'erased'] as const) {
         const of = () => sums.find((sum) => sum.state === state);
         to.gauge(`offhook_recordings_${state}`, `Recordings ${state}, to an hour.`, () => of()?.count ?? 0);
@@ -107,7 +109,7 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
       const kept = () => sums.find((sum) => sum.state === 'stored')?.bytes ?? 0;
       to.gauge('offhook_recordings_bytes', 'Bytes of stored recordings, to an hour.', kept);
     },
-    idle: keeper.idle,
+    idle: () => keeper.idle(),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -78,10 +78,10 @@ export function recordingRoutes(app: App, recordings: RecordingService): void {
           reply.header('content-range', `bytes */${bytes}`);
           throw new ServiceError('range_not_satisfiable', `the file has ${bytes} bytes`);
         }
-        const { done } = await audio.play();
+        const playing = await audio.play();
         const { start, end } = part ?? { start: 0, end: bytes - 1 };
         const stream = audio.handle.createReadStream({ start, end: Math.max(start, end) });
-        reply.raw.once('close', done);
+        reply.raw.once('close', () => playing.done());
         return reply
           .code(part === null ? 200 : 206)
           .headers({
