@@ -61,6 +61,8 @@ export interface Directory {
   queuesOf(extension: string): readonly QueueEntry[];
   trunks(): readonly TrunkEntry[];
   trunkByEndpoint(endpoint: string): TrunkEntry | undefined;
+  /** True where a route leads this number, as it is dialled, over a trunk. */
+  leadsOut(number: string): boolean;
   pauseReasons(): readonly PauseReason[];
   /** Secret the endpoints of this extension register with. */
   sipPassword(extension: string): string;

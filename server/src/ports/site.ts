@@ -39,6 +39,42 @@ export interface SiteParking {
   readonly last_slot: number;
   readonly timeout_seconds: number;
 }
+/** The connection to a carrier or another exchange, known by the address its requests come from. */
+export interface SiteTrunk {
+  readonly name: string;
+  readonly title: string;
+  /** Name in the engine: `trunk-<name>`. */
+  readonly endpoint: string;
+  readonly host: string;
+  readonly port: number;
+  readonly transport: 'udp' | 'tcp';
+  /** What its challenges are answered with; null where it asks for nothing. */
+  readonly login: { readonly username: string; readonly password: string } | null;
+  /** True where we register there with that login, so that it knows our address. */
+  readonly register: boolean;
+  readonly codecs: readonly ('ulaw' | 'alaw' | 'g722' | 'opus')[];
+  /** Number that calls from inside are shown with; null for the extension itself. */
+  readonly outbound_number: string | null;
+}
+/** What becomes of a number: digits taken off its beginning, then others put there. */
+export interface NumberChange {
+  readonly strip: number;
+  readonly prepend: string;
+}
+/** Where a call from a trunk goes; the longest match of the trunk's own routes decides, and no match is no way in. */
+export interface SiteInboundRoute {
+  readonly trunk: string;
+  /** As received, or what it begins with. */
+  readonly number: string;
+  readonly prefix: boolean;
+  /** A number of ours, or out again over a trunk. */
+  readonly to: { readonly number: string } | ({ readonly trunk: string } & NumberChange);
+}
+/** Where a number outside is reached; the longest prefix decides, and those of one prefix are tried in order. */
+export interface SiteOutboundRoute extends NumberChange {
+  readonly prefix: string;
+  readonly trunk: string;
+}
 /**
  * One feature code, defined by one file in features/feature-codes/codes/; the dialplan, the docs table and the console
  * list are generated from it. `dialplan` returns the steps for the matched pattern, one application call each; a step may
@@ -67,4 +103,7 @@ export interface Site {
   readonly parking: SiteParking | null;
   readonly pause_reasons: readonly PauseReason[];
   readonly feature_codes: readonly FeatureCode[];
+  readonly trunks: readonly SiteTrunk[];
+  readonly inbound_routes: readonly SiteInboundRoute[];
+  readonly outbound_routes: readonly SiteOutboundRoute[];
 }

@@ -2,8 +2,10 @@
 import path from 'node:path';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { DEMO_REASONS, SERVICES } from '../../src/features/pbx-config/demo.ts';
+import { seed } from '../../src/features/pbx-config/seed.ts';
 import { migrations } from '../../src/features/pbx-config/tables.ts';
 import type { QueueRow, Tables } from '../../src/features/pbx-config/tables.ts';
+import type { Store } from '../../src/ports/store.ts';
 import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
 import type { Site } from './site.ts';
@@ -93,6 +95,17 @@ export const prepareCompany =
         .values({ key: 'parking', value: JSON.stringify(parking) })
         .execute();
     });
+    await store.close();
+  };
+
+/** The demo company, and what `configure` puts into its store besides: trunks, for instance. */
+export const prepareDemo =
+  (configure: (store: Store) => Promise<void>) =>
+  async (dataDir: string): Promise<void> => {
+    const store = await openSqliteStore(path.join(dataDir, 'offhook.db'));
+    await store.migrate('pbx-config', migrations);
+    await seed(store, { empty: false });
+    await configure(store);
     await store.close();
   };
 

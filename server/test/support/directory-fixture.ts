@@ -94,6 +94,7 @@ export function directoryFixture(
     queuesOf: (extension) => queueList.filter((q) => q.agents.includes(extension)),
     trunks: () => trunks,
     trunkByEndpoint: (endpoint) => trunks.find((t) => t.endpoint === endpoint),
+    leadsOut: () => false,
     pauseReasons: () => reasons,
     sipPassword: (extension) => `sip-secret-of-${extension}`,
     onChange(listener) {

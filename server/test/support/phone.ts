@@ -53,6 +53,8 @@ export interface PhoneCall {
   play(what: 'tone' | 'silence'): void;
 }
 export interface IncomingCall extends PhoneCall {
+  /** The number it is for. */
+  readonly dialled: string;
   ring(): void;
   answer(): Promise<void>;
   /** 486 busy, 603 declined, 480 unavailable. */
@@ -79,6 +81,8 @@ export interface PhoneOptions {
   readonly password: string;
   /** User name to register with; the extension itself when not given. */
   readonly username?: string;
+  /** Its own address on loopback; any port of 127.0.0.1 when not given. */
+  readonly at?: { readonly host: string; readonly port: number };
 }
 
 interface CallParts {
@@ -156,6 +160,7 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
       const there = tagOf(dialog.remote) || early;
       return encodeURIComponent(`${dialog.callId};to-tag=${there};from-tag=${localTag}`);
     },
+    dialled: invitation ? numberOf(header(invitation, 'to')) : '',
     get state() {
       return state;
     },
@@ -306,11 +311,30 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
 }
 
 /** Registers a desk phone. Every call it still has is ended and the registration taken back when it is disposed. */
-export async function registerPhone({
+export async function registerPhone(options: PhoneOptions): Promise<Phone> {
+  const phone = await openPhone(options);
+  try {
+    await phone.register();
+  } catch (error) {
+    await phone[Symbol.asyncDispose]();
+    throw error;
+  }
+  return phone;
+}
+/**
+ * The other side of a trunk: one who is known by address and never registers. `extension` is the number its calls come
+ * from; it is given every call that goes out over the trunk, whatever number that is for.
+ */
+export const openFarSide = (
+  options: Pick<PhoneOptions, 'server' | 'extension'> & { readonly at: NonNullable<PhoneOptions['at']> },
+): Promise<Phone> => openPhone({ ...options, password: '' });
+
+async function openPhone({
   server,
   extension,
   password,
   username = extension,
+  at: own,
 }: PhoneOptions): Promise<Phone> {
   const at = `${server.host}:${server.port}`;
   const address = `<sip:${username}@${at}>`;
@@ -340,7 +364,14 @@ export async function registerPhone({
       transport.reply(m, { status: 481, reason: 'No Call' });
     else if (methodOf(m) !== 'ACK') transport.reply(m, { ...ok, tag: randomTag() });
   };
-  const transport = await openTransport({ server, username, password, onRequest });
+  const transport = await openTransport({
+    server,
+    username,
+    password,
+    onRequest,
+    ...(own === undefined ? {} : { at: own }),
+  });
+  let registered = false;
   const registration: Dialog = {
     callId: randomTag(),
     local: `${address};tag=${randomTag()}`,
@@ -352,6 +383,7 @@ export async function registerPhone({
     const final = await transport.send(registration, 'REGISTER', { headers: [['expires', String(seconds)]] })
       .response;
     if (statusOf(final) !== 200) throw new Error(`REGISTER of ${username} was answered with ${final.start}`);
+    registered = seconds > 0;
   };
 
   const phone: Phone = {
@@ -383,15 +415,9 @@ export async function registerPhone({
       await Promise.allSettled([...calls.values()].map((call) => call.hangup()));
       // An engine that is gone says nothing to a goodbye.
       for (const call of calls.values()) call.close();
-      await setRegistration(0).catch(() => {});
+      if (registered) await setRegistration(0).catch(() => {});
       transport.close();
     },
   };
-  try {
-    await phone.register();
-  } catch (error) {
-    transport.close();
-    throw error;
-  }
   return phone;
 }

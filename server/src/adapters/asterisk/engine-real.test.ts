@@ -51,6 +51,9 @@ const site: Site = {
   parking: null,
   pause_reasons: [reasonFixture('lunch', 'Lunch')],
   feature_codes: [],
+  trunks: [],
+  inbound_routes: [],
+  outbound_routes: [],
 };
 /** The state of each thread of a process, one letter. */
 const threads = (pid: number): string[] =>

@@ -54,7 +54,15 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
   };
   const today = dayOf(deps.zone, () => clock.now());
   const used = await store.usageOf(today().day);
-  const guard = createGuard({ settings: () => settings, own, store, used, clock, today });
+  const guard = createGuard({
+    settings: () => settings,
+    own,
+    leadsOut: (number) => directory.leadsOut(number),
+    store,
+    used,
+    clock,
+    today,
+  });
   const performer = createPerformer(deps);
   const control = createCallControl({ ...deps, guard, performer, ended: createEndedCalls(), isSlot });
   return {

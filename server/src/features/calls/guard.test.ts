@@ -40,6 +40,7 @@ function guardWith(change: Partial<CallSettings> = {}, used = new Map<string, Us
   const guard = createGuard({
     settings: () => ({ ...settings, ...change }),
     own,
+    leadsOut: (number) => number.startsWith('03'),
     used,
     store: { keepUsage: async (...row) => void kept.push(row) },
     clock: { now: () => now.ms, sleep: () => Promise.reject(new Error('nothing sleeps')) },
@@ -83,10 +84,11 @@ test('guard - a number is what its longest prefix says, the own ones first', () 
   assert.equal(classify('030123', own, settings).country, null);
 });
 
-test('guard - inside the house only, unless the level may more; a key is a user; a right is no line', async () => {
+test('guard - inside the house only, unless the level may more; a key is a user; a right is no route', async () => {
   const { guard } = guardWith({
     allowed: { ...settings.allowed, supervisor: ['internal', 'national', 'mobile'] },
   });
+  assert.equal(await guard.admit(actor('supervisor'), '1002', '0301234'), 'national', 'a route leads there');
   assert.equal(await guard.admit(actor('user'), '1003', '1004'), 'internal');
   for (const level of ['user', 'agent', 'admin'] as const) {
     for (const number of ['0301234', '01511234', '+12025550101', '+8816123', '5551234', '*97']) {
@@ -97,7 +99,7 @@ test('guard - inside the house only, unless the level may more; a key is a user;
       );
     }
   }
-  await assert.rejects(guard.admit(actor('supervisor'), '1002', '0301234'), refusal('no_route'));
+  await assert.rejects(guard.admit(actor('supervisor'), '1002', '01511234'), refusal('no_route'));
   await assert.rejects(
     guard.admit(actor('supervisor'), '1002', '+8816123'),
     refusal('destination_not_allowed'),

@@ -16,6 +16,8 @@ const MOST_REMEMBERED = 10_000;
 export interface GuardDeps {
   readonly settings: () => CallSettings;
   readonly own: OwnNumbers;
+  /** True where a route leads this number over a trunk. */
+  readonly leadsOut: (number: string) => boolean;
   readonly store: Pick<CallStore, 'keepUsage'>;
   /** What was counted on the day that is now, by a service before this one. */
   readonly used: ReadonlyMap<string, Usage>;
@@ -35,7 +37,7 @@ export interface Guard {
   refusals(): Readonly<Record<Destination, number>>;
 }
 
-export function createGuard({ settings, own, store, used, clock, today }: GuardDeps): Guard {
+export function createGuard({ settings, own, leadsOut, store, used, clock, today }: GuardDeps): Guard {
   const refused = Object.fromEntries(DESTINATIONS.map((d) => [d, 0])) as Record<Destination, number>;
   const lastMinute = new Map<string, number[]>();
   let usage = new Map(used);
@@ -98,7 +100,7 @@ export function createGuard({ settings, own, store, used, clock, today }: GuardD
       const before = usage.get(who) ?? NOTHING_USED;
       const overDay = checkDay(before, country, seconds_left);
       if (overDay !== null) return refuse(destination, overDay);
-      if (destination !== 'internal') return refuse(destination, noRoute(number));
+      if (destination !== 'internal' && !leadsOut(number)) return refuse(destination, noRoute(number));
       // Counted before anything is awaited, so that calls asked for at the same moment cannot pass together.
       const countries = country === null ? before.countries : [...new Set([...before.countries, country])];
       const after = { calls: before.calls + 1, countries };
@@ -115,8 +117,8 @@ export function createGuard({ settings, own, store, used, clock, today }: GuardD
   };
 }
 
-/** A site without a trunk reaches nobody outside; the right alone makes no way there. */
+/** The right alone makes no way there. */
 const noRoute = (number: string): ServiceError =>
-  new ServiceError('no_route', `this site has no trunk that leads to ${number}`);
+  new ServiceError('no_route', `no route of this site leads to ${number}`);
 const described = (destination: Destination): string =>
   destination === 'unknown' ? 'a number of no known kind' : `${destination.replace('_', ' ')} numbers`;

@@ -13,6 +13,9 @@ const site = (reasons: number): Site => ({
     reasonFixture(`reason${i + 1}`, `Reason ${i + 1}`),
   ),
   feature_codes: FEATURE_CODES,
+  trunks: [],
+  inbound_routes: [],
+  outbound_routes: [],
 });
 
 test('feature-codes - no id, pattern or title stands twice', () => {

@@ -1,7 +1,15 @@
-import type { Endpoint, PauseReason, Person, TrunkEntry } from '../../ports/directory.ts';
-import type { SiteParking, SiteQueue, SiteService } from '../../ports/site.ts';
+import type { Selectable } from 'kysely';
+import type { Endpoint, PauseReason, Person } from '../../ports/directory.ts';
+import type {
+  SiteInboundRoute,
+  SiteOutboundRoute,
+  SiteParking,
+  SiteQueue,
+  SiteService,
+  SiteTrunk,
+} from '../../ports/site.ts';
 import type { Store } from '../../ports/store.ts';
-import type { PersonRow, Tables } from './tables.ts';
+import type { PersonRow, Tables, TrunkRow } from './tables.ts';
 
 /** A person with what the engine needs to know besides. */
 export interface ConfiguredPerson {
@@ -16,7 +24,12 @@ export interface PbxConfig {
   readonly people: readonly ConfiguredPerson[];
   /** In order of number. Agents and static members are extensions of active people, in order. */
   readonly queues: readonly SiteQueue[];
-  readonly trunks: readonly TrunkEntry[];
+  /** In order of name. */
+  readonly trunks: readonly SiteTrunk[];
+  /** In order of trunk and number. */
+  readonly inbound_routes: readonly SiteInboundRoute[];
+  /** In order of prefix, then of the order they are tried in. */
+  readonly outbound_routes: readonly SiteOutboundRoute[];
   readonly pause_reasons: readonly PauseReason[];
   readonly services: readonly SiteService[];
   readonly parking: SiteParking | null;
@@ -40,6 +53,59 @@ const configured = (row: PersonRow, endpoints: readonly Endpoint[]): ConfiguredP
   const person = Object.freeze({ ...fields, active: Boolean(active), endpoints });
   return { person, sip_password, voicemail: Boolean(voicemail), voicemail_pin };
 };
+
+const trunkOf = ({
+  id: _,
+  username,
+  password,
+  register,
+  codecs,
+  ...row
+}: Selectable<TrunkRow>): SiteTrunk => ({
+  ...row,
+  endpoint: `trunk-${row.name}`,
+  login: username === null || password === null ? null : { username, password },
+  register: Boolean(register),
+  codecs: JSON.parse(codecs) as SiteTrunk['codecs'],
+});
+async function readTrunks(
+  store: Store,
+): Promise<Pick<PbxConfig, 'trunks' | 'inbound_routes' | 'outbound_routes'>> {
+  const db = store.db<Tables>();
+  const rows = await db.selectFrom('trunks').selectAll().orderBy('name').execute();
+  const name = new Map(rows.map((t) => [t.id, t.name]));
+  const inbound = await db
+    .selectFrom('inbound_routes')
+    .selectAll()
+    .orderBy('trunk_id')
+    .orderBy('number')
+    .orderBy('prefix')
+    .execute();
+  const outbound = await db
+    .selectFrom('outbound_routes')
+    .selectAll()
+    .orderBy('prefix')
+    .orderBy('position')
+    .execute();
+  return {
+    trunks: rows.map(trunkOf),
+    inbound_routes: inbound.map((r) => ({
+      trunk: name.get(r.trunk_id)!,
+      number: r.number,
+      prefix: Boolean(r.prefix),
+      to:
+        r.to_trunk_id === null
+          ? { number: r.to_number ?? '' }
+          : { trunk: name.get(r.to_trunk_id)!, strip: r.strip, prepend: r.prepend },
+    })),
+    outbound_routes: outbound.map(({ prefix, trunk_id, strip, prepend }) => ({
+      prefix,
+      trunk: name.get(trunk_id)!,
+      strip,
+      prepend,
+    })),
+  };
+}
 
 /** Reads everything; `store_unavailable` when the database does not answer. */
 export async function readPbxConfig(store: Store): Promise<PbxConfig> {
@@ -81,7 +147,7 @@ export async function readPbxConfig(store: Store): Promise<PbxConfig> {
   return {
     people,
     queues,
-    trunks: [],
+    ...(await readTrunks(store)),
     pause_reasons: reasons.map(({ paid, supervisor_only, ...reason }) => ({
       ...reason,
       paid: Boolean(paid),

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/errors.ts';
-import type { Directory, QueueEntry } from '../../ports/directory.ts';
+import type { Directory, QueueEntry, TrunkEntry } from '../../ports/directory.ts';
 import type { Store } from '../../ports/store.ts';
 import { readPbxConfig } from './config.ts';
 import type { PbxConfig } from './config.ts';
@@ -17,6 +17,10 @@ function indexOf(config: PbxConfig) {
       else own.push(queue);
     }
   }
+  // Without what it signs in with.
+  const trunks: TrunkEntry[] = config.trunks.map(({ name, title, endpoint }) =>
+    Object.freeze({ name, title, endpoint }),
+  );
   const people = config.people.map((p) => p.person);
   return {
     people,
@@ -26,8 +30,9 @@ function indexOf(config: PbxConfig) {
     queues,
     queue: new Map(queues.map((q) => [q.name, q])),
     queuesOf,
-    trunks: config.trunks,
-    trunkByEndpoint: new Map(config.trunks.map((t) => [t.endpoint, t])),
+    trunks,
+    trunkByEndpoint: new Map(trunks.map((t) => [t.endpoint, t])),
+    prefixes: config.outbound_routes.map((r) => r.prefix),
     reasons: config.pause_reasons,
     secrets: new Map(config.people.map((p) => [p.person.extension, p.sip_password])),
   };
@@ -70,6 +75,7 @@ export async function createDirectory(store: Store): Promise<StoredDirectory> {
     queuesOf: (extension) => index.queuesOf.get(extension) ?? [],
     trunks: () => index.trunks,
     trunkByEndpoint: (endpoint) => index.trunkByEndpoint.get(endpoint),
+    leadsOut: (number) => index.prefixes.some((p) => number.startsWith(p) && number.length > p.length),
     pauseReasons: () => index.reasons,
     sipPassword(extension) {
       const password = index.secrets.get(extension);

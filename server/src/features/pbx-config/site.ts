@@ -17,8 +17,16 @@ export function pickupGroup(department: string | null): string | null {
   return plain === '' ? `group-${hash}` : `${plain}-${hash}`;
 }
 
-/** What the renderer is given: active people only, and the feature codes the exchange knows. */
+/**
+ * What the renderer is given: active people only, and the feature codes the exchange knows. A route from outside to a number
+ * that is no more, or whose person is not active, is no way in.
+ */
 export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
+  const numbers = new Set([
+    ...config.people.filter(({ person }) => person.active).map(({ person }) => person.extension),
+    ...config.queues.map((q) => q.number),
+    ...config.services.map((s) => s.number),
+  ]);
   return {
     extensions: config.people
       .filter(({ person }) => person.active)
@@ -37,5 +45,8 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
     parking: config.parking,
     pause_reasons: config.pause_reasons,
     feature_codes: codes,
+    trunks: config.trunks,
+    inbound_routes: config.inbound_routes.filter(({ to }) => 'trunk' in to || numbers.has(to.number)),
+    outbound_routes: config.outbound_routes,
   };
 }

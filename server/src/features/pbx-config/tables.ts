@@ -1,6 +1,7 @@
+import type { Generated } from 'kysely';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../../ports/directory.ts';
-import type { SiteQueue, SiteService } from '../../ports/site.ts';
+import type { SiteQueue, SiteService, SiteTrunk } from '../../ports/site.ts';
 import type { Migration } from '../../ports/store.ts';
 
 export interface PersonRow {
@@ -29,7 +30,42 @@ export interface QueueRow {
   wrap_up_seconds: number;
   max_wait_seconds: number;
 }
+export interface TrunkRow {
+  id: Generated<number>;
+  name: string;
+  title: string;
+  host: string;
+  port: number;
+  transport: SiteTrunk['transport'];
+  /** Both or none; the engine needs the password as it is. */
+  username: string | null;
+  password: string | null;
+  register: number;
+  /** JSON list. */
+  codecs: string;
+  outbound_number: string | null;
+}
+/** `to_number` or `to_trunk`; the change of the number goes with the second. */
+export interface InboundRouteRow {
+  trunk_id: number;
+  number: string;
+  prefix: number;
+  to_number: string | null;
+  to_trunk_id: number | null;
+  strip: number;
+  prepend: string;
+}
+export interface OutboundRouteRow {
+  prefix: string;
+  position: number;
+  trunk_id: number;
+  strip: number;
+  prepend: string;
+}
 export interface Tables {
+  trunks: TrunkRow;
+  inbound_routes: InboundRouteRow;
+  outbound_routes: OutboundRouteRow;
   people: PersonRow;
   endpoints: { name: string; person_id: number; kind: EndpointKind };
   queues: QueueRow;
@@ -123,6 +159,46 @@ export const migrations: readonly Migration[] = [
       await schema
         .alterTable('pause_reasons')
         .addColumn('supervisor_only', 'integer', (c) => c.notNull().defaultTo(0))
+        .execute();
+    },
+  },
+  {
+    id: '0003-trunks',
+    async up(db) {
+      const { schema } = db;
+      await schema
+        .createTable('trunks')
+        .addColumn('id', 'integer', (c) => c.primaryKey())
+        .addColumn('name', 'text', (c) => c.notNull().unique())
+        .addColumn('title', 'text', (c) => c.notNull())
+        .addColumn('host', 'text', (c) => c.notNull())
+        .addColumn('port', 'integer', (c) => c.notNull())
+        .addColumn('transport', 'text', (c) => c.notNull())
+        .addColumn('username', 'text')
+        .addColumn('password', 'text')
+        .addColumn('register', 'integer', (c) => c.notNull())
+        .addColumn('codecs', 'text', (c) => c.notNull())
+        .addColumn('outbound_number', 'text')
+        .execute();
+      await schema
+        .createTable('inbound_routes')
+        .addColumn('trunk_id', 'integer', (c) => c.notNull().references('trunks.id').onDelete('cascade'))
+        .addColumn('number', 'text', (c) => c.notNull())
+        .addColumn('prefix', 'integer', (c) => c.notNull())
+        .addColumn('to_number', 'text')
+        .addColumn('to_trunk_id', 'integer', (c) => c.references('trunks.id').onDelete('cascade'))
+        .addColumn('strip', 'integer', (c) => c.notNull())
+        .addColumn('prepend', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('inbound_routes_key', ['trunk_id', 'number', 'prefix'])
+        .execute();
+      await schema
+        .createTable('outbound_routes')
+        .addColumn('prefix', 'text', (c) => c.notNull())
+        .addColumn('position', 'integer', (c) => c.notNull())
+        .addColumn('trunk_id', 'integer', (c) => c.notNull().references('trunks.id').onDelete('cascade'))
+        .addColumn('strip', 'integer', (c) => c.notNull())
+        .addColumn('prepend', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('outbound_routes_key', ['prefix', 'position'])
         .execute();
     },
   },

@@ -67,12 +67,14 @@ export async function openTransport(options: {
   username: string;
   password: string;
   onRequest(m: SipMessage): void;
+  /** A loopback address and port of its own; any free port of 127.0.0.1 when not given. */
+  at?: { host: string; port: number };
 }): Promise<SipTransport> {
-  const { server, username, password } = options;
+  const { server, username, password, at = { host: '127.0.0.1', port: 0 } } = options;
   const socket = dgram.createSocket('udp4');
-  socket.bind(0, '127.0.0.1');
+  socket.bind(at.port, at.host);
   await once(socket, 'listening');
-  const here = `127.0.0.1:${socket.address().port}`;
+  const here = `${at.host}:${socket.address().port}`;
   const contact = `sip:${username}@${here}`;
   const pending = new Map<string, Pending>();
   const replies = new Map<string, Buffer>();

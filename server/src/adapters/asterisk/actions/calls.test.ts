@@ -129,6 +129,17 @@ test('ami calls - each verb is one template; the last of several actions has the
   ]);
 });
 
+test('ami calls - a plus is for a number that is called, not for our own', async () => {
+  const { sent, verbs } = wire();
+  await verbs.placeCall({ ...placed, number: '+493012' });
+  await verbs.blindTransfer(A, '+493012');
+  assert.deepEqual(
+    [sent[0]?.[1]['Channel'], sent[1]?.[1]['Exten']],
+    ['Local/+493012@place-call/n', '+493012'],
+  );
+  await assert.rejects(verbs.placeCall({ ...placed, extension: '+1003' }), { code: 'invalid_request' });
+});
+
 test('ami calls - nothing that is no digit or id is ever put on the wire', async () => {
   const { sent, verbs } = wire();
   const evil = [
@@ -142,7 +153,9 @@ test('ami calls - nothing that is no digit or id is ever put on the wire', async
     '１',
     '../x',
     '*97',
-    '+1',
+    '1+',
+    '+',
+    '++1',
   ];
   const tries: ((bad: string) => Promise<void>)[] = [
     (bad) => verbs.placeCall({ ...placed, number: bad }),

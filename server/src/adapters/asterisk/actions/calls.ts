@@ -23,7 +23,8 @@ import { PJSIP } from '../events/names.ts';
  * Channel takes a channel's id as well as its name. Contexts are those of conf/call-contexts.ts; what comes from outside
  * is digits and ids, checked here once more.
  */
-const NUMBER = /^[0-9]{1,32}$/;
+const DIGITS = /^[0-9]{1,32}$/;
+const NUMBER = /^\+?[0-9]{1,32}$/;
 const CHANNEL = /^[A-Za-z0-9.-]{1,128}$/;
 /** Contexts that leave the addresses of an extension's devices. */
 const DEVICES: Record<EndpointKind | 'all', string> = {
@@ -50,7 +51,10 @@ const refuse = (detail: string): never => {
   throw new ServiceError('invalid_request', detail);
 };
 const digits = (what: string, value: string): string =>
-  NUMBER.test(value) ? value : refuse(`${what} must be 1 to 32 digits`);
+  DIGITS.test(value) ? value : refuse(`${what} must be 1 to 32 digits`);
+/** A number that is to be called, outside too. */
+const called = (value: string): string =>
+  NUMBER.test(value) ? value : refuse('the number must be 1 to 32 digits, with or without a + in front');
 /** The engine's own id of a channel. */
 const raw = (channel: ChannelId): string => {
   const id = channel.slice(channel.indexOf(':') + 1);
@@ -87,7 +91,7 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
       const [first, second] = call.pair;
       const { does } = call.part;
       const fields = {
-        Channel: `Local/${digits('the number', call.number)}@${does === 'call' || does === 'pickup' ? 'place-call' : 'place-listen'}/n`,
+        Channel: `Local/${called(call.number)}@${does === 'call' || does === 'pickup' ? 'place-call' : 'place-listen'}/n`,
         // The pair's near half only waits: it is gone as soon as the own device has answered.
         Context: 'placed-pair',
         Exten: 's',
@@ -111,12 +115,12 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
       await run('Hangup', { Channel: raw(channel), Cause: NORMAL_CLEARING }, options);
     },
     async blindTransfer(channel, number, options = {}) {
-      const fields = { Channel: raw(channel), Context: REACH_CONTEXT, Exten: digits('the number', number) };
+      const fields = { Channel: raw(channel), Context: REACH_CONTEXT, Exten: called(number) };
       await run('BlindTransfer', fields, options);
     },
     async consult(channel, number, options = {}) {
       await set(channel, 'TRANSFER_CONTEXT', REACH_CONTEXT, before(options, 1));
-      await set(channel, 'TRANSFER_EXTEN', digits('the number', number), before(options, 2));
+      await set(channel, 'TRANSFER_EXTEN', called(number), before(options, 2));
       await press(channel, KEYS.consult, options);
     },
     swapConsult: (channel, options = {}) => press(channel, KEYS.swap, options),

@@ -61,7 +61,7 @@ export const callingPhone: ConfText = conf`$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]
  */
 const PLACED: ConfText = conf`
 [place-call]
-exten => _X.,1,Set(CALLERID(all)=<$\{EXTEN}>)
+exten => _[+0-9].,1,Set(CALLERID(all)=<$\{EXTEN}>)
  same => n,Gosub($\{OFFHOOK_DEVICES},$\{OFFHOOK_FOR},1)
  same => n,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},G(placed^$\{EXTEN}^1))
  same => n,Hangup($\{HANGUPCAUSE})
@@ -70,39 +70,33 @@ exten => _X.,1,Set(CALLERID(all)=<$\{EXTEN}>)
 include => place-call
 
 [placed]
-exten => _X.,1,Hangup()
+exten => _[+0-9].,1,Hangup()
  same => n,WaitForCondition(#,#["#{CHANNEL_EXISTS($\{OFFHOOK_PAIR})}" != "1"],5,0.02)
  same => n,Goto(placed-$\{OFFHOOK_DOES},$\{EXTEN},1)
 
 [placed-call]
-exten => _X.,1,Set(CALLERID(num)=$\{OFFHOOK_FROM})
+exten => _[+0-9].,1,Set(CALLERID(num)=$\{OFFHOOK_FROM})
  same => n,ExecIf($["$\{OFFHOOK_LIMIT}" != ""]?Set(TIMEOUT(absolute)=$\{OFFHOOK_LIMIT}))
  same => n,Goto(reach,$\{EXTEN},1)
 
 [placed-pickup]
-exten => _X.,1,PickupChan($\{OFFHOOK_CHANNEL})
+exten => _[+0-9].,1,PickupChan($\{OFFHOOK_CHANNEL})
  same => n,Hangup()
 
 [placed-listen]
-exten => _X.,1,ChanSpy($\{OFFHOOK_CHANNEL},uqES)
+exten => _[+0-9].,1,ChanSpy($\{OFFHOOK_CHANNEL},uqES)
  same => n,Hangup()
 
 [placed-whisper]
-exten => _X.,1,ChanSpy($\{OFFHOOK_CHANNEL},uqESw)
+exten => _[+0-9].,1,ChanSpy($\{OFFHOOK_CHANNEL},uqESw)
  same => n,Hangup()
 
 [placed-barge]
-exten => _X.,1,ChanSpy($\{OFFHOOK_CHANNEL},uqESB)
+exten => _[+0-9].,1,ChanSpy($\{OFFHOOK_CHANNEL},uqESB)
  same => n,Hangup()
 
 [placed-pair]
 exten => s,1,Wait(3600)
-
-[reach]
-include => people
-include => queues
-include => services
-include => parkedcalls
 `;
 /**
  * Music for the other side, in its own place in the bridge, until the variable that says who holds it is another one or the

@@ -2,6 +2,8 @@
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
+import { at, context, exten } from './dialplan-text.ts';
+import { outboundInclude, trunkContexts } from './trunk-files.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -17,24 +19,6 @@ const DEVICES_OF: Record<EndpointKind, ConfText> = {
 };
 const nothing = conf``;
 const EXTEN = conf`$\{EXTEN}`;
-
-/** The steps of one number or pattern, numbered by the engine; a step is `app(data)` or `(label)app(data)`. */
-const exten = (number: ConfText, steps: readonly ConfText[]): ConfText =>
-  joined(
-    steps.map((step, i) => {
-      const text = step.startsWith('(') ? step : conf`,${step}`;
-      return i === 0
-        ? conf`exten => ${number},1${text as ConfText}
-`
-        : conf` same => n${text as ConfText}
-`;
-    }),
-    '',
-  );
-const context = (name: ConfText, parts: readonly ConfText[]): ConfText => conf`
-[${name}]
-${joined(parts, '')}`;
-const at = (mark: ConfText, step: ConfText): ConfText => conf`(${mark}),${step}`;
 
 const kindsOf = (e: SiteExtension): readonly EndpointKind[] =>
   KINDS.filter((kind) => e.endpoints.some((p) => p.kind === kind));
@@ -200,43 +184,51 @@ include => queues
 include => services
 include => feature-codes
 include => parkedcalls
-${joined(
-  [
-    context(conf`people`, site.extensions.map(person)),
-    context(conf`queues`, site.queues.map(queue)),
-    context(conf`services`, site.services.map(service)),
-    context(
-      conf`feature-codes`,
-      site.feature_codes.map((code) => featureCode(code, site)),
-    ),
-    context(conf`queue-moved`, [
-      ...site.queues.map(moved),
-      exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),
-    ]),
-    context(conf`agent-queues`, agentQueues(site.queues)),
-    CALL,
-    context(
-      conf`queue-agent`,
-      patterns.map((p) => exten(p, QUEUE_AGENT)),
-    ),
-    context(conf`devices`, [
-      ...patterns.map((p) => addresses(p, EXTEN, KINDS)),
-      ...few.map((e) => addresses(e.number, e.number, e.kinds)),
-    ]),
-    ...KINDS.map((kind) =>
+${outboundInclude(site)}${joined(
+    [
+      context(conf`people`, site.extensions.map(person)),
+      context(conf`queues`, site.queues.map(queue)),
+      context(conf`services`, site.services.map(service)),
       context(
-        DEVICES_OF[kind],
-        patterns.map((p) => addresses(p, EXTEN, [kind])),
+        conf`feature-codes`,
+        site.feature_codes.map((code) => featureCode(code, site)),
       ),
-    ),
-    callContexts,
-    context(conf`hints`, [
-      ...patterns.map((p) => hint(p, EXTEN, KINDS)),
-      ...few.map((e) => hint(e.number, e.number, e.kinds)),
-    ]),
-  ],
-  '',
-)}
+      context(conf`queue-moved`, [
+        ...site.queues.map(moved),
+        exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),
+      ]),
+      context(conf`agent-queues`, agentQueues(site.queues)),
+      CALL,
+      context(
+        conf`queue-agent`,
+        patterns.map((p) => exten(p, QUEUE_AGENT)),
+      ),
+      context(conf`devices`, [
+        ...patterns.map((p) => addresses(p, EXTEN, KINDS)),
+        ...few.map((e) => addresses(e.number, e.number, e.kinds)),
+      ]),
+      ...KINDS.map((kind) =>
+        context(
+          DEVICES_OF[kind],
+          patterns.map((p) => addresses(p, EXTEN, [kind])),
+        ),
+      ),
+      callContexts,
+      conf`
+[reach]
+include => people
+include => queues
+include => services
+include => parkedcalls
+${outboundInclude(site)}`,
+      trunkContexts(site),
+      context(conf`hints`, [
+        ...patterns.map((p) => hint(p, EXTEN, KINDS)),
+        ...few.map((e) => hint(e.number, e.number, e.kinds)),
+      ]),
+    ],
+    '',
+  )}
 #tryinclude custom/extensions.conf
 `;
 }

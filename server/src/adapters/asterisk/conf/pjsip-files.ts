@@ -1,11 +1,12 @@
 /** Phones: transports, and three endpoints with their credentials and addresses for each extension; media ports. */
 import { isIPv6 } from 'node:net';
 import type { EndpointKind } from '../../../ports/directory.ts';
-import type { SiteExtension } from '../../../ports/site.ts';
+import type { SiteExtension, SiteTrunk } from '../../../ports/site.ts';
 import type { InstanceSettings } from '../instance.ts';
 import { phoneFeatures } from './call-contexts.ts';
 import { conf, dialled, displayName, host, joined, objectName, secret, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
+import { trunkObjects } from './trunk-files.ts';
 
 const nothing = conf``;
 const isLoopback = (address: string): boolean => /^(127\.|localhost$|::1$)/.test(address);
@@ -37,7 +38,7 @@ const transports = (settings: InstanceSettings): ConfText => {
 type = global
 user_agent = Offhook
 default_realm = offhook
-endpoint_identifier_order = auth_username,username
+endpoint_identifier_order = ip,auth_username,username
 keep_alive_interval = 90
 max_initial_qualify_time = 3
 
@@ -150,11 +151,15 @@ password = ${password}
   );
 }
 
-export const pjsipConf = (extensions: readonly SiteExtension[], settings: InstanceSettings): ConfText => conf`
+export const pjsipConf = (
+  extensions: readonly SiteExtension[],
+  trunks: readonly SiteTrunk[],
+  settings: InstanceSettings,
+): ConfText => conf`
 ${transports(settings)}
 ${templates(settings)}
 ${joined(
   extensions.map((e) => phones(e)),
   '',
-)}#tryinclude custom/pjsip.conf
+)}${trunkObjects(trunks)}#tryinclude custom/pjsip.conf
 `;

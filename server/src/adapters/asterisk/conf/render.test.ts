@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../../core/errors.ts';
-import type { DialplanStep, FeatureCode, Site, SiteExtension, SiteQueue } from '../../../ports/site.ts';
+import type {
+  DialplanStep,
+  FeatureCode,
+  Site,
+  SiteExtension,
+  SiteQueue,
+  SiteTrunk,
+} from '../../../ports/site.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import { renderSite } from './render.ts';
 import { reasonFixture } from '../../../../test/support/directory-fixture.ts';
@@ -50,6 +57,9 @@ const site = (fields: Partial<Site> = {}): Site => ({
   parking: { number: '700', first_slot: 701, last_slot: 720, timeout_seconds: 60 },
   pause_reasons: [reasonFixture('break', 'Break')],
   feature_codes: [code([{ app: 'Pickup' }])],
+  trunks: [],
+  inbound_routes: [],
+  outbound_routes: [],
   ...fields,
 });
 const INSTANCE: Instance = {
@@ -224,7 +234,74 @@ const pjsip = (files: ReadonlyMap<string, string>): string => files.get('pjsip.c
 const extensions = (files: ReadonlyMap<string, string>): string => files.get('extensions.conf')!;
 const first = (fields: Partial<SiteExtension>): Site =>
   site({ extensions: [person('1001', fields), person('1002')] });
+const trunk = (fields: Partial<SiteTrunk> = {}): SiteTrunk => ({
+  name: 'north',
+  title: 'North',
+  endpoint: 'trunk-north',
+  host: 'sip.example.com',
+  port: 5060,
+  transport: 'udp',
+  login: { username: 'u', password: 'p' },
+  register: true,
+  codecs: ['alaw'],
+  outbound_number: '+49305550',
+  ...fields,
+});
+const withTrunk = (fields: Partial<SiteTrunk>, more: Partial<Site> = {}): Site =>
+  site({
+    trunks: [trunk(fields)],
+    outbound_routes: [{ prefix: '0', trunk: 'north', strip: 1, prepend: '+49' }],
+    ...more,
+  });
 const CASES: readonly Case[] = [
+  {
+    field: 'trunk host',
+    value: like(/^[a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,3}$/),
+    render: (host) => render(withTrunk({ host })),
+    read: (files) => valuesOf(pjsip(files), (s) => s.name === 'trunk-north', 'match'),
+  },
+  {
+    field: 'trunk user name',
+    value: like(/^[A-Za-z0-9+._-]{1,20}$/),
+    render: (username) => render(withTrunk({ login: { username, password: 'p' } })),
+    read: (files) => valuesOf(pjsip(files), (s) => s.name === 'trunk-north', 'username'),
+  },
+  {
+    field: 'trunk password',
+    value: like(/^[!-:<-[\]-~]{1,40}$/),
+    render: (password) => render(withTrunk({ login: { username: 'u', password } })),
+    read: (files) => valuesOf(pjsip(files), (s) => s.name === 'trunk-north', 'password'),
+  },
+  {
+    field: 'number of a trunk',
+    value: like(/^\+?[0-9]{1,32}$/),
+    render: (outbound_number) => render(withTrunk({ outbound_number })),
+    read: (files) =>
+      valuesOf(extensions(files), (s) => s.name === 'outbound', 'same').flatMap(
+        (step) => /\?([^:]*):\$\{OFFHOOK_FROM\}/.exec(step)?.[1] ?? [],
+      ),
+  },
+  {
+    field: 'outbound prefix',
+    value: like(/^\+?[0-9]{1,9}$/),
+    render: (prefix) =>
+      render(withTrunk({}, { outbound_routes: [{ prefix, trunk: 'north', strip: 0, prepend: '' }] })),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'outbound', 'exten'),
+    expected: (prefix) => [`_${prefix}X!,1,GotoIf($["\${REGEX("^[+]?[0-9]+$" \${EXTEN})}" = "1"]?:refused)`],
+  },
+  {
+    field: 'inbound number',
+    value: like(/^\+?[0-9]{1,9}$/),
+    render: (number) =>
+      render(
+        withTrunk(
+          {},
+          { inbound_routes: [{ trunk: 'north', number, prefix: false, to: { number: '1001' } }] },
+        ),
+      ),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'from-trunk-north', 'exten'),
+    expected: (number) => [`${number},1,Goto(people,1001,1)`],
+  },
   {
     field: 'name',
     value: like(/^[A-Za-zÀ-žﺀ-ﻼ一-龥'()&+.-]{1,20}( [A-Za-zÀ-ž]{1,9}){0,3}$/),
@@ -414,6 +491,38 @@ test('conf/render - a name that leads nowhere is refused', () => {
   );
   refused(() => render(site({ queues: [queue({ agents: ['1001', '1001', '1002'] })] })), /twice/);
   refused(() => render(first({ endpoints: [{ kind: 'sip', name: '1002' }] })), /must be named 1001/);
+});
+
+test('conf/render - trunks and routes that lead nowhere, or twice to different places, are refused', () => {
+  const to = { number: '1001' };
+  const route = { trunk: 'north', number: '49', prefix: false, to };
+  const wrong: [Partial<SiteTrunk>, Partial<Site>, RegExp][] = [
+    [{}, { trunks: [trunk(), trunk()] }, /two trunks are named north/],
+    [{ endpoint: '1001' }, {}, /must be named trunk-north/],
+    [{ login: null }, {}, /to register it needs a login/],
+    [{ codecs: [] }, {}, /needs a codec/],
+    [{ transport: 'udp\nx=y' as 'udp' }, {}, /transport must be one of/],
+    [{ port: 0 }, {}, /port must be a whole number/],
+    [{}, { inbound_routes: [route, route] }, /leads to two places/],
+    [{}, { inbound_routes: [{ ...route, trunk: 'south' }] }, /no trunk "south"/],
+    [{}, { inbound_routes: [{ ...route, to: { number: '1099' } }] }, /"1099" is no number of ours/],
+    [{}, { inbound_routes: [{ ...route, to: { number: '*22' } }] }, /"\*22" is no number of ours/],
+    [
+      {},
+      { inbound_routes: [{ ...route, to: { trunk: 'south', strip: 0, prepend: '' } }] },
+      /no trunk "south"/,
+    ],
+    [{}, { outbound_routes: [{ prefix: '0', trunk: 'south', strip: 0, prepend: '' }] }, /no trunk "south"/],
+    [{}, { outbound_routes: [{ prefix: '0', trunk: 'north', strip: 0, prepend: '&' }] }, /prepend must be/],
+    [{}, { outbound_routes: [{ prefix: '0', trunk: 'north', strip: -1, prepend: '' }] }, /strip must be/],
+  ];
+  for (const [fields, more, says] of wrong) refused(() => render(withTrunk(fields, more)), says);
+});
+
+test('conf/render - a site without trunks has no way out, and nothing of a trunk in its files', () => {
+  const files = render();
+  for (const name of ['pjsip.conf', 'extensions.conf'])
+    assert.ok(!/trunk|outbound/.test(files.get(name)!), name);
 });
 
 test('conf/render - the same site gives the same bytes, whatever order its fields have', () => {

@@ -8,7 +8,7 @@ import { httpConf, managerConf } from './manager-files.ts';
 import { modulesConf } from './modules-file.ts';
 import { pjsipConf, rtpConf } from './pjsip-files.ts';
 import { musicConf, parkingConf, queuesConf, voicemailConf } from './service-files.ts';
-import { conf } from './text.ts';
+import { conf, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const refuse = (detail: string): never => {
@@ -63,6 +63,36 @@ function checkSite(site: Site): void {
   }
 }
 
+function checkTrunks(site: Site): void {
+  const trunks = new Set<string>();
+  const own = new Set([
+    ...site.extensions.map((e) => e.extension),
+    ...site.queues.map((q) => q.number),
+    ...site.services.map((s) => s.number),
+  ]);
+  const known = (name: string, what: string): void => {
+    if (!trunks.has(name)) refuse(`${what}: there is no trunk ${JSON.stringify(name)}`);
+  };
+  for (const t of site.trunks) {
+    if (trunks.has(t.name)) refuse(`two trunks are named ${t.name}`);
+    trunks.add(slug(t.name, 'a trunk name'));
+    if (t.endpoint !== `trunk-${t.name}`)
+      refuse(`trunk ${t.name}: its endpoint must be named trunk-${t.name}`);
+    if (t.codecs.length === 0) refuse(`trunk ${t.name}: it needs a codec`);
+    if (t.register && t.login === null) refuse(`trunk ${t.name}: to register it needs a login`);
+  }
+  const taken = new Set<string>();
+  for (const { trunk, number, prefix, to } of site.inbound_routes) {
+    const what = `trunk ${trunk}: inbound number ${JSON.stringify(number)}`;
+    known(trunk, what);
+    if (taken.has(`${trunk} ${number} ${prefix}`)) refuse(`${what} leads to two places`);
+    taken.add(`${trunk} ${number} ${prefix}`);
+    if ('trunk' in to) known(to.trunk, what);
+    else if (!own.has(to.number)) refuse(`${what}: ${JSON.stringify(to.number)} is no number of ours`);
+  }
+  for (const route of site.outbound_routes) known(route.trunk, `prefix ${JSON.stringify(route.prefix)}`);
+}
+
 /**
  * Every configuration file of one site's engine, by file name. The same input gives the same bytes. A value that a file
  * cannot carry, a number used twice or a name that leads nowhere is `invalid_request`, and nothing is rendered.
@@ -74,6 +104,7 @@ export function renderSite(
   settings: InstanceSettings,
 ): ReadonlyMap<string, string> {
   checkSite(site);
+  checkTrunks(site);
   const files: Record<string, ConfText> = {
     ...engine.bareFiles,
     'asterisk.conf': engine.asteriskConf(instance, program),
@@ -86,7 +117,7 @@ export function renderSite(
     'manager.conf': managerConf(instance),
     'http.conf': httpConf(instance),
     'rtp.conf': rtpConf(settings),
-    'pjsip.conf': pjsipConf(site.extensions, settings),
+    'pjsip.conf': pjsipConf(site.extensions, site.trunks, settings),
     'queues.conf': queuesConf(site.queues),
     'voicemail.conf': voicemailConf(site.extensions, settings),
     'musiconhold.conf': musicConf,

@@ -66,5 +66,8 @@ export const company = (fields: Partial<Site> = {}): Site => ({
     { id: 'lunch', name: 'Lunch', paid: true, longest_seconds: null, supervisor_only: false },
   ],
   feature_codes: [],
+  trunks: [],
+  inbound_routes: [],
+  outbound_routes: [],
   ...fields,
 });

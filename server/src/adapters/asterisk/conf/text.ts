@@ -44,6 +44,18 @@ export const displayName = rule(
   // The engine's own buffer: it would cut a longer one in the middle of a letter.
   79,
 );
+/** A number outside, or the beginning of one. */
+export const outside = rule(
+  /^(?:\+?[0-9]{1,32}|\+)$/,
+  'must be 1 to 32 digits, with or without a + in front',
+);
+/** What another exchange knows us by, chosen there. */
+export const loginName = rule(/^[A-Za-z0-9+._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 + . _ -');
+/** A secret chosen elsewhere. The value is never part of the refusal. */
+export const foreignSecret = rule(
+  /^[!-:<-[\]-~]{1,128}$/,
+  'must be 1 to 128 printable characters other than ; \\',
+);
 /** SIP and AMI secrets. The value is never part of the refusal. */
 export const secret = rule(/^[A-Za-z0-9_-]{22,128}$/, 'must be 22 to 128 of A-Z a-z 0-9 _ -');
 export const pin = rule(/^[0-9]{4,12}$/, 'must be 4 to 12 digits');

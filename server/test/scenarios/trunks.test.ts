@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { INITIAL_CALL_SETTINGS } from '@offhook/contract/call-settings.ts';
+import { putInboundRoute, putOutboundRoute, putTrunk } from '../../src/features/pbx-config/trunks.ts';
+import { ApiError } from '../support/api.ts';
+import { ask, eventsOf } from '../support/call-steps.ts';
+import { prepareDemo } from '../support/company.ts';
+import { openFarSide } from '../support/phone.ts';
+import type { Phone } from '../support/phone.ts';
+import { freePort } from '../support/ports.ts';
+import { finishedCalls, gist } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+const HOSTS = { north: '127.0.0.2', south: '127.0.0.3' } as const;
+type Trunk = keyof typeof HOSTS;
+
+describe('trunks', () => {
+  const ports = { north: 0, south: 0 };
+  before(async () => {
+    ports.north = await freePort();
+    ports.south = await freePort();
+  });
+  const site = useSite({
+    prepare: prepareDemo(async (store) => {
+      for (const name of ['north', 'south'] as const) {
+        const outbound_number = name === 'north' ? '+49305550' : null;
+        await putTrunk(store, { name, title: name, host: HOSTS[name], port: ports[name], outbound_number });
+      }
+      await putInboundRoute(store, { trunk: 'north', number: '+493055501', to: { number: '1007' } });
+      await putInboundRoute(store, { trunk: 'north', number: '+44', prefix: true, to: { trunk: 'south' } });
+      await putOutboundRoute(store, { prefix: '0', trunk: 'north', strip: 1, prepend: '+49' });
+      await putOutboundRoute(store, { prefix: '+49', trunk: 'north' });
+    }),
+  });
+  const far = (name: Trunk): Promise<Phone> =>
+    openFarSide({
+      server: site().sip,
+      extension: '+4915112345678',
+      at: { host: HOSTS[name], port: ports[name] },
+    });
+  /** Direction, what was dialled and whose call the last one was, once it is over. */
+  const lastCall = async (count: number): Promise<string> => {
+    await until(`the end of call ${count}`, () => eventsOf(site(), 'call.ended').length >= count);
+    const { direction, extensions } = eventsOf(site(), 'call.ended').at(-1)!.data;
+    return [direction, ...(extensions as string[])].join(' ');
+  };
+
+  test('in - a caller outside reaches the extension of the number, and it is a call in', async () => {
+    await using outside = await far('north');
+    await using desk = await site().phone('1007');
+    const call = await outside.invite('+493055501');
+    const incoming = await desk.incoming();
+    assert.equal(incoming.party.number, '+4915112345678');
+    await incoming.answer();
+    await call.answered();
+    await call.hangup();
+    assert.equal(await lastCall(1), 'in 1007');
+    const [row] = await finishedCalls(await site().person('1007'), 1);
+    assert.equal(gist(row!), 'in +4915112345678 ANSWERED -');
+  });
+
+  test('out - by phone and from the API, where the level may; the number of the trunk is shown', async () => {
+    await using outside = await far('north');
+    await using desk = await site().phone('1007');
+    const call = await desk.invite('0301234');
+    const there = await outside.incoming();
+    assert.deepEqual([there.dialled, there.party.number], ['+49301234', '+49305550']);
+    await there.answer();
+    await call.answered();
+    await there.hangup();
+    assert.equal(await lastCall(2), 'out 1007');
+
+    const hanako = await site().person('1007');
+    const refusal = (status: number, code: string) => (error: unknown) =>
+      error instanceof ApiError && error.status === status && error.code === code;
+    await assert.rejects(
+      ask(site(), hanako, '', { to: '+49301234' }),
+      refusal(403, 'destination_not_allowed'),
+    );
+    const settings = {
+      ...INITIAL_CALL_SETTINGS,
+      allowed: { ...INITIAL_CALL_SETTINGS.allowed, user: ['internal', 'national', 'international'] },
+      caller_ids: ['4930777'],
+    };
+    const saved = await fetch(`${site().base}/api/v1/settings/calls`, {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${(await site().person('1001')).token}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(settings),
+    });
+    assert.equal(saved.status, 200, await saved.text());
+    await assert.rejects(ask(site(), hanako, '', { to: '+33123456' }), refusal(404, 'no_route'));
+    for (const [i, caller_id] of [undefined, '4930777'].entries()) {
+      await ask(site(), hanako, '', { to: '+49301234', ...(caller_id === undefined ? {} : { caller_id }) });
+      await (await desk.incoming()).answer();
+      const placed = await outside.incoming();
+      assert.deepEqual([placed.dialled, placed.party.number], ['+49301234', caller_id ?? '+49305550']);
+      await placed.answer();
+      placed.play('tone');
+      await placed.hangup();
+      assert.equal(await lastCall(3 + i), 'out 1007');
+    }
+  });
+
+  test('transit - from trunk to trunk nobody of ours takes part', async () => {
+    await using outside = await far('north');
+    await using other = await far('south');
+    const call = await outside.invite('+44207946000');
+    const there = await other.incoming();
+    assert.equal(there.party.number, '+4915112345678');
+    await there.answer();
+    await call.answered();
+    await call.hangup();
+    assert.equal(await lastCall(5), 'transit');
+  });
+});
