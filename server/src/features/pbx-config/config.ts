@@ -54,20 +54,16 @@ const configured = (row: PersonRow, endpoints: readonly Endpoint[]): ConfiguredP
   return { person, sip_password, voicemail: Boolean(voicemail), voicemail_pin };
 };
 
-const trunkOf = ({
-  id: _,
-  username,
-  password,
-  register,
-  codecs,
-  ...row
-}: Selectable<TrunkRow>): SiteTrunk => ({
-  ...row,
-  endpoint: `trunk-${row.name}`,
-  login: username === null || password === null ? null : { username, password },
-  register: Boolean(register),
-  codecs: JSON.parse(codecs) as SiteTrunk['codecs'],
-});
+const trunkOf = (row: Selectable<TrunkRow>): SiteTrunk => {
+  const { name, title, host, port, transport, username, password, outbound_number } = row;
+  return {
+    ...{ name, title, host, port, transport, outbound_number },
+    endpoint: `trunk-${name}`,
+    login: username === null || password === null ? null : { username, password },
+    register: Boolean(row.register),
+    codecs: JSON.parse(row.codecs) as SiteTrunk['codecs'],
+  };
+};
 async function readTrunks(
   store: Store,
 ): Promise<Pick<PbxConfig, 'trunks' | 'inbound_routes' | 'outbound_routes'>> {
