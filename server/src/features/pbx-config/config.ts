@@ -57,7 +57,12 @@ const configured = (row: PersonRow, endpoints: readonly Endpoint[]): ConfiguredP
 const trunkOf = (row: Selectable<TrunkRow>): SiteTrunk => {
   const { name, title, host, port, transport, username, password, outbound_number } = row;
   return {
-    ...{ name, title, host, port, transport, outbound_number },
+    name,
+    title,
+    host,
+    port,
+    transport,
+    outbound_number,
     endpoint: `trunk-${name}`,
     login: username === null || password === null ? null : { username, password },
     register: Boolean(row.register),
