@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { ConversationFilter } from './conversations.ts';
+import { PAGE_FIELDS } from './paging.ts';
 
 /**
  * Columns of an export, in the order in which they stand where none are named. Times of day in RFC 3339 UTC, lengths in
@@ -39,3 +41,56 @@ export const EXPORT_COLUMNS = [
 ] as const;
 export const ExportColumn = z.enum(EXPORT_COLUMNS);
 export type ExportColumn = z.infer<typeof ExportColumn>;
+
+export const ExportFormat = z.enum(['csv', 'xlsx']);
+export type ExportFormat = z.infer<typeof ExportFormat>;
+/** Body of `POST /api/v1/exports`: a file of the conversations that the list with the same filter has. */
+export const NewExport = z.strictObject({
+  format: ExportFormat,
+  filter: ConversationFilter.default({}),
+  columns: z
+    .array(ExportColumn)
+    .min(1)
+    .max(EXPORT_COLUMNS.length)
+    .refine((list) => new Set(list).size === list.length, 'a column is named twice')
+    .default([...EXPORT_COLUMNS])
+    .describe('In the order in which they are to stand; all of them where none are named.'),
+});
+export type NewExport = z.output<typeof NewExport>;
+export const ExportId = z.strictObject({
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of an export'),
+});
+/** A file that is made in the background. */
+export const Export = z
+  .object({
+    id: z.int(),
+    state: z
+      .enum(['queued', 'running', 'done', 'failed', 'cancelled', 'expired'])
+      .describe('`expired`: the file was deleted when its time was over, or because something in it was erased.'),
+    format: ExportFormat,
+    filter: ConversationFilter,
+    columns: z.array(ExportColumn),
+    by: z.string().describe('Extension, or the name of an API key.'),
+    rows: z.object({
+      done: z.int(),
+      estimated: z.int().nullable().describe('About how many there will be; null until it runs.'),
+    }),
+    bytes: z.int().nullable(),
+    sha256: z.string().nullable().describe('Of the file, in hexadecimal; once it is done.'),
+    error: z.string().nullable().describe('For people: why it failed.'),
+    created_at: z.string(),
+    started_at: z.string().nullable(),
+    finished_at: z.string().nullable(),
+    expires_at: z.string().nullable().describe('When the file is deleted.'),
+  })
+  .meta({ id: 'Export' });
+export type Export = z.infer<typeof Export>;
+export const ExportReply = z.object({ success: z.literal(true), export: Export });
+export const ExportsQuery = z.strictObject(PAGE_FIELDS);
+export type ExportsQuery = z.infer<typeof ExportsQuery>;
+/** Newest first. */
+export const ExportsReply = z.object({
+  success: z.literal(true),
+  exports: z.array(Export),
+  next_cursor: z.string().nullable(),
+});

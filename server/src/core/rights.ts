@@ -25,6 +25,9 @@ const NONE: Objects = [];
 
 export const reaches = (objects: Objects, name: string): boolean =>
   objects === null || objects.includes(name);
+/** Whether everything that is in `some` is in `objects` too. */
+export const covers = (objects: Objects, some: Objects): boolean =>
+  objects === null || (some !== null && some.every((name) => objects.includes(name)));
 const byKey = (who: Principal, scope: Scope, objects: (key: KeyRights) => Objects): Objects =>
   who.key === null || !who.key.scopes.includes(scope) ? NONE : objects(who.key);
 const supervises = (who: Principal): boolean => who.key === null && includesLevel(who.level, 'supervisor');

@@ -1,0 +1,16 @@
+import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
+import type { ExportColumn } from '@offhook/contract/exports.ts';
+import type { Cell } from '../../ports/conversations.ts';
+
+/**
+ * What a spreadsheet may take for a formula or a command (OWASP ASVS 1.2.10), their full-width forms too. The apostrophe is
+ * among them so that nothing is lost: a reader that takes one leading apostrophe away has what was received.
+ */
+const RISKY = /^['=+\-@\t\r\n\0＝＋－＠]/;
+/** Text that no spreadsheet calculates. */
+export const harmless = (text: string): string => (RISKY.test(text) ? `'${text}` : text);
+
+export type Rows = AsyncIterable<readonly (readonly Cell[])[]>;
+/** Where each named column stands in a row as it is read. */
+export const placesOf = (columns: readonly ExportColumn[]): readonly number[] =>
+  columns.map((column) => EXPORT_COLUMNS.indexOf(column));

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises';
+import path from 'node:path';
+
+/** The folder of the finished files, for their owner only. */
+export interface ExportFolder {
+  pathOf(id: number, format: string): string;
+  /** Writes everything, then gives the file its name: what has a name is whole. Throws what the file system or `pieces` throw. */
+  write(
+    id: number,
+    format: string,
+    pieces: AsyncIterable<Uint8Array>,
+  ): Promise<{ readonly bytes: number; readonly sha256: string }>;
+  remove(id: number, format: string): Promise<void>;
+  /** Deletes every file that `known` does not name. */
+  tidy(known: ReadonlySet<string>): Promise<void>;
+}
+/** Thrown where the disk has too little room left for everything else. */
+export class NoRoomError extends Error {
+  override name = 'NoRoomError';
+}
+/** The room on the disk is looked at once in so many bytes. */
+const LOOK_BYTES = 8 * 1024 * 1024;
+
+/** `floor`: bytes that stay free on the disk. */
+export function createExportFolder(folder: string, floor: number): ExportFolder {
+  const pathOf = (id: number, format: string): string => path.join(folder, `${id}.${format}`);
+  async function checkRoom(): Promise<void> {
+    const { bavail, bsize } = await statfs(folder);
+    if (bavail * bsize < floor + LOOK_BYTES) throw new NoRoomError('the disk has too little room left');
+  }
+  return {
+    pathOf,
+    async write(id, format, pieces) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const part = `${pathOf(id, format)}.part`;
+      const hash = createHash('sha256');
+      let bytes = 0;
+      let looked = -LOOK_BYTES;
+      const file = await open(part, 'w', 0o600);
+      try {
+        for await (const piece of pieces) {
+          if (bytes - looked >= LOOK_BYTES) {
+            await checkRoom();
+            looked = bytes;
+          }
+          await file.writeFile(piece);
+          hash.update(piece);
+          bytes += piece.length;
+        }
+        await file.sync();
+      } catch (error) {
+        await file.close();
+        await rm(part, { force: true });
+        throw error;
+      }
+      await file.close();
+      await rename(part, pathOf(id, format));
+      return { bytes, sha256: hash.digest('hex') };
+    },
+    remove: (id, format) => rm(pathOf(id, format), { force: true }),
+    async tidy(known) {
+      const names = await readdir(folder).catch(() => []);
+      for (const name of names) {
+        if (!known.has(name)) await rm(path.join(folder, name), { force: true });
+      }
+    },
+  };
+}

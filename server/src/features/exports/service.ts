@@ -1,0 +1,248 @@
+import { createReadStream } from 'node:fs';
+import { access } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import type { ConversationFilter } from '@offhook/contract/conversations.ts';
+import type { Export, ExportColumn, ExportsQuery, NewExport } from '@offhook/contract/exports.ts';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { covers, historyOf } from '../../core/rights.ts';
+import type { Principal } from '../../core/rights.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ConversationRows } from '../../ports/conversations.ts';
+import type { Caller } from '../../ports/http.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Store } from '../../ports/store.ts';
+import { createExportFolder } from './file.ts';
+import { createRunner } from './runner.ts';
+import { countIn, insertExport, migrations, readExport } from './store.ts';
+import type { ExportRow, Tables } from './store.ts';
+
+/** Exports that wait or run, of everybody and of one person. */
+const MAX_WAITING = 50;
+const MAX_OWN_WAITING = 3;
+/** Finished files of one person. */
+const MAX_OWN_FILES = 20;
+/** What became of an export is told for so long. */
+const KEEP_ROWS_MS = 30 * 86_400_000;
+const SWEEP_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+export interface ExportsDeps {
+  /** Where the exports are written down: beside the conversations. */
+  readonly store: Store;
+  readonly rows: ConversationRows;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Folder of the files. */
+  readonly folder: string;
+  /** How long a finished file is kept. */
+  readonly hours: number;
+  /** Bytes that stay free on the disk. */
+  readonly diskFloor: number;
+}
+export interface ExportFile {
+  readonly name: string;
+  readonly format: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly stream: Readable;
+}
+export interface Exports extends AsyncDisposable {
+  /** Throws `invalid_request`, `forbidden`, `limit_reached`, `overloaded` and `store_unavailable`. */
+  create(actor: Actor, wanted: NewExport): Promise<Export>;
+  /** One's own, an administrator's view is all; newest first. */
+  page(caller: Caller, query: ExportsQuery): Promise<{ exports: Export[]; next_cursor: string | null }>;
+  /** Throws `not_found`. */
+  one(caller: Caller, id: number): Promise<Export>;
+  /** Stops it, or deletes its file. Throws `not_found`. */
+  remove(actor: Actor, id: number): Promise<Export>;
+  /** Throws `not_found`, `file_not_ready`, `file_gone`, and `forbidden` for who may no longer see what is in it. */
+  file(actor: Actor, id: number): Promise<ExportFile>;
+  /** Deletes every file, and begins again what runs: something in them was erased. Resolves with the number of files. */
+  expireAll(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** The file's name for people. */
+const nameOf = (row: ExportRow): string =>
+  `conversations-${rfc3339(row.created_ms).slice(0, 10)}-${row.id}.${row.format}`;
+
+/** Runs the migrations, and begins again what was running when the service ended. */
+export async function createExports(deps: ExportsDeps): Promise<Exports> {
+  const { store, rows, audit, clock } = deps;
+  const log = deps.log.child({ part: 'exports' });
+  await store.migrate('exports', migrations);
+  const db = store.db<Tables>();
+  const folder = createExportFolder(deps.folder, deps.diskFloor);
+  const runner = createRunner({ store, rows, folder, audit, clock, log, keep_ms: deps.hours * HOUR_MS });
+
+  const view = (row: ExportRow): Export => {
+    const at = (ms: number | null): string | null => (ms === null ? null : rfc3339(Number(ms)));
+    const { id, state, by, bytes, sha256, error } = row;
+    return {
+      id,
+      state,
+      format: row.format as Export['format'],
+      filter: JSON.parse(row.filter) as ConversationFilter,
+      columns: row.columns.split(',') as ExportColumn[],
+      by,
+      rows: { done: runner.done(id) ?? row.rows_done, estimated: row.rows_estimated },
+      bytes: bytes === null ? null : Number(bytes),
+      sha256,
+      error,
+      created_at: rfc3339(Number(row.created_ms)),
+      started_at: at(row.started_ms),
+      finished_at: at(row.finished_ms),
+      expires_at: at(row.expires_ms),
+    };
+  };
+  const seesAll = (caller: Caller): boolean => caller.key === null && includesLevel(caller.level, 'admin');
+  async function mine(caller: Caller, id: number): Promise<ExportRow> {
+    const row = await readExport(db, id);
+    if (row === undefined || !(seesAll(caller) || row.person_id === caller.person_id)) {
+      throw new ServiceError('not_found', 'there is no such export');
+    }
+    return row;
+  }
+  async function checkLimits(person_id: number): Promise<void> {
+    if ((await countIn(db, ['queued', 'running'])) >= MAX_WAITING) {
+      throw new ServiceError('overloaded', 'too many exports are waiting', { retry_after_seconds: 60 });
+    }
+    if ((await countIn(db, ['queued', 'running'], person_id)) >= MAX_OWN_WAITING) {
+      throw new ServiceError('limit_reached', `${MAX_OWN_WAITING} of your exports are waiting or running`);
+    }
+    if ((await countIn(db, ['done'], person_id)) >= MAX_OWN_FILES) {
+      throw new ServiceError('limit_reached', `you have ${MAX_OWN_FILES} files; delete one of them`);
+    }
+  }
+  /** Of these exports the file goes, and `state` says what became of them. */
+  async function drop(some: readonly ExportRow[], state: 'cancelled' | 'expired'): Promise<void> {
+    for (const row of some) {
+      await db.updateTable('exports').set({ state, finished_ms: clock.now() }).where('id', '=', row.id).execute();
+      await runner.stop(row.id);
+      await folder.remove(row.id, row.format);
+    }
+  }
+  async function sweep(): Promise<void> {
+    const now = clock.now();
+    const over = db.selectFrom('exports').selectAll().where('state', '=', 'done').where('expires_ms', '<=', now);
+    await drop(await over.execute(), 'expired');
+    await db
+      .deleteFrom('exports')
+      .where('created_ms', '<', now - KEEP_ROWS_MS)
+      .where('state', 'not in', ['queued', 'running', 'done'])
+      .execute();
+    runner.wake();
+  }
+  const stop = new AbortController();
+  async function keepSweeping(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await sweep().catch((error: unknown) =>
+        log.warn({ error: messageOf(error) }, 'old exports could not be deleted; trying again in a minute'),
+      );
+      await clock.sleep(SWEEP_MS, stop.signal).catch(() => undefined);
+    }
+  }
+  await db.updateTable('exports').set({ state: 'queued' }).where('state', '=', 'running').execute();
+  const kept = await db.selectFrom('exports').select(['id', 'format']).where('state', '=', 'done').execute();
+  await folder.tidy(new Set(kept.map(({ id, format }) => `${id}.${format}`)));
+  const sweeping = keepSweeping();
+  const close = async (): Promise<void> => {
+    stop.abort();
+    await Promise.all([sweeping, runner.close()]);
+  };
+
+  return {
+    async create({ caller, ip }, wanted) {
+      await checkLimits(caller.person_id);
+      const { extension, level, key } = caller;
+      const reader: Principal = { extension, level, key };
+      const { estimated } = await rows.begin(reader, wanted.filter);
+      const by = extension || caller.username;
+      const detail = { format: wanted.format, filter: JSON.stringify(wanted.filter), rows: estimated };
+      await audit.record({ action: 'exports.create', actor: by, object: null, outcome: 'ok', ip, detail });
+      const id = await insertExport(db, {
+        person_id: caller.person_id,
+        by,
+        reader: JSON.stringify(reader),
+        wanted,
+        now: clock.now(),
+      });
+      runner.wake();
+      return view(await mine(caller, id));
+    },
+    async page(caller, { limit = 50, cursor }) {
+      let query = db
+        .selectFrom('exports')
+        .selectAll()
+        .orderBy('id', 'desc')
+        .limit(limit + 1);
+      if (!seesAll(caller)) query = query.where('person_id', '=', caller.person_id);
+      if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
+      const found = await query.execute();
+      const shown = found.slice(0, limit);
+      const last = shown.at(-1);
+      return {
+        exports: shown.map(view),
+        next_cursor: last !== undefined && found.length > limit ? String(last.id) : null,
+      };
+    },
+    one: async (caller, id) => view(await mine(caller, id)),
+    async remove({ caller, ip }, id) {
+      const row = await mine(caller, id);
+      const by = caller.extension || caller.username;
+      const waits = row.state === 'queued' || row.state === 'running';
+      if (waits || row.state === 'done') {
+        await audit.record({ action: 'exports.remove', actor: by, object: String(id), outcome: 'ok', ip });
+        await drop([row], waits ? 'cancelled' : 'expired');
+      }
+      return view(await mine(caller, id));
+    },
+    async file({ caller, ip }, id) {
+      const row = await mine(caller, id);
+      if (row.state === 'queued' || row.state === 'running') {
+        throw new ServiceError('file_not_ready', 'the file is not made yet', { retry_after_seconds: 2 });
+      }
+      if (row.state !== 'done') throw new ServiceError('file_gone', `the export is ${row.state}`);
+      if (!covers(historyOf(caller), historyOf(JSON.parse(row.reader) as Principal))) {
+        throw new ServiceError('forbidden', 'you may not see any more what is in this file');
+      }
+      const at = folder.pathOf(row.id, row.format);
+      await access(at).catch(() => {
+        throw new ServiceError('file_gone', 'the file was deleted');
+      });
+      await audit.record({
+        action: 'exports.download',
+        actor: caller.extension || caller.username,
+        object: String(id),
+        outcome: 'ok',
+        ip,
+        detail: { format: row.format, filter: row.filter, rows: row.rows_done, made_by: row.by },
+      });
+      return {
+        name: nameOf(row),
+        format: row.format,
+        bytes: Number(row.bytes),
+        sha256: row.sha256!,
+        stream: createReadStream(at),
+      };
+    },
+    async expireAll() {
+      const done = await db.selectFrom('exports').selectAll().where('state', '=', 'done').execute();
+      await drop(done, 'expired');
+      const running = await db.selectFrom('exports').selectAll().where('state', '=', 'running').execute();
+      for (const { id } of running) {
+        await db.updateTable('exports').set({ state: 'queued' }).where('id', '=', id).execute();
+        await runner.stop(id);
+      }
+      runner.wake();
+      return done.length;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
