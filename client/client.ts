@@ -90,6 +90,8 @@ export interface Client extends Rest {
    * the signal ends it. Each listening stands in the audit trail of the site.
    */
   audio(recording: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
+  /** The file of an export as it is sent; the signal ends it. Each download stands in the audit trail of the site. */
+  exportFile(id: number, options?: { signal?: AbortSignal }): Promise<Response>;
   agent(request: AgentRequest, signal?: AbortSignal): Promise<AgentReply>;
   /** Begins at once; read it with `for await`. */
   stream(options: StreamOptions): EventStream;
@@ -248,6 +250,7 @@ export function createClient(options: ClientOptions): Client {
         { method: 'GET', path: `/api/v1/recordings/${encodeURIComponent(recording)}/audio`, ...how },
         ask,
       ),
+    exportFile: (id, how = {}) => signedIn({ method: 'GET', path: `/api/v1/exports/${id}/file`, ...how }, ask),
     agent: (request, signal) => post('/api/cc_actions/agent.php', request, signal),
     stream: open,
     store: (topic, how = {}) => createStore(topic, how, open),

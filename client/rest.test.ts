@@ -11,6 +11,7 @@ const ELSEWHERE = new Set([
   'POST /api/v1/stream/ticket',
   'GET /api/v1/stream',
   'GET /api/v1/recordings/{id}/audio',
+  'GET /api/v1/exports/{id}/file',
   'GET /api/v1/events',
   'GET /api/v1/events/poll',
 ]);

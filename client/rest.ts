@@ -26,6 +26,7 @@ import type {
 } from '@offhook/contract/call-control.ts';
 import type { CallSettings, CallSettingsReply } from '@offhook/contract/call-settings.ts';
 import type { CallReply, CallsReply } from '@offhook/contract/calls.ts';
+import type { ExportReply, ExportsQuery, ExportsReply, NewExport } from '@offhook/contract/exports.ts';
 import type { ApiKeyChange, ApiKeyCreated, ApiKeyReply, ApiKeys, NewApiKey } from '@offhook/contract/keys.ts';
 import type {
   CallerReply,
@@ -308,9 +309,20 @@ export function createRest(request: Request) {
       request('PATCH', at`/api/v1/api-keys/${id}`, change),
     revoke: (id: number): Reply<typeof Done> => request('DELETE', at`/api/v1/api-keys/${id}`),
   };
+  /** Files of conversations, made in the background; `exportFile` of the client gets one. */
+  const exports = {
+    list: (query: Query<ExportsQuery> = {}, signal?: AbortSignal): Reply<typeof ExportsReply> =>
+      get('/api/v1/exports', query, signal),
+    get: (id: number, signal?: AbortSignal): Reply<typeof ExportReply> =>
+      get(at`/api/v1/exports/${id}`, {}, signal),
+    create: (wanted: Body<typeof NewExport>, options?: RequestOptions): Reply<typeof ExportReply> =>
+      post('/api/v1/exports', wanted, options),
+    /** Cancels it, or deletes its file. */
+    remove: (id: number): Reply<typeof ExportReply> => request('DELETE', at`/api/v1/exports/${id}`),
+  };
   const audit = (query: Query<AuditQuery> = {}, signal?: AbortSignal): Reply<typeof AuditPage> =>
     get('/api/v1/audit', query, signal);
 
-  return { session, agents, queues, calls, recordings, wallboard, webhooks, apiKeys, audit };
+  return { session, agents, queues, calls, recordings, wallboard, webhooks, apiKeys, exports, audit };
 }
 export type Rest = ReturnType<typeof createRest>;

@@ -236,6 +236,13 @@ export const SETTINGS = {
     about: 'Whether people below supervisor may play recordings of the conversations they took part in.',
     parse: oneOf('yes', 'no'),
   }),
+  exportHours: setting({
+    name: 'OFFHOOK_EXPORT_HOURS',
+    expects: 'whole hours from 1 to 8760',
+    initial: '24',
+    about: 'How long the file of an export is kept.',
+    parse: integer(1, 8_760),
+  }),
   streamHeartbeatSeconds: setting({
     name: 'OFFHOOK_STREAM_HEARTBEAT_SECONDS',
     expects: 'whole seconds from 1 to 300',

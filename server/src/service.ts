@@ -31,8 +31,12 @@ import { callRoutes } from './features/calls/routes.ts';
 import { createContacts } from './features/contacts/feature.ts';
 import { presenceSource } from './features/contacts/presence.ts';
 import { contactRoutes } from './features/contacts/routes.ts';
+import { exportOperations } from './features/exports/operations.ts';
+import { exportRoutes } from './features/exports/routes.ts';
+import { createExports } from './features/exports/service.ts';
 import { FEATURE_CODES } from './features/feature-codes/feature-codes.ts';
 import { frontDoorRoutes } from './features/front-door/routes.ts';
+import { createConversationRows } from './features/history/conversations/export-rows.ts';
 import { createHistory } from './features/history/feature.ts';
 import { historyRoutes } from './features/history/routes.ts';
 import { createDirectory } from './features/pbx-config/directory.ts';
@@ -221,6 +225,17 @@ export async function startService(
     zone: config.siteZone,
     records: recordings.watching(createCelReader({ file: celFile(instance), node, log, clock })),
   });
+  const exports = await createExports({
+    store,
+    rows: createConversationRows(store, config.siteCountry),
+    audit,
+    clock,
+    log,
+    folder: path.join(config.data, 'exports'),
+    hours: config.exportHours,
+    diskFloor: DISK_FLOOR_BYTES,
+  });
+  stack.defer(() => exports.close());
   const wallboard = await createWallboard({
     store,
     journal,
@@ -447,6 +462,7 @@ export async function startService(
   agentRoutes(app, agents);
   callRoutes(app, liveCalls);
   queueRoutes(app, queues);
+  exportRoutes(app, exports);
   auditRoutes(app, audit);
   callControlRoutes(app, calls);
   recordingRoutes(app, recordings);
@@ -459,6 +475,7 @@ export async function startService(
     ...recordingOperations(operation, recordings),
     ...wallboardOperations(operation, wallboard),
     ...queueOperations(operation, queues),
+    ...exportOperations(operation, exports),
     ...agents.operations(operation),
   ]);
   stream.routes(app, commands);

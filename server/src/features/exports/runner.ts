@@ -21,6 +21,7 @@ const PAGE = 500;
 const PATIENCE_MS = 15 * 60_000;
 const AGAIN_MS = 2_000;
 
+type Page = Awaited<ReturnType<ConversationRows['page']>>;
 export interface RunnerDeps {
   readonly store: Store;
   readonly rows: ConversationRows;
@@ -73,8 +74,10 @@ export function createRunner(deps: RunnerDeps): Runner {
     signal: AbortSignal,
   ): Rows & AsyncGenerator {
     for (let after: ExportPlace | null = null; ; ) {
-      const at = { bound, after, limit: PAGE };
-      const page = await patient(() => rows.page(reader, filter, at), signal);
+      const page: Page = await patient(
+        () => rows.page(reader, filter, { bound, after, limit: PAGE }),
+        signal,
+      );
       if (page.rows.length > 0) yield page.rows;
       progress.done += page.rows.length;
       if (page.next === null) return;

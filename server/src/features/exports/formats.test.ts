@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readXlsx } from 'hucre/xlsx';
+import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
+import type { Cell } from '../../ports/conversations.ts';
+import { csvOf } from './csv.ts';
+import { xlsxOf } from './xlsx.ts';
+
+const COLUMNS = ['id', 'caller_name', 'duration'] as const;
+const rowOf = (id: string, name: string, duration: number): Cell[] => {
+  const row: Cell[] = EXPORT_COLUMNS.map(() => null);
+  row[EXPORT_COLUMNS.indexOf('id')] = id;
+  row[EXPORT_COLUMNS.indexOf('caller_name')] = name;
+  row[EXPORT_COLUMNS.indexOf('duration')] = duration;
+  return row;
+};
+async function* groups(rows: readonly Cell[][]) {
+  for (const row of rows) yield [row];
+}
+async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return Buffer.concat(all);
+}
+/** RFC 4180 and nothing else: throws where a quote stands in a bare cell or a line does not end in CRLF. */
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = [[]];
+  let at = 0;
+  while (at < text.length) {
+    const cell = /"((?:[^"]|"")*)"|([^",\r\n]*)/y;
+    cell.lastIndex = at;
+    const m = cell.exec(text)!;
+    rows.at(-1)!.push(m[1] === undefined ? m[2]! : m[1].replaceAll('""', '"'));
+    at = cell.lastIndex;
+    if (text.startsWith(',', at)) at += 1;
+    else {
+      assert.ok(text.startsWith('\r\n', at), `no end of a line at ${at}: ${JSON.stringify(text.slice(at, at + 20))}`);
+      at += 2;
+      if (at < text.length) rows.push([]);
+    }
+  }
+  return rows;
+}
+const recovered = (cell: string): string => cell.replace(/^'/, '');
+const ATTACKS = [
+  '=cmd|"/c calc"!A1',
+  '+4930123456',
+  '-2+3',
+  '@SUM(1)',
+  '\tx',
+  '\rx',
+  '\nx',
+  "'=1",
+  "O'Neil",
+  'Müller, "Hans"\r\nzweite Zeile',
+  '☎️ 👩‍💻 ＝1+1',
+  'a;=1',
+  '<script>alert(1)</script>',
+  "'; drop table conversations; --",
+  '../../etc/passwd',
+  '_x003D_1+1',
+  'x'.repeat(10_240),
+];
+
+test('export csv - attacks are quoted and made harmless, and one apostrophe less is what was received', async () => {
+  const rows = ATTACKS.map((name, i) => rowOf(`ast1:1.${i}`, name, i));
+  const bytes = await collect(csvOf([...COLUMNS], groups(rows)));
+  assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
+  const [head, ...told] = parseCsv(bytes.subarray(3).toString());
+  assert.deepEqual(head, ['id', 'caller_name', 'duration']);
+  for (const [i, [id, name, duration]] of told.entries()) {
+    assert.deepEqual([id, recovered(name!), duration], [`ast1:1.${i}`, ATTACKS[i], String(i)]);
+    assert.doesNotMatch(name!, /^[=+\-@\t\r\n]/);
+  }
+  assert.equal(told.length, ATTACKS.length);
+});
+
+test('export csv - any text comes back', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 }), async (names) => {
+      const rows = names.map((name) => rowOf('a', name, 1.5));
+      const text = (await collect(csvOf([...COLUMNS], groups(rows)))).subarray(3).toString();
+      const [, ...told] = parseCsv(text);
+      assert.deepEqual(told.map(([, name]) => recovered(name!)), names);
+    }),
+  );
+});
+
+test('export xlsx - attacks are plain texts and never formulas; a cell holds no more than Excel takes', async () => {
+  const names = [...ATTACKS, 'y'.repeat(40_000), '\u0000\u0008\uFFFE'];
+  const rows = names.map((name, i) => rowOf(`ast1:1.${i}`, name, i + 0.5));
+  const bytes = await collect(xlsxOf([...COLUMNS], groups(rows), rows.length));
+  const { sheets } = await readXlsx(bytes);
+  const [head, ...told] = sheets[0]!.rows;
+  assert.deepEqual(head, ['id', 'caller_name', 'duration']);
+  assert.equal(told.length, names.length);
+  for (const [i, name] of ATTACKS.entries()) {
+    assert.equal(recovered(told[i]![1] as string), name, JSON.stringify(name));
+    assert.equal(told[i]![2], i + 0.5);
+  }
+  assert.equal((told.at(-2)![1] as string).length, 32_767);
+});
+
+test('export xlsx - what does not fit into one sheet goes on in the next, with its headings', async () => {
+  const rows = Array.from({ length: 25 }, (_, i) => rowOf(String(i), 'n', i));
+  const { sheets } = await readXlsx(await collect(xlsxOf(['duration'], groups(rows), 25, 11)));
+  assert.deepEqual(
+    sheets.map(({ rows: [head, ...rest] }) => [head, rest.length]),
+    [
+      [['duration'], 10],
+      [['duration'], 10],
+      [['duration'], 5],
+    ],
+  );
+});
