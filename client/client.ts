@@ -250,7 +250,8 @@ export function createClient(options: ClientOptions): Client {
         { method: 'GET', path: `/api/v1/recordings/${encodeURIComponent(recording)}/audio`, ...how },
         ask,
       ),
-    exportFile: (id, how = {}) => signedIn({ method: 'GET', path: `/api/v1/exports/${id}/file`, ...how }, ask),
+    exportFile: (id, how = {}) =>
+      signedIn({ method: 'GET', path: `/api/v1/exports/${id}/file`, ...how }, ask),
     agent: (request, signal) => post('/api/cc_actions/agent.php', request, signal),
     stream: open,
     store: (topic, how = {}) => createStore(topic, how, open),

@@ -66,7 +66,9 @@ export const Export = z
     id: z.int(),
     state: z
       .enum(['queued', 'running', 'done', 'failed', 'cancelled', 'expired'])
-      .describe('`expired`: the file was deleted when its time was over, or because something in it was erased.'),
+      .describe(
+        '`expired`: the file was deleted when its time was over, or because something in it was erased.',
+      ),
     format: ExportFormat,
     filter: ConversationFilter,
     columns: z.array(ExportColumn),

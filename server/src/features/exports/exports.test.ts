@@ -103,9 +103,9 @@ async function rig(
     },
     exports: () => exports,
     files: () => readdir(folder).catch(() => []),
-    lines: async () => (await audit.page({ limit: 50 })).entries.map((l) => [l.action, l.actor, l.object]).toReversed(),
-    detail: async (action: string) =>
-      (await audit.page({ limit: 1, action })).entries[0]?.detail,
+    lines: async () =>
+      (await audit.page({ limit: 50 })).entries.map((l) => [l.action, l.actor, l.object]).toReversed(),
+    detail: async (action: string) => (await audit.page({ limit: 1, action })).entries[0]?.detail,
   };
 }
 
@@ -143,7 +143,10 @@ test('exports - a file is made in the background, given out whole with its hash,
 });
 
 test("exports - another person's export is not there; an administrator sees all; who sees less by now gets no file", async (t) => {
-  const keys = { wide: { scopes: ['history:read'] as const, id: 2 }, mute: { scopes: ['calls:read'] as const } };
+  const keys = {
+    wide: { scopes: ['history:read'] as const, id: 2 },
+    mute: { scopes: ['calls:read'] as const },
+  };
   const r = await rig(t, { keys });
   const { id } = await r.make('supervisor');
   await r.settled('supervisor', id);
@@ -154,7 +157,10 @@ test("exports - another person's export is not there; an administrator sees all;
   ] as const) {
     assert.equal((await r.call('agent', method, url)).status, 404, `${method} ${url}`);
   }
-  assert.deepEqual(ExportsReply.parse((await r.call('agent', 'GET', '/api/v1/exports')).body.json()).exports, []);
+  assert.deepEqual(
+    ExportsReply.parse((await r.call('agent', 'GET', '/api/v1/exports')).body.json()).exports,
+    [],
+  );
   assert.equal(
     ExportsReply.parse((await r.call('admin', 'GET', '/api/v1/exports')).body.json()).exports.length,
     1,

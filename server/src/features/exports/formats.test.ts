@@ -35,7 +35,10 @@ function parseCsv(text: string): string[][] {
     at = cell.lastIndex;
     if (text.startsWith(',', at)) at += 1;
     else {
-      assert.ok(text.startsWith('\r\n', at), `no end of a line at ${at}: ${JSON.stringify(text.slice(at, at + 20))}`);
+      assert.ok(
+        text.startsWith('\r\n', at),
+        `no end of a line at ${at}: ${JSON.stringify(text.slice(at, at + 20))}`,
+      );
       at += 2;
       if (at < text.length) rows.push([]);
     }
@@ -78,12 +81,18 @@ test('export csv - attacks are quoted and made harmless, and one apostrophe less
 
 test('export csv - any text comes back', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 }), async (names) => {
-      const rows = names.map((name) => rowOf('a', name, 1.5));
-      const text = (await collect(csvOf([...COLUMNS], groups(rows)))).subarray(3).toString();
-      const [, ...told] = parseCsv(text);
-      assert.deepEqual(told.map(([, name]) => recovered(name!)), names);
-    }),
+    fc.asyncProperty(
+      fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 }),
+      async (names) => {
+        const rows = names.map((name) => rowOf('a', name, 1.5));
+        const text = (await collect(csvOf([...COLUMNS], groups(rows)))).subarray(3).toString();
+        const [, ...told] = parseCsv(text);
+        assert.deepEqual(
+          told.map(([, name]) => recovered(name!)),
+          names,
+        );
+      },
+    ),
   );
 });
 

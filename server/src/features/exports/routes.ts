@@ -29,7 +29,12 @@ export function exportRoutes(app: App, exports: Exports): void {
     '/api/v1/exports/:id',
     {
       config: { ...access, errors: ['invalid_request', 'not_found', 'store_unavailable'] },
-      schema: { tags, summary: 'One export and how far it is', params: ExportId, response: { 200: ExportReply } },
+      schema: {
+        tags,
+        summary: 'One export and how far it is',
+        params: ExportId,
+        response: { 200: ExportReply },
+      },
     },
     async (request) => ({
       success: true as const,

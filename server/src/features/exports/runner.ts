@@ -73,7 +73,7 @@ export function createRunner(deps: RunnerDeps): Runner {
     progress: { done: number },
     signal: AbortSignal,
   ): Rows & AsyncGenerator {
-    for (let after: ExportPlace | null = null; ; ) {
+    for (let after: ExportPlace | null = null; ;) {
       const page: Page = await patient(
         () => rows.page(reader, filter, { bound, after, limit: PAGE }),
         signal,

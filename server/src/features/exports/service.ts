@@ -122,14 +122,22 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
   /** Of these exports the file goes, and `state` says what became of them. */
   async function drop(some: readonly ExportRow[], state: 'cancelled' | 'expired'): Promise<void> {
     for (const row of some) {
-      await db.updateTable('exports').set({ state, finished_ms: clock.now() }).where('id', '=', row.id).execute();
+      await db
+        .updateTable('exports')
+        .set({ state, finished_ms: clock.now() })
+        .where('id', '=', row.id)
+        .execute();
       await runner.stop(row.id);
       await folder.remove(row.id, row.format);
     }
   }
   async function sweep(): Promise<void> {
     const now = clock.now();
-    const over = db.selectFrom('exports').selectAll().where('state', '=', 'done').where('expires_ms', '<=', now);
+    const over = db
+      .selectFrom('exports')
+      .selectAll()
+      .where('state', '=', 'done')
+      .where('expires_ms', '<=', now);
     await drop(await over.execute(), 'expired');
     await db
       .deleteFrom('exports')

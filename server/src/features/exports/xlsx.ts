@@ -13,9 +13,7 @@ const LARGE_ROWS = 500_000;
 const LOOKS_ESCAPED = /_(?=x[0-9A-Fa-f]{4}_)/g;
 
 const cellValue = (cell: Cell): Cell =>
-  typeof cell === 'string'
-    ? harmless(cell).slice(0, CELL_LIMIT).replaceAll(LOOKS_ESCAPED, '_x005F_')
-    : cell;
+  typeof cell === 'string' ? harmless(cell).slice(0, CELL_LIMIT).replaceAll(LOOKS_ESCAPED, '_x005F_') : cell;
 
 /**
  * A workbook whose texts are inline strings, so that none is ever a formula. What does not fit into the 1,048,576 rows of a

@@ -64,7 +64,10 @@ export function createConversationRows(store: Store, country: string): Conversat
   }
   return {
     async begin(reader, filter) {
-      const first = narrowed(db, reader, filter).select('id').limit(COUNTED + 1).as('first');
+      const first = narrowed(db, reader, filter)
+        .select('id')
+        .limit(COUNTED + 1)
+        .as('first');
       const { n } = await db
         .selectFrom(first)
         .select((e) => e.fn.countAll<number>().as('n'))
