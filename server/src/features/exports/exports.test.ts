@@ -73,7 +73,7 @@ async function rig(
     const reply = await host.app.inject({
       method,
       url,
-      headers: { authorization: `Bearer ${/^key-/.test(who) ? who : `token-${who}`}` },
+      headers: { authorization: `Bearer ${who.startsWith("key-") ? who : `token-${who}`}` },
       ...(body === undefined ? {} : { payload: body }),
     });
     return { status: reply.statusCode, headers: reply.headers, raw: reply.rawPayload, body: reply };
@@ -102,7 +102,7 @@ async function rig(
       exports = await open();
     },
     exports: () => exports,
-    files: () => readdir(folder).catch(() => []),
+    files: async () => (await readdir(folder).catch(() => [])).toSorted((a, b) => a.localeCompare(b)),
     lines: async () =>
       (await audit.page({ limit: 50 })).entries.map((l) => [l.action, l.actor, l.object]).toReversed(),
     detail: async (action: string) => (await audit.page({ limit: 1, action })).entries[0]?.detail,
@@ -212,7 +212,7 @@ test('exports - three of one person wait or run, the fourth is refused; a cancel
   assert.equal((await removing).status, 200);
   for (const { id } of made.slice(1)) assert.equal((await r.settled('user', id)).state, 'done');
   await r.settled('agent', 4);
-  assert.deepEqual((await r.files()).toSorted(), ['2.csv', '3.xlsx', '4.csv']);
+  assert.deepEqual(await r.files(), ['2.csv', '3.xlsx', '4.csv']);
   assert.equal((await r.one('user', made[0]!.id)).state, 'cancelled');
 });
 
@@ -229,7 +229,7 @@ test('exports - one that runs when the service ends is made anew and whole at th
   await ending;
   const done = await r.settled('supervisor', second.id);
   assert.deepEqual([done.state, done.rows.done], ['done', 1_200]);
-  assert.deepEqual((await r.files()).toSorted(), [`${id}.csv`, `${second.id}.csv`]);
+  assert.deepEqual(await r.files(), [`${id}.csv`, `${second.id}.csv`]);
   const first = await r.one('supervisor', id);
   assert.equal(first.sha256, done.sha256, 'the same rows are the same bytes');
 });
