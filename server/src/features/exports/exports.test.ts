@@ -73,7 +73,7 @@ async function rig(
     const reply = await host.app.inject({
       method,
       url,
-      headers: { authorization: `Bearer ${who.startsWith("key-") ? who : `token-${who}`}` },
+      headers: { authorization: `Bearer ${who.startsWith('key-') ? who : `token-${who}`}` },
       ...(body === undefined ? {} : { payload: body }),
     });
     return { status: reply.statusCode, headers: reply.headers, raw: reply.rawPayload, body: reply };
