@@ -9,7 +9,8 @@ import { buildConversation } from './conversation.ts';
 import type { ConversationParty } from './conversation.ts';
 import { isComplete, withDirectory } from './records.ts';
 import type { KnownRecord } from './records.ts';
-import { peersOf, timelineOf } from './timeline.ts';
+import { peersOf } from './record/peers.ts';
+import { timelineOf } from './record/timeline.ts';
 
 const folder = new URL('./fixtures/', import.meta.url);
 const directory = directoryFixture();

@@ -8,14 +8,16 @@
  *   aimed at, with no device that could be rung ───────────> missed
  */
 import type { EndpointKind } from '../../ports/directory.ts';
-import { dispositionOfCause, dispositionOfDialler, dispositionOfOffers } from './disposition.ts';
-import type { Disposition } from './disposition.ts';
+import { dispositionOfCause, dispositionOfDialler, dispositionOfOffers } from './record/row-disposition.ts';
+import type { Disposition } from './record/row-disposition.ts';
 import type { KnownRecord } from './records.ts';
 import { isComplete } from './records.ts';
-import { lengthOf, seconds, subtract } from './spans.ts';
-import type { Span } from './spans.ts';
-import { diallerOf, peersOf, talkOf, timelineOf, visitsOf } from './timeline.ts';
-import type { ChannelLine, QueueVisit, Timeline } from './timeline.ts';
+import { lengthOf, seconds, subtract } from './record/spans.ts';
+import type { Span } from './record/spans.ts';
+import { diallerOf, peersOf, talkOf, visitsOf } from './record/peers.ts';
+import type { QueueVisit } from './record/peers.ts';
+import { timelineOf } from './record/timeline.ts';
+import type { ChannelLine, Timeline } from './record/timeline.ts';
 
 /** Version of the rules below; a row says which one built it. */
 export const BUILT_BY = 1;

@@ -1,0 +1,281 @@
+/** Call records → the conversation record: one conversation with everything in it. */
+import type { KnownRecord } from '../records.ts';
+import { isComplete } from '../records.ts';
+import type { ConversationRecord, RecordedLeg, RecordedParticipant, RecordedVisit } from '../record.ts';
+import { callerDisposition, didRing, endedBy, isService, rungDispositions } from './endings.ts';
+import { GAP_MS, msOf, segmentsOf } from './replay.ts';
+import type { Segment, Segments } from './replay.ts';
+import { isSoon, sceneOf } from './scene.ts';
+import type { LegDisposition, Scene } from './scene.ts';
+import { timelineOf } from './timeline.ts';
+import type { ChannelLine } from './timeline.ts';
+import { arrivals, passedOn, transfersIn } from './transfers.ts';
+import { visitsIn } from './visits.ts';
+
+/** Version of the rules that tell the record. */
+export const RECORD_BUILT_BY = 1;
+
+export interface RecordOptions {
+  /** `+4930…` of a number as received or dialled; null for one that is internal or unreadable. */
+  readonly e164: (number: string) => string | null;
+  /** Nothing more will come, though not every channel has ended: the engine was lost in the middle. */
+  readonly lost?: boolean;
+}
+
+/**
+ * Pure: the same records, in any order and however often, give the same bytes. Null for somebody who listened to a call:
+ * that stands in the audit trail and is no conversation. Near linear in the records of ordinary calls.
+ */
+export function buildRecord(
+  records: readonly KnownRecord[],
+  { e164, lost = false }: RecordOptions,
+): ConversationRecord | null {
+  if (records.some((r) => r.facts.listens)) return null;
+  const complete = lost || isComplete(records);
+  const line = timelineOf(records);
+  const scene = sceneOf(line, lost);
+  const rung = rungDispositions(scene);
+  const segments = segmentsOf(line, scene.origins, (c) => didRing(rung.get(c.id) ?? 'no_answer'));
+  const visits = visitsIn(scene, segments, rung);
+  const transfers = transfersIn({ scene, segments, rung, visits });
+  const roles = rolesOf(scene, arrivals(transfers, scene.origins, scene.legs));
+  const left = passedOn(scene);
+  const memo = memoized(e164);
+  const legs = scene.legs.map((c) => legOn(scene, c, roles.get(c.id)!, segments, rung, left, memo));
+  const caller = callerOf(scene, legs);
+  const dialled = dialledBy(scene, caller);
+  const agents = visits.flatMap((v) => (v.outcome === 'answered' && v.agent !== null ? v.agent : []));
+  return {
+    id: line.root,
+    merged_from: line.merged,
+    built_by: RECORD_BUILT_BY,
+    complete,
+    direction: directionOf(caller, legs),
+    ...endOf(scene, legs, caller, visits, complete),
+    started: Math.min(msOf(line.from), ...legs.map((leg) => leg.from)),
+    answered: answeredAt(legs),
+    ended: Math.max(msOf(line.to), ...legs.map((leg) => leg.to)),
+    ...sumsOf(legs, visits),
+    billable_ms: billable(legs),
+    dialled,
+    dialled_e164: legs.some((leg) => leg.participant.extension === null) ? memo(dialled) : null,
+    caller: caller?.participant ?? null,
+    parties: partiesOf(caller, legs),
+    extensions: extensionsOf(scene, caller),
+    queues: [...new Set(visits.map((v) => v.queue))],
+    agents: [...new Set(agents)],
+    legs,
+    transfers,
+    visits,
+  };
+}
+function memoized(e164: RecordOptions['e164']): RecordOptions['e164'] {
+  const known = new Map<string, string | null>();
+  return (number) => {
+    if (number === '') return null;
+    let found = known.get(number);
+    if (found === undefined) known.set(number, (found = e164(number)));
+    return found;
+  };
+}
+
+type Role = RecordedLeg['role'];
+function rolesOf(
+  { line, origins, legs }: Scene,
+  arrived: ReadonlyMap<string, 'consulted' | 'transfer_target'>,
+): ReadonlyMap<string, Role> {
+  const roleOf = (c: ChannelLine): Role => {
+    if (line.takers.has(c.id)) return 'retriever';
+    if (!c.rung || c.first) return 'caller';
+    const { placed, top } = origins.of(c);
+    if (placed) return 'caller';
+    return top?.app.queue != null ? 'offered' : (arrived.get(c.id) ?? 'called');
+  };
+  return new Map(legs.map((c) => [c.id, roleOf(c)]));
+}
+
+const isTalk = (s: Segment): boolean => s.with.length > 0 && (s.state === 'connected' || s.state === 'held');
+function legOn(
+  scene: Scene,
+  c: ChannelLine,
+  role: Role,
+  all: Segments,
+  rung: ReadonlyMap<string, LegDisposition>,
+  left: ReadonlySet<string>,
+  e164: RecordOptions['e164'],
+): RecordedLeg {
+  const segments = all.get(c.id) ?? [];
+  const [from, to] = [msOf(c.from), msOf(c.to)];
+  // A leg that dials was answered when somebody was there; a leg that was rung, when it was taken.
+  const dials = role === 'caller' || role === 'retriever';
+  const through = segments.find((s) => isTalk(s) || isService(c, s))?.from ?? null;
+  const taken = c.answered === null ? through : firstTaken(msOf(c.answered), through);
+  const answered = dials ? through : taken;
+  const vain = rung.get(c.id);
+  const disposition: LegDisposition =
+    answered !== null
+      ? 'answered'
+      : vain !== undefined && vain !== 'answered'
+        ? vain
+        : callerDisposition(scene, c, rung);
+  return {
+    leg_id: c.id,
+    role,
+    participant: participantOf(c, e164),
+    endpoint: c.endpoint,
+    device: c.device,
+    dialled: c.dialled,
+    from,
+    answered: answered === null ? null : Math.min(Math.max(answered, from), to),
+    to,
+    ended_by: endedBy(scene, c, disposition, segments.findLast(isTalk), left),
+    disposition,
+    cause: c.cause === 0 ? null : c.cause,
+    segments,
+  };
+}
+/** The engine answers and connects in two steps, which are one where they follow each other at once. */
+const firstTaken = (answered: number, through: number | null): number =>
+  through === null || through - answered > GAP_MS ? answered : through;
+function participantOf(c: ChannelLine, e164: RecordOptions['e164']): RecordedParticipant {
+  const number = c.number !== '' ? c.number : (c.extension ?? '');
+  return {
+    extension: c.extension,
+    number,
+    number_e164: c.extension === null ? e164(number) : null,
+    name: c.person_name ?? c.caller_name,
+    trunk: c.trunk,
+  };
+}
+
+/** Who began it: the first leg of the first call, else the first that dialled. */
+function callerOf({ line }: Scene, legs: readonly RecordedLeg[]): RecordedLeg | null {
+  return (
+    legs.find((leg) => leg.leg_id === line.root) ??
+    legs.find((leg) => leg.role === 'caller') ??
+    legs[0] ??
+    null
+  );
+}
+/** A call that the engine places for somebody has its number on the pair that began it. */
+function dialledBy({ line }: Scene, caller: RecordedLeg | null): string {
+  const root = line.byId.get(line.root);
+  const placed = root?.pair == null ? '' : root.last_dialled;
+  return placed !== '' && placed !== caller?.participant.extension ? placed : (caller?.dialled ?? '');
+}
+
+/** By who is at the ends: somebody of ours, or a trunk. The same rule tells `direction` of the `call.*` events. */
+function directionOf(
+  caller: RecordedLeg | null,
+  legs: readonly RecordedLeg[],
+): ConversationRecord['direction'] {
+  const isOurs = (leg: RecordedLeg): boolean => leg.participant.extension !== null;
+  if (caller === null) return 'internal';
+  const others = legs.filter((leg) => leg !== caller);
+  if (isOurs(caller)) return others.every(isOurs) ? 'internal' : 'out';
+  return others.length > 0 && !others.some(isOurs) ? 'transit' : 'in';
+}
+
+type Ending = Pick<ConversationRecord, 'disposition' | 'cause' | 'ended_by'>;
+function endOf(
+  scene: Scene,
+  legs: readonly RecordedLeg[],
+  caller: RecordedLeg | null,
+  visits: readonly RecordedVisit[],
+  complete: boolean,
+): Ending {
+  const disposition = dispositionOf(scene, legs, caller, visits);
+  if (!complete) return { disposition, cause: null, ended_by: null };
+  const last = legs.toSorted((a, b) => b.to - a.to)[0];
+  if (legs.some((leg) => leg.ended_by === 'engine_lost'))
+    return { disposition, cause: null, ended_by: 'engine_lost' };
+  const hung = legs
+    .filter((leg) => {
+      const c = scene.line.byId.get(leg.leg_id)!;
+      return c.hung_up_itself && isSoon(c.to, last!.to * 1000);
+    })
+    .sort((a, b) => a.to - b.to);
+  const by = hung.find((leg) => leg === caller) ?? hung[0];
+  const cause = by === undefined ? (caller?.cause ?? last?.cause ?? null) : by.cause;
+  return {
+    disposition,
+    cause,
+    ended_by: by === undefined ? 'exchange' : by === caller ? 'caller' : 'called',
+  };
+}
+
+function dispositionOf(
+  scene: Scene,
+  legs: readonly RecordedLeg[],
+  caller: RecordedLeg | null,
+  visits: readonly RecordedVisit[],
+): ConversationRecord['disposition'] {
+  if (legs.some((leg) => leg.segments.some(isTalk))) return 'answered';
+  const services = legs.flatMap((leg) => {
+    const c = scene.line.byId.get(leg.leg_id)!;
+    return leg.segments.flatMap((s) => (isService(c, s) ? s.service! : []));
+  });
+  if (services.includes('voicemail')) return 'voicemail';
+  if (visits.some((v) => v.outcome === 'callback')) return 'callback_requested';
+  if (visits.at(-1)?.outcome === 'abandoned') return 'abandoned_in_queue';
+  if (visits.length > 0) return 'missed';
+  if (caller?.disposition === 'blocked') return 'blocked';
+  const tried = legs.filter((leg) => leg !== caller);
+  if (tried.some((leg) => didRing(leg.disposition))) return 'missed';
+  if (tried.length === 0 && services.length > 0) return 'self_service';
+  return caller !== null && legs.length === 1 && wantedInVain(caller) ? 'missed' : 'failed';
+}
+/** Who was called back first did not take it, or the caller gave up before anything rang. */
+const wantedInVain = (caller: RecordedLeg): boolean =>
+  caller.disposition === 'cancelled_by_caller' ||
+  (caller.segments.some((s) => s.state === 'alerting') && didRing(caller.disposition));
+
+/** When two talked, else when the exchange itself was there. */
+function answeredAt(legs: readonly RecordedLeg[]): number | null {
+  const talks = legs.flatMap((leg) => leg.segments.find(isTalk)?.from ?? []);
+  const services = legs.flatMap((leg) => (leg.role === 'caller' ? (leg.answered ?? []) : []));
+  const all = talks.length > 0 ? talks : services;
+  return all.length > 0 ? Math.min(...all) : null;
+}
+
+const lengthOf = (segments: readonly Segment[], state: Segment['state']): number =>
+  segments.reduce((sum, s) => (s.state === state ? sum + s.to - s.from : sum), 0);
+function sumsOf(legs: readonly RecordedLeg[], visits: readonly RecordedVisit[]) {
+  const of = (state: Segment['state']): number =>
+    legs.reduce((sum, leg) => sum + lengthOf(leg.segments, state), 0);
+  return {
+    ring_ms: of('alerting'),
+    wait_ms: visits.reduce((sum, v) => sum + v.to - v.from, 0),
+    talk_ms: of('connected'),
+    hold_ms: of('held'),
+    park_ms: of('parked'),
+  };
+}
+/** From the first talk of a leg outside to the last moment one of them is with somebody. */
+function billable(legs: readonly RecordedLeg[]): number {
+  const talks = legs
+    .filter((leg) => leg.participant.extension === null)
+    .flatMap((leg) => leg.segments.filter(isTalk));
+  if (talks.length === 0) return 0;
+  return Math.max(...talks.map((s) => s.to)) - Math.min(...talks.map((s) => s.from));
+}
+
+function partiesOf(caller: RecordedLeg | null, legs: readonly RecordedLeg[]): readonly RecordedParticipant[] {
+  const found = new Map<string, RecordedParticipant>();
+  for (const { participant: p } of caller === null ? legs : [caller, ...legs]) {
+    const key = p.extension ?? `${p.trunk ?? ''} ${p.number}`;
+    if (!found.has(key)) found.set(key, p);
+  }
+  return [...found.values()];
+}
+function extensionsOf({ line, legs }: Scene, caller: RecordedLeg | null): readonly string[] {
+  const root = line.byId.get(line.root);
+  const found = new Set<string>();
+  for (const c of legs) {
+    if (c.extension !== null) found.add(c.extension);
+    // Whose own device did not take a call placed for it has called nobody.
+    const placed = root?.pair != null && c.id === caller?.leg_id && c.apps.length === 0;
+    if (!placed) for (const extension of c.reaches.keys()) found.add(extension);
+  }
+  return [...found].sort();
+}

@@ -1,0 +1,128 @@
+/** How each leg ended: what became of it, and who hung up. */
+import type { RecordedLeg } from '../record.ts';
+import type { ChannelLine } from './timeline.ts';
+import { ANNOUNCEMENT } from './replay.ts';
+import type { Segment } from './replay.ts';
+import { isDialling } from './peers.ts';
+import { isSoon } from './scene.ts';
+import type { LegDisposition, Scene } from './scene.ts';
+
+/** Causes of Q.850 by what they say of a device that hung up by itself before it answered. */
+const CAUSES: readonly (readonly [LegDisposition, readonly number[]])[] = [
+  ['busy', [17]],
+  ['rejected', [21]],
+  ['answered_elsewhere', [26]],
+  ['congestion', [34, 38, 41, 42, 43, 44, 58]],
+  ['unreachable', [3, 18, 20, 27, 102]],
+  ['failed', [1, 2, 22, 28, 29, 50, 57, 65, 88, 111]],
+];
+const BY_CAUSE = new Map(CAUSES.flatMap(([word, causes]) => causes.map((cause) => [cause, word] as const)));
+const ofCause = (cause: number | null): LegDisposition => BY_CAUSE.get(cause ?? 0) ?? 'no_answer';
+
+/** Which of several vain rings speaks for all: one that rang to its end outweighs those that did not. */
+export const WEIGHT: readonly LegDisposition[] = [
+  'answered',
+  'cancelled_by_caller',
+  'answered_elsewhere',
+  'no_answer',
+  'diverted',
+  'busy',
+  'rejected',
+  'congestion',
+  'unreachable',
+  'failed',
+  'blocked',
+];
+export const weightiest = (all: readonly LegDisposition[]): LegDisposition | null => {
+  const there = new Set(all);
+  return WEIGHT.find((word) => there.has(word)) ?? null;
+};
+const NEVER_RANG = new Set<LegDisposition>(['congestion', 'unreachable', 'failed', 'blocked']);
+export const didRing = (disposition: LegDisposition): boolean => !NEVER_RANG.has(disposition);
+
+export const wasAnswered = (c: ChannelLine): boolean => c.answered !== null || c.bridged.length > 0;
+const answeredAt = (c: ChannelLine): number =>
+  Math.min(c.answered ?? Infinity, c.bridged[0]?.from ?? Infinity);
+
+/** What became of each leg that was rung; told before its stretches, because who never rang was never alerted. */
+export function rungDispositions(scene: Scene): ReadonlyMap<string, LegDisposition> {
+  const firstAnswer = new Map<unknown, number>();
+  for (const [app, rung] of scene.rungBy) {
+    firstAnswer.set(
+      app,
+      rung.reduce((at, c) => (scene.line.taken.has(c.id) ? at : Math.min(at, answeredAt(c))), Infinity),
+    );
+  }
+  const found = new Map<string, LegDisposition>();
+  for (const c of scene.legs) {
+    if (c.rung) found.set(c.id, rungDisposition(scene, c, firstAnswer));
+  }
+  return found;
+}
+
+function rungDisposition(
+  scene: Scene,
+  c: ChannelLine,
+  firstAnswer: ReadonlyMap<unknown, number>,
+): LegDisposition {
+  if (scene.line.taken.has(c.id)) return 'answered_elsewhere';
+  if (wasAnswered(c)) return 'answered';
+  if (scene.diverted.has(c.id)) return 'diverted';
+  if (!c.ended) return scene.lost ? 'failed' : 'no_answer';
+  if (c.hung_up_itself) return ofCause(c.cause);
+  const { top, by, chain } = scene.origins.of(c);
+  const answer = top === null ? undefined : firstAnswer.get(top.app);
+  if (answer !== undefined && (answer <= c.to || isSoon(answer, c.to))) return 'answered_elsewhere';
+  if (by?.hung_up_itself && isSoon(by.to, c.to)) return 'cancelled_by_caller';
+  if (top?.app.queue != null) return 'no_answer';
+  const dialler = chain[0];
+  const newest = dialler?.channel.apps.findLast((a) => a.app === 'dial');
+  if (dialler && newest === dialler.app && dialler.channel.dial_status === 'CANCEL')
+    return 'cancelled_by_caller';
+  return c.cause === 26 ? 'answered_elsewhere' : 'no_answer';
+}
+
+/** Whether an application was the other side of the leg then: what a mailbox says counts, that nobody is there does not. */
+export const isService = (c: ChannelLine, s: Segment): boolean =>
+  s.state === 'service' && (s.service !== ANNOUNCEMENT || !c.apps.some((a) => isDialling(a.app)));
+
+/** What became of a leg that dialled, and never got through. */
+export function callerDisposition(
+  scene: Scene,
+  c: ChannelLine,
+  rung: ReadonlyMap<string, LegDisposition>,
+): LegDisposition {
+  if (!c.ended) return scene.lost ? 'failed' : 'no_answer';
+  const queued = c.apps.some((a) => a.queue !== null);
+  if (c.hung_up_itself && queued) return 'cancelled_by_caller';
+  const offers = (scene.rungVia.get(c.id) ?? []).map((leg) => rung.get(leg.id)!);
+  const best = weightiest(offers.filter((word) => word !== 'answered' && word !== 'answered_elsewhere'));
+  if (best !== null && !(c.hung_up_itself && best === 'no_answer')) return best;
+  if (c.hung_up_itself) return 'cancelled_by_caller';
+  if (queued) return 'no_answer';
+  if (c.dial_status === 'BUSY') return 'busy';
+  if (c.dial_status === 'CONGESTION') return 'congestion';
+  // Nobody was rung, and the dialplan itself said no.
+  if (c.cause === 21) return 'blocked';
+  return c.cause === 16 || c.cause === null ? 'failed' : ofCause(c.cause);
+}
+
+/** `left`: legs that passed their call on. */
+export function endedBy(
+  scene: Scene,
+  c: ChannelLine,
+  disposition: LegDisposition,
+  last: Segment | undefined,
+  left: ReadonlySet<string>,
+): RecordedLeg['ended_by'] {
+  if (!c.ended) return scene.lost ? 'engine_lost' : null;
+  if (c.hung_up_itself || left.has(c.id)) return 'this_leg';
+  if (scene.byName.has(c.hung_up_by)) return 'other_side';
+  if (disposition === 'cancelled_by_caller' && c.rung) return 'other_side';
+  const { line } = scene;
+  const gone = last?.with.some((id) => {
+    const other = line.byId.get(id);
+    return other !== undefined && other.hung_up_itself && isSoon(other.to, c.to);
+  });
+  return gone ? 'other_side' : 'exchange';
+}

@@ -1,0 +1,130 @@
+/** Which dialling rang a channel, and who stood behind it. */
+import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
+import { halvesOf, isDialling } from './peers.ts';
+
+/** An application that rings others, and the channel it runs on. */
+export interface Dialling {
+  readonly channel: ChannelLine;
+  readonly app: AppSpan;
+}
+/** Where a channel that was rung came from. */
+export interface Origin {
+  /** Every dialling that stood behind it, the nearest first; several where internal pairs lie between. */
+  readonly chain: readonly Dialling[];
+  /** The outermost of them: what rings together shares it. Null where the engine rang it by itself. */
+  readonly top: Dialling | null;
+  /** The leg it was rung for; null where the engine rang it by itself. */
+  readonly by: ChannelLine | null;
+  /** The internal pair began on a leg that was talking: an attended transfer speaks to this one first. */
+  readonly consult: ChannelLine | null;
+  /** The engine was told to place the call, and rang this one first. */
+  readonly placed: boolean;
+}
+export interface Origins {
+  readonly halves: ReadonlyMap<string, ChannelLine>;
+  of(channel: ChannelLine): Origin;
+  /** Whether something was dialling this channel when it began. */
+  isRung(channel: ChannelLine): boolean;
+  /** The leg that a half of a pair first met in a bridge. */
+  metBy(half: ChannelLine): ChannelLine | null;
+}
+
+const NOTHING: Origin = { chain: [], top: null, by: null, consult: null, placed: false };
+/** Internal pairs behind each other that are looked through. */
+const DEPTH = 8;
+const PAIR_NUMBER = /-[0-9a-f]{8}$/;
+/** What is named in the arguments of whatever dials this channel. */
+const nameOf = (c: ChannelLine): string =>
+  c.pair === null ? (c.endpoint ?? c.name) : c.pair.replace(PAIR_NUMBER, '');
+
+export const isLeg = (c: ChannelLine): boolean => c.endpoint !== null && c.pair === null;
+
+export function originsOf(line: Timeline): Origins {
+  const halves = halvesOf(line);
+  const all = line.channels
+    .flatMap((channel) => channel.apps.filter((a) => isDialling(a.app)).map((app) => ({ channel, app })))
+    .sort((a, b) => a.app.from - b.app.from);
+  const known = new Map<string, Origin>();
+
+  const origin = (c: ChannelLine): Origin => {
+    const chain: Dialling[] = [];
+    let rung = c;
+    for (let depth = 0; depth < DEPTH; depth += 1) {
+      const found = dialling(all, rung);
+      if (found === null) break;
+      chain.push(found);
+      if (found.channel.pair === null) break;
+      const half = halves.get(found.channel.id);
+      if (half === undefined || half.first || found.channel.first) break;
+      rung = half;
+    }
+    const top = chain.at(-1) ?? null;
+    if (top === null) return NOTHING;
+    if (top.channel.pair === null) return { chain, top, by: top.channel, consult: null, placed: false };
+    const half = halves.get(top.channel.id);
+    if (half === undefined) return { chain, top, by: null, consult: null, placed: top.channel.first };
+    if (half.first || top.channel.first) {
+      const by = placedFor(half, c);
+      return { chain, top, by, consult: null, placed: by === null };
+    }
+    const consult = metBy(half);
+    return { chain, top, by: consult, consult, placed: false };
+  };
+  /** The leg behind the other half of the pair that the engine was told to begin with. */
+  const placedFor = (half: ChannelLine, rung: ChannelLine): ChannelLine | null => {
+    const leg = line.channels.find((c) => isLeg(c) && c.id !== rung.id && c.from < rung.from);
+    return leg !== undefined && half.apps.length > 0 ? leg : null;
+  };
+  const metBy = (half: ChannelLine): ChannelLine | null => {
+    const first = half.bridged[0];
+    if (first === undefined) return null;
+    const there = line.inBridge.get(first.bridge)!;
+    return there.find((m) => isLeg(m.channel) && m.span.to >= first.from)?.channel ?? null;
+  };
+  return {
+    halves,
+    of(channel) {
+      let found = known.get(channel.id);
+      if (found === undefined) known.set(channel.id, (found = channel.rung ? origin(channel) : NOTHING));
+      return found;
+    },
+    isRung: (channel) => dialling(all, channel) !== null,
+    metBy,
+  };
+}
+
+/** Values are cut at this length, so a long list of destinations may lack the one that is looked for. */
+const CUT = 1000;
+/** The newest dialling that names the channel; a queue names nobody, and rings only while its caller talks to nobody. */
+function dialling(all: readonly Dialling[], rung: ChannelLine): Dialling | null {
+  const name = nameOf(rung);
+  let queue: Dialling | null = null;
+  for (let i = startedBy(all, rung.from) - 1; i >= 0; i -= 1) {
+    const found = all[i]!;
+    const { app, channel } = found;
+    if (app.to < rung.from || channel.id === rung.id) continue;
+    if (app.app === 'dial' && (names(app.data, name) || app.data.length >= CUT)) return found;
+    const talks = channel.bridged.some((b) => b.from <= rung.from && b.to > rung.from);
+    if (app.app === 'queue' && !talks) queue ??= found;
+  }
+  return queue;
+}
+/** How many of them had begun by then. */
+function startedBy(all: readonly Dialling[], at: number): number {
+  let [low, high] = [0, all.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (all[middle]!.app.from <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+/** `Tech/name/…`, `Tech/name&…` or `Tech/name,…`; the name of a pair has its technology in front already. */
+function names(data: string, name: string): boolean {
+  for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
+    const [before, after] = [data[at - 1], data[at + name.length]];
+    const begins = at === 0 || before === '/' || before === '&';
+    if (begins && (after === undefined || after === '/' || after === '&' || after === ',')) return true;
+  }
+  return false;
+}

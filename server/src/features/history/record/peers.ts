@@ -1,0 +1,99 @@
+/** Who was on the other side of a channel, and who rang it; internal pairs are seen through. */
+import type { Span } from './spans.ts';
+import { overlap } from './spans.ts';
+import { compareCalls } from '../records.ts';
+import type { ChannelLine, Timeline } from './timeline.ts';
+
+/** The two halves of each internal pair. */
+export function halvesOf(line: Timeline): ReadonlyMap<string, ChannelLine> {
+  const first = new Map<string, ChannelLine>();
+  const other = new Map<string, ChannelLine>();
+  for (const c of line.channels) {
+    if (c.pair === null) continue;
+    const half = first.get(c.pair);
+    if (half === undefined) first.set(c.pair, c);
+    else if (!other.has(half.id)) {
+      other.set(half.id, c);
+      other.set(c.id, half);
+    }
+  }
+  return other;
+}
+
+/** Somebody on the other end of a channel, for a time. */
+export interface PeerSpan extends Span {
+  readonly peer: ChannelLine;
+}
+/** Looks at so many members of bridges for one channel; a call of people stays far below. */
+const LOOKS = 20_000;
+/** Who was bridged with a channel and when; internal pairs are seen through, so a peer is always a real channel. */
+export function peersOf(line: Timeline, channel: ChannelLine): readonly PeerSpan[] {
+  const found: PeerSpan[] = [];
+  let looks = 0;
+  let halves: ReadonlyMap<string, ChannelLine> | undefined;
+  const visit = (from: ChannelLine, within: Span, seen: readonly string[]): void => {
+    for (const own of from.bridged) {
+      const time = overlap(own, within);
+      if (!time) continue;
+      for (const { channel: other, span } of line.inBridge.get(own.bridge)!) {
+        if ((looks += 1) > LOOKS) return;
+        if (seen.includes(other.id)) continue;
+        const together = overlap(span, time);
+        if (!together) continue;
+        if (other.pair === null) found.push({ ...together, peer: other });
+        else {
+          halves ??= halvesOf(line);
+          const half = halves.get(other.id);
+          if (half) visit(half, together, [...seen, other.id, half.id]);
+        }
+      }
+    }
+  };
+  visit(channel, channel, [channel.id]);
+  return found.sort((a, b) => a.from - b.from || compareCalls(a.peer.id, b.peer.id));
+}
+
+/** Time of a channel in bridges, and the part of it in which either side heard music because it was held. */
+export function talkOf(
+  line: Timeline,
+  channel: ChannelLine,
+): { readonly bridged: readonly Span[]; readonly held: readonly Span[] } {
+  const held = [
+    ...channel.bridged.flatMap((b) => channel.music.map((m) => overlap(b, m))),
+    ...peersOf(line, channel).flatMap((p) => p.peer.music.map((m) => overlap(p, m))),
+  ];
+  return { bridged: channel.bridged, held: held.filter((s) => s !== null) };
+}
+
+/** One wait of one channel in one queue. */
+export interface QueueVisit extends Span {
+  readonly queue: string;
+  readonly caller: ChannelLine;
+  readonly answered: boolean;
+}
+/** Every wait, from joining to the first bridge or to leaving. */
+export function visitsOf(channels: readonly ChannelLine[]): readonly QueueVisit[] {
+  return channels.flatMap((caller) =>
+    caller.apps
+      .filter((a) => a.queue !== null)
+      .map((a) => {
+        const met = caller.bridged.find((b) => b.from >= a.from && b.from <= a.to);
+        return { from: a.from, to: met?.from ?? a.to, queue: a.queue!, caller, answered: met !== undefined };
+      }),
+  );
+}
+
+const DIALLING = new Set(['dial', 'queue']);
+export const isDialling = (app: string): boolean => DIALLING.has(app);
+/** The channel whose dialling rang this one; null where nothing was dialling then. */
+export function diallerOf(line: Timeline, rung: ChannelLine): ChannelLine | null {
+  let found: { channel: ChannelLine; from: number } | null = null;
+  for (const channel of line.channels) {
+    if (channel.id === rung.id) continue;
+    for (const app of channel.apps) {
+      if (!DIALLING.has(app.app) || app.from > rung.from || app.to < rung.from) continue;
+      if (found === null || app.from > found.from) found = { channel, from: app.from };
+    }
+  }
+  return found?.channel ?? null;
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Conversation } from '@offhook/contract/conversations.ts';
+import { recordedCall, recordedCalls } from '../../../../test/support/recorded-calls.ts';
+import type { ShownRow } from '../conversations/view.ts';
+import { conversationOf, NOTHING_ADDED } from '../conversations/view.ts';
+import type { ConversationRecord } from '../record.ts';
+import type { KnownRecord } from '../records.ts';
+import { buildRecord } from './build.ts';
+
+const build = (records: readonly KnownRecord[], lost = false) =>
+  buildRecord(records, { e164: () => null, lost });
+const row = (record: ConversationRecord): ShownRow => ({
+  root: record.id,
+  change: 1,
+  revision: 1,
+  state: record.complete ? 'final' : 'open',
+  erased: 0,
+});
+const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+
+/** What holds of every record, whatever records are there. */
+export function assertSound(record: ConversationRecord): void {
+  for (const leg of record.legs) {
+    let at = leg.from;
+    for (const s of leg.segments) {
+      assert.equal(s.from, at, 'a stretch begins where the one before ended');
+      assert.ok(s.to > s.from);
+      at = s.to;
+    }
+    assert.equal(at, leg.to, 'the stretches of a leg are the whole leg');
+    assert.ok(leg.from >= record.started && leg.to <= record.ended, 'inside the conversation');
+    assert.ok(leg.answered === null || (leg.answered >= leg.from && leg.answered <= leg.to));
+    assert.equal(leg.answered !== null, leg.disposition === 'answered');
+    if (record.complete) assert.notEqual(leg.ended_by, null, 'every leg has one end');
+  }
+  const spent = (state: string): number =>
+    sum(record.legs.flatMap((l) => l.segments.map((s) => (s.state === state ? s.to - s.from : 0))));
+  assert.deepEqual(
+    [record.ring_ms, record.talk_ms, record.hold_ms, record.park_ms],
+    ['alerting', 'connected', 'held', 'parked'].map(spent),
+  );
+  const ids = new Set(record.legs.map((l) => l.leg_id));
+  for (const visit of record.visits) {
+    assert.ok(visit.to >= visit.from && ids.has(visit.leg_id));
+    if (record.complete) assert.notEqual(visit.outcome, 'waiting');
+    assert.equal(visit.agent_leg !== null, visit.outcome === 'answered');
+  }
+  for (const t of record.transfers) if (record.complete) assert.notEqual(t.outcome, 'pending');
+  assert.ok(record.billable_ms >= 0 && record.billable_ms <= record.ended - record.started);
+  const added = { notes: [], recordings: [], timeline: [] };
+  Conversation.parse(conversationOf(row(record), record, NOTHING_ADDED, added));
+}
+
+const calls = recordedCalls
+  .filter((name) => name !== 'listen')
+  .map((name) => [name, recordedCall(name)] as const);
+
+test('record - any order and any repetition of records builds the same bytes', () => {
+  for (const [name, records] of calls) {
+    const expected = JSON.stringify(build(records));
+    const shuffled = fc
+      .shuffledSubarray([...records], { minLength: records.length })
+      .chain((all) => fc.array(fc.constantFrom(...records)).map((again) => [...all, ...again]));
+    fc.assert(
+      fc.property(shuffled, (given) => {
+        assert.equal(JSON.stringify(build(given)), expected, name);
+      }),
+      { numRuns: 20 },
+    );
+  }
+});
+
+test('record - whatever records are missing, what is told is sound', () => {
+  for (const [, records] of calls) {
+    fc.assert(
+      fc.property(fc.subarray([...records]), fc.boolean(), (some, lost) => {
+        assertSound(build(some, lost)!);
+      }),
+      { numRuns: 40 },
+    );
+  }
+});
+
+test('record - a call that goes on is told at every moment', () => {
+  for (const [, records] of calls) {
+    for (let n = 1; n <= records.length; n += 1) {
+      const open = build(records.slice(0, n))!;
+      assertSound(open);
+      const rest = new Set(records.slice(n).map((r) => r.type));
+      rest.delete('linked_end');
+      rest.delete('channel_end');
+      assert.ok(!open.complete || rest.size === 0, 'not over while something is to come');
+      assertSound(build(records.slice(0, n), true)!);
+    }
+  }
+});

@@ -1,0 +1,93 @@
+/** What the parts of the record are told of, put together once. */
+import type { RecordedLeg } from '../record.ts';
+import { isLeg, originsOf } from './origins.ts';
+import type { Origins } from './origins.ts';
+import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
+import { msOf } from './replay.ts';
+import type { Segment, Segments } from './replay.ts';
+
+export type LegDisposition = RecordedLeg['disposition'];
+/** Two things of the engine that are one: what a hang-up ends is over within this time, in ms. */
+export const AT_ONCE_MS = 500;
+export const isSoon = (a_us: number, b_us: number): boolean => Math.abs(a_us - b_us) <= AT_ONCE_MS * 1000;
+
+export interface Scene {
+  readonly line: Timeline;
+  readonly origins: Origins;
+  /** Real channels, in order of their start. */
+  readonly legs: readonly ChannelLine[];
+  readonly byName: ReadonlyMap<string, ChannelLine>;
+  /** Legs that one dialling of a leg rang, by that dialling. */
+  readonly rungBy: ReadonlyMap<AppSpan, readonly ChannelLine[]>;
+  /** Legs that were rung, by each channel that dialled on the way to them. */
+  readonly rungVia: ReadonlyMap<string, readonly ChannelLine[]>;
+  /** Legs whose device sent the call on to another number. */
+  readonly diverted: ReadonlySet<string>;
+  /** Nothing more will come, though channels did not end. */
+  readonly lost: boolean;
+}
+
+export function sceneOf(line: Timeline, lost: boolean): Scene {
+  const origins = originsOf(line);
+  const legs = line.channels.filter(isLeg);
+  const rungBy = new Map<AppSpan, ChannelLine[]>();
+  const rungVia = new Map<string, ChannelLine[]>();
+  for (const c of legs) {
+    const { top, chain } = origins.of(c);
+    if (top) put(rungBy, top.app, c);
+    for (const { channel } of chain) put(rungVia, channel.id, c);
+  }
+  return {
+    line,
+    origins,
+    legs,
+    byName: new Map(line.channels.map((c) => [c.name, c])),
+    rungBy,
+    rungVia,
+    diverted: new Set(
+      line.marks.flatMap((r) =>
+        r.type === 'forward' ? (divertedBy(rungVia.get(r.channel) ?? [], r.at_us)?.id ?? []) : [],
+      ),
+    ),
+    lost,
+  };
+}
+function put<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const there = map.get(key);
+  if (there) there.push(value);
+  else map.set(key, [value]);
+}
+/** The leg that was rung then and let go when its call was sent on. */
+export const divertedBy = (rung: readonly ChannelLine[], at: number): ChannelLine | undefined =>
+  rung
+    .filter(
+      (c) => c.from <= at && c.to >= at - AT_ONCE_MS * 1000 && c.answered === null && c.bridged.length === 0,
+    )
+    .sort((a, b) => a.to - b.to)[0];
+
+export const numberOf = (c: ChannelLine): string => c.extension ?? c.number;
+
+/** What a leg was doing at that moment, in ms; its last stretch after its end. */
+export function stretchAt(segments: Segments, leg: string, at: number): Segment | undefined {
+  const own = segments.get(leg) ?? [];
+  let [low, high] = [0, own.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (own[middle]!.from <= at) low = middle + 1;
+    else high = middle;
+  }
+  return own[low - 1];
+}
+/** Who a leg was with just before that moment, given in microseconds. */
+export const withBefore = (segments: Segments, leg: string, at_us: number): readonly string[] =>
+  stretchAt(segments, leg, msOf(at_us) - 1)?.with ?? [];
+/** The leg that a channel is, or that is behind the other half of its pair. */
+export function legOf(scene: Scene, segments: Segments, channel: string, at_us: number): string | null {
+  const c = scene.line.byId.get(channel);
+  if (c === undefined || isLeg(c)) return c?.id ?? null;
+  const half = scene.origins.halves.get(channel);
+  const span = half?.bridged.find((b) => b.to >= at_us) ?? half?.bridged.at(-1);
+  const there = span ? scene.line.inBridge.get(span.bridge)! : [];
+  const beside = there.find((m) => isLeg(m.channel) && m.span.to >= span!.from);
+  return beside?.channel.id ?? null;
+}

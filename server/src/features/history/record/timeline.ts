@@ -1,0 +1,334 @@
+/** What happened on each channel: the call records of a conversation as times. History's rows and the record are told of it. */
+import type { EndpointKind } from '../../../ports/directory.ts';
+import type { KnownRecord } from '../records.ts';
+import { compareCalls, inOrder } from '../records.ts';
+import type { Span } from './spans.ts';
+
+/** A time in a bridge where people can talk. */
+export interface BridgeSpan extends Span {
+  readonly bridge: string;
+}
+export interface AppSpan extends Span {
+  readonly app: string;
+  readonly data: string;
+  readonly queue: string | null;
+}
+/** One channel from its first record to its last. */
+export interface ChannelLine extends Span {
+  readonly id: string;
+  readonly name: string;
+  /** Null for internal pairs and helpers, which are never legs. */
+  readonly endpoint: string | null;
+  readonly extension: string | null;
+  readonly person_name: string | null;
+  readonly trunk: string | null;
+  readonly device: EndpointKind | null;
+  readonly pair: string | null;
+  readonly number: string;
+  readonly caller_name: string;
+  /** True for the first channel of a call: it was not rung, it dialled (or the engine was told to dial for it). */
+  readonly first: boolean;
+  /** Whether the engine rang it. */
+  readonly rung: boolean;
+  /** The number it dialled first; for a channel that was rung, what was dialled to reach it. */
+  readonly dialled: string;
+  readonly last_dialled: string;
+  readonly answered: number | null;
+  readonly answered_in: string;
+  readonly ended: boolean;
+  readonly cause: number | null;
+  /** Name of the channel that hung up; empty where the engine names none. */
+  readonly hung_up_by: string;
+  readonly hung_up_itself: boolean;
+  readonly dial_status: string;
+  readonly bridged: readonly BridgeSpan[];
+  readonly music: readonly Span[];
+  readonly parked: readonly Span[];
+  readonly apps: readonly AppSpan[];
+  /** Extensions its dialling or transfers aimed at, with the time of the first record that says so. */
+  readonly reaches: ReadonlyMap<string, number>;
+}
+export interface Timeline extends Span {
+  /** In order of their start. */
+  readonly channels: readonly ChannelLine[];
+  readonly byId: ReadonlyMap<string, ChannelLine>;
+  /** The smallest call id in it, and all others. */
+  readonly root: string;
+  readonly merged: readonly string[];
+  /** Transfers, pickups, parking, forwards and what the dialplan wrote, in order. */
+  readonly marks: readonly KnownRecord[];
+  /** Channels that took a call which rang somebody else, or was parked. */
+  readonly takers: ReadonlySet<string>;
+  /** Channels whose ringing was taken by somebody else's pickup. */
+  readonly taken: ReadonlySet<string>;
+  /** Who is in a bridge, each with its times. */
+  readonly inBridge: ReadonlyMap<string, readonly Member[]>;
+}
+export interface Member {
+  readonly channel: ChannelLine;
+  readonly span: BridgeSpan;
+}
+
+/** The dialplan's own name for "no number was dialled". */
+const NO_NUMBER = new Set(['', 's', 'h', 't', 'i']);
+const MARKS = new Set<KnownRecord['type']>([
+  'blind_transfer',
+  'attended_transfer',
+  'pickup',
+  'forward',
+  'park_start',
+  'park_end',
+  'user_defined',
+]);
+
+/** Pure: the same records in any order, however often, give the same lines. Near linear in their number. */
+export function timelineOf(unordered: readonly KnownRecord[]): Timeline {
+  const records = straightened(inOrder(unordered));
+  const last = records.at(-1)?.at_us ?? 0;
+  const drafts = new Map<string, Draft>();
+  const calls = new Set<string>();
+  const marks: KnownRecord[] = [];
+  for (const r of records) {
+    let draft = drafts.get(r.channel);
+    if (draft === undefined) drafts.set(r.channel, (draft = begun(r)));
+    take(draft, r);
+    calls.add(r.call);
+    if (MARKS.has(r.type)) marks.push(r);
+  }
+  const channels = [...drafts.values()].map((d) => finished(d, last));
+  channels.sort((a, b) => a.from - b.from || compareCalls(a.id, b.id));
+  const [root = '', ...merged] = [...calls].sort(compareCalls);
+  return {
+    from: records[0]?.at_us ?? 0,
+    to: last,
+    channels,
+    byId: new Map(channels.map((c) => [c.id, c])),
+    root,
+    merged,
+    marks,
+    ...takersOf(marks, channels),
+    inBridge: membersOf(channels),
+  };
+}
+
+/**
+ * Where the clock was set back in the middle, records seem to lie before the channel that began everything: they follow
+ * what was known until then, with the distances they have from each other.
+ */
+function straightened(records: readonly KnownRecord[]): readonly KnownRecord[] {
+  const earliest = records[0];
+  let first = earliest;
+  for (const r of records) {
+    if (r.channel !== first!.channel && compareCalls(r.channel, first!.channel) < 0) first = r;
+  }
+  if (first === undefined || first.type !== 'channel_start') {
+    const { channel } = first ?? {};
+    first = records.find((r) => r.channel === channel && r.type === 'channel_start');
+  }
+  if (first === undefined || earliest!.at_us >= first.at_us) return records;
+  const began = first.at_us;
+  const before = records.filter((r) => r.at_us >= began);
+  const shift = before.at(-1)!.at_us - earliest!.at_us;
+  const after = records.filter((r) => r.at_us < began).map((r) => ({ ...r, at_us: r.at_us + shift }));
+  return [...before, ...after];
+}
+
+type Open<T> = { -readonly [K in keyof T]: T[K] };
+interface Draft {
+  readonly first: KnownRecord;
+  start: KnownRecord | undefined;
+  answer: KnownRecord | undefined;
+  hangup: KnownRecord | undefined;
+  end: KnownRecord | undefined;
+  known: KnownRecord | undefined;
+  trunk: string | null;
+  endpoint: string | null;
+  number: string;
+  caller_name: string;
+  began_call: boolean;
+  dialled: string;
+  last_dialled: string;
+  dial_status: string;
+  readonly bridged: Open<BridgeSpan>[];
+  readonly music: Open<Span>[];
+  readonly parked: Open<Span>[];
+  readonly apps: Open<AppSpan>[];
+  readonly running: Map<string, Open<AppSpan>>;
+  readonly reaches: Map<string, number>;
+}
+/** The end of what is not over yet. */
+const OPEN = Number.MAX_SAFE_INTEGER;
+
+const begun = (first: KnownRecord): Draft => ({
+  first,
+  start: undefined,
+  answer: undefined,
+  hangup: undefined,
+  end: undefined,
+  known: undefined,
+  trunk: null,
+  endpoint: null,
+  number: '',
+  caller_name: '',
+  began_call: false,
+  dialled: '',
+  last_dialled: '',
+  dial_status: '',
+  bridged: [],
+  music: [],
+  parked: [],
+  apps: [],
+  running: new Map(),
+  reaches: new Map(),
+});
+
+function take(d: Draft, r: KnownRecord): void {
+  if (d.known === undefined && r.extension !== null) d.known = r;
+  d.trunk ??= r.trunk ?? null;
+  d.endpoint ??= r.endpoint;
+  if (d.number === '') d.number = r.caller_number;
+  if (d.caller_name === '') d.caller_name = r.caller_name;
+  if (r.call === (r.channel as string)) d.began_call = true;
+  if (!NO_NUMBER.has(r.dialled)) {
+    if (d.dialled === '') d.dialled = r.dialled;
+    d.last_dialled = r.dialled;
+  }
+  if (r.facts.dial_status !== undefined) d.dial_status = r.facts.dial_status;
+  if (r.reaches !== null && !d.reaches.has(r.reaches)) d.reaches.set(r.reaches, r.at_us);
+  takeStep(d, r);
+}
+function takeStep(d: Draft, r: KnownRecord): void {
+  const at = r.at_us;
+  switch (r.type) {
+    case 'channel_start':
+      d.start ??= r;
+      return;
+    case 'answer':
+      d.answer ??= r;
+      return;
+    case 'hangup':
+      d.hangup ??= r;
+      return;
+    case 'channel_end':
+      d.end ??= r;
+      return;
+    case 'app_start':
+      return appStarted(d, r);
+    case 'app_end': {
+      const running = d.running.get(r.app);
+      if (running) running.to = at;
+      d.running.delete(r.app);
+      return;
+    }
+    case 'bridge_enter':
+    case 'bridge_exit':
+      return bridgeChanged(d, r);
+    case 'music_start':
+      return begin(d.music, at);
+    case 'music_end':
+      return end(d.music, at);
+    case 'park_start':
+      return begin(d.parked, at);
+    case 'park_end':
+      return end(d.parked, at);
+    default:
+  }
+}
+function begin(spans: Open<Span>[], at: number): void {
+  if (spans.at(-1)?.to !== OPEN) spans.push({ from: at, to: OPEN });
+}
+function end(spans: Open<Span>[], at: number): void {
+  const last = spans.at(-1);
+  if (last?.to === OPEN) last.to = at;
+}
+function appStarted(d: Draft, r: KnownRecord): void {
+  if (d.running.has(r.app)) return;
+  const span = { from: r.at_us, to: OPEN, app: r.app, data: r.app_data, queue: r.facts.queue ?? null };
+  d.apps.push(span);
+  d.running.set(r.app, span);
+}
+/** A channel is in one bridge at most, so entering another one leaves the one before. */
+function bridgeChanged(d: Draft, { type, at_us, facts }: KnownRecord): void {
+  if (facts.bridge === undefined) return;
+  const last = d.bridged.at(-1);
+  const open = last?.to === OPEN ? last : undefined;
+  if (type === 'bridge_exit') {
+    if (open?.bridge === facts.bridge) open.to = at_us;
+    return;
+  }
+  if (open?.bridge === facts.bridge && !facts.holding) return;
+  if (open) open.to = at_us;
+  if (!facts.holding) d.bridged.push({ from: at_us, to: OPEN, bridge: facts.bridge });
+}
+
+function finished(d: Draft, last: number): ChannelLine {
+  const { first } = d;
+  const to = Math.max(first.at_us, (d.end ?? d.hangup)?.at_us ?? last);
+  for (const spans of [d.bridged, d.music, d.parked, d.apps]) {
+    for (const span of spans) if (span.to === OPEN) span.to = Math.max(span.from, to);
+  }
+  const answered_in = d.answer?.app ?? '';
+  const hung_up_by = d.hangup?.facts.source ?? '';
+  const began = d.start?.dialled ?? '';
+  return {
+    from: first.at_us,
+    to,
+    id: first.channel,
+    name: first.channel_name,
+    endpoint: d.endpoint,
+    extension: d.known?.extension ?? null,
+    person_name: d.known?.person_name ?? null,
+    trunk: d.trunk,
+    device: d.known?.device ?? null,
+    pair: first.pair,
+    number: d.number,
+    caller_name: d.caller_name,
+    first: d.began_call,
+    rung: d.began_call
+      ? answered_in.startsWith('appdial') || (d.answer === undefined && d.apps.length === 0 && began === 's')
+      : true,
+    dialled: d.dialled,
+    last_dialled: d.last_dialled,
+    answered: d.answer?.at_us ?? null,
+    answered_in,
+    ended: d.end !== undefined || d.hangup !== undefined,
+    cause: d.hangup?.facts.cause ?? null,
+    hung_up_by,
+    hung_up_itself: hung_up_by !== '' && hung_up_by === d.hangup?.channel_name,
+    dial_status: d.dial_status,
+    bridged: d.bridged,
+    music: d.music,
+    parked: d.parked,
+    apps: d.apps,
+    reaches: d.reaches,
+  };
+}
+
+function takersOf(
+  marks: readonly KnownRecord[],
+  channels: readonly ChannelLine[],
+): Pick<Timeline, 'takers' | 'taken'> {
+  const takers = new Set<string>();
+  const taken = new Set<string>();
+  const names = new Set<string>();
+  for (const r of marks) {
+    if (r.type === 'pickup' && r.facts.other !== undefined) {
+      takers.add(r.facts.other);
+      taken.add(r.channel);
+    }
+    if (r.type === 'park_end' && r.facts.other_name !== undefined) names.add(r.facts.other_name);
+  }
+  if (names.size > 0) for (const c of channels) if (names.has(c.name)) takers.add(c.id);
+  return { takers, taken };
+}
+function membersOf(channels: readonly ChannelLine[]): ReadonlyMap<string, readonly Member[]> {
+  const found = new Map<string, Member[]>();
+  for (const channel of channels) {
+    for (const span of channel.bridged) {
+      const there = found.get(span.bridge);
+      if (there) there.push({ channel, span });
+      else found.set(span.bridge, [{ channel, span }]);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,264 @@
+/** Every time a call was passed on: blind, attended, forwarded, picked up, parked, or made a conference. */
+import type { KnownRecord } from '../records.ts';
+import type { RecordedTransfer, RecordedVisit } from '../record.ts';
+import { didRing, isService } from './endings.ts';
+import type { Origins } from './origins.ts';
+import { isLeg } from './origins.ts';
+import { msOf } from './replay.ts';
+import type { Segment, Segments } from './replay.ts';
+import { AT_ONCE_MS, divertedBy, isSoon, legOf, numberOf, stretchAt, withBefore } from './scene.ts';
+import type { LegDisposition, Scene } from './scene.ts';
+import type { AppSpan, ChannelLine } from './timeline.ts';
+
+export interface TransferDeps {
+  readonly scene: Scene;
+  readonly segments: Segments;
+  readonly rung: ReadonlyMap<string, LegDisposition>;
+  readonly visits: readonly RecordedVisit[];
+}
+type Outcome = RecordedTransfer['outcome'];
+
+export function transfersIn(deps: TransferDeps): readonly RecordedTransfer[] {
+  const { line } = deps.scene;
+  const consults = consultsIn(deps);
+  const told = line.marks.flatMap((r) => tell(deps, r, consults) ?? []);
+  const givenUp = consults.filter((c) => !c.told).map((c) => abandoned(deps, c));
+  return [...told, ...givenUp].sort((a, b) => a.at - b.at);
+}
+function tell(deps: TransferDeps, r: KnownRecord, consults: readonly Consult[]): RecordedTransfer | null {
+  switch (r.type) {
+    case 'blind_transfer':
+      return blind(deps, r);
+    case 'attended_transfer':
+      return attended(deps, r, consults);
+    case 'forward':
+      return forward(deps, r);
+    case 'pickup':
+      return pickup(deps, r);
+    case 'park_start':
+      return parked(deps, r);
+    default:
+      return null;
+  }
+}
+
+/** A number as people know it: without the technology in front of it and the context behind. */
+const plainNumber = (target: string): string => target.replace(/^[A-Za-z]+\//, '').replace(/[@/].*$/, '');
+const mark = (scene: Scene, type: KnownRecord['type'], test: (r: KnownRecord) => boolean) =>
+  scene.line.marks.find((r) => r.type === type && test(r));
+
+function blind({ scene, segments, ...deps }: TransferDeps, r: KnownRecord): RecordedTransfer | null {
+  const { other = '' } = r.facts;
+  if (mark(scene, 'park_start', (p) => p.channel === other && isSoon(p.at_us, r.at_us))) return null;
+  const again = mark(scene, 'blind_transfer', (b) => b.facts.other === other && b.at_us > r.at_us);
+  const moved = legOf(scene, segments, other, r.at_us) ?? withBefore(segments, r.channel, r.at_us)[0] ?? null;
+  const reached = ringsAfter(scene, other, r.at_us, again?.at_us ?? Infinity);
+  return {
+    kind: 'blind',
+    at: msOf(r.at_us),
+    by: legOf(scene, segments, r.channel, r.at_us),
+    moved,
+    to: plainNumber(r.facts.target ?? ''),
+    ...outcomeOf({ scene, segments, ...deps }, moved, reached, r.at_us),
+  };
+}
+/** Legs rung by what this channel dialled in that time. */
+function ringsAfter(scene: Scene, channel: string, from: number, to: number): readonly ChannelLine[] {
+  const dialled = (app: AppSpan): boolean => app.from <= to && (app.from >= from || isSoon(app.from, from));
+  return (scene.rungVia.get(channel) ?? []).filter((c) =>
+    scene.origins
+      .of(c)
+      .chain.some((d) => d.channel.id === channel && dialled(d.app) && c.from >= from - 10_000),
+  );
+}
+
+/** Where somebody who was passed on got to. */
+function outcomeOf(
+  { scene, segments, rung, visits }: TransferDeps,
+  moved: string | null,
+  reached: readonly ChannelLine[],
+  at_us: number,
+): Pick<RecordedTransfer, 'to_leg' | 'outcome'> {
+  const met = reached.find((c) => rung.get(c.id) === 'answered');
+  const to_leg = (met ?? reached[0])?.id ?? null;
+  if (met) return { to_leg, outcome: 'completed' };
+  const leg = moved === null ? undefined : scene.line.byId.get(moved);
+  if (leg === undefined) return { to_leg, outcome: reached.length > 0 ? 'no_answer' : 'failed' };
+  const after = (segments.get(leg.id) ?? []).filter((s) => s.from >= msOf(at_us));
+  const visit = visits.find((v) => v.leg_id === leg.id && v.from >= msOf(at_us) - AT_ONCE_MS);
+  const served = after.some((s) => s.state === 'service' && (s.service === 'voicemail' || isService(leg, s)));
+  if (served || visit?.outcome === 'answered') return { to_leg, outcome: 'completed' };
+  if (!leg.ended) return { to_leg, outcome: scene.lost ? 'failed' : 'pending' };
+  const rangThen = reached.filter((c) => didRing(rung.get(c.id)!));
+  const gaveUp = leg.hung_up_itself && rangThen.some((c) => isSoon(c.to, leg.to));
+  if (visit?.outcome === 'abandoned' || gaveUp) return { to_leg, outcome: 'abandoned' };
+  const wanted = visit !== undefined || rangThen.length > 0;
+  return { to_leg, outcome: wanted ? 'no_answer' : 'failed' };
+}
+
+function forward(deps: TransferDeps, r: KnownRecord): RecordedTransfer {
+  const { scene, segments } = deps;
+  const rung = scene.rungVia.get(r.channel) ?? [];
+  const by = divertedBy(rung, r.at_us);
+  const moved = legOf(scene, segments, r.channel, r.at_us);
+  const reached = rung.filter((c) => c.from >= r.at_us - 10_000 && c !== by);
+  return {
+    kind: 'forward',
+    at: msOf(r.at_us),
+    by: by?.id ?? null,
+    moved,
+    to: plainNumber(r.facts.target ?? ''),
+    ...outcomeOf(deps, moved, reached, r.at_us),
+  };
+}
+
+function pickup({ scene }: TransferDeps, r: KnownRecord): RecordedTransfer {
+  const rang = scene.line.byId.get(r.channel);
+  const taker = scene.line.byId.get(r.facts.other ?? '');
+  return {
+    kind: 'pickup',
+    at: msOf(r.at_us),
+    by: taker?.id ?? null,
+    moved: rang && isLeg(rang) ? rang.id : null,
+    to: taker ? numberOf(taker) : '',
+    to_leg: taker?.id ?? null,
+    outcome:
+      taker && taker.bridged.length > 0
+        ? 'completed'
+        : taker?.ended === false && !scene.lost
+          ? 'pending'
+          : 'failed',
+  };
+}
+
+function parked({ scene, segments }: TransferDeps, r: KnownRecord): RecordedTransfer {
+  const sent = mark(scene, 'blind_transfer', (b) => b.facts.other === r.channel && isSoon(b.at_us, r.at_us));
+  const moved = legOf(scene, segments, r.channel, r.at_us);
+  const over = mark(scene, 'park_end', (p) => p.channel === r.channel && p.at_us >= r.at_us);
+  const taker = over && scene.byName.get(over.facts.other_name ?? '');
+  const slot = taker?.apps.find((a) => a.app === 'parkedcall')?.data.split(',')[1];
+  return {
+    kind: 'park',
+    at: msOf(r.at_us),
+    by: sent?.channel ?? (moved === null ? null : (withBefore(segments, moved, r.at_us)[0] ?? null)),
+    moved,
+    to: slot ?? sent?.facts.target ?? '',
+    to_leg: taker?.id ?? null,
+    outcome: taker ? 'completed' : parkOutcome(scene, r, over),
+  };
+}
+function parkOutcome(scene: Scene, r: KnownRecord, over: KnownRecord | undefined): Outcome {
+  const c = scene.line.byId.get(r.channel)!;
+  if (over === undefined) return c.ended ? 'abandoned' : scene.lost ? 'failed' : 'pending';
+  return c.ended && isSoon(c.to, over.at_us) ? 'abandoned' : 'no_answer';
+}
+
+/** Somebody spoken to first, over an internal pair that began on the leg that spoke. */
+interface Consult {
+  readonly by: ChannelLine;
+  readonly at: number;
+  readonly near: ChannelLine;
+  readonly far: ChannelLine;
+  told: boolean;
+}
+function consultsIn({ scene }: TransferDeps): readonly Consult[] {
+  const found: Consult[] = [];
+  for (const near of scene.line.channels) {
+    const far = scene.origins.halves.get(near.id);
+    if (far === undefined || near.first || far.first || near.bridged.length === 0) continue;
+    if (far.apps.length === 0 || scene.origins.isRung(near)) continue;
+    const by = scene.origins.metBy(near);
+    if (by !== null) found.push({ by, at: near.from, near, far, told: false });
+  }
+  return found;
+}
+function attended(
+  { scene, segments, ...deps }: TransferDeps,
+  r: KnownRecord,
+  consults: readonly Consult[],
+): RecordedTransfer {
+  const at = msOf(r.at_us);
+  const by = legOf(scene, segments, r.channel, r.at_us);
+  const moved = legOf(scene, segments, r.facts.other ?? '', r.at_us);
+  const consult = consults.findLast((c) => c.by.id === r.channel && c.at <= r.at_us);
+  if (consult) consult.told = true;
+  const stays = by !== null && scene.line.byId.get(by)!.to > r.at_us + AT_ONCE_MS * 1000;
+  const rung = consult
+    ? (scene.rungVia.get(consult.far.id) ?? [])
+    : ownRings(scene, by, r.at_us).filter((c) => c.id !== moved && c.to >= r.at_us);
+  const beside = moved === null ? [] : besideAfter(segments.get(moved) ?? [], at);
+  const met = beside.find((id) => id !== by) ?? null;
+  const target = met ?? rung[0]?.id ?? null;
+  const line = target === null ? undefined : scene.line.byId.get(target);
+  const outcome = met
+    ? ({ to_leg: met, outcome: 'completed' } as const)
+    : outcomeOf({ scene, segments, ...deps }, moved, rung, r.at_us);
+  return {
+    kind: stays && by !== null && beside.includes(by) ? 'conference' : 'attended',
+    at,
+    by,
+    moved,
+    to: line ? numberOf(line) : (consult?.near.dialled ?? ''),
+    ...outcome,
+  };
+}
+/** Who the leg was with once everything had come to rest. */
+function besideAfter(own: readonly Segment[], at: number): readonly string[] {
+  const after = own.filter((s) => s.to > at && s.from <= at + AT_ONCE_MS && s.with.length > 0);
+  return after.at(-1)?.with ?? [];
+}
+/** Legs that the other channels of the same phone rang. */
+function ownRings(scene: Scene, by: string | null, at_us: number): readonly ChannelLine[] {
+  const leg = by === null ? undefined : scene.line.byId.get(by);
+  if (leg === undefined) return [];
+  return scene.legs
+    .filter((c) => c.endpoint === leg.endpoint && c.from <= at_us && c.to >= at_us)
+    .flatMap((c) => scene.rungVia.get(c.id) ?? []);
+}
+function abandoned({ scene, segments, rung }: TransferDeps, consult: Consult): RecordedTransfer {
+  const { by, near, far } = consult;
+  const reached = scene.rungVia.get(far.id) ?? [];
+  const met = reached.find((c) => rung.get(c.id) === 'answered');
+  const open = !near.ended && !by.ended && !scene.lost;
+  const tried = reached.filter((c) => didRing(rung.get(c.id)!));
+  const left = met !== undefined || far.dial_status === 'CANCEL';
+  return {
+    kind: 'attended',
+    at: msOf(consult.at),
+    by: by.id,
+    moved: withBefore(segments, by.id, consult.at)[0] ?? null,
+    to: near.dialled,
+    to_leg: (met ?? reached[0])?.id ?? null,
+    outcome: open ? 'pending' : left ? 'abandoned' : tried.length > 0 ? 'no_answer' : 'failed',
+  };
+}
+
+/** Legs that passed their call on and were let go for it. */
+export function passedOn(scene: Scene): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const r of scene.line.marks) {
+    if (r.type !== 'blind_transfer' && r.type !== 'attended_transfer') continue;
+    const by = scene.line.byId.get(r.channel);
+    if (by === undefined) continue;
+    found.add(by.id);
+    if (r.type === 'blind_transfer') continue;
+    for (const c of scene.legs)
+      if (c.endpoint === by.endpoint && c.ended && isSoon(c.to, r.at_us)) found.add(c.id);
+  }
+  return found;
+}
+/** What the record needs to know of how legs came in: who was spoken to first, and whom a transfer or forward led to. */
+export function arrivals(
+  transfers: readonly RecordedTransfer[],
+  origins: Origins,
+  legs: readonly ChannelLine[],
+): ReadonlyMap<string, 'consulted' | 'transfer_target'> {
+  const found = new Map<string, 'consulted' | 'transfer_target'>();
+  for (const c of legs) if (c.rung && origins.of(c).consult !== null) found.set(c.id, 'consulted');
+  for (const t of transfers) {
+    if (t.to_leg === null || found.has(t.to_leg)) continue;
+    if (t.kind === 'attended' || t.kind === 'conference') found.set(t.to_leg, 'consulted');
+    if (t.kind === 'blind' || t.kind === 'forward') found.set(t.to_leg, 'transfer_target');
+  }
+  return found;
+}

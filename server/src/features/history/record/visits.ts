@@ -1,0 +1,130 @@
+/** Every wait in a queue, its one outcome and whom it was offered to. */
+import type { KnownRecord } from '../records.ts';
+import type { RecordedOffer, RecordedVisit } from '../record.ts';
+import { weightiest } from './endings.ts';
+import { msOf } from './replay.ts';
+import type { Segment, Segments } from './replay.ts';
+import { isSoon, legOf } from './scene.ts';
+import type { LegDisposition, Scene } from './scene.ts';
+import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
+
+type Outcome = RecordedVisit['outcome'];
+const OUTCOMES: Readonly<Record<NonNullable<KnownRecord['facts']['queue_status']>, Outcome>> = {
+  timeout: 'timeout',
+  full: 'full',
+  empty_join: 'empty_join',
+  empty_leave: 'empty_leave',
+  exit_key: 'exit_key',
+  withdrawn: 'transferred_out',
+  continued: 'timeout',
+};
+/** One join: getting another place in the same queue leaves it for a moment only. */
+interface Join {
+  readonly channel: ChannelLine;
+  readonly apps: AppSpan[];
+}
+
+export function visitsIn(
+  scene: Scene,
+  segments: Segments,
+  rung: ReadonlyMap<string, LegDisposition>,
+): readonly RecordedVisit[] {
+  return joinsOf(scene)
+    .flatMap((join) => visitOf(scene, segments, rung, join) ?? [])
+    .sort((a, b) => a.from - b.from);
+}
+
+function joinsOf({ line }: Scene): readonly Join[] {
+  const left = new Set(line.marks.filter(hasStatus).map((r) => r.channel as string));
+  return line.channels.flatMap((channel) => {
+    const joins: Join[] = [];
+    for (const app of channel.apps) {
+      if (app.queue === null) continue;
+      const before = joins.at(-1)?.apps.at(-1);
+      const same =
+        before?.queue === app.queue &&
+        isSoon(before.to, app.from) &&
+        !channel.bridged.some((b) => b.from >= before.from && b.from <= app.from) &&
+        !(left.has(channel.id) && statusOf(line, channel, before, app.from) !== null);
+      if (same) joins.at(-1)!.apps.push(app);
+      else joins.push({ channel, apps: [app] });
+    }
+    return joins;
+  });
+}
+const hasStatus = (r: KnownRecord): boolean => r.facts.queue_status !== undefined;
+/** What the dialplan wrote when the caller had left, before that moment. */
+function statusOf({ marks }: Timeline, c: ChannelLine, app: AppSpan, until: number): Outcome | null {
+  const said = marks.find((r) => r.channel === c.id && hasStatus(r) && r.at_us >= app.to && r.at_us <= until);
+  return said ? OUTCOMES[said.facts.queue_status!] : null;
+}
+
+function visitOf(
+  scene: Scene,
+  segments: Segments,
+  rung: ReadonlyMap<string, LegDisposition>,
+  { channel, apps }: Join,
+): RecordedVisit | null {
+  const [first, last] = [apps[0]!, apps.at(-1)!];
+  const [from, to] = [msOf(first.from), msOf(last.to)];
+  const waits = scene.line.byId.get(channel.id)!.pair === null ? [channel] : scene.legs;
+  const waited = waits.flatMap((c) =>
+    (segments.get(c.id) ?? [])
+      .filter((s) => s.state === 'queued' && s.queue === first.queue && s.from >= from && s.from <= to)
+      .map((segment) => ({ leg: c.id, segment })),
+  );
+  waited.sort((a, b) => a.segment.to - b.segment.to);
+  const end = waited.at(-1);
+  const leg = end?.leg ?? legOf(scene, segments, channel.id, first.from) ?? scene.legs[0]?.id;
+  if (leg === undefined) return null;
+  const met = metIn(segments.get(leg) ?? [], end?.segment.to ?? from, to);
+  const offered = apps.flatMap((app) => scene.rungBy.get(app) ?? []);
+  const agent = met && (offered.find((c) => met.with.includes(c.id)) ?? scene.line.byId.get(met.with[0]!));
+  return {
+    queue: first.queue!,
+    leg_id: leg,
+    from: waited.length > 0 ? Math.min(...waited.map((w) => w.segment.from)) : (met?.from ?? from),
+    to: end?.segment.to ?? met?.from ?? from,
+    outcome: met ? 'answered' : outcomeOf(scene, channel, last),
+    agent: agent?.extension ?? null,
+    agent_leg: agent?.id ?? null,
+    offers: offersOf(scene, offered, rung),
+  };
+}
+/** The stretch in which the wait ended with somebody. */
+const metIn = (own: readonly Segment[], from: number, to: number): Segment | undefined =>
+  own.find((s) => s.from >= from && s.from <= to && s.with.length > 0);
+
+/** Without a word of the dialplan, only what the channel did next tells. */
+function outcomeOf(scene: Scene, channel: ChannelLine, app: AppSpan): Outcome {
+  const next = channel.apps.find((a) => a !== app && a.from >= app.to);
+  const said = statusOf(scene.line, channel, app, next?.from ?? Infinity);
+  if (said !== null) return said;
+  if (!channel.ended && app.to >= channel.to) return scene.lost ? 'abandoned' : 'waiting';
+  if (isSoon(app.to, channel.to)) return 'abandoned';
+  return next && isSoon(app.to, next.from) ? 'transferred_out' : 'timeout';
+}
+
+/** One offer for each ring of an agent, whatever the number of its devices. */
+function offersOf(
+  scene: Scene,
+  offered: readonly ChannelLine[],
+  rung: ReadonlyMap<string, LegDisposition>,
+): readonly RecordedOffer[] {
+  const rings = Map.groupBy(offered, (c) => {
+    const { chain } = scene.origins.of(c);
+    return chain.length > 1 ? chain[0]!.app : c;
+  });
+  return [...rings.values()].map((legs) => {
+    const leg = legs.find((c) => rung.get(c.id) === 'answered') ?? legs[0]!;
+    const from = msOf(Math.min(...legs.map((c) => c.from)));
+    const to = Math.max(...legs.map((c) => msOf(Math.min(c.answered ?? c.bridged[0]?.from ?? c.to, c.to))));
+    return {
+      extension: leg.extension,
+      leg_id: leg.id,
+      from,
+      ring_ms: Math.max(0, to - from),
+      disposition: weightiest(legs.map((c) => rung.get(c.id)!)) ?? 'no_answer',
+    };
+  });
+}
