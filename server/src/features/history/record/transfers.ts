@@ -6,7 +6,7 @@ import type { Origins } from './origins.ts';
 import { isLeg } from './origins.ts';
 import { msOf } from './replay.ts';
 import type { Segment, Segments } from './replay.ts';
-import { AT_ONCE_MS, divertedBy, isSoon, legOf, numberOf, stretchAt, withBefore } from './scene.ts';
+import { AT_ONCE_MS, divertedBy, isSoon, legOf, numberOf, withBefore } from './scene.ts';
 import type { LegDisposition, Scene } from './scene.ts';
 import type { AppSpan, ChannelLine } from './timeline.ts';
 
