@@ -26,6 +26,16 @@ import type {
 } from '@offhook/contract/call-control.ts';
 import type { CallSettings, CallSettingsReply } from '@offhook/contract/call-settings.ts';
 import type { CallReply, CallsReply } from '@offhook/contract/calls.ts';
+import type {
+  ConversationChangesQuery,
+  ConversationChangesReply,
+  ConversationReply,
+  ConversationsQuery,
+  ConversationsReply,
+  NewOutcome,
+  NoteReply,
+  OutcomeReply,
+} from '@offhook/contract/conversation-list.ts';
 import type { ExportReply, ExportsQuery, ExportsReply, NewExport } from '@offhook/contract/exports.ts';
 import type { ApiKeyChange, ApiKeyCreated, ApiKeyReply, ApiKeys, NewApiKey } from '@offhook/contract/keys.ts';
 import type {
@@ -274,6 +284,30 @@ export function createRest(request: Request) {
       get(at`/api/v1/recordings/${id}`, {}, signal),
     remove: (id: string): Reply<typeof RecordingReply> => request('DELETE', at`/api/v1/recordings/${id}`),
   };
+  const conversations = {
+    /** Newest first; what is left out narrows nothing. `next_cursor` can be there although a page is short, or empty. */
+    list: (
+      query: Query<Omit<ConversationsQuery, 'has_recording'>> & { readonly has_recording?: boolean } = {},
+      signal?: AbortSignal,
+    ): Reply<typeof ConversationsReply> => get('/api/v1/conversations', query, signal),
+    /** `id` is that of any call of it. */
+    get: (id: string, signal?: AbortSignal): Reply<typeof ConversationReply> =>
+      get(at`/api/v1/conversations/${id}`, {}, signal),
+    /** What became of conversations after `since`, which is kept from the reply before. */
+    changes: (
+      query: Query<Omit<ConversationChangesQuery, 'detail'>> & { readonly detail?: boolean } = {},
+      signal?: AbortSignal,
+    ): Reply<typeof ConversationChangesReply> => get('/api/v1/conversations/changes', query, signal),
+    addNote: (id: string, text: string, options?: RequestOptions): Reply<typeof NoteReply> =>
+      post(at`/api/v1/conversations/${id}/notes`, { text }, options),
+    removeNote: (id: string, note: number): Reply<typeof Done> =>
+      request('DELETE', at`/api/v1/conversations/${id}/notes/${note}`),
+    setOutcome: (
+      id: string,
+      outcome: Body<typeof NewOutcome>,
+      options?: RequestOptions,
+    ): Reply<typeof OutcomeReply> => post(at`/api/v1/conversations/${id}/outcome`, outcome, options),
+  };
   const wallboard = (query: Query<WallboardQuery> = {}, signal?: AbortSignal): Reply<typeof WallboardReply> =>
     get('/api/v1/wallboard', query, signal);
   const webhooks = {
@@ -323,6 +357,18 @@ export function createRest(request: Request) {
   const audit = (query: Query<AuditQuery> = {}, signal?: AbortSignal): Reply<typeof AuditPage> =>
     get('/api/v1/audit', query, signal);
 
-  return { session, agents, queues, calls, recordings, wallboard, webhooks, apiKeys, exports, audit };
+  return {
+    session,
+    agents,
+    queues,
+    calls,
+    conversations,
+    recordings,
+    wallboard,
+    webhooks,
+    apiKeys,
+    exports,
+    audit,
+  };
 }
 export type Rest = ReturnType<typeof createRest>;

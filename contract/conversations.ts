@@ -173,7 +173,7 @@ export const ConversationNote = z
   .object({
     id: z.int(),
     at: Moment,
-    by: z.string().describe('Extension, or the name of an API key.'),
+    by: z.string().describe('Extension, or `key:<name>` of an API key.'),
     text: z.string(),
   })
   .meta({ id: 'ConversationNote' });

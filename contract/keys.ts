@@ -4,6 +4,7 @@ import { z } from 'zod';
 export const SCOPES = [
   'directory:read',
   'history:read',
+  'history:write',
   'recordings:read',
   'calls:read',
   'calls:control',

@@ -37,6 +37,8 @@ import { createExports } from './features/exports/service.ts';
 import { FEATURE_CODES } from './features/feature-codes/feature-codes.ts';
 import { frontDoorRoutes } from './features/front-door/routes.ts';
 import { createConversationRows } from './features/history/conversations/export-rows.ts';
+import { conversationOperations } from './features/history/conversations/operations.ts';
+import { conversationRoutes } from './features/history/conversations/routes.ts';
 import { createHistory } from './features/history/feature.ts';
 import { historyRoutes } from './features/history/routes.ts';
 import { createDirectory } from './features/pbx-config/directory.ts';
@@ -224,6 +226,9 @@ export async function startService(
     log,
     zone: config.siteZone,
     records: recordings.watching(createCelReader({ file: celFile(instance), node, log, clock })),
+    recordings: recordings.index,
+    audit,
+    country: config.siteCountry,
   });
   const exports = await createExports({
     store,
@@ -459,6 +464,7 @@ export async function startService(
   sessionRoutes(app, { sessions, directory, config });
   contactRoutes(app, createContacts({ directory, live: live.view, clock }));
   historyRoutes(app, history);
+  conversationRoutes(app, history.conversations);
   agentRoutes(app, agents);
   callRoutes(app, liveCalls);
   queueRoutes(app, queues);
@@ -477,6 +483,7 @@ export async function startService(
     ...queueOperations(operation, queues),
     ...exportOperations(operation, exports),
     ...agents.operations(operation),
+    ...conversationOperations(operation, history.notes),
   ]);
   stream.routes(app, commands);
   wallboardRoutes(app, wallboard);

@@ -64,13 +64,13 @@ export const queuesOf = (
         ? own
         : NONE
       : byKey(who, `queues:${access}`, (key) => key.queues);
-/** Extensions whose history may be seen. */
-export const historyOf = (who: Principal): Objects =>
+/** Extensions whose history may be seen (`read`) or added to (`write`). */
+export const historyOf = (who: Principal, access: 'read' | 'write' = 'read'): Objects =>
   supervises(who)
     ? null
     : who.key === null
       ? [who.extension]
-      : byKey(who, 'history:read', (key) => key.extensions);
+      : byKey(who, `history:${access}`, (key) => key.extensions);
 /** Extensions whose conversations' recordings may be played; `own`: whether the site lets people play their own. */
 export const recordingsOf = (who: Principal, own: boolean): Objects =>
   supervises(who)

@@ -1,34 +1,21 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Where a page ended. */
+/** Where a page ended: a moment, in the list's own unit, and the row's id. */
 export interface Position {
-  readonly started_us: number;
+  readonly at: number;
   readonly id: number;
 }
-/** Which list a cursor belongs to; a cursor of another list is refused. */
-export interface ListIdentity {
-  readonly extension: string;
-  readonly own: boolean;
-  readonly filter: string;
-  readonly q: string;
-  readonly from_us: number | null;
-  readonly to_us: number | null;
-}
+/** Everything that says which list a cursor belongs to: whose it is and its filters; a cursor of another list is refused. */
+export type ListIdentity = readonly (string | number | boolean | null)[];
 
 const PLACE_BYTES = 16;
 const SIGN_BYTES = 16;
-const sign = (key: Buffer, place: Buffer, list: ListIdentity): Buffer => {
-  const { extension, own, filter, q, from_us, to_us } = list;
-  return createHmac('sha256', key)
-    .update(place)
-    .update(JSON.stringify([extension, own, filter, q, from_us, to_us]))
-    .digest()
-    .subarray(0, SIGN_BYTES);
-};
+const sign = (key: Buffer, place: Buffer, list: ListIdentity): Buffer =>
+  createHmac('sha256', key).update(place).update(JSON.stringify(list)).digest().subarray(0, SIGN_BYTES);
 
 export function writeCursor(key: Buffer, at: Position, list: ListIdentity): string {
   const place = Buffer.alloc(PLACE_BYTES);
-  place.writeBigInt64BE(BigInt(at.started_us), 0);
+  place.writeBigInt64BE(BigInt(at.at), 0);
   place.writeBigInt64BE(BigInt(at.id), 8);
   return Buffer.concat([place, sign(key, place, list)]).toString('base64url');
 }
@@ -39,5 +26,5 @@ export function readCursor(key: Buffer, text: string, list: ListIdentity): Posit
   if (bytes.length !== PLACE_BYTES + SIGN_BYTES || bytes.toString('base64url') !== text) return null;
   const place = bytes.subarray(0, PLACE_BYTES);
   if (!timingSafeEqual(bytes.subarray(PLACE_BYTES), sign(key, place, list))) return null;
-  return { started_us: Number(place.readBigInt64BE(0)), id: Number(place.readBigInt64BE(8)) };
+  return { at: Number(place.readBigInt64BE(0)), id: Number(place.readBigInt64BE(8)) };
 }

@@ -16,11 +16,13 @@ import { systemClock } from '../../core/clock.ts';
 import { silent } from '../../core/log.ts';
 import type { Log } from '../../core/log.ts';
 import type { CallRecords } from '../../ports/call-records.ts';
+import { forgetfulAudit, noRecordings } from '../../../test/support/conversations-rig.ts';
 import { createHistory } from './feature.ts';
 import type { History } from './feature.ts';
 import type { Tables } from './tables.ts';
 
 const everything = HistoryQuery.parse({ limit: '100' });
+const PLAIN = { zone: 'UTC', country: '', recordings: noRecordings, audit: forgetfulAudit };
 const linked = (boot_id: string, at: number): DomainEvent => ({
   type: 'engine.link_up',
   subject: `engine/${NODE}`,
@@ -34,7 +36,7 @@ const open = (scene: HistoryScene, file: string, log: Log = silent): Promise<His
     clock: systemClock,
     directory: scene.directory,
     log,
-    zone: 'UTC',
+    ...PLAIN,
     records: createCelReader({ file, node: NODE, log, clock: systemClock, poll_ms: 50 }),
   });
 const count = async (history: History, extension: string): Promise<number> =>
@@ -156,7 +158,7 @@ test('history - a source that fails is read again from where it came to', async 
   };
   const clock = { ...systemClock, sleep: (ms: number, s?: AbortSignal) => systemClock.sleep(ms / 100, s) };
   const { store, directory } = scene;
-  await using history = await createHistory({ store, directory, records, clock, log: silent, zone: 'UTC' });
+  await using history = await createHistory({ store, directory, records, clock, log: silent, ...PLAIN });
   await until('the second reading', () => asked.length === 2);
   assert.deepEqual(asked, [null, 7]);
   assert.equal(await count(history, '1001'), 1);

@@ -2,10 +2,16 @@ import { randomBytes } from 'node:crypto';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import type { Audit } from '../../ports/audit.ts';
 import type { CallRecords } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { RecordingIndex } from '../../ports/conversations.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Store } from '../../ports/store.ts';
+import { createNotes } from './conversations/notes.ts';
+import type { Notes } from './conversations/notes.ts';
+import { createConversationReader } from './conversations/service.ts';
+import type { ConversationReader } from './conversations/service.ts';
 import { readFact, writeFact } from './facts.ts';
 import { createIngest } from './ingest.ts';
 import { createHistoryService } from './service.ts';
@@ -21,9 +27,15 @@ export interface HistoryDeps {
   /** The site's zone, for `calldate`. */
   readonly zone: string;
   readonly records: CallRecords;
+  readonly recordings: RecordingIndex;
+  readonly audit: Audit;
+  /** The site's, or empty (config.ts). */
+  readonly country: string;
 }
 /** The history feature: call records in, one row per conversation and person out. */
 export interface History extends HistoryService, AsyncDisposable {
+  readonly conversations: ConversationReader;
+  readonly notes: Notes;
   /** Give every committed event, in order: a new life of the engine ends the conversations of the one before. */
   onDomainEvent(event: DomainEvent): void;
   /** Stops reading; what is being stored is finished. */
@@ -43,7 +55,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   const log = deps.log.child({ part: 'history' });
   await store.migrate('history', migrations);
   const ingest = createIngest({ store, directory, clock, log });
-  const service = createHistoryService({ store, zone: deps.zone, cursor_key: await cursorKey(store) });
+  const reading = { ...deps, cursor_key: await cursorKey(store) };
   const stop = new AbortController();
   const { signal } = stop;
 
@@ -98,7 +110,9 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     await Promise.all([running, boots]);
   };
   return {
-    ...service,
+    ...createHistoryService(reading),
+    conversations: createConversationReader(reading),
+    notes: createNotes(deps),
     onDomainEvent(event) {
       if (event.type !== 'engine.link_up') return;
       const { boot_id } = event.data;

@@ -6,12 +6,25 @@ import type { HistoryRow, Tables } from './tables.ts';
 import { DAY_US } from './totals.ts';
 
 /** One list: whose calls, which of them, and whether hidden ones are left out (`own`). */
-export interface ListQuery extends ListIdentity {
+export interface ListQuery {
+  readonly extension: string;
+  readonly own: boolean;
   readonly filter: HistoryFilter;
+  readonly q: string;
+  readonly from_us: number | null;
+  readonly to_us: number | null;
 }
+export const identityOf = ({ extension, own, filter, q, from_us, to_us }: ListQuery): ListIdentity => [
+  extension,
+  own,
+  filter,
+  q,
+  from_us,
+  to_us,
+];
 export type StoredRow = Selectable<HistoryRow>;
 
-const likeLiteral = (q: string): string => `%${q.replace(/[\\%_]/g, '\\$&')}%`;
+export const likeLiteral = (q: string): string => `%${q.replace(/[\\%_]/g, '\\$&')}%`;
 
 /** Rows of the list between two moments; the names of the columns are in the order of an index. */
 function rowsOf(db: Kysely<Tables>, list: ListQuery, from_us: number | null, to_us: number | null) {
@@ -34,7 +47,7 @@ export async function readPage(
   let rows = rowsOf(db, list, list.from_us, list.to_us);
   if (after) {
     rows = rows.where((e) =>
-      e(e.refTuple('started_us', 'id'), '<', e.tuple(e.val(after.started_us), e.val(after.id))),
+      e(e.refTuple('started_us', 'id'), '<', e.tuple(e.val(after.at), e.val(after.id))),
     );
   }
   return await rows

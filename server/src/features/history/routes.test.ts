@@ -371,7 +371,7 @@ test('history - a page is found by an index, however deep, and never sorted', as
   });
   for (const own of [true, false]) {
     for (const filter of ['all', 'missed'] as const) {
-      for (const after of [null, { started_us: 1_795_228_606_000_000, id: 7 }]) {
+      for (const after of [null, { at: 1_795_228_606_000_000, id: 7 }]) {
         const list: ListQuery = {
           extension: '1001',
           own,

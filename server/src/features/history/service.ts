@@ -10,8 +10,9 @@ import type { Principal } from '../../core/rights.ts';
 import type { Store } from '../../ports/store.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { fold } from '../../core/fold.ts';
+import { invalid, readRange } from './range.ts';
 import { clearCalls, hideCalls } from './hide.ts';
-import { readPage, readStats } from './list.ts';
+import { identityOf, readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
 import type { Tables } from './tables.ts';
 import { callOnWire, localTimeIn } from './wire.ts';
@@ -23,15 +24,6 @@ export interface HistoryService {
   list(reader: Reader, query: HistoryQuery): Promise<HistoryReply>;
   /** Hides or clears; only the reader's own view changes. Throws `invalid_request` and `unknown_action`. */
   act(reader: Reader, action: HistoryAction): Promise<HistoryActionReply>;
-}
-
-const invalid = (detail: string): ServiceError => new ServiceError('invalid_request', detail);
-
-function readMoment(text: string | undefined, name: string): number | null {
-  if (text === undefined) return null;
-  const ms = Date.parse(text);
-  if (!Number.isFinite(ms)) throw invalid(`${name}: expected an RFC 3339 time such as 2026-11-21T09:00:00Z`);
-  return ms * 1000;
 }
 
 export function createHistoryService(deps: {
@@ -51,16 +43,16 @@ export function createHistoryService(deps: {
       const needs = reader.key === null ? 'the level supervisor' : 'a key that has this extension';
       throw new ServiceError('forbidden', `another extension's calls need ${needs}`);
     }
-    const from_us = readMoment(query.from, 'from');
-    const to_us = readMoment(query.to, 'to');
-    if (from_us !== null && to_us !== null && to_us < from_us) throw invalid('to: it is before from');
-    return { extension, own, filter: query.filter, q: fold(query.q ?? ''), from_us, to_us };
+    const { from_ms, to_ms } = readRange(query);
+    const us = (ms: number | null): number | null => (ms === null ? null : ms * 1000);
+    const q = fold(query.q ?? '');
+    return { extension, own, filter: query.filter, q, from_us: us(from_ms), to_us: us(to_ms) };
   }
   return {
     async list(reader, query) {
       const list = listOf(reader, query);
       const { limit, offset, cursor, filter } = query;
-      const after = cursor === undefined ? null : readCursor(cursor_key, cursor, list);
+      const after = cursor === undefined ? null : readCursor(cursor_key, cursor, identityOf(list));
       if (cursor !== undefined && after === null) throw invalid('cursor: not a cursor of this list');
       if (after && offset > 0) throw invalid('offset: a cursor already says where the page begins');
       const db = store.db<Tables>();
@@ -72,7 +64,10 @@ export function createHistoryService(deps: {
         extension: list.extension,
         filter,
         total_returned: page.length,
-        next_cursor: last && rows.length > limit ? writeCursor(cursor_key, last, list) : null,
+        next_cursor:
+          last && rows.length > limit
+            ? writeCursor(cursor_key, { at: last.started_us, id: last.id }, identityOf(list))
+            : null,
         stats: await readStats(db, list),
         calls: page.map((row) => callOnWire(row, localTime)),
       };

@@ -1,10 +1,21 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import { inChunks } from '../chunks.ts';
 import type { ConversationRecord } from '../record.ts';
 import type { Tables } from '../tables.ts';
+import type { Wanted } from './find.ts';
 import { callsOfRecord } from './view.ts';
 import type { Annotations } from './view.ts';
+
+type Outcome = Selectable<Tables['conversation_outcomes']>;
+const newestOf = (outcomes: readonly Outcome[]): Outcome | undefined =>
+  outcomes.toSorted((a, b) => Number(b.at_ms) - Number(a.at_ms))[0];
+async function outcomesOf(db: Kysely<Tables>, calls: readonly string[]) {
+  const outcomes = await inChunks(calls, (some) =>
+    db.selectFrom('conversation_outcomes').selectAll().where('call', 'in', some).execute(),
+  );
+  return new Map(outcomes.map((outcome) => [outcome.call, outcome]));
+}
 
 /** What people and agents added to these conversations, by their id; a few queries, however many they are. */
 export async function readAnnotations(
@@ -22,9 +33,7 @@ export async function readAnnotations(
       .groupBy('call')
       .execute(),
   );
-  const outcomes = await inChunks(calls, (some) =>
-    db.selectFrom('conversation_outcomes').selectAll().where('call', 'in', some).execute(),
-  );
+  const outcomes = await outcomesOf(db, calls);
   const wrapUps = await inChunks(calls, (some) =>
     db.selectFrom('conversation_wrap_ups').selectAll().where('call', 'in', some).execute(),
   );
@@ -32,15 +41,12 @@ export async function readAnnotations(
   return new Map(
     records.map((record) => {
       const own = new Set(callsOfRecord(record));
-      const newest = outcomes
-        .filter((o) => own.has(o.call))
-        .toSorted((a, b) => Number(b.at_ms) - Number(a.at_ms))[0];
       return [
         record.id,
         {
           wrap_ups: wrapUps.filter((w) => own.has(w.call)),
           notes: notes.filter((n) => own.has(n.call)).reduce((total, { n }) => total + Number(n), 0),
-          outcome: newest ?? null,
+          outcome: newestOf([...own].flatMap((call) => outcomes.get(call) ?? [])) ?? null,
           has_recording: [...own].some((call) => recorded.has(call)),
         },
       ];
@@ -53,3 +59,37 @@ export const readNotes = (db: Kysely<Tables>, calls: readonly string[]) =>
   inChunks(calls, (some) =>
     db.selectFrom('conversation_notes').selectAll().where('call', 'in', some).execute(),
   ).then((notes) => notes.toSorted((a, b) => Number(a.at_ms) - Number(b.at_ms) || a.id - b.id));
+
+/** Filters by what was added: which of these conversations have the outcome, and a recording or none. */
+export function addedFilter(
+  db: Kysely<Tables>,
+  recordings: RecordingIndex,
+  query: { readonly outcome?: string | undefined; readonly has_recording?: 'true' | 'false' | undefined },
+): Wanted['fits'] {
+  const { outcome, has_recording } = query;
+  if (outcome === undefined && has_recording === undefined) return undefined;
+  return async (places) => {
+    const calls = await inChunks(
+      places.map((place) => place.id),
+      (some) =>
+        db
+          .selectFrom('conversations')
+          .innerJoin('history_calls', 'history_calls.root', 'conversations.root')
+          .select(['conversations.id', 'history_calls.call'])
+          .where('conversations.id', 'in', some)
+          .execute(),
+    );
+    const all = calls.map(({ call }) => call);
+    const own = Map.groupBy(calls, ({ id }) => Number(id));
+    const recorded = has_recording === undefined ? null : await recordings.withRecording(all);
+    const outcomes = outcome === undefined ? null : await outcomesOf(db, all);
+    return places.filter(({ id }) => {
+      const some = (own.get(id) ?? []).map(({ call }) => call);
+      const wants =
+        recorded === null || some.some((call) => recorded.has(call)) === (has_recording === 'true');
+      return (
+        wants && (outcomes === null || newestOf(some.flatMap((c) => outcomes.get(c) ?? []))?.code === outcome)
+      );
+    });
+  };
+}

@@ -1,0 +1,105 @@
+/** Reading conversations, and what people add to them. */
+import { z } from 'zod';
+import {
+  CONVERSATION_FILTERS,
+  Conversation,
+  ConversationNote,
+  ConversationOutcome,
+  ConversationState,
+  ConversationSummary,
+} from './conversations.ts';
+
+const whole = (max: number) =>
+  z
+    .string()
+    .regex(/^(0|[1-9]\d{0,15})$/, 'a whole number')
+    .transform(Number)
+    .pipe(z.int().min(0).max(max));
+const limit = (max: number) => whole(max).pipe(z.int().min(1)).optional();
+const Code = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'not a code: small letters, digits, "_" and "-", 64 at most');
+const Id = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a conversation')
+  .describe('Id of the conversation, or of any call of it.');
+/** What people write: line breaks are theirs, other control characters are not. */
+const text = (min: number, max: number) =>
+  z
+    .string()
+    .min(min)
+    .max(max)
+    .regex(/^[\P{Cc}\n\t]*$/u, 'holds a control character');
+
+/** Query of `GET /api/v1/conversations`; several filters combine. `limit` is 50 unless told. */
+export const ConversationsQuery = z.strictObject({
+  ...CONVERSATION_FILTERS,
+  state: ConversationState.optional(),
+  outcome: Code.describe('Code that people set as its result.').optional(),
+  has_recording: z
+    .enum(['true', 'false'])
+    .describe('Whether one of its recordings can be played.')
+    .optional(),
+  limit: limit(200),
+  cursor: z.string().max(256).describe('`next_cursor` of the page before, with the same filters.').optional(),
+});
+export type ConversationsQuery = z.output<typeof ConversationsQuery>;
+export const ConversationsReply = z.object({
+  success: z.literal(true),
+  conversations: z.array(ConversationSummary).describe('Newest first.'),
+  next_cursor: z
+    .string()
+    .nullable()
+    .describe(
+      'Null at the end. A page can be shorter than `limit`, or empty, and still have one: where few conversations fit, each request looks through so many and the next goes on.',
+    ),
+  total: z
+    .object({
+      count: z.int(),
+      exact: z.boolean().describe('False where there are more than were counted: it is estimated then.'),
+    })
+    .nullable()
+    .describe('How many fit the filters; with the first page only.'),
+});
+export const ConversationId = z.strictObject({ id: Id });
+export const ConversationReply = z.object({ success: z.literal(true), conversation: Conversation });
+
+/** Query of `GET /api/v1/conversations/changes`. */
+export const ConversationChangesQuery = z.strictObject({
+  since: whole(Number.MAX_SAFE_INTEGER)
+    .describe('`since` of the reply before; everything there is, when it is left out.')
+    .optional(),
+  limit: limit(500).describe('200 unless told.'),
+  detail: z.enum(['true', 'false']).describe('`true`: whole conversations.').optional(),
+});
+export type ConversationChangesQuery = z.output<typeof ConversationChangesQuery>;
+/** A conversation in its newest state, or an id that is part of another one from now on. */
+export const ConversationChange = z
+  .object({
+    change: z.int(),
+    id: z.string(),
+    merged_into: z.string().nullable().describe('Forget `id`: it is part of this conversation now.'),
+    conversation: z
+      .union([Conversation, ConversationSummary])
+      .nullable()
+      .describe('Null for one that was merged.'),
+  })
+  .meta({ id: 'ConversationChange' });
+export type ConversationChange = z.infer<typeof ConversationChange>;
+export const ConversationChangesReply = z.object({
+  success: z.literal(true),
+  changes: z
+    .array(ConversationChange)
+    .describe('Oldest change first; each conversation once, with its newest.'),
+  since: z.int().describe('For the next request.'),
+  more: z.boolean().describe('Whether to ask again at once; a reply can be empty and say so.'),
+});
+
+export const NewNote = z.strictObject({ text: text(1, 2_000) });
+export const NoteReply = z.object({ success: z.literal(true), note: ConversationNote });
+export const NotePath = ConversationId.extend({
+  note: z.string().regex(/^[1-9]\d{0,14}$/, 'not the id of a note'),
+});
+/** `code` is the site's own word, e.g. `sold`. */
+export const NewOutcome = z.strictObject({ code: Code, text: text(0, 2_000).default('') });
+export const OutcomeReply = z.object({ success: z.literal(true), outcome: ConversationOutcome });

@@ -1,0 +1,109 @@
+import type { Kysely } from 'kysely';
+import type { ConversationChange } from '@offhook/contract/conversation-list.ts';
+import type { Objects } from '../../../core/rights.ts';
+import { inChunks } from '../chunks.ts';
+import type { Tables } from '../tables.ts';
+import { detailsOf, rowsOf, summariesOf } from './read.ts';
+import type { RecordingIndex } from '../../../ports/conversations.ts';
+
+/** Changes that one request looks through for a reader who may see only some of them. */
+const SCAN = 2_000;
+
+interface Changed {
+  readonly change: number;
+  readonly root: string;
+  /** Null for an id that was joined into another conversation. */
+  readonly id: number | null;
+}
+export interface Changes {
+  readonly changes: ConversationChange[];
+  readonly since: number;
+  readonly more: boolean;
+}
+
+/** Changes after `since`, oldest first; O(log n + what is looked through). */
+export async function readChanges(
+  db: Kysely<Tables>,
+  recordings: RecordingIndex,
+  within: Objects,
+  query: { readonly since: number; readonly limit: number; readonly detail: boolean },
+): Promise<Changes> {
+  const { limit, detail } = query;
+  const window = within === null ? limit + 1 : Math.max(limit + 1, SCAN);
+  const all = await changedAfter(db, query.since, window);
+  const seen = all.slice(0, window - 1);
+  const into = await rootsOfMerged(db, seen);
+  const theirs = within === null ? null : await concerned(db, seen, into, within);
+  const fit = seen.filter((c) => theirs === null || theirs.has(into.get(c.root) ?? c.root));
+  const page = fit.slice(0, limit);
+  const rows = await rowsOf(
+    db,
+    page.flatMap((c) => c.id ?? []),
+  );
+  const shown = await (detail ? detailsOf : summariesOf)(db, recordings, rows);
+  const byId = new Map(shown.map((c) => [c.id, c]));
+  const changes = page.flatMap((c): ConversationChange[] => {
+    const { change, root: id } = c;
+    if (c.id === null) return [{ change, id, merged_into: into.get(id) ?? null, conversation: null }];
+    const conversation = byId.get(id);
+    // Changed again, or joined into another, since its place was read: it comes at its new place.
+    return conversation?.change === change ? [{ change, id, merged_into: null, conversation }] : [];
+  });
+  const cut = fit.length > limit;
+  const last = cut ? page.at(-1) : seen.at(-1);
+  return { changes, since: last?.change ?? query.since, more: cut || all.length === window };
+}
+
+async function changedAfter(db: Kysely<Tables>, since: number, limit: number): Promise<readonly Changed[]> {
+  const told = await db
+    .selectFrom('conversations')
+    .select(['id', 'root', 'change'])
+    .where('change', '>', since)
+    .orderBy('change')
+    .limit(limit)
+    .execute();
+  const merged = await db
+    .selectFrom('conversation_merged')
+    .select(['root', 'change'])
+    .where('change', '>', since)
+    .orderBy('change')
+    .limit(limit)
+    .execute();
+  return [
+    ...told.map((c) => ({ id: Number(c.id), root: c.root, change: Number(c.change) })),
+    ...merged.map((c) => ({ id: null, root: c.root, change: Number(c.change) })),
+  ]
+    .sort((a, b) => a.change - b.change)
+    .slice(0, limit);
+}
+/** Where the joined ones went. */
+async function rootsOfMerged(
+  db: Kysely<Tables>,
+  some: readonly Changed[],
+): Promise<ReadonlyMap<string, string>> {
+  const merged = some.filter((c) => c.id === null).map((c) => c.root);
+  const calls = await inChunks(merged, (part) =>
+    db.selectFrom('history_calls').selectAll().where('call', 'in', part).execute(),
+  );
+  return new Map(calls.map(({ call, root }) => [call, root]));
+}
+/** Ids of conversations somebody of these extensions took part in. */
+async function concerned(
+  db: Kysely<Tables>,
+  some: readonly Changed[],
+  into: ReadonlyMap<string, string>,
+  within: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const roots = [...new Set(some.map((c) => into.get(c.root) ?? c.root))];
+  const extensions = new Set(within);
+  const keys = await inChunks(roots, (part) =>
+    db
+      .selectFrom('conversations')
+      .innerJoin('conversation_keys', 'conversation_keys.conversation', 'conversations.id')
+      .select(['conversations.root', 'conversation_keys.value'])
+      .where('conversations.root', 'in', part)
+      .where('conversation_keys.kind', '=', 'person')
+      .execute(),
+  );
+  return new Set(keys.filter((key) => extensions.has(key.value)).map((key) => key.root));
+}

@@ -1,0 +1,85 @@
+/** Stored conversations with everything that hangs on them. */
+import type { Kysely, Selectable } from 'kysely';
+import type { Conversation, ConversationSummary } from '@offhook/contract/conversations.ts';
+import { reaches } from '../../../core/rights.ts';
+import type { Objects } from '../../../core/rights.ts';
+import type { RecordingIndex } from '../../../ports/conversations.ts';
+import { readRecord } from '../record-codec.ts';
+import type { ConversationRecord } from '../record.ts';
+import type { ConversationIndexRow, Tables } from '../tables.ts';
+import { readAnnotations, readNotes } from './annotations.ts';
+import { padded } from './sources.ts';
+import { callsOfRecord, conversationOf, summaryOf } from './view.ts';
+import type { ShownRow } from './view.ts';
+
+export const SHOWN = ['id', 'root', 'change', 'revision', 'state', 'erased', 'record'] as const;
+export type StoredConversation = Pick<Selectable<ConversationIndexRow>, (typeof SHOWN)[number]>;
+interface Opened {
+  readonly row: ShownRow;
+  readonly record: ConversationRecord;
+}
+const open = (row: StoredConversation): Opened => ({ row, record: readRecord(row.record) });
+
+/** Whether somebody who may see these extensions took part. */
+export const concerns = (record: ConversationRecord, within: Objects): boolean =>
+  within === null || record.extensions.some((extension) => reaches(within, extension));
+
+export async function rowsOf(db: Kysely<Tables>, ids: readonly number[]) {
+  if (ids.length === 0) return [];
+  const rows = await db.selectFrom('conversations').select(SHOWN).where('id', 'in', padded(ids)).execute();
+  const byId = new Map(rows.map((row) => [Number(row.id), row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** In the order of the rows. */
+export async function summariesOf(
+  db: Kysely<Tables>,
+  recordings: RecordingIndex,
+  rows: readonly StoredConversation[],
+): Promise<ConversationSummary[]> {
+  const opened = rows.map(open);
+  const added = await readAnnotations(
+    db,
+    recordings,
+    opened.map((o) => o.record),
+  );
+  return opened.map(({ row, record }) => summaryOf(row, record, added.get(record.id)));
+}
+
+export async function detailsOf(
+  db: Kysely<Tables>,
+  recordings: RecordingIndex,
+  rows: readonly StoredConversation[],
+): Promise<Conversation[]> {
+  const opened = rows.map(open);
+  const records = opened.map((o) => o.record);
+  const calls = records.flatMap(callsOfRecord);
+  const added = await readAnnotations(db, recordings, records);
+  const notes = await readNotes(db, calls);
+  const recorded = await recordings.ofCalls(calls);
+  return opened.map(({ row, record }) => {
+    const own = callsOfRecord(record);
+    return conversationOf(row, record, added.get(record.id)!, {
+      notes: notes.filter((note) => own.includes(note.call)),
+      recordings: own.flatMap((call) => recorded.get(call) ?? []),
+      timeline: [],
+    });
+  });
+}
+
+/** By the id of any of its calls; null where nobody within these extensions took part. */
+export async function conversationByCall(
+  db: Kysely<Tables>,
+  call: string,
+  within: Objects,
+): Promise<{ readonly row: StoredConversation; readonly record: ConversationRecord } | null> {
+  const row = await db
+    .selectFrom('conversations')
+    .innerJoin('history_calls', 'history_calls.root', 'conversations.root')
+    .select(SHOWN.map((column) => `conversations.${column}` as const))
+    .where('history_calls.call', '=', call)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const record = readRecord(row.record);
+  return concerns(record, within) ? { row, record } : null;
+}

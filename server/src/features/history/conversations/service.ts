@@ -1,0 +1,124 @@
+import type {
+  ConversationChangesQuery,
+  ConversationChangesReply,
+  ConversationReply,
+  ConversationsQuery,
+  ConversationsReply,
+} from '@offhook/contract/conversation-list.ts';
+import type { z } from 'zod';
+import { toE164 } from '../../../core/e164.ts';
+import { ServiceError } from '../../../core/errors.ts';
+import { digitsOf, fold } from '../../../core/fold.ts';
+import { historyOf } from '../../../core/rights.ts';
+import type { Principal } from '../../../core/rights.ts';
+import type { RecordingIndex } from '../../../ports/conversations.ts';
+import type { Store } from '../../../ports/store.ts';
+import { readCursor, writeCursor } from '../cursor.ts';
+import type { ListIdentity } from '../cursor.ts';
+import { invalid, readRange } from '../range.ts';
+import type { Tables } from '../tables.ts';
+import { addedFilter } from './annotations.ts';
+import { readChanges } from './changes.ts';
+import { findConversations } from './find.ts';
+import type { Wanted } from './find.ts';
+import { conversationByCall, detailsOf, rowsOf, summariesOf } from './read.ts';
+
+export interface ConversationDeps {
+  readonly store: Store;
+  readonly recordings: RecordingIndex;
+  /** Signs cursors. */
+  readonly cursor_key: Buffer;
+  /** The site's, for numbers in a query. */
+  readonly country: string;
+}
+/** What the reader may not see is not there. All throw `store_unavailable`. */
+export interface ConversationReader {
+  /** Throws `invalid_request` (range, cursor). */
+  list(reader: Principal, query: ConversationsQuery): Promise<z.infer<typeof ConversationsReply>>;
+  /** By the id of any of its calls. Throws `not_found`. */
+  one(reader: Principal, id: string): Promise<z.infer<typeof ConversationReply>>;
+  changes(
+    reader: Principal,
+    query: ConversationChangesQuery,
+  ): Promise<z.infer<typeof ConversationChangesReply>>;
+}
+const LIST_LIMIT = 50;
+const CHANGES_LIMIT = 200;
+/** A key is cut to this where it is stored (conversation-rows.ts). */
+const KEY_LIMIT = 64;
+
+/** Whose list it is, and its filters: another reader's cursor, or one of another list, is refused. */
+const identityOf = (reader: Principal, query: ConversationsQuery): ListIdentity => {
+  const { limit: _limit, cursor: _cursor, ...filters } = query;
+  const sorted = Object.entries(filters).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return ['conversations', reader.extension, reader.key?.id ?? null, JSON.stringify(sorted)];
+};
+
+export function createConversationReader(deps: ConversationDeps): ConversationReader {
+  const { store, recordings, cursor_key } = deps;
+  const success = true as const;
+
+  function wantedOf(reader: Principal, query: ConversationsQuery): Wanted {
+    const within = historyOf(reader);
+    const sources: Wanted['sources'][number][] = [];
+    const person = (extension: string) => ({ kind: 'person', value: extension }) as const;
+    if (within !== null) sources.push({ keys: within.map(person) });
+    if (query.person !== undefined && !(within?.length === 1 && within[0] === query.person))
+      sources.push({ keys: [person(query.person)] });
+    if (query.number !== undefined)
+      sources.push({
+        keys: spellings(query.number, deps.country).map((value) => ({ kind: 'number', value })),
+      });
+    for (const kind of ['queue', 'agent'] as const) {
+      const value = query[kind];
+      if (value !== undefined) sources.push({ keys: [{ kind, value }] });
+    }
+    for (const column of ['direction', 'disposition', 'state'] as const) {
+      const value = query[column];
+      if (value !== undefined) sources.push({ column, value });
+    }
+    const fits = addedFilter(store.db<Tables>(), recordings, query);
+    const contains = fold(query.q ?? '');
+    return { ...readRange(query), sources, contains, ...(fits === undefined ? {} : { fits }) };
+  }
+
+  return {
+    async list(reader, query) {
+      const wanted = wantedOf(reader, query);
+      const list = identityOf(reader, query);
+      const at = query.cursor === undefined ? null : readCursor(cursor_key, query.cursor, list);
+      if (query.cursor !== undefined && at === null) throw invalid('cursor: not a cursor of this list');
+      const after = at && { started_ms: at.at, id: at.id };
+      const db = store.db<Tables>();
+      const page = { limit: query.limit ?? LIST_LIMIT, after, count: after === null };
+      const { places, next, total } = await findConversations(db, wanted, page);
+      const rows = await rowsOf(
+        db,
+        places.map((place) => place.id),
+      );
+      return {
+        success,
+        conversations: await summariesOf(db, recordings, rows),
+        next_cursor: next && writeCursor(cursor_key, { at: next.started_ms, id: next.id }, list),
+        total,
+      };
+    },
+    async one(reader, id) {
+      const db = store.db<Tables>();
+      const found = await conversationByCall(db, id, historyOf(reader));
+      if (found === null) throw new ServiceError('not_found', 'there is no such conversation');
+      const [conversation] = await detailsOf(db, recordings, [found.row]);
+      return { success, conversation: conversation! };
+    },
+    async changes(reader, { since = 0, limit = CHANGES_LIMIT, detail }) {
+      const query = { since, limit, detail: detail === 'true' };
+      return { success, ...(await readChanges(store.db<Tables>(), recordings, historyOf(reader), query)) };
+    },
+  };
+}
+
+/** How a number may have been written down when it was received. */
+function spellings(number: string, country: string): readonly string[] {
+  const all = [number, digitsOf(number), toE164(number, country)];
+  return [...new Set(all.flatMap((text) => (text ? [text.slice(0, KEY_LIMIT)] : [])))];
+}

@@ -1,0 +1,120 @@
+/** Where a list of conversations can be read from in the order of time; each is one index. */
+import type { Kysely } from 'kysely';
+import type { ConversationKeyRow, Tables } from '../tables.ts';
+
+/** A place in the order of every list: newest first. */
+export interface Place {
+  readonly started_ms: number;
+  readonly id: number;
+}
+export interface Range {
+  /** Included; null is without a beginning. */
+  readonly from_ms: number | null;
+  /** Not included; null is without an end. */
+  readonly to_ms: number | null;
+}
+export type Key = Pick<ConversationKeyRow, 'kind' | 'value'>;
+/** Conversations with any of some keys, with one value of a column, or all. */
+export type Source =
+  | { readonly keys: readonly Key[] }
+  | { readonly column: 'direction' | 'disposition' | 'state'; readonly value: string }
+  | 'all';
+interface Cut extends Range {
+  readonly after: Place | null;
+  readonly limit: number;
+  readonly oldestFirst?: boolean;
+}
+
+/** Subqueries of one statement; SQLite takes 500. */
+const UNION = 128;
+
+/** The next places of a source, newest first unless told; O(keys × (log n + limit)), however deep. */
+export async function readPlaces(db: Kysely<Tables>, source: Source, cut: Cut): Promise<readonly Place[]> {
+  if (cut.limit < 1) return [];
+  const rows =
+    source === 'all' || 'column' in source
+      ? await ofColumn(db, source, cut).execute()
+      : source.keys.length === 1
+        ? await ofKey(db, source.keys[0]!, cut).execute()
+        : await ofKeys(db, source.keys, cut);
+  return rows.map((row) => ({ started_ms: Number(row.started_ms), id: Number(row.id) }));
+}
+
+function ofColumn(db: Kysely<Tables>, source: Exclude<Source, { keys: unknown }>, cut: Cut) {
+  const { from_ms, to_ms, after, limit, oldestFirst } = cut;
+  let rows = db.selectFrom('conversations').select(['started_ms', 'id']);
+  if (source !== 'all') rows = rows.where(source.column, '=', source.value as never);
+  if (from_ms !== null) rows = rows.where('started_ms', '>=', from_ms);
+  if (to_ms !== null) rows = rows.where('started_ms', '<', to_ms);
+  if (after) {
+    rows = rows.where((e) =>
+      e(e.refTuple('started_ms', 'id'), '<', e.tuple(e.val(after.started_ms), e.val(after.id))),
+    );
+  }
+  const order = oldestFirst ? 'asc' : 'desc';
+  return rows.orderBy('started_ms', order).orderBy('id', order).limit(limit);
+}
+function ofKey(db: Kysely<Tables>, { kind, value }: Key, cut: Cut) {
+  const { from_ms, to_ms, after, limit, oldestFirst } = cut;
+  let rows = db
+    .selectFrom('conversation_keys')
+    .select(['started_ms', 'conversation as id'])
+    .where('kind', '=', kind)
+    .where('value', '=', value);
+  if (from_ms !== null) rows = rows.where('started_ms', '>=', from_ms);
+  if (to_ms !== null) rows = rows.where('started_ms', '<', to_ms);
+  if (after) {
+    rows = rows.where((e) =>
+      e(e.refTuple('started_ms', 'conversation'), '<', e.tuple(e.val(after.started_ms), e.val(after.id))),
+    );
+  }
+  const order = oldestFirst ? 'asc' : 'desc';
+  return rows.orderBy('started_ms', order).orderBy('conversation', order).limit(limit);
+}
+/** Each key is read from its own place, so that no key's whole history is sorted. */
+async function ofKeys(db: Kysely<Tables>, keys: readonly Key[], cut: Cut): Promise<readonly Place[]> {
+  const found = new Map<number, Place>();
+  for (let i = 0; i < keys.length; i += UNION) {
+    const [first, ...rest] = padded(keys.slice(i, i + UNION));
+    const one = (key: Key, n: number) =>
+      db.selectFrom(ofKey(db, key, cut).as(`k${n}`)).select(['started_ms', 'id']);
+    let all = one(first!, 0);
+    for (const [n, key] of rest.entries()) all = all.union(one(key, n + 1));
+    const order = cut.oldestFirst ? 'asc' : 'desc';
+    const rows = await all.orderBy('started_ms', order).orderBy('id', order).limit(cut.limit).execute();
+    for (const row of rows) found.set(Number(row.id), row);
+  }
+  const places = [...found.values()].sort(cut.oldestFirst ? (a, b) => byTime(b, a) : byTime);
+  return places.slice(0, cut.limit);
+}
+const byTime = (a: Place, b: Place): number =>
+  Number(b.started_ms) - Number(a.started_ms) || Number(b.id) - Number(a.id);
+
+/** As many as the next power of two, the last one again and again: there are few texts of a statement, so they stay prepared. */
+export function padded<T>(values: readonly T[]): readonly T[] {
+  const size = 2 ** Math.ceil(Math.log2(Math.max(1, values.length)));
+  return [...values, ...Array.from({ length: size - values.length }, () => values.at(-1)!)];
+}
+
+/** Conversations that are counted one by one; more are estimated. */
+export const COUNTED = 1_000;
+const MIN_SAMPLE = 50;
+export interface Count {
+  readonly count: number;
+  readonly exact: boolean;
+}
+/** How many there are: counted up to a bound, beyond it by how dense the newest of them lie; O(bound). */
+export async function countOf(db: Kysely<Tables>, source: Source, range: Range): Promise<Count> {
+  const parts = source !== 'all' && 'keys' in source ? source.keys.length : 1;
+  const sample = Math.max(MIN_SAMPLE, Math.ceil(COUNTED / parts));
+  const newest = await readPlaces(db, source, { ...range, after: null, limit: sample + 1 });
+  if (newest.length <= sample) return { count: newest.length, exact: true };
+  const [oldest] = await readPlaces(db, source, { ...range, after: null, limit: 1, oldestFirst: true });
+  const [first, last] = [newest[0]!, newest.at(-1)!];
+  // Ids are given in the order of time or nearly so, and hardly any goes: their distance is the number of conversations.
+  const count =
+    source === 'all'
+      ? first.id - oldest!.id + 1
+      : (sample * (first.started_ms - oldest!.started_ms)) / Math.max(1, first.started_ms - last.started_ms);
+  return { count: Math.max(sample + 1, Math.round(count)), exact: false };
+}
