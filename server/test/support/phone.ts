@@ -11,15 +11,15 @@ import type { Dialog, Sent, SipTransport } from './sip/transport.ts';
 import { GiveUp, until } from './until.ts';
 
 export type CallState = 'calling' | 'ringing' | 'up' | 'ended';
-/** When this phone saw it, on its monotonic clock (`performance.now()`); what has not happened is missing. */
+/** When this phone saw it, on its monotonic clock (`performance.now()`); NaN for what has not happened. */
 export interface CallTimes {
   /** The invitation was sent, or came. */
   readonly began: number;
-  readonly rang?: number;
-  readonly answered?: number;
-  readonly ended?: number;
-  /** Each time this phone put the other side on hold; the last one may last still. */
-  readonly holds: readonly { readonly from: number; readonly to?: number }[];
+  readonly rang: number;
+  readonly answered: number;
+  readonly ended: number;
+  /** Each time this phone put the other side on hold. */
+  readonly holds: readonly { readonly from: number; readonly to: number }[];
 }
 export interface PhoneCall {
   readonly state: CallState;
@@ -113,8 +113,8 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
   let transferStatus = 0;
   let cancelled = false;
   let early = '';
-  const holds: { from: number; to?: number }[] = [];
-  const times: Mutable<CallTimes> = { began: now(), holds };
+  const holds: { from: number; to: number }[] = [];
+  const times: Mutable<CallTimes> = { began: now(), rang: NaN, answered: NaN, ended: NaN, holds };
   const localTag = tagOf(dialog.local);
   const shownIn = invitation
     ? header(invitation, 'p-asserted-identity') || header(invitation, 'from')
@@ -196,7 +196,7 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
       endedBy = 'us';
     },
     async hold() {
-      holds.push({ from: now() });
+      holds.push({ from: now(), to: NaN });
       await reinvite('sendonly');
     },
     async retrieve() {
@@ -248,7 +248,7 @@ function newCall({ transport, server, media, dialog, invitation }: CallParts): L
     ring() {
       transport.reply(invitation!, { status: 180, reason: 'Ringing', tag: localTag });
       if (state === 'calling') state = 'ringing';
-      times.rang ??= now();
+      if (Number.isNaN(times.rang)) times.rang = now();
     },
     async answer() {
       if (state === 'ended') throw new Error('the call was gone before it could be answered');

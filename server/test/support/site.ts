@@ -66,7 +66,7 @@ export interface Site extends AsyncDisposable {
 
 const MAIN = path.join(REPOSITORY, 'server/src/main.ts');
 const KEPT_LINES = 400;
-const MEDIA_PORTS = 60;
+const MEDIA_PORTS = 120;
 
 function endProcess(pid: number, signal: NodeJS.Signals): void {
   try {

@@ -1,0 +1,172 @@
+/** A site with a company of its own, on which calls are played and their records compared with what the phones saw. */
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Conversation, ConversationEvent, ConversationSummary } from '@offhook/contract/conversations.ts';
+import type { HistoryCall } from '@offhook/contract/history.ts';
+import { Problem } from '@offhook/contract/errors.ts';
+import { z } from 'zod';
+import { phoneOf, prepareCompany } from './company.ts';
+import type { Company } from './company.ts';
+import { checkInvariants } from './conversation-invariants.ts';
+import { assertConversation } from './expected-conversation.ts';
+import type { ExpectedConversation } from './expected-conversation.ts';
+import type { IncomingCall, Phone, PhoneCall } from './phone.ts';
+import type { Site } from './site.ts';
+import { openSse } from './sse-client.ts';
+import type { SseClient } from './sse-client.ts';
+import { until } from './until.ts';
+import { useSite } from './use-site.ts';
+
+export interface Stage {
+  site(): Site;
+  phone(extension: string): Promise<Phone>;
+  /** Every conversation of an extension. */
+  of(extension: string): Promise<readonly ConversationSummary[]>;
+  detail(id: string): Promise<Conversation>;
+  /** The one conversation of everybody in it is final and is what the phones saw, field by field, and so are their rows. */
+  is(expected: ExpectedConversation): Promise<Conversation>;
+}
+/** How soon after its end a conversation must be final. */
+const FINAL_MS = 10_000;
+
+async function read<T extends z.ZodType>(site: Site, path: string, schema: T): Promise<z.infer<T>> {
+  const { token } = await site.person('1001');
+  const response = await fetch(site.base + path, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(20_000),
+  });
+  const body: unknown = await response.json();
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${Problem.parse(body).detail}`);
+  return schema.parse(body);
+}
+const List = z.object({ conversations: z.array(ConversationSummary) });
+const One = z.object({ conversation: Conversation });
+export const conversationsOf = async (site: Site, person: string): Promise<readonly ConversationSummary[]> =>
+  (await read(site, `/api/v1/conversations?person=${person}`, List)).conversations;
+export const conversation = async (site: Site, id: string): Promise<Conversation> =>
+  (await read(site, `/api/v1/conversations/${encodeURIComponent(id)}`, One)).conversation;
+
+/** Its events on the stream: opened once, finalised once, and at its end the same as a reader is given. */
+async function checkEvents(stream: SseClient, summary: ConversationSummary): Promise<void> {
+  const told = () =>
+    stream.messages
+      .filter((m) => m.data.includes('"conversation.'))
+      .map((m) => z.object({ type: z.string(), data: ConversationEvent }).parse(JSON.parse(m.data)))
+      .filter((e) => [summary.id, ...summary.merged_from].includes(e.data.conversation.id));
+  await until(
+    `conversation.finalised of ${summary.id}`,
+    () => told().some((e) => e.type === 'conversation.finalised'),
+    {
+      seen: () => told().map((e) => [e.type, e.data.conversation.id]),
+    },
+  );
+  const types = told().map((e) => e.type);
+  assert.equal(types.at(-1), 'conversation.finalised', types.join(' '));
+  assert.equal(types.filter((t) => t === 'conversation.finalised').length, 1, types.join(' '));
+  const own = told().filter((e) => e.data.conversation.id === summary.id);
+  assert.equal(own[0]?.type, 'conversation.opened', types.join(' '));
+  assert.equal(own.filter((e) => e.type === 'conversation.opened').length, 1, types.join(' '));
+  const last = told().at(-1)!.data;
+  assert.deepEqual(last.conversation, summary, 'the last event tells what a reader is given');
+  assert.deepEqual(last.extensions, summary.extensions);
+}
+
+/** What a person's own list shows of it: one row, with the talk and hold of that person's legs. */
+function checkRow(c: Conversation, extension: string, rows: readonly HistoryCall[]): void {
+  const own = c.legs.filter((l) => l.participant.extension === extension);
+  const ofOthers = own.length > 0 && own.every((l) => l.disposition === 'answered_elsewhere');
+  assert.equal(rows.length, ofOthers ? 0 : 1, `rows of ${extension}`);
+  const [row] = rows;
+  if (row === undefined) return;
+  assert.equal(row.call_key, c.id, `the row of ${extension} belongs to the conversation`);
+  const sum = (field: 'talk_time' | 'hold_time'): number => own.reduce((total, l) => total + l[field], 0);
+  for (const [shown, seconds, what] of [
+    [row.talk_seconds, sum('talk_time'), 'talk'],
+    [row.hold_seconds, sum('hold_time'), 'hold'],
+  ] as const)
+    assert.ok(
+      Math.abs(shown - seconds) <= 1.01,
+      `${what} of ${extension}: ${shown} in its row, ${seconds} in the record`,
+    );
+}
+
+export function useStage(company: Company): Stage {
+  const site = useSite({ prepare: prepareCompany(company) });
+  let stream: SseClient;
+  before(async () => {
+    stream = await openSse(
+      `${site().base}/api/v1/events?topics=history`,
+      (await site().person('1001')).token,
+    );
+  });
+  after(() => stream?.stop());
+  return {
+    site,
+    phone: (extension) => phoneOf(site(), extension),
+    of: (extension) => conversationsOf(site(), extension),
+    detail: (id) => conversation(site(), id),
+    async is(expected) {
+      const own = Object.values(expected.legs).flatMap(({ who }) => (typeof who === 'string' ? [who] : []));
+      const everybody = [...new Set([...own, ...(expected.unreached ?? [])])];
+      let seen: readonly ConversationSummary[] = [];
+      const found = await Promise.all(
+        everybody.map((extension) =>
+          until(
+            `one final conversation of ${extension}`,
+            async () => {
+              seen = await conversationsOf(site(), extension);
+              return seen.length > 0 && seen.every((c) => c.state !== 'open') && seen;
+            },
+            { ms: FINAL_MS, every: 50, seen: () => seen.map((c) => [c.id, c.state, c.disposition]) },
+          ),
+        ),
+      );
+      for (const [i, list] of found.entries())
+        assert.equal(list.length, 1, `conversations of ${everybody[i]}: ${list.map((c) => c.id).join(' ')}`);
+      const [summary] = found[0]!;
+      const told = await conversation(site(), summary!.id);
+      assertConversation(expected, told);
+      checkInvariants(told);
+      await checkEvents(stream, summary!);
+      const admin = await site().person('1001');
+      for (const extension of everybody)
+        checkRow(told, extension, (await admin.history(`?extension=${extension}`)).calls);
+      return told;
+    },
+  };
+}
+
+/** Time itself, where it is what is measured. */
+export const lasting = (ms: number): Promise<void> => wait(ms);
+
+/** Dials, and lets it ring for a while on the other phone. */
+export async function ring(
+  from: Phone,
+  number: string,
+  to: Phone,
+  ms = 600,
+): Promise<[PhoneCall, IncomingCall]> {
+  const call = await from.invite(number);
+  const incoming = await to.incoming(15_000);
+  incoming.ring();
+  await lasting(ms);
+  return [call, incoming];
+}
+/** Dials and is answered. */
+export async function connect(
+  from: Phone,
+  number: string,
+  to: Phone,
+  ms?: number,
+): Promise<[PhoneCall, IncomingCall]> {
+  const [call, incoming] = await ring(from, number, to, ms);
+  await incoming.answer();
+  await call.answered();
+  return [call, incoming];
+}
+/** Everybody speaks and hears sound for a while. */
+export async function talk(seconds: number, ...calls: readonly PhoneCall[]): Promise<void> {
+  for (const call of calls) call.play('tone');
+  await Promise.all(calls.map((call) => call.hears(Math.round(seconds * 50), 15_000)));
+}
