@@ -4,6 +4,7 @@ import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { DEMO_REASONS, SERVICES } from '../../src/features/pbx-config/demo.ts';
 import { seed } from '../../src/features/pbx-config/seed.ts';
 import { migrations } from '../../src/features/pbx-config/tables.ts';
+import { putInboundRoute, putOutboundRoute, putTrunk } from '../../src/features/pbx-config/trunks.ts';
 import type { QueueRow, Tables } from '../../src/features/pbx-config/tables.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { registerPhone } from './phone.ts';
@@ -21,13 +22,17 @@ export interface Company {
   readonly mailboxes?: readonly string[];
   readonly queues?: readonly CompanyQueue[];
   readonly parking_seconds?: number;
+  readonly trunks?: readonly Parameters<typeof putTrunk>[1][];
+  readonly inbound?: readonly Parameters<typeof putInboundRoute>[1][];
+  readonly outbound?: readonly Parameters<typeof putOutboundRoute>[1][];
 }
 const SECRET = 'a-secret-of-24-letters-0';
 
 /** Writes it into the database of a site that has not started yet. */
 export const prepareCompany =
-  ({ people, mailboxes = [], queues = [], parking_seconds = 120 }: Company) =>
+  (company: Company) =>
   async (dataDir: string): Promise<void> => {
+    const { people, mailboxes = [], queues = [], parking_seconds = 120 } = company;
     const store = await openSqliteStore(path.join(dataDir, 'offhook.db'));
     await store.migrate('pbx-config', migrations);
     await store.transaction<Tables, void>(async (trx) => {
@@ -95,6 +100,9 @@ export const prepareCompany =
         .values({ key: 'parking', value: JSON.stringify(parking) })
         .execute();
     });
+    for (const trunk of company.trunks ?? []) await putTrunk(store, trunk);
+    for (const route of company.inbound ?? []) await putInboundRoute(store, route);
+    for (const route of company.outbound ?? []) await putOutboundRoute(store, route);
     await store.close();
   };
 

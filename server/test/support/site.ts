@@ -33,7 +33,7 @@ export interface SiteOptions {
   /** Only an administrator instead of the demo company. */
   readonly empty?: boolean;
   /** Fills the data folder before the first start, e.g. with another company. */
-  readonly prepare?: (dataDir: string) => Promise<void>;
+  readonly prepare?: (dataDir: string, sip: Site['sip']) => Promise<void>;
   /** What must hold before it counts as started: `ready` waits for the engine too, `answers` only for HTTP. */
   readonly wait?: 'ready' | 'answers';
   /** The first start of a machine gets the engine's packages. */
@@ -211,7 +211,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     },
   };
   try {
-    await options.prepare?.(dataDir);
+    await options.prepare?.(dataDir, site.sip);
     await launch(options.wait ?? 'ready');
   } catch (error) {
     await site[Symbol.asyncDispose]();
