@@ -52,6 +52,10 @@ export const demoQueues = (): QueueEntry[] => [
   { name: 'support', number: '500', title: 'Support', wrap_up_seconds: 5, agents: ['1003', '1004'] },
   { name: 'sales', number: '510', title: 'Sales', wrap_up_seconds: 0, agents: ['1003'] },
 ];
+export const demoTrunks = (): TrunkEntry[] => [
+  { name: 'north', title: 'North', endpoint: 'trunk-north' },
+  { name: 'south', title: 'South', endpoint: 'trunk-south' },
+];
 export const reasonFixture = (id: string, name: string, fields: Partial<PauseReason> = {}): PauseReason => ({
   id,
   name,
@@ -70,7 +74,7 @@ export function directoryFixture(
   people: readonly Person[] = demoPeople(),
   queues: readonly QueueEntry[] = demoQueues(),
   reasons: readonly PauseReason[] = demoReasons(),
-  trunks: readonly TrunkEntry[] = [],
+  trunks: readonly TrunkEntry[] = demoTrunks(),
 ): DirectoryFixture {
   let persons = [...people];
   let queueList = [...queues];

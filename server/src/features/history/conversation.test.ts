@@ -234,6 +234,13 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1001 out 1005 ANSWERED · 0/0/0/0/0 · - · sip',
     '1005 missed 1001 BUSY · 0/0/0/0/0 · - · sip',
   ],
+  'trunk-in': ['1001 in +4915112345678 ANSWERED · 0/0/2/1/4 · - · sip'],
+  'trunk-in-unanswered': ['1001 missed +4915112345678 NO ANSWER · 0/0/0/0/0 · - · sip'],
+  'trunk-out': ['1001 out 0301234567 ANSWERED · 0/0/1/0/1 · - · sip'],
+  'trunk-out-busy': ['1001 out 0301234567 BUSY · 0/0/0/0/0 · - · sip'],
+  'trunk-to-trunk': [],
+  'trunk-in-queue': ['1003 in +4915112345678 ANSWERED · 0/0/1/0/1 · support · sip'],
+  'trunk-in-passed-out': ['1001 in +4915112345678 ANSWERED · 0/0/1/0/1 · - · sip'],
 };
 
 for (const [name, rows] of Object.entries(EXPECTED)) {

@@ -53,7 +53,7 @@ test('history - all recordings at once: one row for each conversation and extens
   const parties = (name: string): readonly object[] =>
     buildConversation(recorded(name).map((r) => withDirectory(r, scene.directory))).parties;
   const silent = (await recordings()).filter((name) => parties(name).length === 0);
-  assert.deepEqual(silent, ['listen']);
+  assert.deepEqual(silent, ['listen', 'trunk-to-trunk']);
   assert.equal(new Set(rows.map((r) => r.root)).size, (await recordings()).length + 1 - silent.length);
   await assertSame(scene, rows);
   const call = rows.find((r) => r.root === 'ast1:1795228606.2' && r.extension === '1001');
