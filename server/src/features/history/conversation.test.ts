@@ -180,7 +180,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   ],
   'attended-by-keys-before-answer': [
     '1001 out 1002 ANSWERED · 0/0/2/2/6 · - · sip',
-    '1002 in 1001 ANSWERED · 0/0/1/2/5 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/1/2/4 · - · sip',
     '1003 in 1001 ANSWERED · 1/0/1/0/2 · - · sip',
   ],
   'cancelled-before-ring': [

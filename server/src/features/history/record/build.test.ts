@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordTold } from '../../../../test/support/record-told.ts';
-import { recordedCall } from '../../../../test/support/recorded-calls.ts';
+import { recordedCall, recordedCalls } from '../../../../test/support/recorded-calls.ts';
 import { buildRecord } from './build.ts';
 
 const build = (name: string) => buildRecord(recordedCall(name), { e164: () => null });
@@ -67,7 +67,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1003 caller answered by exchange · service:feature_code 1.0',
   ],
   'hold-and-consult': [
-    'internal answered by called · 1.1/0.0/14.0/4.1/0.0',
+    'internal answered by called · 1.1/0.0/14.1/4.1/0.0',
     '1001 caller answered by this_leg · initiated 0.1 · connected 3.4 1003 · held:this_leg 1.2 1003 · connected 1.1 1003 · alerting 0.5 · connected 1.1 1005',
     '1003 called answered by this_leg · connected 3.4 1001 · held:other_side 1.2 1001 · connected 1.1 1001 · held:other_side 1.6 · connected 1.3 1005',
     '1005 consulted answered by other_side · alerting 0.5 · connected 1.1 1001 · connected 1.3 1003',
@@ -225,6 +225,111 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'internal self_service by caller · 0.0/0.0/0.0/0.0/0.0',
     '1001 caller answered by this_leg · service:mailbox 1.7',
   ],
+  'attended-after-answer': [
+    'internal answered by called · 0.8/0.0/6.2/2.2/0.0',
+    '1001 caller answered by other_side · alerting 0.3 · connected 1.0 1002 · held:other_side 1.1 1002 · connected 1.0 1003',
+    '1002 called answered by this_leg · alerting 0.3 · connected 1.0 1001 · held:this_leg 1.1 1001',
+    '1002 caller answered by this_leg · alerting 0.1 · connected 1.0 1003',
+    '1003 consulted answered by this_leg · alerting 0.1 · connected 1.0 1002 · connected 1.0 1001',
+    'attended at 2.5: 1002 moved 1001 to 1003 (1003), completed',
+  ],
+  'attended-before-answer': [
+    'internal answered by caller · 5.7/0.0/4.1/4.1/0.0',
+    '1001 caller answered by this_leg · alerting 0.4 · connected 1.0 1002 · held:other_side 2.0 1002 · alerting 0.4 · connected 1.0 1003',
+    '1002 called answered by this_leg · alerting 0.4 · connected 1.0 1001 · held:this_leg 2.0 1001',
+    '1002 caller cancelled_by_caller by this_leg · alerting 2.0',
+    '1003 consulted answered by other_side · alerting 2.5 · connected 1.0 1001',
+    'attended at 3.4: 1002 moved 1001 to 1003 (1003), completed',
+  ],
+  'attended-by-keys-abandoned': [
+    'internal answered by caller · 2.4/0.0/7.6/6.2/0.0',
+    '1001 caller answered by this_leg · alerting 0.4 · connected 1.1 1002 · held:other_side 2.0 1002 · held:other_side 2.1 · connected 1.4 1002',
+    '1002 called answered by other_side · alerting 0.4 · connected 1.1 1001 · held:this_leg 2.0 1001 · alerting 0.8 · connected 1.3 1003 · connected 1.4 1001',
+    '1003 consulted answered by other_side · alerting 0.8 · connected 1.3 1002',
+    'attended at 3.5: 1002 moved 1001 to 1003 (1003), abandoned',
+  ],
+  'attended-by-keys-before-answer': [
+    'internal answered by caller · 3.8/0.0/4.4/4.8/0.0',
+    '1001 caller answered by this_leg · alerting 0.3 · connected 1.1 1002 · held:other_side 2.0 1002 · held:other_side 0.8 · alerting 0.7 · connected 1.0 1003',
+    '1002 called answered by this_leg · alerting 0.3 · connected 1.1 1001 · held:this_leg 2.0 1001 · alerting 0.8',
+    '1003 consulted answered by other_side · alerting 1.5 · connected 1.0 1001',
+    'attended at 4.3: 1002 moved 1001 to 1003 (1003), completed',
+  ],
+  'cancelled-before-ring': [
+    'internal missed by caller · 0.0/0.0/0.0/0.0/0.0',
+    '1001 caller cancelled_by_caller by this_leg',
+    '1002 called cancelled_by_caller by other_side',
+  ],
+  congestion: [
+    'internal failed by called · 0.0/0.0/0.0/0.0/0.0',
+    '1001 caller congestion by exchange',
+    '1002 called congestion by this_leg',
+  ],
+  forward: [
+    'internal answered by caller · 1.2/0.0/2.1/0.0/0.0',
+    '1001 caller answered by this_leg · alerting 0.6 · connected 1.0 1003',
+    '1002 called diverted by this_leg · alerting 0.1',
+    '1003 transfer_target answered by other_side · alerting 0.5 · connected 1.0 1001',
+    'forward at 0.1: 1002 moved 1001 to 1003 (1003), completed',
+  ],
+  'hold-both': [
+    'internal answered by caller · 0.7/0.0/4.1/6.9/0.0',
+    '1001 caller answered by this_leg · alerting 0.4 · connected 1.0 1002 · held:other_side 1.4 1002 · held:both 0.9 1002 · held:this_leg 1.2 1002 · connected 1.0 1002',
+    '1002 called answered by other_side · alerting 0.4 · connected 1.0 1001 · held:this_leg 1.4 1001 · held:both 0.9 1001 · held:other_side 1.2 1001 · connected 1.0 1001',
+  ],
+  'hold-by-caller': [
+    'internal answered by caller · 0.7/0.0/2.1/4.7/0.0',
+    '1001 caller answered by this_leg · alerting 0.3 · connected 1.0 1002 · held:this_leg 2.4 1002',
+    '1002 called answered by other_side · alerting 0.3 · connected 1.0 1001 · held:other_side 2.4 1001',
+  ],
+  'park-abandoned': [
+    'internal answered by caller · 0.7/0.0/2.1/0.0/5.1',
+    '1001 caller answered by this_leg · alerting 0.4 · connected 1.0 1002 · parked 5.1',
+    '1002 called answered by this_leg · alerting 0.4 · connected 1.0 1001 · service:announcement 2.6',
+    'park at 1.4: 1002 moved 1001 to 700 (-), abandoned',
+  ],
+  'park-timeout': [
+    'internal answered by caller · 1.9/0.0/4.2/0.0/10.0',
+    '1001 caller answered by this_leg · alerting 0.3 · connected 1.0 1002 · parked 10.0 · alerting 0.6 · connected 1.1 1002',
+    '1002 called answered by this_leg · alerting 0.3 · connected 1.0 1001 · service:announcement 2.6',
+    '1002 called answered by other_side · alerting 0.6 · connected 1.1 1001',
+    'park at 1.4: 1002 moved 1001 to 700 (-), no_answer',
+  ],
+  'pickup-group': [
+    'internal answered by called · 0.1/0.0/2.0/0.0/0.0',
+    '1001 caller answered by other_side · alerting 0.1 · connected 1.0 1003',
+    '1002 called answered_elsewhere by exchange · alerting 0.1',
+    '1003 retriever answered by this_leg · connected 1.0 1001',
+    'pickup at 0.1: 1003 moved 1002 to 1003 (1003), completed',
+  ],
+  'queue-attended-transfer': [
+    'internal answered by caller · 0.6/0.5/6.2/2.2/0.0',
+    '1001 caller answered by this_leg · queued:support 0.5 · connected 1.0 1003 · held:other_side 1.1 1003 · connected 1.0 1002',
+    '1003 offered answered by this_leg · alerting 0.5 · connected 1.0 1001 · held:this_leg 1.1 1001',
+    '1003 caller answered by this_leg · connected 1.0 1002',
+    '1002 consulted answered by other_side · connected 1.0 1003 · connected 1.0 1001',
+    'attended at 2.6: 1003 moved 1001 to 1002 (1002), completed',
+    '1001 in support 0.5 answered 1003 · 1003 0.5 answered',
+  ],
+  'queue-timeout': [
+    'internal missed by exchange · 6.0/7.0/0.0/0.0/0.0',
+    '1001 caller no_answer by exchange · queued:support 7.0 · service:announcement 2.8',
+    '1003 offered no_answer by exchange · alerting 3.0',
+    '1003 offered no_answer by exchange · alerting 3.0',
+    '1001 in support 7.0 timeout - · 1003 3.0 no_answer · 1003 3.0 no_answer',
+  ],
+  'three-way': [
+    'internal answered by caller · 2.4/0.0/11.2/6.1/0.0',
+    '1001 caller answered by this_leg · alerting 0.4 · connected 1.1 1002 · held:other_side 2.0 1002 · held:other_side 2.1 · connected 1.4 1002+1003 · connected 1.0 1003',
+    '1002 called answered by this_leg · alerting 0.4 · connected 1.1 1001 · held:this_leg 2.0 1001 · alerting 0.8 · connected 1.3 1003 · connected 1.4 1001+1003',
+    '1003 consulted answered by other_side · alerting 0.8 · connected 1.3 1002 · connected 1.4 1001+1002 · connected 1.0 1001',
+    'conference at 5.6: 1002 moved 1001 to 1003 (1003), completed',
+  ],
+  'voicemail-busy': [
+    'internal voicemail by caller · 0.0/0.0/0.0/0.0/0.0',
+    '1001 caller answered by this_leg · service:voicemail 0.8',
+    '1005 called busy by this_leg',
+  ],
 };
 
 for (const [name, lines] of Object.entries(EXPECTED)) {
@@ -235,6 +340,34 @@ for (const [name, lines] of Object.entries(EXPECTED)) {
   });
 }
 
-test('record - somebody who listens to a call has no conversation', () => {
+test('record - every recording has its expected record; somebody who listens has none', () => {
+  // Two calls at once, which only ingestion tells apart.
+  const others = new Set(['call-waiting', 'listen']);
+  assert.deepEqual(recordedCalls.filter((n) => !others.has(n)).sort(), Object.keys(EXPECTED).sort());
   assert.equal(build('listen'), null);
+});
+
+test('record - the engine is killed: what is not over ends with the newest record, and nobody ended it', () => {
+  const records = recordedCall('cut-off/engine-killed');
+  const open = buildRecord(records, { e164: () => null })!;
+  assert.deepEqual(
+    [open.complete, open.ended_by, open.legs.map((l) => l.ended_by)],
+    [false, null, [null, null]],
+  );
+  const lost = buildRecord(records, { e164: () => null, lost: true })!;
+  assert.equal(lost.complete, true);
+  assert.deepEqual(recordTold(lost), [
+    'internal answered by engine_lost · 0.7/0.0/2.1/3.7/0.0',
+    '1001 caller answered by engine_lost · alerting 0.4 · connected 1.0 1002 · held:other_side 1.9 1002',
+    '1002 called answered by engine_lost · alerting 0.4 · connected 1.0 1001 · held:this_leg 1.9 1001',
+  ]);
+  const ringing = buildRecord(recordedCall('cut-off/engine-killed-while-ringing'), {
+    e164: () => null,
+    lost: true,
+  })!;
+  assert.deepEqual(recordTold(ringing), [
+    'internal failed by engine_lost · 0.0/0.0/0.0/0.0/0.0',
+    '1001 caller failed by engine_lost',
+    '1002 called failed by engine_lost',
+  ]);
 });

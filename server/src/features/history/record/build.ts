@@ -5,7 +5,7 @@ import type { ConversationRecord, RecordedLeg, RecordedParticipant, RecordedVisi
 import { callerDisposition, didRing, endedBy, isService, rungDispositions } from './endings.ts';
 import { GAP_MS, msOf, segmentsOf } from './replay.ts';
 import type { Segment, Segments } from './replay.ts';
-import { isSoon, sceneOf } from './scene.ts';
+import { handoversOf, isSoon, sceneOf } from './scene.ts';
 import type { LegDisposition, Scene } from './scene.ts';
 import { timelineOf } from './timeline.ts';
 import type { ChannelLine } from './timeline.ts';
@@ -35,7 +35,8 @@ export function buildRecord(
   const line = timelineOf(records);
   const scene = sceneOf(line, lost);
   const rung = rungDispositions(scene);
-  const segments = segmentsOf(line, scene.origins, (c) => didRing(rung.get(c.id) ?? 'no_answer'));
+  const rang = (c: ChannelLine): boolean => didRing(rung.get(c.id) ?? 'no_answer');
+  const segments = segmentsOf(line, scene.origins, rang, handoversOf(scene));
   const visits = visitsIn(scene, segments, rung);
   const transfers = transfersIn({ scene, segments, rung, visits });
   const roles = rolesOf(scene, arrivals(transfers, scene.origins, scene.legs));
@@ -117,14 +118,16 @@ function legOn(
       ? 'answered'
       : vain !== undefined && vain !== 'answered'
         ? vain
-        : callerDisposition(scene, c, rung);
+        : left.has(c.id)
+          ? 'cancelled_by_caller'
+          : callerDisposition(scene, c, rung);
   return {
     leg_id: c.id,
     role,
     participant: participantOf(c, e164),
     endpoint: c.endpoint,
     device: c.device,
-    dialled: c.dialled,
+    dialled: dialledOn(c),
     from,
     answered: answered === null ? null : Math.min(Math.max(answered, from), to),
     to,
@@ -134,6 +137,9 @@ function legOn(
     segments,
   };
 }
+/** A call that comes back from parking dials the device and not a number. */
+const dialledOn = (c: ChannelLine): string =>
+  c.endpoint !== null && c.dialled.endsWith(`_${c.endpoint}`) ? (c.extension ?? '') : c.dialled;
 /** The engine answers and connects in two steps, which are one where they follow each other at once. */
 const firstTaken = (answered: number, through: number | null): number =>
   through === null || through - answered > GAP_MS ? answered : through;

@@ -124,5 +124,6 @@ export function endedBy(
     const other = line.byId.get(id);
     return other !== undefined && other.hung_up_itself && isSoon(other.to, c.to);
   });
-  return gone ? 'other_side' : 'exchange';
+  // Who was only spoken to first is let go by the one who spoke.
+  return gone || scene.origins.of(c).consult !== null ? 'other_side' : 'exchange';
 }

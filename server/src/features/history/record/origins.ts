@@ -1,5 +1,6 @@
 /** Which dialling rang a channel, and who stood behind it. */
 import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
+import type { KnownRecord } from '../records.ts';
 import { halvesOf, isDialling } from './peers.ts';
 
 /** An application that rings others, and the channel it runs on. */
@@ -45,12 +46,14 @@ export function originsOf(line: Timeline): Origins {
     .flatMap((channel) => channel.apps.filter((a) => isDialling(a.app)).map((app) => ({ channel, app })))
     .sort((a, b) => a.app.from - b.app.from);
   const known = new Map<string, Origin>();
+  const forwards = line.marks.filter((r) => r.type === 'forward');
+  const find = (rung: ChannelLine): Dialling | null => dialling(all, rung) ?? sentOn(all, forwards, rung);
 
   const origin = (c: ChannelLine): Origin => {
     const chain: Dialling[] = [];
     let rung = c;
     for (let depth = 0; depth < DEPTH; depth += 1) {
-      const found = dialling(all, rung);
+      const found = find(rung);
       if (found === null) break;
       chain.push(found);
       if (found.channel.pair === null) break;
@@ -88,7 +91,7 @@ export function originsOf(line: Timeline): Origins {
       if (found === undefined) known.set(channel.id, (found = channel.rung ? origin(channel) : NOTHING));
       return found;
     },
-    isRung: (channel) => dialling(all, channel) !== null,
+    isRung: (channel) => find(channel) !== null,
     metBy,
   };
 }
@@ -109,6 +112,30 @@ function dialling(all: readonly Dialling[], rung: ChannelLine): Dialling | null 
   }
   return queue;
 }
+/** Two steps of the engine that belong together, in microseconds. */
+const TOGETHER_US = 500_000;
+/** A device that sends a call on makes the dialling that rang it ring an internal pair to the new number. */
+function sentOn(
+  all: readonly Dialling[],
+  forwards: readonly KnownRecord[],
+  rung: ChannelLine,
+): Dialling | null {
+  if (rung.pair === null) return null;
+  const forward = forwards.find(
+    (r) =>
+      Math.abs(r.at_us - rung.from) <= TOGETHER_US &&
+      rung.pair!.includes(`/${plainNumber(r.facts.target ?? '')}@`),
+  );
+  if (forward === undefined) return null;
+  return (
+    all.findLast(
+      (d) => d.channel.id === forward.channel && d.app.from <= rung.from && d.app.to >= rung.from,
+    ) ?? null
+  );
+}
+/** A number as people know it: without the technology in front of it and the context behind. */
+export const plainNumber = (target: string): string =>
+  target.replace(/^[A-Za-z]+\//, '').replace(/[@/].*$/, '');
 /** How many of them had begun by then. */
 function startedBy(all: readonly Dialling[], at: number): number {
   let [low, high] = [0, all.length];

@@ -20,6 +20,8 @@ export const SERVICES: Readonly<Record<string, string>> = {
 export const ANNOUNCEMENT = 'announcement';
 /** Time between two steps of the engine, in ms, that is nothing of its own. */
 export const GAP_MS = 100;
+/** Somebody who is moved passes through states that are nobody's doing; they take less than this, in ms. */
+const PASSING_MS = 50;
 /** Legs of one bridge that are named in `with`, and up to which each one's coming and going is told. */
 const NAMED = 32;
 
@@ -75,14 +77,27 @@ const PARKED = plain('parked');
 const GAP = plain('gap');
 const HELD_ALONE: View = { ...plain('held'), held_by: 'other_side' };
 
+/** A dialling that goes on for somebody else: who was passed on to a device that still rings. */
+export interface Handover {
+  readonly to: ChannelLine;
+  readonly dialling: AppSpan;
+  readonly at_us: number;
+  readonly until_us: number;
+}
+
 export type Segments = ReadonlyMap<string, readonly Segment[]>;
 
 /** `rang`: whether a leg that was rung did ring, as far as its end tells. */
-export function segmentsOf(line: Timeline, origins: Origins, rang: (c: ChannelLine) => boolean): Segments {
+export function segmentsOf(
+  line: Timeline,
+  origins: Origins,
+  rang: (c: ChannelLine) => boolean,
+  handovers: readonly Handover[] = [],
+): Segments {
   const nows = new Map<string, Now>();
   line.channels.forEach((c, order) => nows.set(c.id, nowOf(c, order)));
   const stage = createStage(nows, origins, rang);
-  const steps = stepsOf(line, nows, origins, rang);
+  const steps = stepsOf(nows, origins, rang, handovers);
   for (let i = 0; i < steps.length;) {
     const { at } = steps[i]!;
     for (; i < steps.length && steps[i]!.at === at; i += 1) {
@@ -113,10 +128,10 @@ const nowOf = (line: ChannelLine, order: number): Now => ({
 });
 
 function stepsOf(
-  line: Timeline,
   nows: ReadonlyMap<string, Now>,
   origins: Origins,
   rang: (c: ChannelLine) => boolean,
+  handovers: readonly Handover[],
 ): readonly Step[] {
   const steps: Step[] = [];
   const running = new Map<AppSpan, RunningApp>();
@@ -154,10 +169,22 @@ function stepsOf(
     if (!leg || !c.rung || !rang(c)) continue;
     for (const { app, channel } of origins.of(c).chain) {
       const now = nows.get(channel.id)!;
-      steps.push({ at: msOf(c.from), now, play: () => (running.get(app)!.rings = true) });
+      steps.push({ at: msOf(c.from), now, play: () => rings(running.get(app)!) });
     }
   }
+  for (const { to, dialling, at_us, until_us } of handovers) {
+    const now = nows.get(to.id)!;
+    const app = { span: dialling, rings: true, met: false };
+    steps.push({ at: msOf(at_us), now, play: () => now.apps.push(app) });
+    steps.push({ at: msOf(until_us), now, play: () => now.apps.splice(now.apps.indexOf(app), 1) });
+  }
   return steps.sort((a, b) => a.at - b.at);
+}
+
+/** What rings somebody has not met anybody yet, though it may have before: the engine tells no second beginning of it. */
+function rings(app: RunningApp): void {
+  app.rings = true;
+  app.met = false;
 }
 
 interface Stage {
@@ -310,11 +337,13 @@ function settled(now: Now): readonly Segment[] {
     if (stretch.to <= stretch.from) return;
     if (stretch.state === 'gap') fill(now.line, stretch, found);
     const last = found.at(-1);
-    if (last && (stretch.state === 'gap' || sameView(last, stretch))) last.to = stretch.to;
+    const passing = stretch.to - stretch.from < PASSING_MS && isTalk(stretch) && last && isTalk(last);
+    if (last && (stretch.state === 'gap' || passing || sameView(last, stretch))) last.to = stretch.to;
     else found.push(stretch);
   });
   return found as Segment[];
 }
+const isTalk = ({ state }: Stretch): boolean => state === 'connected' || state === 'held';
 function fill(line: ChannelLine, gap: Stretch, before: readonly Stretch[]): void {
   const short = gap.to - gap.from < GAP_MS;
   if (short && before.length > 0) return;

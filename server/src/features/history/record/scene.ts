@@ -4,7 +4,7 @@ import { isLeg, originsOf } from './origins.ts';
 import type { Origins } from './origins.ts';
 import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
 import { msOf } from './replay.ts';
-import type { Segment, Segments } from './replay.ts';
+import type { Handover, Segment, Segments } from './replay.ts';
 
 export type LegDisposition = RecordedLeg['disposition'];
 /** Two things of the engine that are one: what a hang-up ends is over within this time, in ms. */
@@ -64,6 +64,24 @@ export const divertedBy = (rung: readonly ChannelLine[], at: number): ChannelLin
       (c) => c.from <= at && c.to >= at - AT_ONCE_MS * 1000 && c.answered === null && c.bridged.length === 0,
     )
     .sort((a, b) => a.to - b.to)[0];
+
+/** Who was passed on before the new side had answered waits in the dialling that the transferer's other channel began. */
+export function handoversOf({ line, legs, rungVia }: Scene): readonly Handover[] {
+  return line.marks.flatMap((r) => {
+    const by = line.byId.get(r.channel);
+    const to = line.byId.get(r.facts.other ?? '');
+    if (r.type !== 'attended_transfer' || by === undefined || to === undefined) return [];
+    const runs = (a: AppSpan): boolean => a.app === 'dial' && a.from <= r.at_us && a.to >= r.at_us;
+    const second = legs.find(
+      (c) => c !== by && c.endpoint === by.endpoint && c.bridged.length === 0 && c.apps.some(runs),
+    );
+    const rung = second ? (rungVia.get(second.id) ?? []).filter((c) => c.to > r.at_us) : [];
+    if (second === undefined || rung.length === 0) return [];
+    const left = to.bridged.find((b) => b.from <= r.at_us && b.to >= r.at_us)?.to ?? r.at_us;
+    const until_us = Math.max(left, ...rung.map((c) => c.to));
+    return [{ to, dialling: second.apps.find(runs)!, at_us: left, until_us }];
+  });
+}
 
 export const numberOf = (c: ChannelLine): string => c.extension ?? c.number;
 

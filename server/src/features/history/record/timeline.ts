@@ -94,6 +94,7 @@ export function timelineOf(unordered: readonly KnownRecord[]): Timeline {
     take(draft, r);
     calls.add(r.call);
     if (MARKS.has(r.type)) marks.push(r);
+    if (r.type === 'attended_transfer') draft.passed_on = r.at_us;
   }
   const channels = [...drafts.values()].map((d) => finished(d, last));
   channels.sort((a, b) => a.from - b.from || compareCalls(a.id, b.id));
@@ -141,6 +142,8 @@ interface Draft {
   hangup: KnownRecord | undefined;
   end: KnownRecord | undefined;
   known: KnownRecord | undefined;
+  /** When it passed its call on after speaking first. */
+  passed_on: number | undefined;
   trunk: string | null;
   endpoint: string | null;
   number: string;
@@ -158,6 +161,8 @@ interface Draft {
 }
 /** The end of what is not over yet. */
 const OPEN = Number.MAX_SAFE_INTEGER;
+/** The engine moves a channel in several steps within this time. */
+const SETTLED_US = 100_000;
 
 const begun = (first: KnownRecord): Draft => ({
   first,
@@ -166,6 +171,7 @@ const begun = (first: KnownRecord): Draft => ({
   hangup: undefined,
   end: undefined,
   known: undefined,
+  passed_on: undefined,
   trunk: null,
   endpoint: null,
   number: '',
@@ -263,7 +269,7 @@ function bridgeChanged(d: Draft, { type, at_us, facts }: KnownRecord): void {
 
 function finished(d: Draft, last: number): ChannelLine {
   const { first } = d;
-  const to = Math.max(first.at_us, (d.end ?? d.hangup)?.at_us ?? last);
+  const to = Math.min(Math.max(first.at_us, (d.end ?? d.hangup)?.at_us ?? last), goneAt(d));
   for (const spans of [d.bridged, d.music, d.parked, d.apps]) {
     for (const span of spans) if (span.to === OPEN) span.to = Math.max(span.from, to);
   }
@@ -302,6 +308,16 @@ function finished(d: Draft, last: number): ChannelLine {
     apps: d.apps,
     reaches: d.reaches,
   };
+}
+
+/**
+ * Whose call went on without it while the new side still rang is kept by the engine until that side answers, though its
+ * phone has long hung up.
+ */
+function goneAt({ passed_on, bridged }: Draft): number {
+  const last = bridged.at(-1);
+  if (passed_on === undefined || last === undefined || last.to > passed_on + SETTLED_US) return OPEN;
+  return Math.max(passed_on, last.to);
 }
 
 function takersOf(

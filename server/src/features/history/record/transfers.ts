@@ -3,7 +3,7 @@ import type { KnownRecord } from '../records.ts';
 import type { RecordedTransfer, RecordedVisit } from '../record.ts';
 import { didRing, isService } from './endings.ts';
 import type { Origins } from './origins.ts';
-import { isLeg } from './origins.ts';
+import { isLeg, plainNumber } from './origins.ts';
 import { msOf } from './replay.ts';
 import type { Segment, Segments } from './replay.ts';
 import { AT_ONCE_MS, divertedBy, isSoon, legOf, numberOf, withBefore } from './scene.ts';
@@ -42,8 +42,6 @@ function tell(deps: TransferDeps, r: KnownRecord, consults: readonly Consult[]):
   }
 }
 
-/** A number as people know it: without the technology in front of it and the context behind. */
-const plainNumber = (target: string): string => target.replace(/^[A-Za-z]+\//, '').replace(/[@/].*$/, '');
 const mark = (scene: Scene, type: KnownRecord['type'], test: (r: KnownRecord) => boolean) =>
   scene.line.marks.find((r) => r.type === type && test(r));
 
