@@ -39,7 +39,7 @@ export function buildRecord(
   const segments = segmentsOf(line, scene.origins, rang, handoversOf(scene));
   const visits = visitsIn(scene, segments, rung);
   const transfers = transfersIn({ scene, segments, rung, visits });
-  const roles = rolesOf(scene, arrivals(transfers, scene.origins, scene.legs));
+  const roles = rolesOf(scene, arrivals(transfers, scene));
   const left = passedOn(scene);
   const memo = memoized(e164);
   const legs = scene.legs.map((c) => legOn(scene, c, roles.get(c.id)!, segments, rung, left, memo));
@@ -119,7 +119,7 @@ function legOn(
       : vain !== undefined && vain !== 'answered'
         ? vain
         : left.has(c.id)
-          ? 'cancelled_by_caller'
+          ? 'diverted'
           : callerDisposition(scene, c, rung);
   return {
     leg_id: c.id,

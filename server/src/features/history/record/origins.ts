@@ -146,11 +146,11 @@ function startedBy(all: readonly Dialling[], at: number): number {
   }
   return low;
 }
-/** `Tech/name/…`, `Tech/name&…` or `Tech/name,…`; the name of a pair has its technology in front already. */
+/** `Tech/name/…`, `Tech/name&…`, `Tech/name,…` or `Tech/number@name`; the name of a pair has its technology in front already. */
 function names(data: string, name: string): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
     const [before, after] = [data[at - 1], data[at + name.length]];
-    const begins = at === 0 || before === '/' || before === '&';
+    const begins = at === 0 || before === '/' || before === '&' || before === '@';
     if (begins && (after === undefined || after === '/' || after === '&' || after === ',')) return true;
   }
   return false;

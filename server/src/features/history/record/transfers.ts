@@ -2,13 +2,12 @@
 import type { KnownRecord } from '../records.ts';
 import type { RecordedTransfer, RecordedVisit } from '../record.ts';
 import { didRing, isService } from './endings.ts';
-import type { Origins } from './origins.ts';
 import { isLeg, plainNumber } from './origins.ts';
 import { msOf } from './replay.ts';
 import type { Segment, Segments } from './replay.ts';
 import { AT_ONCE_MS, divertedBy, isSoon, legOf, numberOf, withBefore } from './scene.ts';
 import type { LegDisposition, Scene } from './scene.ts';
-import type { AppSpan, ChannelLine } from './timeline.ts';
+import type { ChannelLine } from './timeline.ts';
 
 export interface TransferDeps {
   readonly scene: Scene;
@@ -60,6 +59,8 @@ function blind({ scene, segments, ...deps }: TransferDeps, r: KnownRecord): Reco
     ...outcomeOf({ scene, segments, ...deps }, moved, reached, r.at_us),
   };
 }
+/** A channel may ring before the record of what led to it, in microseconds. */
+const STEP_US = 10_000;
 /** Legs rung by what this channel dialled in that time. */
 function ringsAfter(scene: Scene, channel: string, from: number, to: number): readonly ChannelLine[] {
   const dialled = (app: AppSpan): boolean => app.from <= to && (app.from >= from || isSoon(app.from, from));
@@ -99,7 +100,7 @@ function forward(deps: TransferDeps, r: KnownRecord): RecordedTransfer {
   const rung = scene.rungVia.get(r.channel) ?? [];
   const by = divertedBy(rung, r.at_us);
   const moved = legOf(scene, segments, r.channel, r.at_us);
-  const reached = rung.filter((c) => c.from >= r.at_us - 10_000 && c !== by);
+  const reached = rung.filter((c) => c.from >= r.at_us - STEP_US && c !== by);
   return {
     kind: 'forward',
     at: msOf(r.at_us),
@@ -141,7 +142,8 @@ function parked({ scene, segments }: TransferDeps, r: KnownRecord): RecordedTran
     by: sent?.channel ?? (moved === null ? null : (withBefore(segments, moved, r.at_us)[0] ?? null)),
     moved,
     to: slot ?? sent?.facts.target ?? '',
-    to_leg: taker?.id ?? null,
+    // Nobody took it: the engine rings the one who parked it.
+    to_leg: (taker ?? (over && ringsAfter(scene, r.channel, over.at_us, Infinity)[0]))?.id ?? null,
     outcome: taker ? 'completed' : parkOutcome(scene, r, over),
   };
 }
@@ -248,15 +250,18 @@ export function passedOn(scene: Scene): ReadonlySet<string> {
 /** What the record needs to know of how legs came in: who was spoken to first, and whom a transfer or forward led to. */
 export function arrivals(
   transfers: readonly RecordedTransfer[],
-  origins: Origins,
-  legs: readonly ChannelLine[],
+  { line, origins, legs }: Scene,
 ): ReadonlyMap<string, 'consulted' | 'transfer_target'> {
   const found = new Map<string, 'consulted' | 'transfer_target'>();
-  for (const c of legs) if (c.rung && origins.of(c).consult !== null) found.set(c.id, 'consulted');
   for (const t of transfers) {
-    if (t.to_leg === null || found.has(t.to_leg)) continue;
-    if (t.kind === 'attended' || t.kind === 'conference') found.set(t.to_leg, 'consulted');
-    if (t.kind === 'blind' || t.kind === 'forward') found.set(t.to_leg, 'transfer_target');
+    const to = t.to_leg === null ? undefined : line.byId.get(t.to_leg);
+    if (to === undefined || found.has(to.id)) continue;
+    const spoke = t.kind === 'attended' || t.kind === 'conference';
+    const never = to.bridged[0] === undefined || msOf(to.bridged[0].from) > t.at;
+    found.set(to.id, spoke && !(never && t.outcome === 'completed') ? 'consulted' : 'transfer_target');
+  }
+  for (const c of legs) {
+    if (c.rung && !found.has(c.id) && origins.of(c).consult !== null) found.set(c.id, 'consulted');
   }
   return found;
 }
