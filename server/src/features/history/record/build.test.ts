@@ -237,8 +237,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'internal answered by caller · 5.7/0.0/4.1/4.1/0.0',
     '1001 caller answered by this_leg · alerting 0.4 · connected 1.0 1002 · held:other_side 2.0 1002 · alerting 0.4 · connected 1.0 1003',
     '1002 called answered by this_leg · alerting 0.4 · connected 1.0 1001 · held:this_leg 2.0 1001',
-    '1002 caller cancelled_by_caller by this_leg · alerting 2.0',
-    '1003 consulted answered by other_side · alerting 2.5 · connected 1.0 1001',
+    '1002 caller diverted by this_leg · alerting 2.0',
+    '1003 transfer_target answered by other_side · alerting 2.5 · connected 1.0 1001',
     'attended at 3.4: 1002 moved 1001 to 1003 (1003), completed',
   ],
   'attended-by-keys-abandoned': [
@@ -252,7 +252,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'internal answered by caller · 3.8/0.0/4.4/4.8/0.0',
     '1001 caller answered by this_leg · alerting 0.3 · connected 1.1 1002 · held:other_side 2.0 1002 · held:other_side 0.8 · alerting 0.7 · connected 1.0 1003',
     '1002 called answered by this_leg · alerting 0.3 · connected 1.1 1001 · held:this_leg 2.0 1001 · alerting 0.8',
-    '1003 consulted answered by other_side · alerting 1.5 · connected 1.0 1001',
+    '1003 transfer_target answered by other_side · alerting 1.5 · connected 1.0 1001',
     'attended at 4.3: 1002 moved 1001 to 1003 (1003), completed',
   ],
   'cancelled-before-ring': [
@@ -292,8 +292,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'internal answered by caller · 1.9/0.0/4.2/0.0/10.0',
     '1001 caller answered by this_leg · alerting 0.3 · connected 1.0 1002 · parked 10.0 · alerting 0.6 · connected 1.1 1002',
     '1002 called answered by this_leg · alerting 0.3 · connected 1.0 1001 · service:announcement 2.6',
-    '1002 called answered by other_side · alerting 0.6 · connected 1.1 1001',
-    'park at 1.4: 1002 moved 1001 to 700 (-), no_answer',
+    '1002 transfer_target answered by other_side · alerting 0.6 · connected 1.1 1001',
+    'park at 1.4: 1002 moved 1001 to 700 (1002), no_answer',
   ],
   'pickup-group': [
     'internal answered by called · 0.1/0.0/2.0/0.0/0.0',

@@ -62,14 +62,8 @@ function blind({ scene, segments, ...deps }: TransferDeps, r: KnownRecord): Reco
 /** A channel may ring before the record of what led to it, in microseconds. */
 const STEP_US = 10_000;
 /** Legs rung by what this channel dialled in that time. */
-function ringsAfter(scene: Scene, channel: string, from: number, to: number): readonly ChannelLine[] {
-  const dialled = (app: AppSpan): boolean => app.from <= to && (app.from >= from || isSoon(app.from, from));
-  return (scene.rungVia.get(channel) ?? []).filter((c) =>
-    scene.origins
-      .of(c)
-      .chain.some((d) => d.channel.id === channel && dialled(d.app) && c.from >= from - 10_000),
-  );
-}
+const ringsAfter = (scene: Scene, channel: string, from: number, to: number): readonly ChannelLine[] =>
+  (scene.rungVia.get(channel) ?? []).filter((c) => c.from >= from - STEP_US && c.from <= to);
 
 /** Where somebody who was passed on got to. */
 function outcomeOf(
