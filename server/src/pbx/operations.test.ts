@@ -128,6 +128,22 @@ test('pbx operations - a leg is recorded until the last of its recordings ended'
   assert.deepEqual(recording(true), ['call.recording_started']);
 });
 
+test('pbx operations - a recording is paused and goes on, each told once; its end is the end of the pause', () => {
+  const { scene } = setUp();
+  const told = (type: 'channel.recording' | 'channel.recording_paused', on: boolean) =>
+    scene.send({ type, id: chan('1'), on }).map((e) => e.type);
+  assert.deepEqual(told('channel.recording_paused', true), [], 'nothing is recorded');
+  told('channel.recording', true);
+  assert.deepEqual(told('channel.recording_paused', true), ['call.recording_paused']);
+  assert.deepEqual(told('channel.recording_paused', true), []);
+  assert.equal(scene.view.leg(chan('1'))?.recording_paused, true);
+  assert.deepEqual(told('channel.recording_paused', false), ['call.recording_resumed']);
+  told('channel.recording_paused', true);
+  assert.deepEqual(told('channel.recording', false), ['call.recording_stopped']);
+  told('channel.recording', true);
+  assert.equal(scene.view.leg(chan('1'))?.recording_paused, false);
+});
+
 test('pbx operations - a hold of ours and one of the device are one hold for everybody else', () => {
   const { scene, hold } = setUp();
   const ours = (held: boolean) =>

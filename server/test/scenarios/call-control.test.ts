@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { describe, test } from 'node:test';
 import { ApiError } from '../support/api.ts';
-import { ask, doneBy, eventsOf } from '../support/call-steps.ts';
+import { ask, doneBy, eventsOf, recordingsOf } from '../support/call-steps.ts';
 import { finishedCalls, gist, onlyCall } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
@@ -204,9 +202,7 @@ describe('call control', () => {
     await doneBy(site(), record, 'call.recording_started');
     const { operation: recorded } = await ask(site(), lan, `/${call}/record`, { on: false });
     await doneBy(site(), recorded, 'call.recording_stopped');
-    await until('the recording', async () =>
-      (await readdir(path.join(site().dataDir, 'engine/spool/monitor'))).includes(`${record.id}.wav`),
-    );
+    await until('the recording', async () => (await recordingsOf(site(), lan, call))[0]?.state === 'stored');
 
     const { operation: park } = await ask(site(), lan, `/${call}/park`);
     const parked = await doneBy(site(), park, 'call.parked');

@@ -6,6 +6,8 @@ import { OperationReply } from '@offhook/contract/call-control.ts';
 import { Problem } from '@offhook/contract/errors.ts';
 import { Envelope } from '@offhook/contract/events.ts';
 import { ApiError } from './api.ts';
+import { RecordingsReply } from '@offhook/contract/recordings.ts';
+import type { Recording } from '@offhook/contract/recordings.ts';
 import type { Person } from './api.ts';
 import type { Site } from './site.ts';
 import { until } from './until.ts';
@@ -26,6 +28,15 @@ export async function ask(site: Site, person: Person, to: string, body: object =
   if (response.ok) return { status: response.status, operation: OperationReply.parse(json).operation };
   const { code, detail } = Problem.parse(json);
   throw new ApiError(response.status, code, detail);
+}
+
+/** The recordings of a call that this person may see, newest first. */
+export async function recordingsOf(site: Site, person: Person, call: string): Promise<Recording[]> {
+  const response = await fetch(`${site.base}/api/v1/recordings?conversation=${encodeURIComponent(call)}`, {
+    headers: { authorization: `Bearer ${person.token}` },
+    signal: AbortSignal.timeout(20_000),
+  });
+  return RecordingsReply.parse(await response.json()).recordings;
 }
 
 export type Told = Envelope & { readonly data: Readonly<Record<string, unknown>> };

@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
@@ -16,6 +16,7 @@ import type { KnownConversation } from '../../src/ports/conversations.ts';
 import type { LiveLeg, LiveView, ModelInput } from '../../src/ports/live.ts';
 import { temporaryStore } from '../conformance/store-temp.ts';
 import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
+import { until } from './until.ts';
 
 export const CALL = 'ast1:1.1';
 /** A WAV file of 8 kHz as the engine closes it: its head says how long it is. */
@@ -45,6 +46,7 @@ export interface RecordingsRigOptions {
   readonly keys?: Readonly<Record<string, Partial<KeyRights>>>;
   readonly own?: boolean;
   readonly days?: number;
+  readonly room_bytes?: number;
 }
 /** The recordings over a real store and a real folder, behind a real host; the engine and the history are told by the test. */
 export async function recordingsRig(t: TestContext, options: RecordingsRigOptions = {}) {
@@ -82,6 +84,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
       folder,
       days: options.days ?? 0,
       own: options.own ?? true,
+      room_bytes: options.room_bytes ?? 0,
     });
   let recordings = await open();
   const host = await hostFixture({ authenticator: authenticatorWithKeys(options.keys) });
@@ -183,6 +186,16 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
     legs,
     recordings: () => recordings,
     remove,
+    /** Time goes on, and a round of tidying begins and ends after it. */
+    async later(ms: number) {
+      const asleep = () => until('the tidying to be over', () => clock.sleepers === 1);
+      await asleep();
+      await clock.advance(ms);
+      await asleep();
+      await clock.advance(3_600_000);
+      await asleep();
+    },
+    unlink: (name: string) => unlink(path.join(folder, `${name}.wav`)),
     /** The service ends in the middle and begins again on the same store and folder. */
     async restart() {
       await recordings.close();

@@ -625,6 +625,76 @@ test('calls - recording: one at a time begins or ends it on a leg, and it is end
   assert.deepEqual(await record(false, '1'), [409, 'wrong_call_state']);
 });
 
+test('calls - recording: its keeper is told before the engine, and takes back what that refused', async (t) => {
+  let says: () => void = () => {};
+  const rig = await callsRig(t, {
+    confirm_ms: 300,
+    answer: ({ verb, args: [id, name] }) => {
+      if (verb !== 'startRecording') return;
+      assert.deepEqual(rig.kept.at(-1), ['begin', id], 'it knows already');
+      assert.equal(name, 'name');
+      says();
+    },
+  });
+  const call = rig.talk();
+  const record = async () => (await rig.post(PERSON, `/${call}/record`, { on: true })).body.code;
+  says = refused('Could not start');
+  assert.equal(await record(), 'engine_refused');
+  assert.deepEqual(rig.kept, [
+    ['begin', chan('1')],
+    ['take back', 'name'],
+  ]);
+  says = () => {
+    throw new ServiceError('engine_timeout', 'nobody knows');
+  };
+  assert.equal(await record(), 'engine_timeout');
+  assert.equal(rig.kept.length, 3, 'it may be recorded: nothing is taken back');
+});
+
+test('calls - a recording is paused and goes on: confirmed, written down, as often as one likes', async (t) => {
+  const rig = await callsRig(t, {
+    confirm_ms: 300,
+    answer: ({ verb, args: [id, on] }) => {
+      if (verb !== 'pauseRecording') return;
+      rig.scene.send({
+        type: 'channel.recording_paused',
+        id: id as ReturnType<typeof chan>,
+        on: on === true,
+      });
+    },
+  });
+  const call = rig.talk();
+  const ask = async (does: string, token = PERSON) => {
+    const { status, body } = await rig.post(token, `/${call}/record/${does}`);
+    return [status, body.code];
+  };
+  assert.deepEqual(await ask('pause'), [409, 'wrong_call_state'], 'nothing is recorded');
+  rig.scene.send({ type: 'channel.recording', id: chan('1'), on: true });
+  for (const does of ['pause', 'pause', 'resume', 'resume'])
+    assert.deepEqual(await ask(does), [200, undefined]);
+  assert.deepEqual(rig.kept, [
+    ['paused', chan('1')],
+    ['paused', chan('1')],
+    ['resumed', chan('1')],
+    ['resumed', chan('1')],
+  ]);
+  assert.deepEqual(
+    rig.told.flatMap((e) => (/recording_/.test(e.type) ? [e.type] : [])),
+    ['call.recording_started', 'call.recording_paused', 'call.recording_resumed'],
+  );
+  assert.deepEqual(
+    rig.trail.map((l) => [l.action, l.outcome]),
+    [
+      ['calls.pause_recording', 'refused'],
+      ['calls.pause_recording', 'ok'],
+      ['calls.pause_recording', 'ok'],
+      ['calls.resume_recording', 'ok'],
+      ['calls.resume_recording', 'ok'],
+    ],
+  );
+  assert.deepEqual(await ask('pause', OTHER), [403, 'forbidden']);
+});
+
 test('calls - whether an id was a call is told only to who had a part in it, ended or busy', async (t) => {
   const rig = await callsRig(t, { keys: { foreign: { scopes: ['calls:control'], extensions: ['1006'] } } });
   const call = rig.talk();

@@ -43,26 +43,43 @@ export function createDisposal(deps: DisposalDeps): Disposal {
   const log = deps.log.child({ part: 'recordings' });
   let orphans = 0;
 
-  async function giveUp(rows: readonly RecordingRow[], state: 'expired' | 'erased'): Promise<Erased> {
+  async function giveUp(
+    rows: readonly RecordingRow[],
+    state: 'expired' | 'erased',
+  ): Promise<Erased & { failures: unknown[] }> {
     let [erased, bytes] = [0, 0];
     const calls = new Set<string>();
+    const failures: unknown[] = [];
     for (const row of rows) {
-      const freed = await files.remove(row.file);
-      if (row.state === state) continue;
-      await store.leave(row.id, state);
-      calls.add(row.call);
-      erased += 1;
-      bytes += freed ?? 0;
+      try {
+        const freed = await files.remove(row.file);
+        bytes += freed ?? 0;
+        if (row.state === state && freed === null) continue;
+        await store.leave(row.id, state);
+        calls.add(row.call);
+        erased += 1;
+      } catch (error) {
+        // One file that cannot be deleted is not to keep the others.
+        failures.push(error);
+      }
     }
     if (calls.size > 0) await conversations.touch([...calls]);
-    return { erased, bytes };
+    return { erased, bytes, failures };
   }
   async function expire(signal: AbortSignal): Promise<void> {
     const before = clock.now() - deps.days * DAY_MS;
     while (!signal.aborted) {
       const rows = await store.storedBefore(before, STEP);
       if (rows.length === 0) return;
-      const { erased, bytes } = await giveUp(rows, 'expired');
+      const { erased, bytes, failures } = await giveUp(rows, 'expired');
+      if (failures.length > 0) {
+        const error = messageOf(failures[0]);
+        log.warn(
+          { files: failures.length, error },
+          'recordings could not be deleted; it is tried again in an hour',
+        );
+      }
+      if (erased === 0) return;
       log.info(
         { recordings: erased, bytes, days: deps.days },
         'recordings were given up by the rule of the site',
@@ -106,7 +123,11 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     orphans = count;
   }
   return {
-    erase: (rows) => giveUp(rows, 'erased'),
+    async erase(rows) {
+      const { erased, bytes, failures } = await giveUp(rows, 'erased');
+      if (failures.length > 0) throw failures[0];
+      return { erased, bytes };
+    },
     async tidy(signal) {
       try {
         if (deps.days > 0) await expire(signal);

@@ -30,6 +30,7 @@ export interface RecordingsDeps {
   readonly days: number;
   /** Whether people may play recordings of the conversations they took part in. */
   readonly own: boolean;
+  readonly room_bytes?: number;
 }
 /** Recordings: followed, found, played and given up. */
 export interface Recordings extends RecordingService, AsyncDisposable {

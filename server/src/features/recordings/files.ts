@@ -19,6 +19,8 @@ export interface RecordingFiles {
   look(file: string): Promise<Found | null>;
   /** Waits for the engine to close a file that it was told to end; then, or after about ten seconds, what lies there. */
   settled(file: string, signal: AbortSignal): Promise<Found | null>;
+  /** Writes the length into the head of a file that the engine lost before it could; without it no player plays it. */
+  mend(file: string): Promise<void>;
   /** SHA-256 in hexadecimal. */
   hash(file: string): Promise<string>;
   /** The caller closes it. Null where there is no such file. */
@@ -31,6 +33,8 @@ export interface RecordingFiles {
 }
 
 const HEAD_BYTES = 44;
+const RIFF_LENGTH_AT = 4;
+const DATA_LENGTH_AT = 40;
 /** Bytes of a file that stand before what its own length counts. */
 const UNCOUNTED = 8;
 const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 3_000, 4_000] as const;
@@ -58,7 +62,7 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
       const { size, mtimeMs } = await handle.stat();
       const head = Buffer.alloc(HEAD_BYTES);
       const { bytesRead } = await handle.read(head, 0, HEAD_BYTES, 0);
-      const closed = bytesRead === HEAD_BYTES && head.readUInt32LE(4) + UNCOUNTED === size;
+      const closed = bytesRead === HEAD_BYTES && head.readUInt32LE(RIFF_LENGTH_AT) + UNCOUNTED === size;
       return { bytes: size, closed, written_ms: Math.floor(mtimeMs) };
     },
     async settled(file, signal) {
@@ -69,6 +73,19 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
         found = await files.look(file);
       }
       return found;
+    },
+    async mend(file) {
+      await using handle = await open(at(file), constants.O_RDWR | constants.O_NOFOLLOW);
+      const { size } = await handle.stat();
+      if (size < HEAD_BYTES) return;
+      const length = Buffer.alloc(4);
+      for (const [place, before] of [
+        [RIFF_LENGTH_AT, UNCOUNTED],
+        [DATA_LENGTH_AT, HEAD_BYTES],
+      ] as const) {
+        length.writeUInt32LE(Math.min(size - before, 0xffff_ffff));
+        await handle.write(length, 0, length.length, place);
+      }
     },
     async hash(file) {
       await using handle = await openFile(file);

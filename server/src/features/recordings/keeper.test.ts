@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { CALL, recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
+import { CALL, openWav, recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
 import { ServiceError } from '../../core/errors.ts';
 
 const LEG = 'ast1:1.1';
@@ -58,4 +58,165 @@ test('recordings - no file: missing, and nothing to play', async (t) => {
   const { body } = await rig.get('token-supervisor', `/${id}`);
   assert.equal(body.recording.state, 'missing');
   assert.equal((await rig.get('token-supervisor', `/${id}/audio`)).body.code, 'no_audio');
+});
+
+test('recordings - no room on the disk: refused before the engine is asked, and no row is left', async (t) => {
+  const rig = await recordingsRig(t, { room_bytes: Infinity });
+  await assert.rejects(
+    rig.recordings().keeper.begin(rig.leg()),
+    (error) => error instanceof ServiceError && error.code === 'storage_full',
+  );
+  assert.deepEqual((await rig.get('token-supervisor', '')).body.recordings, []);
+});
+
+test('recordings - windows of silence are listed, each once, and end with the recording', async (t) => {
+  const rig = await recordingsRig(t);
+  const began = rig.clock.now();
+  const id = await rig.recordings().keeper.begin(rig.leg());
+  const at = (ms: number) => new Date(began + ms).toISOString();
+  const paused = async (on: boolean, ms: number) => {
+    await rig.clock.advance(began + ms - rig.clock.now());
+    rig.event(on ? 'call.recording_paused' : 'call.recording_resumed', { leg: { leg_id: LEG } });
+    await rig.recordings().keeper.paused(LEG, on, rig.clock.now() + 5);
+    await rig.recordings().idle();
+  };
+  await paused(true, 1_000);
+  await paused(true, 1_500);
+  await paused(false, 2_000);
+  await paused(false, 2_500);
+  await paused(true, 3_000);
+  const windows = async () => (await rig.get('token-supervisor', `/${id}`)).body.recording.paused;
+  assert.deepEqual(await windows(), [
+    { from: at(1_000), to: at(2_000) },
+    { from: at(3_000), to: null },
+  ]);
+  await rig.clock.advance(1_000);
+  await rig.write(id, wav(8));
+  rig.stopped();
+  await rig.recordings().idle();
+  await rig.recordings().keeper.paused(LEG, false, rig.clock.now() + 9_000);
+  assert.deepEqual((await windows()).at(-1), { from: at(3_000), to: at(4_000) });
+});
+
+test('recordings - the file is looked at once the engine has closed it; one it lost gets its length', async (t) => {
+  const rig = await recordingsRig(t);
+  const state = async (id: string) => (await rig.get('token-supervisor', `/${id}`)).body.recording.state;
+  const id = await rig.recordings().keeper.begin(rig.leg());
+  await rig.write(id, openWav(100));
+  rig.stopped();
+  await rig.clock.advance(500);
+  assert.equal(await state(id), 'running');
+  await rig.write(id, wav(200));
+  await rig.done();
+  assert.deepEqual((await rig.get('token-supervisor', `/${id}/audio`)).bytes, wav(200));
+
+  const lost = await rig.recordings().keeper.begin(rig.leg());
+  await rig.write(lost, openWav(300));
+  rig.left();
+  await rig.done();
+  assert.equal(await state(lost), 'stored');
+  assert.deepEqual((await rig.get('token-supervisor', `/${lost}/audio`)).bytes, wav(300));
+});
+
+test('recordings - the next one of a leg is not ended by what is told late of the one before', async (t) => {
+  const rig = await recordingsRig(t);
+  await rig.stored();
+  const late = rig.clock.now();
+  await rig.clock.advance(1);
+  const next = await rig.recordings().keeper.begin(rig.leg());
+  rig.recordings().onDomainEvent({
+    type: 'call.recording_stopped',
+    at: late,
+    data: { leg: { leg_id: LEG } },
+  } as never);
+  await rig.recordings().idle();
+  assert.equal((await rig.get('token-supervisor', `/${next}`)).body.recording.state, 'running');
+});
+
+const us = (ms: number): number => ms * 1000 + 999;
+test('recordings - what the dialplan began is known from the call records, late and twice, and lies within its channel', async (t) => {
+  const rig = await recordingsRig(t);
+  const now = rig.clock.now();
+  const channel = 'ast1:5.5' as never;
+  const file = 'queue-5.5';
+  const began = {
+    type: 'user_defined' as const,
+    channel,
+    at_us: us(now - 9_000),
+    facts: { recording: { by: 'queue' as const, of: 'support', file } },
+  };
+  const ended = { type: 'channel_end' as const, channel, at_us: us(now - 4_000) };
+  await rig.write(file, wav(8));
+  await rig.hear(began);
+  const [first] = (await rig.get('token-supervisor', '')).body.recordings;
+  assert.deepEqual(
+    [first?.by, first?.queue, first?.extension, first?.state, first?.started_at],
+    ['queue', 'support', null, 'running', new Date(now - 9_000).toISOString()],
+  );
+  await rig.hear(began, ended);
+  await rig.done();
+  await rig.hear(began, ended);
+  const again = (await rig.get('token-supervisor', '')).body.recordings;
+  assert.equal(again.length, 1);
+  assert.deepEqual(
+    [again[0]?.id, again[0]?.state, again[0]?.ended_at, again[0]?.duration],
+    [first?.id, 'stored', new Date(now - 4_000).toISOString(), 5],
+  );
+  // Erased on request, it stays so whatever is read once more.
+  assert.equal((await rig.remove('token-supervisor', first!.id)).status, 200);
+  await rig.write(file, wav(8));
+  await rig.hear(began, ended);
+  await rig.done();
+  assert.equal((await rig.get('token-supervisor', `/${first!.id}`)).body.recording.state, 'erased');
+});
+
+test('recordings - an end that the engine wrote down is earlier than the one that was told: it counts', async (t) => {
+  const rig = await recordingsRig(t);
+  const began = rig.clock.now();
+  const id = await rig.stored(4_000);
+  await rig.hear({ type: 'channel_end', channel: LEG as never, at_us: us(began + 3_500) });
+  await rig.hear({ type: 'channel_end', channel: LEG as never, at_us: us(began + 3_800) });
+  assert.equal((await rig.get('token-supervisor', `/${id}`)).body.recording.duration, 3.5);
+});
+
+test('recordings - a name that leads elsewhere is left out', async (t) => {
+  const rig = await recordingsRig(t);
+  for (const file of ['../offhook.db', '..', '.hidden', 'a/b', 'a..b', '', 'a\0', '-x', 'x'.repeat(200)]) {
+    const facts = { recording: { by: 'extension' as const, of: '1003', file } };
+    await rig.hear({ type: 'user_defined', channel: LEG as never, at_us: 1, facts });
+  }
+  assert.deepEqual((await rig.get('token-supervisor', '')).body.recordings, []);
+});
+
+test('recordings - after a restart: what goes on is known to the model again, what ended meanwhile is stored', async (t) => {
+  const rig = await recordingsRig(t);
+  const goesOn = await rig.recordings().keeper.begin(rig.leg('ast1:1.1'));
+  const over = await rig.recordings().keeper.begin(rig.leg('ast1:2.2', '1004'));
+  const told = await rig.recordings().keeper.begin(rig.leg('ast1:3.3', '1006'));
+  await rig.recordings().keeper.paused('ast1:1.1', true, rig.clock.now());
+  await rig.write(goesOn, openWav(8));
+  await rig.write(over, wav(80));
+  await rig.write(told, openWav(8));
+  await rig.clock.advance(1_000);
+  // The end was told and written down, and then the service was gone before the engine had closed the file.
+  rig.left('ast1:3.3');
+  await rig.clock.advance(20);
+  await rig.restart();
+  await rig.write(told, wav(8));
+  rig.legs.set('ast1:1.1', { ...rig.leg('ast1:1.1'), recording: false });
+  rig.legs.delete('ast1:2.2');
+  rig.event('engine.link_up', {});
+  await rig.done();
+  assert.deepEqual(
+    rig.told.map((input) => [input.type, 'id' in input && input.id, 'on' in input && input.on]),
+    [
+      ['channel.recording', 'ast1:1.1', true],
+      ['channel.recording_paused', 'ast1:1.1', true],
+    ],
+  );
+  const { recordings } = (await rig.get('token-supervisor', '')).body;
+  const states = new Map(recordings.map((r) => [r.id, [r.state, r.duration]]));
+  assert.equal(states.get(goesOn)?.[0], 'running');
+  assert.equal(states.get(over)?.[0], 'stored');
+  assert.deepEqual(states.get(told), ['stored', 1]);
 });

@@ -22,6 +22,8 @@ export interface KeeperDeps {
   readonly log: Log;
   /** In order with the engine's facts. */
   readonly tell: (input: ModelInput) => void;
+  /** What must be free on the disk for a recording to begin; for tests. */
+  readonly room_bytes?: number;
 }
 /** Follows each recording from its beginning to the file that is left of it. */
 export interface Keeper extends RecordingKeeper {
@@ -37,7 +39,7 @@ export interface Keeper extends RecordingKeeper {
 }
 
 /** Less than this is left for what must be written in any case. */
-export const ROOM_BYTES = 256 * 1024 * 1024;
+const ROOM_BYTES = 256 * 1024 * 1024;
 /** How long the database may refuse before the same is tried again. */
 const RETRY_MS = [100, 300, 1_000, 3_000, 5_000] as const;
 /** A file of a channel nobody knows is over when it was not written for so long. */
@@ -85,8 +87,12 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       if (at !== null) await store.end(row.id, at);
       const found = await files.settled(row.file, signal);
       if (at === null) await store.end(row.id, found?.written_ms ?? row.started_ms);
-      if (found === null) await store.settle(row.id, 'missing', null, null);
-      else await store.settle(row.id, 'stored', found.bytes, await hashOf(row.file));
+      if ((await store.byId(row.id))?.state === 'erased') await files.remove(row.file);
+      else if (found === null) await store.settle(row.id, 'missing', null, null);
+      else {
+        if (!found.closed) await files.mend(row.file);
+        await store.settle(row.id, 'stored', found.bytes, await hashOf(row.file));
+      }
       if (found === null)
         log.warn({ recording: row.id, by: row.by }, 'the engine left no file of a recording');
       running.delete(row.id);
@@ -98,36 +104,37 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     [...running.values()].filter((row) => row.channel === channel);
   const knows = (row: RecordingRow): boolean => live.leg(row.channel) !== undefined;
 
-  /** What an earlier life left running: it goes on where its leg does, and is over where it does not. */
-  async function sweep(): Promise<void> {
+  /**
+   * What an earlier life left running: it goes on where its leg does, and is over where it does not. False while there is one
+   * of which neither is certain.
+   */
+  async function sweep(): Promise<boolean> {
+    let certain = true;
     for (const row of await store.running()) {
       if (!running.has(row.id)) running.set(row.id, row);
       if (ending.has(row.id)) continue;
       const leg = live.leg(row.channel);
-      if (row.ended_ms === null && leg !== undefined) {
-        // The engine shows nobody what it records, so the model knows it only from us.
-        const id = row.channel as ChannelId;
-        if (!leg.recording) tell({ type: 'channel.recording', at: clock.now(), id, on: true });
-        const silent = windowsOf(row).at(-1)?.[1] === null;
-        if (silent) tell({ type: 'channel.recording_paused', at: clock.now(), id, on: true });
+      const found = await files.look(row.file);
+      const closed = found?.closed === true;
+      if (row.ended_ms === null && leg !== undefined && !closed) {
+        if (!leg.recording) tellModel(row);
         continue;
       }
-      const found = await files.look(row.file);
-      const over = row.ended_ms !== null || found === null || found.closed;
-      if (over || found.written_ms < clock.now() - QUIET_MS) finish(row, row.ended_ms);
+      const quiet = found === null || found.written_ms < clock.now() - QUIET_MS;
+      if (row.ended_ms !== null || closed || quiet) finish(row, row.ended_ms);
+      else certain = false;
     }
+    return certain;
   }
-  const keepSweeping = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await clock.sleep(QUIET_MS, signal).catch(() => {});
-      if (live.live && [...running.values()].some((row) => !knows(row))) {
-        await sweep().catch((error: unknown) => {
-          log.warn({ error: messageOf(error) }, 'recordings could not be looked through');
-        });
-      }
-    }
+  /** The engine shows nobody what it records, so the model knows it only from us. */
+  function tellModel(row: RecordingRow): void {
+    const about = { at: clock.now(), id: row.channel as ChannelId, on: true };
+    tell({ type: 'channel.recording', ...about });
+    if (windowsOf(row).at(-1)?.[1] === null) tell({ type: 'channel.recording_paused', ...about });
+  }
+  const sweepUntilCertain = async (): Promise<void> => {
+    while (!(await sweep())) await clock.sleep(QUIET_MS, signal);
   };
-  const sweeping = keepSweeping();
 
   async function began(record: CallRecord, { by, of, file: name }: RecordingBegun): Promise<void> {
     const file = name.endsWith('.wav') ? name : `${name}.wav`;
@@ -177,7 +184,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       if (ofChannel(leg.id).some((row) => !ending.has(row.id))) {
         throw new ServiceError('wrong_call_state', 'this leg is recorded already');
       }
-      if ((await files.freeBytes()) < ROOM_BYTES) {
+      if ((await files.freeBytes()) < (deps.room_bytes ?? ROOM_BYTES)) {
         throw new ServiceError('storage_full', 'the disk has no room for recordings');
       }
       const started_ms = clock.now();
@@ -220,7 +227,10 @@ export function createKeeper(deps: KeeperDeps): Keeper {
         }
         case 'call.recording_stopped':
         case 'call.left':
-          for (const row of ofChannel(event.data.leg.leg_id)) finish(row, event.at);
+          for (const row of ofChannel(event.data.leg.leg_id)) {
+            // The one before may be told of after the next one was asked for.
+            if (row.started_ms <= event.at) finish(row, event.at);
+          }
           return;
         case 'call.ended':
           if (event.data.reason === 'merged') return;
@@ -230,7 +240,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
           }
           return;
         case 'engine.link_up':
-          go('looking through what an earlier life left', sweep);
+          go('looking through what an earlier life left', sweepUntilCertain);
       }
     },
     async adopt(records) {
@@ -248,7 +258,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     },
     async close() {
       stop.abort();
-      await Promise.all([...tasks, sweeping]);
+      await Promise.all(tasks);
     },
   };
 }

@@ -127,6 +127,12 @@ test('ami calls - each verb is one template; the last of several actions has the
   assert.deepEqual(await said(verbs.stopRecording(A, options)), [
     'StopMixMonitor {"Channel":"1795287986.10"} op-1',
   ]);
+  assert.deepEqual(await said(verbs.pauseRecording(A, true, options)), [
+    'MixMonitorMute {"Channel":"1795287986.10","Direction":"both","State":"1"} op-1',
+  ]);
+  assert.deepEqual(await said(verbs.pauseRecording(A, false, options)), [
+    'MixMonitorMute {"Channel":"1795287986.10","Direction":"both","State":"0"} op-1',
+  ]);
 });
 
 test('ami calls - a plus is for a number that is called, not for our own', async () => {

@@ -81,6 +81,25 @@ test('call records - why a caller left a queue, in our words; a word of nobody s
   assert.deepEqual(left('TIMEOUT', 'MINE'), ['MINE', undefined]);
 });
 
+test('call records - what the dialplan begins to record: by whose rule, and the name of the file', () => {
+  const begun = (extra: string, userdeftype = 'OFFHOOK_RECORDING') => {
+    const record = decoded(
+      line({ eventenum: 'USER_DEFINED', userdeftype, eventextra: JSON.stringify({ extra }) }),
+    );
+    assert.ok(typeof record === 'object');
+    return record.facts.recording;
+  };
+  assert.deepEqual(begun('queue:support:q-1795287986.10'), {
+    by: 'queue',
+    of: 'support',
+    file: 'q-1795287986.10',
+  });
+  assert.deepEqual(begun('extension:1003:x.wav'), { by: 'extension', of: '1003', file: 'x.wav' });
+  for (const extra of ['person:1003:x', 'queue:support:../x', 'queue::x', 'queue:support:', 'x', ''])
+    assert.equal(begun(extra), undefined, extra);
+  assert.equal(begun('queue:support:x', 'MINE'), undefined);
+});
+
 test('call records - halves of an internal pair share a key and have no endpoint', () => {
   const halves = [';1', ';2'].map((half) =>
     decoded(line({ channame: `Local/1003@queue-agent-0000000c${half}` })),

@@ -212,6 +212,16 @@ test('events - hold, pickup, parking and transfers name their channels', () => {
     ['MixMonitorStart', channelHeaders(A), { type: 'channel.recording', id: a, on: true } as object],
     ['MixMonitorStop', channelHeaders(A), { type: 'channel.recording', id: a, on: false } as object],
     [
+      'MixMonitorMute',
+      { ...channelHeaders(A), Direction: 'both', State: '1' },
+      { type: 'channel.recording_paused', id: a, on: true } as object,
+    ],
+    [
+      'MixMonitorMute',
+      { ...channelHeaders(A), Direction: 'both', State: '0' },
+      { type: 'channel.recording_paused', id: a, on: false } as object,
+    ],
+    [
       'DTMFEnd',
       { ...channelHeaders(A), Digit: '7', Direction: 'Received' },
       { type: 'channel.digit', id: a, direction: 'in' } as object,

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
+import { recordingsDir } from '../instance.ts';
 import { createInstance, loadInstance } from './instance-file.ts';
 import { chooseRunDir, makeRunDir } from './run-dir.ts';
 import { superviseEngine } from './supervise.ts';
@@ -26,6 +27,26 @@ test('instance - it is made once, for this user alone, and is the same from then
   assert.notEqual(made.ami_actions.secret, made.ami_events.secret);
   assert.notEqual(made.ami_port, made.http_port);
   assert.ok(made.ami_events.secret.length >= 32);
+});
+
+test('instance - recordings lie beside the engine, which finds them by a link; what lay in its own folder comes along', async (t) => {
+  const data = path.join(temporary(t), 'data');
+  const own = path.join(data, 'engine', 'spool', 'monitor');
+  fs.mkdirSync(own, { recursive: true });
+  fs.writeFileSync(path.join(own, 'op-1.wav'), 'sound');
+  for (const _ of [1, 2]) {
+    const made = await createInstance(data);
+    assert.equal(recordingsDir(made), path.join(path.dirname(made.folder), 'recordings'));
+    assert.equal(fs.statSync(recordingsDir(made)).mode & 0o777, 0o700);
+    assert.equal(fs.readFileSync(path.join(recordingsDir(made), 'op-1.wav'), 'utf8'), 'sound');
+    assert.equal(fs.realpathSync(own), fs.realpathSync(recordingsDir(made)));
+  }
+  const elsewhere = `${data}-moved`;
+  fs.renameSync(data, elsewhere);
+  assert.equal(
+    fs.realpathSync(path.join(elsewhere, 'engine', 'spool', 'monitor')),
+    fs.realpathSync(path.join(elsewhere, 'recordings')),
+  );
 });
 
 test('instance - a port that somebody else has meanwhile is replaced, the rest stays', async (t) => {
