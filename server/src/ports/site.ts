@@ -11,6 +11,8 @@ export interface SiteExtension {
   readonly voicemail: boolean;
   /** People of one group (a slug) can pick up each other's ringing calls; null for none. */
   readonly pickup_group: string | null;
+  /** Its calls may be forwarded to a number outside. */
+  readonly forward_outside: boolean;
 }
 export interface SiteQueue {
   readonly name: string;
@@ -81,7 +83,9 @@ export interface SiteOutboundRoute extends NumberChange {
  * carry a label, in lower case. A step may use what the renderer leaves for it, so that it works while the service is down:
  * - variable `OFFHOOK_EXTENSION`: the extension of the endpoint that dials, empty for anything else; never caller ID;
  * - context `agent-queues`: `Gosub(agent-queues,<extension>,1)` leaves the names of the extension's queues, joined by `&`, in
- *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before.
+ *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before;
+ * - context `forward-way`: `Gosub(forward-way,<extension>,1)` leaves the context in which a number must be there for the calls of
+ *   the extension to be forwarded to it; what stands under `offhook-forward/<extension>` in the engine's own store is followed.
  */
 export interface FeatureCode {
   readonly id: string;

@@ -32,6 +32,7 @@ const person = (extension: string): SiteExtension => ({
   voicemail_pin: '123456',
   voicemail: false,
   pickup_group: 'all',
+  forward_outside: false,
 });
 const queue = (name: string, number: string, static_members: readonly string[]): SiteQueue => ({
   name,

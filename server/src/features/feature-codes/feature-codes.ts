@@ -1,4 +1,5 @@
 import type { FeatureCode } from '../../ports/site.ts';
+import { forward, forwardOff } from './codes/forward.ts';
 import { login } from './codes/login.ts';
 import { logout } from './codes/logout.ts';
 import { pause } from './codes/pause.ts';
@@ -13,6 +14,8 @@ export const FEATURE_CODES: readonly FeatureCode[] = [
   logout,
   pickupGroup,
   pickupExtension,
+  forward,
+  forwardOff,
 ];
 
 /** How a pattern is written for people: `_*22ZX` is `*22<n>`. */

@@ -17,6 +17,7 @@ export interface ConfiguredPerson {
   readonly sip_password: string;
   readonly voicemail: boolean;
   readonly voicemail_pin: string;
+  readonly forward_outside: boolean;
 }
 /** The whole configuration of the exchange as it is stored. */
 export interface PbxConfig {
@@ -48,10 +49,16 @@ function groupBy<K, V>(rows: readonly V[], key: (row: V) => K): Map<K, V[]> {
   }
   return groups;
 }
-const configured = (row: PersonRow, endpoints: readonly Endpoint[]): ConfiguredPerson => {
-  const { sip_password, voicemail, voicemail_pin, active, ...fields } = row;
+const configured = (row: Selectable<PersonRow>, endpoints: readonly Endpoint[]): ConfiguredPerson => {
+  const { sip_password, voicemail, voicemail_pin, forward_outside, active, ...fields } = row;
   const person = Object.freeze({ ...fields, active: Boolean(active), endpoints });
-  return { person, sip_password, voicemail: Boolean(voicemail), voicemail_pin };
+  return {
+    person,
+    sip_password,
+    voicemail: Boolean(voicemail),
+    voicemail_pin,
+    forward_outside: Boolean(forward_outside),
+  };
 };
 
 const trunkOf = (row: Selectable<TrunkRow>): SiteTrunk => {

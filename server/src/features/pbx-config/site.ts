@@ -30,7 +30,7 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
   return {
     extensions: config.people
       .filter(({ person }) => person.active)
-      .map(({ person, sip_password, voicemail, voicemail_pin }) => ({
+      .map(({ person, sip_password, voicemail, voicemail_pin, forward_outside }) => ({
         extension: person.extension,
         name: person.name,
         email: person.email,
@@ -38,6 +38,7 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
         sip_password,
         voicemail,
         voicemail_pin,
+        forward_outside,
         pickup_group: pickupGroup(person.department),
       })),
     queues: config.queues,

@@ -19,6 +19,8 @@ export interface PersonRow {
   sip_password: string;
   voicemail: number;
   voicemail_pin: string;
+  /** Its calls may be forwarded to a number outside. */
+  forward_outside: Generated<number>;
 }
 export interface QueueRow {
   id: number;
@@ -199,6 +201,15 @@ export const migrations: readonly Migration[] = [
         .addColumn('strip', 'integer', (c) => c.notNull())
         .addColumn('prepend', 'text', (c) => c.notNull())
         .addPrimaryKeyConstraint('outbound_routes_key', ['prefix', 'position'])
+        .execute();
+    },
+  },
+  {
+    id: '0004-forward',
+    async up(db) {
+      await db.schema
+        .alterTable('people')
+        .addColumn('forward_outside', 'integer', (c) => c.notNull().defaultTo(0))
         .execute();
     },
   },

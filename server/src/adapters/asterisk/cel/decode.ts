@@ -8,7 +8,7 @@ import type {
   CallRecordType,
   QueueStatus,
 } from '../../../ports/call-records.ts';
-import { CEL_FIELDS, QUEUE_LEFT, RECORDING } from '../conf/cel-format.ts';
+import { CEL_FIELDS, FORWARDED, QUEUE_LEFT, RECORDING } from '../conf/cel-format.ts';
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
 import { describeChannel } from '../events/names.ts';
 import { splitRecords } from './split.ts';
@@ -108,7 +108,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     cause: typeof cause === 'number' ? cause : undefined,
     source: text('hangupsource'),
     dial_status: text('dialstatus'),
-    target: text('extension') ?? text('forward'),
+    target: text('extension') ?? text('forward') ?? said(FORWARDED),
     other: other === undefined ? undefined : channelId(node, other),
     other_name: text('retriever'),
     listens: LISTENING_CONTEXTS.has(f.context) ? true : undefined,
@@ -117,6 +117,13 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     queue_status: left !== undefined && Object.hasOwn(QUEUE_STATUS, left) ? QUEUE_STATUS[left] : undefined,
   };
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+}
+
+function typeOf(f: Fields): CallRecordType | undefined {
+  if (f.eventenum === 'USER_DEFINED' && f.userdeftype === FORWARDED) return 'forward';
+  if (Object.hasOwn(TYPES, f.eventenum)) return TYPES[f.eventenum as keyof typeof TYPES];
+  const isStream = f.eventenum.startsWith('STREAM_') && Object.hasOwn(STREAMS, f.userdeftype);
+  return isStream ? STREAMS[f.userdeftype] : undefined;
 }
 
 const cut = (text: string): string => (text.length > VALUE_LIMIT ? text.slice(0, VALUE_LIMIT) : text);
@@ -130,11 +137,7 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | 'ignored
   const f = readFields(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'));
   const at_us = f && readTime(f.eventtime);
   if (!f || at_us === null || f.uniqueid === '' || f.linkedid === '') return 'malformed';
-  const type = Object.hasOwn(TYPES, f.eventenum)
-    ? TYPES[f.eventenum as keyof typeof TYPES]
-    : f.eventenum.startsWith('STREAM_') && Object.hasOwn(STREAMS, f.userdeftype)
-      ? STREAMS[f.userdeftype]
-      : undefined;
+  const type = typeOf(f);
   if (type === undefined) return /^[A-Z_]+$/.test(f.eventenum) ? 'ignored' : 'malformed';
   const facts = readFacts(node, f);
   if (facts === null) return 'malformed';

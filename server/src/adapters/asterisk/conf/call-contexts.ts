@@ -63,7 +63,7 @@ const PLACED: ConfText = conf`
 [place-call]
 exten => _[+0-9].,1,Set(CALLERID(all)=<$\{EXTEN}>)
  same => n,Gosub($\{OFFHOOK_DEVICES},$\{OFFHOOK_FOR},1)
- same => n,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},G(placed^$\{EXTEN}^1))
+ same => n,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},iG(placed^$\{EXTEN}^1))
  same => n,Hangup($\{HANGUPCAUSE})
 
 [place-listen]

@@ -89,3 +89,5 @@ export const CEL_APPS = [
 export const QUEUE_LEFT = 'OFFHOOK_QUEUE_LEFT' as ConfText;
 /** `extension:<extension>:<file>` or `queue:<name>:<file>`, written when the dialplan begins to record this channel. */
 export const RECORDING = 'OFFHOOK_RECORDING' as ConfText;
+/** The number that a feature code left for the calls of an extension, on the channel of its caller. */
+export const FORWARDED = 'OFFHOOK_FORWARD' as ConfText;

@@ -3,6 +3,7 @@ import type { EndpointKind } from '../../../ports/directory.ts';
 import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
 import { at, context, exten } from './dialplan-text.ts';
+import { forwardAfter, forwardContexts, forwardFirst, ownForward, watched } from './forward-contexts.ts';
 import { outboundInclude, trunkContexts } from './trunk-files.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
@@ -67,9 +68,11 @@ function addresses(number: ConfText, who: ConfText, kinds: readonly EndpointKind
 /** Rings everything an extension has; ARG1 is the extension again when it has a mailbox. */
 const CALL = context(conf`call`, [
   exten(conf`_X.`, [
+    ...forwardFirst,
     conf`Gosub(devices,$\{EXTEN},1)`,
-    conf`Dial($\{GOSUB_RETVAL},30,${calledPhone}${callingPhone})`,
-    conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`,
+    conf`Dial($\{GOSUB_RETVAL},30,${ownForward}${calledPhone}${callingPhone}${watched})`,
+    ...forwardAfter,
+    conf`(stay),Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`,
     conf`GotoIf($["$\{ARG1}" = ""]?nobody)`,
     conf`VoiceMail($\{ARG1}@default,$\{IF($\{OFFHOOK_BUSY}?b:u)})`,
     conf`Hangup()`,
@@ -86,7 +89,7 @@ const CALL = context(conf`call`, [
 ]);
 const QUEUE_AGENT: readonly ConfText[] = [
   conf`Gosub(devices,$\{EXTEN},1)`,
-  conf`Dial($\{GOSUB_RETVAL},,${calledPhone})`,
+  conf`Dial($\{GOSUB_RETVAL},,${ownForward}${calledPhone})`,
   conf`Hangup($\{HANGUPCAUSE})`,
 ];
 
@@ -222,6 +225,7 @@ include => services
 include => parkedcalls
 ${outboundInclude(site)}`,
       trunkContexts(site),
+      forwardContexts(site),
       context(conf`hints`, [
         ...patterns.map((p) => hint(p, EXTEN, KINDS)),
         ...few.map((e) => hint(e.number, e.number, e.kinds)),

@@ -29,6 +29,7 @@ const person = (extension: string, fields: Partial<SiteExtension> = {}): SiteExt
   voicemail_pin: '4711',
   voicemail: true,
   pickup_group: 'front',
+  forward_outside: false,
   ...fields,
 });
 const queue = (fields: Partial<SiteQueue> = {}): SiteQueue => ({

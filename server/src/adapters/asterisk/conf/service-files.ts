@@ -109,8 +109,8 @@ context = parkedcalls
 parkext = ${dialled(parking.number, 'the parking number')}
 parkpos = ${slot(parking.first_slot, 'the first parking slot')}-${slot(parking.last_slot, 'the last parking slot')}
 parkingtime = ${whole(parking.timeout_seconds, 'parking seconds', 10, 86_400)}
-comebacktoorigin = yes
-comebackdialtime = 30
+comebacktoorigin = no
+comebackcontext = park-dial
 findslot = first
 `;
 }

@@ -29,6 +29,7 @@ export const company = (fields: Partial<Site> = {}): Site => ({
       voicemail_pin: '4711',
       voicemail: extension !== '1002',
       pickup_group: 'front',
+      forward_outside: false,
     };
   }),
   queues: [

@@ -1,0 +1,78 @@
+/**
+ * Calls that an extension wants rung elsewhere: by its phone (302) or by a feature code. The engine's own forwarding is switched
+ * off wherever a phone of ours is rung (`ownForward`): it takes `<technology>/<anything>` out of the phone's answer and dials
+ * it, in any context and over any trunk (tried). What the phone asks for is read here instead, and only a number is followed.
+ */
+import type { Site } from '../../../ports/site.ts';
+import { FORWARDED } from './cel-format.ts';
+import { at, context, exten } from './dialplan-text.ts';
+import { outboundInclude } from './trunk-files.ts';
+import { conf, dialled, joined } from './text.ts';
+import type { ConfText } from './text.ts';
+
+/** Option of every Dial of a phone. */
+export const ownForward = conf`i`;
+/** Option that notes on the caller's channel where the rung phone wants the call. */
+export const watched = conf`b(watch-forward^s^1($\{CHANNEL}))`;
+/** Where the number of a feature code is kept, by extension; a code writes it, the dialplan follows it. */
+const KEPT = conf`offhook-forward`;
+const MOST = conf`5`;
+
+/** Steps before the ringing of `call`: what a feature code left goes first. */
+export const forwardFirst: readonly ConfText[] = [
+  conf`Set(OFFHOOK_FORWARD=$\{DB(${KEPT}/$\{EXTEN})})`,
+  conf`GotoIf($\{LEN($\{OFFHOOK_FORWARD})}?kept)`,
+  conf`Set(SHARED(OFFHOOK_FORWARD)=)`,
+];
+/** Steps after it. A forward that leads nowhere, outside without the right, or round and round, is a call nobody takes. */
+export const forwardAfter: readonly ConfText[] = [
+  conf`Set(OFFHOOK_FORWARD=$\{SHARED(OFFHOOK_FORWARD)})`,
+  conf`GotoIf($\{LEN($\{OFFHOOK_FORWARD})}?forward:stay)`,
+  // The engine itself writes down what a phone asked for.
+  at(conf`kept`, conf`CELGenUserEvent(${FORWARDED},$\{OFFHOOK_FORWARD})`),
+  at(conf`forward`, conf`Gosub(forward-way,$\{EXTEN},1)`),
+  conf`GotoIf($[$\{LEN($\{OFFHOOK_FORWARDS})} < ${MOST} & $\{DIALPLAN_EXISTS($\{GOSUB_RETVAL},$\{OFFHOOK_FORWARD},1)}]?:stay)`,
+  conf`Set(OFFHOOK_FORWARDS=$\{OFFHOOK_FORWARDS}x)`,
+  conf`Goto($\{GOSUB_RETVAL},$\{OFFHOOK_FORWARD},1)`,
+];
+
+/**
+ * The phone's answer names the number as the redirecting target of its own channel, which the engine otherwise fills with what
+ * the caller came with: it is emptied before the ringing. The channel is gone before Dial goes on, so its last step is in time.
+ */
+const WATCH = conf`
+[watch-forward]
+exten => s,1,Set(REDIRECTING(to-num,i)=)
+ same => n,Set(CHANNEL(hangup_handler_push)=watch-forward,h,1($\{ARG1}))
+ same => n,Return()
+exten => h,1,GotoIf($["$\{REGEX("^[+]?[0-9]+$" $\{REDIRECTING(to-num)})}" = "1"]?:over)
+ same => n,Set(SHARED(OFFHOOK_FORWARD,$\{ARG1})=$\{REDIRECTING(to-num)})
+ same => n(over),Return()
+`;
+/** A call that comes back from parking rings who parked it; the engine's own line for that would follow a forward. */
+const PARKED_BACK = context(conf`park-dial`, [
+  exten(conf`_PJSIP_.`, [conf`Dial(PJSIP/$\{EXTEN:6},30,${ownForward})`, conf`Hangup()`]),
+]);
+
+export const forwardContexts = (site: Site): ConfText =>
+  joined(
+    [
+      WATCH,
+      PARKED_BACK,
+      conf`
+[forwarded]
+include => people
+include => queues
+
+[forwarded-out]
+include => forwarded
+${outboundInclude(site)}`,
+      context(conf`forward-way`, [
+        ...site.extensions
+          .filter((e) => e.forward_outside)
+          .map((e) => exten(dialled(e.extension, 'an extension'), [conf`Return(forwarded-out)`])),
+        exten(conf`_X.`, [conf`Return(forwarded)`]),
+      ]),
+    ],
+    '',
+  );

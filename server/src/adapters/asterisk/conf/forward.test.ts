@@ -1,0 +1,171 @@
+/** A phone that wants its calls rung elsewhere (302), on a real engine. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
+import type { Phone } from '../../../../test/support/phone.ts';
+import { freePort } from '../../../../test/support/ports.ts';
+import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { recordedIn } from '../cel/test-records.ts';
+import { celFile } from '../instance.ts';
+import { PASSWORD, company } from './test-company.ts';
+import { startTestEngine } from './test-engine.ts';
+import type { TestEngine } from './test-engine.ts';
+
+let engine: TestEngine;
+const at = { host: '127.0.0.2', port: 0 };
+before(async () => {
+  at.port = await freePort();
+  engine = await startTestEngine(
+    company({
+      extensions: company().extensions.map((e) => ({
+        ...e,
+        voicemail: false,
+        forward_outside: e.extension === '1003',
+      })),
+      parking: { number: '700', first_slot: 701, last_slot: 703, timeout_seconds: 10 },
+      feature_codes: FEATURE_CODES,
+      trunks: [
+        {
+          name: 'north',
+          title: 'North',
+          endpoint: 'trunk-north',
+          ...at,
+          transport: 'udp',
+          login: null,
+          register: false,
+          codecs: ['alaw', 'ulaw'],
+          outbound_number: '+49305550',
+        },
+      ],
+      outbound_routes: [{ prefix: '0', trunk: 'north', strip: 1, prepend: '+49' }],
+    }),
+  );
+});
+after(async () => {
+  await engine?.[Symbol.asyncDispose]();
+});
+const phone = (extension: string): Promise<Phone> =>
+  registerPhone({ server: engine.server, extension, password: PASSWORD });
+
+/** Where calls were forwarded to since it was last asked. */
+let seen = 0;
+async function forwards(): Promise<string[]> {
+  const all = recordedIn(nodeId('ast1'), celFile(engine.instance));
+  const fresh = all.slice(seen);
+  seen = all.length;
+  return fresh.flatMap((r) => (r.type === 'forward' ? [`${r.endpoint} ${r.facts.target}`] : []));
+}
+
+test('conf/forward - a phone sends its calls to another extension; the caller stays on its own channel', async () => {
+  await using caller = await phone('1001');
+  await using owner = await phone('1002');
+  await using other = await phone('1008');
+  const call = await caller.invite('1002');
+  (await owner.incoming()).redirect('1008');
+  const there = await other.incoming();
+  assert.equal(there.party.number, '1001');
+  there.ring();
+  await call.ringing();
+  await there.answer();
+  await call.answered();
+  there.play('tone');
+  await call.hears();
+  await call.hangup();
+  assert.deepEqual(await forwards(), ['1001 1008']);
+});
+
+test('conf/forward - a phone cannot forward to a context, a technology or a code, nor outside without the right', async () => {
+  await using outside = await openFarSide({ server: engine.server, extension: '+4915', at });
+  await using caller = await phone('1001');
+  await using owner = await phone('1002');
+  for (const to of [
+    'PJSIP/0900%40trunk-north',
+    'Local/601%40services',
+    'Local/1001%40placed-listen',
+    '1001%40placed-listen',
+    '*22',
+    '600',
+    '701',
+    '1099',
+    '0301234',
+    '1002',
+  ]) {
+    const call = await caller.invite('1002');
+    (await owner.incoming()).redirect(to);
+    // To itself it rings again, until it has been sent round often enough.
+    for (let more = 0; to === '1002' && more < 5; more++) (await owner.incoming()).redirect(to);
+    await call.ended();
+    assert.equal(call.status, 486, to);
+  }
+  assert.equal(outside.seen, 0);
+  // What was asked for is written down, whether it is followed or not.
+  assert.equal((await forwards()).length, 15);
+});
+
+test('conf/forward - who may forward outside does, over a route', async () => {
+  await using outside = await openFarSide({ server: engine.server, extension: '+4915', at });
+  await using caller = await phone('1001');
+  await using owner = await phone('1003');
+  const call = await caller.invite('1003');
+  (await owner.incoming()).redirect('0301234');
+  const there = await outside.incoming();
+  assert.deepEqual([there.dialled, there.party.number], ['+49301234', '+49305550']);
+  await there.answer();
+  await call.answered();
+  await there.hangup();
+  await call.ended();
+  assert.deepEqual(await forwards(), ['1001 0301234']);
+});
+
+test('conf/forward - *72 leads calls elsewhere until *73, only where a number leads somewhere', async () => {
+  await using caller = await phone('1001');
+  await using owner = await phone('1002');
+  await using other = await phone('1008');
+  for (const number of ['1002', '1099', '600', '0301234', '1008&Local/601@services'])
+    assert.equal(await engine.dial(owner, `*72${number}`), 'im-sorry', number);
+  assert.equal(await engine.dial(owner, '*721008'), 'auth-thankyou');
+  const call = await caller.invite('1002');
+  const there = await other.incoming();
+  await there.answer();
+  await call.answered();
+  await call.hangup();
+  assert.deepEqual([owner.seen, await forwards()], [0, ['1001 1008']]);
+  assert.equal(await engine.dial(owner, '*73'), 'auth-thankyou');
+  assert.equal(await engine.dial(owner, '*73'), 'auth-thankyou', 'a repeat is a success');
+  const back = await caller.invite('1002');
+  (await owner.incoming()).reject(486);
+  await back.ended();
+  assert.equal(back.status, 486);
+});
+
+test('conf/forward - neither the call of a queue nor one that comes back from parking is led elsewhere by a phone', async () => {
+  await using caller = await phone('1001');
+  await using agent = await phone('1006');
+  await using other = await phone('1008');
+  const waiting = await caller.invite('500');
+  await waiting.answered();
+  (await agent.incoming()).redirect('1008');
+  const taken = await agent.incoming(10_000);
+  await taken.answer();
+  taken.play('tone');
+  await waiting.hears();
+  await waiting.hangup();
+  assert.equal(other.seen, 0);
+
+  const call = await caller.invite('1006');
+  const talk = await agent.incoming();
+  await talk.answer();
+  await call.answered();
+  await talk.transfer('700');
+  (await agent.incoming(15_000)).redirect('Local/601%40services');
+  await call.ended();
+  const begun = (await engine.records()).filter(
+    (l) => l.startsWith('"CHAN_START"') && l.includes('"Local/601'),
+  );
+  assert.deepEqual(begun, []);
+});
+
+test('conf/forward - nothing of all this left a warning', async () => {
+  assert.deepEqual(await engine.warnings(), []);
+});
