@@ -192,6 +192,7 @@ test('conversations list - one by the id of any of its calls, with all that is i
     [2, 1, 1],
   );
   assert.equal(conversation.has_recording, true);
+  assert.ok(conversation.timeline.length > 3);
   const missing = await rig.get(`${PATH}/ast1:9.9`);
   assert.deepEqual([missing.status, missing.body.code], [404, 'not_found']);
 });

@@ -7,6 +7,7 @@ import type { RecordingIndex } from '../../../ports/conversations.ts';
 import { readRecord } from '../record-codec.ts';
 import type { ConversationRecord } from '../record.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';
+import { timelineEntries } from '../record/entries.ts';
 import { readAnnotations, readNotes } from './annotations.ts';
 import { padded } from './sources.ts';
 import { callsOfRecord, conversationOf, summaryOf } from './view.ts';
@@ -62,7 +63,7 @@ export async function detailsOf(
     return conversationOf(row, record, added.get(record.id)!, {
       notes: notes.filter((note) => own.includes(note.call)),
       recordings: own.flatMap((call) => recorded.get(call) ?? []),
-      timeline: [],
+      timeline: timelineEntries(record),
     });
   });
 }
