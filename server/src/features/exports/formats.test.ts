@@ -20,7 +20,7 @@ async function* groups(rows: readonly Cell[][]) {
 }
 async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece);
+  for await (const piece of pieces) all.push(Buffer.from(piece));
   return Buffer.concat(all);
 }
 /** RFC 4180 and nothing else: throws where a quote stands in a bare cell or a line does not end in CRLF. */
