@@ -232,7 +232,7 @@ export async function startService(
   });
   const exports = await createExports({
     store,
-    rows: createConversationRows(store, config.siteCountry),
+    rows: createConversationRows({ store, recordings: recordings.index, country: config.siteCountry }),
     audit,
     clock,
     log,

@@ -23,8 +23,8 @@ export interface Conversations {
    */
   touch(calls: readonly string[]): Promise<void>;
 }
-/** Text, a number, true or false; null where there is none. */
-export type Cell = string | number | boolean | null;
+/** Text, empty where there is none, or a number. */
+export type Cell = string | number;
 /** Where reading stopped, opaque to everyone but the owner. */
 export interface ExportPlace {
   readonly started_ms: number;
@@ -32,8 +32,7 @@ export interface ExportPlace {
 }
 /**
  * Conversations as rows of a table, newest first, for files of millions of them. The owner is features/history. Both throw
- * `invalid_request` (a range that ends before it begins), `forbidden` (another person's, without the right) and
- * `store_unavailable`.
+ * `invalid_request` (a range that ends before it begins) and `store_unavailable`.
  */
 export interface ConversationRows {
   /** `bound`: rows that come later are not part of this reading. `estimated`: about how many rows there are. */
@@ -42,14 +41,15 @@ export interface ConversationRows {
     filter: ConversationFilter,
   ): Promise<{ readonly bound: number; readonly estimated: number }>;
   /**
-   * The next rows after `after`, each with a cell for every column of `EXPORT_COLUMNS` in their order; fewer than `limit`
-   * at the end. Narrowed to what the reader may see. Every row that was there at `begin` comes once, in its newest state.
+   * The next rows after `after`, each as JSON of an array with a `Cell` for every column of `EXPORT_COLUMNS` in their order;
+   * `next` is null at the end. Narrowed to what the reader may see. Every row that was there at `begin` comes once, in its
+   * newest state.
    */
   page(
     reader: Principal,
     filter: ConversationFilter,
     at: { readonly bound: number; readonly after: ExportPlace | null; readonly limit: number },
-  ): Promise<{ readonly rows: readonly (readonly Cell[])[]; readonly next: ExportPlace | null }>;
+  ): Promise<{ readonly lines: readonly string[]; readonly next: ExportPlace | null }>;
 }
 export type RecordingView = z.infer<typeof ConversationRecording>;
 /** The owner is features/recordings. */

@@ -11,7 +11,7 @@ import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import type { KeyRights } from '../../core/rights.ts';
 import { addOperations, operation } from '../../http/operations.ts';
-import type { Cell, ConversationRows } from '../../ports/conversations.ts';
+import type { ConversationRows } from '../../ports/conversations.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { authenticatorWithKeys, hostFixture } from '../../../test/support/host-fixture.ts';
 import { until } from '../../../test/support/until.ts';
@@ -32,8 +32,10 @@ function rowsOf(total: number) {
       if (failures-- > 0) throw new ServiceError('store_unavailable', 'the database is away');
       const from = after?.id ?? 0;
       const n = Math.min(limit, total - from);
-      const rows = Array.from({ length: n }, (_, i): Cell[] => EXPORT_COLUMNS.map(() => `=${from + i}`));
-      return { rows, next: from + n < total ? { started_ms: 0, id: from + n } : null };
+      const lines = Array.from({ length: n }, (_, i) =>
+        JSON.stringify(EXPORT_COLUMNS.map(() => `=${from + i}`)),
+      );
+      return { lines, next: from + n < total ? { started_ms: 0, id: from + n } : null };
     },
   };
   return {
@@ -126,7 +128,7 @@ test('exports - a file is made in the background, given out whole with its hash,
   assert.equal(file.headers['content-type'], 'text/csv; charset=utf-8; header=present');
   assert.equal(file.headers['content-disposition'], 'attachment; filename="conversations-2026-11-21-1.csv"');
   assert.equal(file.headers['repr-digest'], `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`);
-  assert.match(file.raw.toString(), /^\uFEFFid,caller_name\r\n'=0,'=0\r\n/);
+  assert.match(file.raw.toString(), /^\uFEFFid,caller_name\r\n"'=0","'=0"\r\n/);
   assert.equal(file.raw.toString().trimEnd().split('\r\n').length, 1_201);
   assert.equal((await stat(path.join(r.folder, '1.csv'))).mode & 0o777, 0o600);
   assert.deepEqual(await r.lines(), [
@@ -246,7 +248,7 @@ test('exports - a file is gone after its hours, and tells so', async (t) => {
   });
   const gone = await r.call('supervisor', 'GET', `/api/v1/exports/${id}/file`);
   assert.deepEqual([gone.status, (gone.body.json() as { code: string }).code], [410, 'file_gone']);
-  assert.deepEqual(await r.files(), []);
+  await until('the file is deleted', async () => (await r.files()).length === 0);
 });
 
 test('exports - without room on the disk it fails with a reason and leaves nothing', async (t) => {

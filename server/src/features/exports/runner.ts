@@ -78,8 +78,8 @@ export function createRunner(deps: RunnerDeps): Runner {
         () => rows.page(reader, filter, { bound, after, limit: PAGE }),
         signal,
       );
-      if (page.rows.length > 0) yield page.rows;
-      progress.done += page.rows.length;
+      if (page.lines.length > 0) yield page.lines;
+      progress.done += page.lines.length;
       if (page.next === null) return;
       after = page.next;
       // Everybody else gets a turn between two reads.

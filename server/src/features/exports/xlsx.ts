@@ -1,6 +1,6 @@
 import type { ExportColumn } from '@offhook/contract/exports.ts';
 import type { Cell } from '../../ports/conversations.ts';
-import { harmless, placesOf } from './cells.ts';
+import { cellsOf, harmless, placesOf } from './cells.ts';
 import type { Rows } from './cells.ts';
 
 /** Characters that one cell of a workbook holds. */
@@ -28,9 +28,12 @@ export async function* xlsxOf(
   // Loaded when it is asked for: most sites start many times for each workbook they make.
   const { writeXlsxStream } = await import('hucre/xlsx');
   const places = placesOf(columns);
-  async function* values(): AsyncGenerator<Cell[]> {
+  async function* values(): AsyncGenerator<(Cell | null)[]> {
     for await (const group of rows) {
-      for (const row of group) yield places.map((place) => cellValue(row[place] ?? null));
+      for (const line of group) {
+        const cells = cellsOf(line);
+        yield places.map((place) => cellValue(cells[place] ?? ''));
+      }
     }
   }
   yield* writeXlsxStream(values(), {

@@ -11,7 +11,7 @@ export const ROW_COLUMNS = 4;
 const STORED = EXPORT_COLUMNS.slice(ROW_COLUMNS) as readonly Exclude<ExportColumn, RowColumn>[];
 const NOBODY: RecordedParticipant = { extension: null, number: '', number_e164: null, name: '', trunk: null };
 const seconds = (ms: number): number => ms / 1000;
-const moment = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
+const moment = (ms: number | null): string => (ms === null ? '' : rfc3339(ms));
 
 /** Who was reached: the first leg that answered, else the first that was wanted. */
 function calledOf({ legs }: ConversationRecord): RecordedParticipant {
@@ -19,7 +19,10 @@ function calledOf({ legs }: ConversationRecord): RecordedParticipant {
   return (others.find((leg) => leg.answered !== null) ?? others[0])?.participant ?? NOBODY;
 }
 
-/** What an export shows of a conversation, after the row's own columns; stored as JSON in `conversations.cells`. */
+/**
+ * What an export shows of a conversation, after the row's own columns; stored as JSON in `conversations.cells`. What there is
+ * not is an empty text, so that the JSON is nearly a line of CSV.
+ */
 export function cellsOf(record: ConversationRecord): readonly Cell[] {
   const { started, answered, ended, caller, legs, queues, agents, transfers } = record;
   const called = calledOf(record);
@@ -29,7 +32,7 @@ export function cellsOf(record: ConversationRecord): readonly Cell[] {
     disposition: record.disposition,
     started_at: moment(started),
     answered_at: moment(answered),
-    ended_at: record.complete ? moment(ended) : null,
+    ended_at: moment(record.complete ? ended : null),
     duration: seconds(ended - started),
     ring_time: seconds(record.ring_ms),
     wait_time: seconds(record.wait_ms),
@@ -38,20 +41,20 @@ export function cellsOf(record: ConversationRecord): readonly Cell[] {
     park_time: seconds(record.park_ms),
     billable: seconds(record.billable_ms),
     caller_number: caller?.number ?? '',
-    caller_number_e164: caller?.number_e164 ?? null,
+    caller_number_e164: caller?.number_e164 ?? '',
     caller_name: caller?.name ?? '',
     dialled: record.dialled,
-    dialled_e164: record.dialled_e164,
+    dialled_e164: record.dialled_e164 ?? '',
     called_number: called.number,
-    called_number_e164: called.number_e164,
+    called_number_e164: called.number_e164 ?? '',
     called_name: called.name,
     trunks: [...trunks].join(' '),
     extensions: record.extensions.join(' '),
     queues: queues.join(' '),
     agents: agents.join(' '),
     transfers: transfers.length,
-    cause: record.cause,
-    ended_by: record.ended_by,
+    cause: record.cause ?? '',
+    ended_by: record.ended_by ?? '',
   };
   return STORED.map((column) => cells[column]);
 }

@@ -6,22 +6,19 @@ import type {
   ConversationsReply,
 } from '@offhook/contract/conversation-list.ts';
 import type { z } from 'zod';
-import { toE164 } from '../../../core/e164.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import { digitsOf, fold } from '../../../core/fold.ts';
 import { historyOf } from '../../../core/rights.ts';
 import type { Principal } from '../../../core/rights.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Store } from '../../../ports/store.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import type { ListIdentity } from '../cursor.ts';
-import { invalid, readRange } from '../range.ts';
+import { invalid } from '../range.ts';
 import type { Tables } from '../tables.ts';
-import { addedFilter } from './annotations.ts';
 import { readChanges } from './changes.ts';
 import { findConversations } from './find.ts';
-import type { Wanted } from './find.ts';
 import { conversationByCall, detailsOf, rowsOf, summariesOf } from './read.ts';
+import { wantedOf } from './wanted.ts';
 
 export interface ConversationDeps {
   readonly store: Store;
@@ -44,8 +41,6 @@ export interface ConversationReader {
 }
 const LIST_LIMIT = 50;
 const CHANGES_LIMIT = 200;
-/** A key is cut to this where it is stored (conversation-rows.ts). */
-const KEY_LIMIT = 64;
 
 /** Whose list it is, and its filters: another reader's cursor, or one of another list, is refused. */
 const identityOf = (reader: Principal, query: ConversationsQuery): ListIdentity => {
@@ -58,33 +53,9 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
   const { store, recordings, cursor_key } = deps;
   const success = true as const;
 
-  function wantedOf(reader: Principal, query: ConversationsQuery): Wanted {
-    const within = historyOf(reader);
-    const sources: Wanted['sources'][number][] = [];
-    const person = (extension: string) => ({ kind: 'person', value: extension }) as const;
-    if (within !== null) sources.push({ keys: within.map(person) });
-    if (query.person !== undefined && !(within?.length === 1 && within[0] === query.person))
-      sources.push({ keys: [person(query.person)] });
-    if (query.number !== undefined)
-      sources.push({
-        keys: spellings(query.number, deps.country).map((value) => ({ kind: 'number', value })),
-      });
-    for (const kind of ['queue', 'agent'] as const) {
-      const value = query[kind];
-      if (value !== undefined) sources.push({ keys: [{ kind, value }] });
-    }
-    for (const column of ['direction', 'disposition', 'state'] as const) {
-      const value = query[column];
-      if (value !== undefined) sources.push({ column, value });
-    }
-    const fits = addedFilter(store.db<Tables>(), recordings, query);
-    const contains = fold(query.q ?? '');
-    return { ...readRange(query), sources, contains, ...(fits === undefined ? {} : { fits }) };
-  }
-
   return {
     async list(reader, query) {
-      const wanted = wantedOf(reader, query);
+      const wanted = wantedOf(deps, reader, query);
       const list = identityOf(reader, query);
       const at = query.cursor === undefined ? null : readCursor(cursor_key, query.cursor, list);
       if (query.cursor !== undefined && at === null) throw invalid('cursor: not a cursor of this list');
@@ -115,10 +86,4 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       return { success, ...(await readChanges(store.db<Tables>(), recordings, historyOf(reader), query)) };
     },
   };
-}
-
-/** How a number may have been written down when it was received. */
-function spellings(number: string, country: string): readonly string[] {
-  const all = [number, digitsOf(number), toE164(number, country)];
-  return [...new Set(all.flatMap((text) => (text ? [text.slice(0, KEY_LIMIT)] : [])))];
 }
