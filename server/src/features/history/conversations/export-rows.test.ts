@@ -30,7 +30,12 @@ async function rig(t: TestContext) {
         const told = stories.map((s) => ({ root: s.id, record: recordOf(s), over: true }));
         await writeConversations(db, told, []);
       }),
-    async read(reader: Principal, filter: ConversationFilter, limit = 3, between?: (n: number) => Promise<void>) {
+    async read(
+      reader: Principal,
+      filter: ConversationFilter,
+      limit = 3,
+      between?: (n: number) => Promise<void>,
+    ) {
       const { bound } = await rows.begin(reader, filter);
       const found: unknown[][] = [];
       for (let after = null as { started_ms: number; id: number } | null, n = 0; ; n += 1) {
@@ -79,12 +84,16 @@ test('export rows - narrowed to what the reader may see and to every filter at o
     [supervisor, { number: '+4930123456' }, ['ast1:1.2', 'ast1:1.1']],
     [supervisor, { number: '0049 30 123456' }, ['ast1:1.2', 'ast1:1.1']],
     [supervisor, { q: '% "=cmd" o\'n', person: '1003' }, ['ast1:1.2']],
-    [supervisor, { q: '%' , queue: 'support' }, ['ast1:1.1']],
+    [supervisor, { q: '%', queue: 'support' }, ['ast1:1.1']],
     [supervisor, { q: "'; drop table conversations; --" }, []],
     [supervisor, { disposition: 'missed' }, ['ast1:1.3']],
     [supervisor, { from: '2026-11-21T10:00:00Z' }, []],
     [
-      { extension: '', level: 'supervisor', key: { id: 1, name: 'k', scopes: ['history:read'], queues: null, extensions: ['1003'] } },
+      {
+        extension: '',
+        level: 'supervisor',
+        key: { id: 1, name: 'k', scopes: ['history:read'], queues: null, extensions: ['1003'] },
+      },
       {},
       ['ast1:1.3', 'ast1:1.2'],
     ],

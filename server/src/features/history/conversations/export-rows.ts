@@ -15,7 +15,9 @@ interface Line extends Place {
   readonly rest: string;
 }
 /** `state` is a word of ours and the cells are JSON already: put together by the database, a million rows cost half. */
-const REST = sql<string>`'"' || state || '",' || revision || ',' || erased || ',' || substr(cells, 2)`.as('rest');
+const REST = sql<string>`'"' || state || '",' || revision || ',' || erased || ',' || substr(cells, 2)`.as(
+  'rest',
+);
 const lineOf = ({ root, rest }: Line): string => `[${JSON.stringify(root)},${rest}`;
 const lines = (db: Kysely<Tables>) =>
   db.selectFrom('conversations').select(['started_ms', 'id', 'root', REST]);
