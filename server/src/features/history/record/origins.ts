@@ -1,7 +1,7 @@
 /** Which dialling rang a channel, and who stood behind it. */
 import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
 import type { KnownRecord } from '../records.ts';
-import { halvesOf, isDialling } from './peers.ts';
+import { isDialling } from './peers.ts';
 
 /** An application that rings others, and the channel it runs on. */
 export interface Dialling {
@@ -22,7 +22,6 @@ export interface Origin {
   readonly placed: boolean;
 }
 export interface Origins {
-  readonly halves: ReadonlyMap<string, ChannelLine>;
   of(channel: ChannelLine): Origin;
   /** Whether something was dialling this channel when it began. */
   isRung(channel: ChannelLine): boolean;
@@ -41,7 +40,7 @@ const nameOf = (c: ChannelLine): string =>
 export const isLeg = (c: ChannelLine): boolean => c.endpoint !== null && c.pair === null;
 
 export function originsOf(line: Timeline): Origins {
-  const halves = halvesOf(line);
+  const { halves } = line;
   const all = line.channels
     .flatMap((channel) => channel.apps.filter((a) => isDialling(a.app)).map((app) => ({ channel, app })))
     .sort((a, b) => a.app.from - b.app.from);
@@ -85,7 +84,6 @@ export function originsOf(line: Timeline): Origins {
     return there.find((m) => isLeg(m.channel) && m.span.to >= first.from)?.channel ?? null;
   };
   return {
-    halves,
     of(channel) {
       let found = known.get(channel.id);
       if (found === undefined) known.set(channel.id, (found = channel.rung ? origin(channel) : NOTHING));

@@ -4,46 +4,31 @@ import { overlap } from './spans.ts';
 import { compareCalls } from '../records.ts';
 import type { ChannelLine, Timeline } from './timeline.ts';
 
-/** The two halves of each internal pair. */
-export function halvesOf(line: Timeline): ReadonlyMap<string, ChannelLine> {
-  const first = new Map<string, ChannelLine>();
-  const other = new Map<string, ChannelLine>();
-  for (const c of line.channels) {
-    if (c.pair === null) continue;
-    const half = first.get(c.pair);
-    if (half === undefined) first.set(c.pair, c);
-    else if (!other.has(half.id)) {
-      other.set(half.id, c);
-      other.set(c.id, half);
-    }
-  }
-  return other;
-}
-
 /** Somebody on the other end of a channel, for a time. */
 export interface PeerSpan extends Span {
   readonly peer: ChannelLine;
 }
-/** Looks at so many members of bridges for one channel; a call of people stays far below. */
+/** Bounds for a conference: members of one bridge that are looked at, and looks for one channel. */
+const MEMBERS = 64;
 const LOOKS = 20_000;
 /** Who was bridged with a channel and when; internal pairs are seen through, so a peer is always a real channel. */
 export function peersOf(line: Timeline, channel: ChannelLine): readonly PeerSpan[] {
   const found: PeerSpan[] = [];
   let looks = 0;
-  let halves: ReadonlyMap<string, ChannelLine> | undefined;
   const visit = (from: ChannelLine, within: Span, seen: readonly string[]): void => {
     for (const own of from.bridged) {
       const time = overlap(own, within);
       if (!time) continue;
-      for (const { channel: other, span } of line.inBridge.get(own.bridge)!) {
+      const there = line.inBridge.get(own.bridge)!;
+      for (let i = 0; i < there.length && i < MEMBERS; i += 1) {
         if ((looks += 1) > LOOKS) return;
+        const { channel: other, span } = there[i]!;
         if (seen.includes(other.id)) continue;
         const together = overlap(span, time);
         if (!together) continue;
         if (other.pair === null) found.push({ ...together, peer: other });
         else {
-          halves ??= halvesOf(line);
-          const half = halves.get(other.id);
+          const half = line.halves.get(other.id);
           if (half) visit(half, together, [...seen, other.id, half.id]);
         }
       }

@@ -96,7 +96,7 @@ export function segmentsOf(
 ): Segments {
   const nows = new Map<string, Now>();
   line.channels.forEach((c, order) => nows.set(c.id, nowOf(c, order)));
-  const stage = createStage(nows, origins, rang);
+  const stage = createStage(nows, line.halves, rang);
   const steps = stepsOf(nows, origins, rang, handovers);
   for (let i = 0; i < steps.length;) {
     const { at } = steps[i]!;
@@ -194,7 +194,7 @@ interface Stage {
 }
 function createStage(
   nows: ReadonlyMap<string, Now>,
-  origins: Origins,
+  halves: ReadonlyMap<string, ChannelLine>,
   rang: (c: ChannelLine) => boolean,
 ): Stage {
   const inBridge = new Map<string, Set<Now>>();
@@ -202,7 +202,7 @@ function createStage(
   const touched = new Set<Now>();
   const bridges = new Set<string>();
   const halfOf = (now: Now): Now | undefined => {
-    const half = origins.halves.get(now.line.id);
+    const half = halves.get(now.line.id);
     return half === undefined ? undefined : nows.get(half.id);
   };
   const settle = (now: Now): void => {
@@ -233,7 +233,8 @@ function createStage(
         else if (half) loose.push(half);
       }
     }
-    legs.sort((a, b) => a.order - b.order);
+    // Of very many, those who came first are named.
+    if (legs.length <= NAMED) legs.sort((a, b) => a.order - b.order);
     return { bridges: seen, legs, loose };
   };
   const tell = (now: Now, at: number, view: View): void => {

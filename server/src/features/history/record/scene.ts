@@ -103,7 +103,7 @@ export const withBefore = (segments: Segments, leg: string, at_us: number): read
 export function legOf(scene: Scene, segments: Segments, channel: string, at_us: number): string | null {
   const c = scene.line.byId.get(channel);
   if (c === undefined || isLeg(c)) return c?.id ?? null;
-  const half = scene.origins.halves.get(channel);
+  const half = scene.line.halves.get(channel);
   const span = half?.bridged.find((b) => b.to >= at_us) ?? half?.bridged.at(-1);
   const there = span ? scene.line.inBridge.get(span.bridge)! : [];
   const beside = there.find((m) => isLeg(m.channel) && m.span.to >= span!.from);

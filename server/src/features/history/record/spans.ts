@@ -20,14 +20,18 @@ export const overlap = (a: Span, b: Span): Span | null => {
 };
 /** What is in `spans` and not in `without`. */
 export function subtract(spans: readonly Span[], without: readonly Span[]): readonly Span[] {
-  let left = union(spans);
-  for (const hole of union(without)) {
-    left = left.flatMap((s) =>
-      [
-        { from: s.from, to: Math.min(s.to, hole.from) },
-        { from: Math.max(s.from, hole.to), to: s.to },
-      ].filter((part) => part.from < part.to && part.from >= s.from && part.to <= s.to),
-    );
+  const holes = union(without);
+  const left: Span[] = [];
+  let next = 0;
+  for (const { from, to } of union(spans)) {
+    while (next < holes.length && holes[next]!.to <= from) next += 1;
+    let at = from;
+    for (let i = next; i < holes.length && holes[i]!.from < to; i += 1) {
+      const hole = holes[i]!;
+      if (hole.from > at) left.push({ from: at, to: hole.from });
+      at = Math.max(at, hole.to);
+    }
+    if (at < to) left.push({ from: at, to });
   }
   return left;
 }

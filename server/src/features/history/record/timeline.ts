@@ -61,6 +61,8 @@ export interface Timeline extends Span {
   readonly takers: ReadonlySet<string>;
   /** Channels whose ringing was taken by somebody else's pickup. */
   readonly taken: ReadonlySet<string>;
+  /** The other half of each half of an internal pair. */
+  readonly halves: ReadonlyMap<string, ChannelLine>;
   /** Who is in a bridge, each with its times. */
   readonly inBridge: ReadonlyMap<string, readonly Member[]>;
 }
@@ -108,6 +110,7 @@ export function timelineOf(unordered: readonly KnownRecord[]): Timeline {
     merged,
     marks,
     ...takersOf(marks, channels),
+    halves: halvesOf(channels),
     inBridge: membersOf(channels),
   };
 }
@@ -119,8 +122,11 @@ export function timelineOf(unordered: readonly KnownRecord[]): Timeline {
 function straightened(records: readonly KnownRecord[]): readonly KnownRecord[] {
   const earliest = records[0];
   let first = earliest;
+  const seen = new Set<string>();
   for (const r of records) {
-    if (r.channel !== first!.channel && compareCalls(r.channel, first!.channel) < 0) first = r;
+    if (seen.has(r.channel)) continue;
+    seen.add(r.channel);
+    if (compareCalls(r.channel, first!.channel) < 0) first = r;
   }
   if (first === undefined || first.type !== 'channel_start') {
     const { channel } = first ?? {};
@@ -336,6 +342,17 @@ function takersOf(
   }
   if (names.size > 0) for (const c of channels) if (names.has(c.name)) takers.add(c.id);
   return { takers, taken };
+}
+function halvesOf(channels: readonly ChannelLine[]): ReadonlyMap<string, ChannelLine> {
+  const first = new Map<string, ChannelLine>();
+  const other = new Map<string, ChannelLine>();
+  for (const c of channels) {
+    if (c.pair === null) continue;
+    const half = first.get(c.pair);
+    if (half === undefined) first.set(c.pair, c);
+    else if (!other.has(half.id)) other.set(half.id, c).set(c.id, half);
+  }
+  return other;
 }
 function membersOf(channels: readonly ChannelLine[]): ReadonlyMap<string, readonly Member[]> {
   const found = new Map<string, Member[]>();

@@ -158,7 +158,7 @@ interface Consult {
 function consultsIn({ scene }: TransferDeps): readonly Consult[] {
   const found: Consult[] = [];
   for (const near of scene.line.channels) {
-    const far = scene.origins.halves.get(near.id);
+    const far = scene.line.halves.get(near.id);
     if (far === undefined || near.first || far.first || near.bridged.length === 0) continue;
     if (far.apps.length === 0 || scene.origins.isRung(near)) continue;
     const by = scene.origins.metBy(near);
