@@ -9,6 +9,8 @@ export interface RecordingKeeper {
   begin(leg: LiveLeg): Promise<string>;
   /** The engine refused it: it never was. */
   takeBack(name: string): Promise<void>;
+  /** True while this leg is recorded because the site says so, not because somebody asked. */
+  byRule(leg: string): boolean;
   /** What the leg says is not kept from `at` on (ms since 1970), or kept again. Throws `store_unavailable`. */
   paused(leg: string, on: boolean, at: number): Promise<void>;
 }

@@ -58,6 +58,8 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const inputs: ModelInput[] = [];
   const asked: Asked[] = [];
   const trail: AuditEntry[] = [];
+  /** Legs that are recorded because the site says so. */
+  const ruled = new Set<string>();
   /** What the keeper of recordings was told. */
   const kept: (readonly [string, string])[] = [];
   const scene = new Scene({ model, site: site(['1001', '1002', '1003', '1004', '1005', '1006']) });
@@ -96,6 +98,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
       store: temp.store,
       recordings: {
         begin: async (leg) => (kept.push(['begin', leg.id]), 'name'),
+        byRule: (leg) => ruled.has(leg),
         takeBack: async (name) => void kept.push(['take back', name]),
         paused: async (leg, on) => void kept.push([on ? 'paused' : 'resumed', leg]),
       },
@@ -195,6 +198,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
     post,
     request,
     rings,
+    ruled,
     scene,
     talk,
     told,

@@ -695,6 +695,29 @@ test('calls - a recording is paused and goes on: confirmed, written down, as oft
   assert.deepEqual(await ask('pause', OTHER), [403, 'forbidden']);
 });
 
+test('calls - recording by rule of the site: an agent pauses it, on whichever side it is, and only a supervisor ends it', async (t) => {
+  const rig = await callsRig(t, {
+    confirm_ms: 300,
+    answer: ({ verb, args: [id, on] }) => {
+      const about = { id: id as ReturnType<typeof chan>, on: on === true };
+      if (verb === 'pauseRecording') rig.scene.send({ type: 'channel.recording_paused', ...about });
+      if (verb !== 'stopRecording') return;
+      if (!rig.live.leg(about.id)?.recording) refused('Could not stop')();
+      rig.scene.send({ type: 'channel.recording', ...about });
+    },
+  });
+  const call = rig.talk();
+  rig.scene.send({ type: 'channel.recording', id: chan('2'), on: true });
+  rig.ruled.add(chan('2'));
+  const paused = await rig.post(PERSON, `/${call}/record/pause`);
+  assert.equal(paused.status, 200);
+  assert.equal(rig.live.leg(chan('2'))?.recording_paused, true);
+  rig.ruled.add(chan('1'));
+  rig.scene.send({ type: 'channel.recording', id: chan('1'), on: true });
+  assert.equal((await rig.post(PERSON, `/${call}/record`, { on: false })).body.code, 'forbidden');
+  assert.equal((await rig.post(BOSS, `/${call}/record`, { on: false, leg_id: chan('1') })).status, 200);
+});
+
 test('calls - whether an id was a call is told only to who had a part in it, ended or busy', async (t) => {
   const rig = await callsRig(t, { keys: { foreign: { scopes: ['calls:control'], extensions: ['1006'] } } });
   const call = rig.talk();

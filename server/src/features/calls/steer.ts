@@ -255,6 +255,12 @@ export function createSteering(deps: CallControlDeps): Steering {
       const call = callFor(deps, actor, id);
       const leg = legFor(live, actor, call, leg_id);
       if (on && leg.recording) throw wrongState('this leg is recorded already');
+      if (!on && recordings.byRule(leg.id) && !steersAll(actor)) {
+        throw new ServiceError(
+          'forbidden',
+          'this call is recorded by the rule of the site; pause it instead',
+        );
+      }
       if (on && !isTalking(leg)) throw wrongState('this leg talks to nobody now');
       const type = on ? 'call.recording_started' : 'call.recording_stopped';
       return {
@@ -271,7 +277,11 @@ export function createSteering(deps: CallControlDeps): Steering {
 
     pauseRecording(actor, id, paused, choice) {
       const call = callFor(deps, actor, id);
-      const leg = legFor(live, actor, call, choice.leg_id);
+      const own = legFor(live, actor, call, choice.leg_id);
+      const side = live.beside(own.id)?.leg ?? null;
+      const other = side === null ? undefined : live.leg(side);
+      // What the other side hears is what this one says.
+      const leg = !own.recording && other?.recording === true ? other : own;
       if (!leg.recording) throw wrongState('this leg is not recorded');
       const type = paused ? 'call.recording_paused' : 'call.recording_resumed';
       return {

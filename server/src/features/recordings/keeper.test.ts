@@ -45,6 +45,7 @@ test('recordings - one leg is recorded once; what the engine refused never was',
   const id = await rig.recordings().keeper.begin(rig.leg());
   const refused = (error: unknown) => error instanceof ServiceError && error.code === 'wrong_call_state';
   await assert.rejects(rig.recordings().keeper.begin(rig.leg()), refused);
+  assert.equal(rig.recordings().keeper.byRule(LEG), false, 'somebody asked for it');
   await rig.recordings().keeper.takeBack(id);
   assert.equal((await rig.get('token-supervisor', `/${id}`)).status, 404);
   assert.notEqual(await rig.recordings().keeper.begin(rig.leg()), id);
@@ -149,6 +150,7 @@ test('recordings - what the dialplan began is known from the call records, late 
   await rig.write(file, wav(8));
   await rig.hear(began);
   const [first] = (await rig.get('token-supervisor', '')).body.recordings;
+  assert.equal(rig.recordings().keeper.byRule(channel), true);
   assert.deepEqual(
     [first?.by, first?.queue, first?.extension, first?.state, first?.started_at],
     ['queue', 'support', null, 'running', new Date(now - 9_000).toISOString()],

@@ -212,6 +212,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       running.delete(name);
       await store.drop(name);
     },
+    byRule: (leg) => ofChannel(leg).some((row) => row.by !== 'on_demand' && !ending.has(row.id)),
     async paused(leg, on, at) {
       await Promise.all(ofChannel(leg).map((row) => store.pause(row.id, on, at)));
     },
