@@ -1,0 +1,47 @@
+/** The directory of the recorded calls: `EXTENSIONS` people with three devices each, and the queues of the recordings. */
+import type { Directory, Person, QueueEntry } from '../../server/src/ports/directory.ts';
+import { EXTENSIONS } from './cel.ts';
+
+export const QUEUES = ['support', 'sales'] as const;
+
+export function benchDirectory(): Directory {
+  const people = Array.from({ length: EXTENSIONS }, (_, i): Person => {
+    const extension = String(1_000 + i);
+    return {
+      id: i + 1,
+      extension,
+      username: `person${extension}`,
+      name: `Person ${extension}`,
+      email: null,
+      mobile: null,
+      department: null,
+      level: 'agent',
+      active: true,
+      endpoints: [
+        { name: extension, kind: 'sip' },
+        { name: `${extension}-web`, kind: 'webrtc' },
+        { name: `${extension}-mobile`, kind: 'mobile' },
+      ],
+    };
+  });
+  const queues = QUEUES.map(
+    (name, i): QueueEntry => ({ name, number: String(600 + i), title: name, wrap_up_seconds: 10, agents: [] }),
+  );
+  const byExtension = new Map(people.map((p) => [p.extension, p]));
+  const byEndpoint = new Map(people.flatMap((p) => p.endpoints.map((e) => [e.name, p] as const)));
+  return {
+    version: 1,
+    people: () => people,
+    byExtension: (extension) => byExtension.get(extension),
+    byUsername: (username) => people.find((p) => p.username === username),
+    byEndpoint: (endpoint) => byEndpoint.get(endpoint),
+    queues: () => queues,
+    queue: (name) => queues.find((q) => q.name === name),
+    queuesOf: () => [],
+    trunks: () => [],
+    trunkByEndpoint: () => undefined,
+    pauseReasons: () => [],
+    sipPassword: () => '',
+    onChange: () => () => {},
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Reads a file of call records into a new store and says how long it took: `ingest-subject.ts <way> <file> <records> <place>`.
+ * `ours` is the history feature with its reader; the others store the bare fields of each record and nothing else.
+ */
+import fs from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import path from 'node:path';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { createCelReader } from '../../server/src/adapters/asterisk/cel/reader.ts';
+import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
+import { systemClock as clock } from '../../server/src/core/clock.ts';
+import { silent as log } from '../../server/src/core/log.ts';
+import { createHistory } from '../../server/src/features/history/feature.ts';
+import type { Tables } from '../../server/src/features/history/tables.ts';
+import { benchDirectory } from './directory.ts';
+
+const [way = '', file = '', , place = ''] = process.argv.slice(2);
+const cpu = process.cpuUsage();
+const began = performance.now();
+
+async function ours(): Promise<void> {
+  const store = await openSqliteStore(path.join(place, 'offhook.db'));
+  const size = fs.statSync(file).size;
+  await using history = await createHistory({
+    store,
+    clock,
+    directory: benchDirectory(),
+    log,
+    zone: 'UTC',
+    records: createCelReader({ file, node: nodeId('ast1'), log, clock, rotate_bytes: Infinity }),
+  });
+  const db = store.db<Tables>();
+  const offset = async (): Promise<number> => {
+    const row = await db
+      .selectFrom('history_facts')
+      .select('value')
+      .where('key', '=', 'checkpoint')
+      .executeTakeFirst();
+    return row === undefined ? 0 : (JSON.parse(row.value) as { offset: number }).offset;
+  };
+  while ((await offset()) < size) await clock.sleep(20, new AbortController().signal);
+  await history.close();
+  await store.close();
+}
+
+/** The fields of each line; the quoting of values does not matter for what it costs to store them. */
+const rowsOf = (): string[][] =>
+  fs
+    .readFileSync(file, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.slice(1, -1).split('","'));
+
+/** What an engine's own module does, with a key against doubles: one insert and one commit for each record. */
+function oneByOne(perCommit: number): number {
+  const rows = rowsOf();
+  const db = new DatabaseSync(path.join(place, 'bare.db'));
+  db.exec('pragma journal_mode=wal; pragma synchronous=full');
+  const columns = Array.from({ length: 19 }, (_, i) => `c${i} text`).join(', ');
+  db.exec(`create table cel (id integer primary key, ${columns}); create index a on cel(c1); create index b on cel(c5)`);
+  const insert = db.prepare(`insert into cel values (null${', ?'.repeat(19)})`);
+  const start = performance.now();
+  for (let at = 0; at < rows.length; at += perCommit) {
+    db.exec('begin immediate');
+    for (const row of rows.slice(at, at + perCommit)) insert.run(...row.slice(0, 19), ...Array<string>(Math.max(0, 19 - row.length)).fill(''));
+    db.exec('commit');
+  }
+  db.close();
+  return performance.now() - start;
+}
+
+let ms: number;
+if (way === 'ours') {
+  await ours();
+  ms = performance.now() - began;
+} else ms = oneByOne(way === 'row by row' ? 1 : 10_000);
+const { user, system } = process.cpuUsage(cpu);
+process.stdout.write(
+  `${JSON.stringify({ ms, cpu_ms: (user + system) / 1000, rss: process.memoryUsage.rss() })}\n`,
+);
