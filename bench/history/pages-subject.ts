@@ -1,0 +1,87 @@
+/**
+ * The history over HTTP on a store that is there already: `pages-subject.ts <file or URL>`. Everybody with a token is let in,
+ * so that what a page costs is not hidden behind signing in. `/offset` is the page as others make it: the same rows by OFFSET,
+ * with a count.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
+import { systemClock as clock } from '../../server/src/core/clock.ts';
+import { silent as log } from '../../server/src/core/log.ts';
+import { createAudit } from '../../server/src/features/audit/service.ts';
+import { conversationRoutes } from '../../server/src/features/history/conversations/routes.ts';
+import { createHistory } from '../../server/src/features/history/feature.ts';
+import { historyRoutes } from '../../server/src/features/history/routes.ts';
+import { createHost } from '../../server/src/http/host.ts';
+import type { CallRecords } from '../../server/src/ports/call-records.ts';
+import { benchDirectory } from './directory.ts';
+
+export type PageQuestion =
+  /** Microseconds of running a statement again and again, without anything around it. */
+  | { readonly ask: 'statement'; readonly sql: string; readonly values: readonly (string | number)[]; readonly times: number }
+  | { readonly ask: 'memory' };
+
+const [file = ''] = process.argv.slice(2);
+const store = await openSqliteStore(file);
+const bare = new DatabaseSync(file, { readOnly: true });
+const audit = await createAudit(store, clock, log);
+/** Nothing more is read. */
+const records: CallRecords = {
+  async *read(_from, signal) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  },
+};
+const none = { ofCalls: async () => new Map(), withRecording: async () => new Set<string>() };
+const history = await createHistory({
+  store,
+  clock,
+  directory: benchDirectory(),
+  log,
+  zone: 'UTC',
+  records,
+  recordings: none as never,
+  audit,
+  country: '',
+} as never);
+const host = await createHost({
+  config: { corsOrigins: [], publicUrl: '', trustProxy: [] },
+  authenticator: {
+    authenticate: async (token) => ({
+      session_id: 1,
+      person_id: 1,
+      extension: token,
+      username: token,
+      level: 'supervisor',
+      expires_at: 4_000_000_000_000,
+      cookie: false,
+      key: null,
+    }),
+  },
+  log,
+  version: 'bench',
+});
+historyRoutes(host.app, history);
+conversationRoutes(host.app, history.conversations);
+const page = bare.prepare(
+  'select * from history_rows where extension = ? order by started_us desc, id desc limit 50 offset ?',
+);
+const total = bare.prepare('select count(*) as n from history_rows where extension = ?');
+host.app.get('/offset/:extension/:offset', { config: { level: 'public' } }, (request) => {
+  const { extension, offset } = request.params as { extension: string; offset: string };
+  return { total: total.get(extension)!['n'], calls: page.all(extension, Number(offset)) };
+});
+const { port } = await host.listen({ host: '127.0.0.1', port: 0 });
+process.on('message', (question: PageQuestion) => {
+  if (question.ask === 'memory') {
+    process.send!({ rss: process.memoryUsage.rss() });
+    return;
+  }
+  const statement = bare.prepare(question.sql);
+  const us: number[] = [];
+  for (let i = 0; i < question.times; i += 1) {
+    const began = performance.now();
+    statement.all(...question.values);
+    us.push((performance.now() - began) * 1_000);
+  }
+  process.send!({ us });
+});
+process.stdout.write(`${JSON.stringify({ port })}\n`);
