@@ -32,7 +32,11 @@ interface Recorded {
 }
 function read(name: string): Recorded {
   const text = fs.readFileSync(path.join(FIXTURES, `${name}.cel`), 'utf8');
-  return { text, lines: text.trimEnd().split('\n').length, first: Number(/"(\d{10})\.\d{6}"/.exec(text)![1]) };
+  return {
+    text,
+    lines: text.trimEnd().split('\n').length,
+    first: Number(/"(\d{10})\.\d{6}"/.exec(text)![1]),
+  };
 }
 /** A moment keeps its six decimals; an id, which has fewer, gets a number of its own. */
 const moved = (recorded: Recorded, i: number, seconds: number): string =>

@@ -1,5 +1,9 @@
 /** The directory of the recorded calls: `EXTENSIONS` people with three devices each, and the queues of the recordings. */
 import type { Directory, Person, QueueEntry } from '../../server/src/ports/directory.ts';
+import type { Store } from '../../server/src/ports/store.ts';
+import { systemClock as clock } from '../../server/src/core/clock.ts';
+import { silent as log } from '../../server/src/core/log.ts';
+import type { HistoryDeps } from '../../server/src/features/history/feature.ts';
 import { EXTENSIONS } from './cel.ts';
 
 export const QUEUES = ['support', 'sales'] as const;
@@ -24,9 +28,13 @@ export function benchDirectory(): Directory {
       ],
     };
   });
-  const queues = QUEUES.map(
-    (name, i): QueueEntry => ({ name, number: String(600 + i), title: name, wrap_up_seconds: 10, agents: [] }),
-  );
+  const queues = QUEUES.map((name, i): QueueEntry => ({
+    name,
+    number: String(600 + i),
+    title: name,
+    wrap_up_seconds: 10,
+    agents: [],
+  }));
   const byExtension = new Map(people.map((p) => [p.extension, p]));
   const byEndpoint = new Map(people.flatMap((p) => p.endpoints.map((e) => [e.name, p] as const)));
   return {
@@ -40,8 +48,25 @@ export function benchDirectory(): Directory {
     queuesOf: () => [],
     trunks: () => [],
     trunkByEndpoint: () => undefined,
+    leadsOut: () => false,
     pauseReasons: () => [],
     sipPassword: () => '',
     onChange: () => () => {},
   };
 }
+
+/** The history feature alone: nobody is audited, and nothing was recorded. */
+export const benchHistory = (store: Store): Omit<HistoryDeps, 'records'> => ({
+  store,
+  clock,
+  directory: benchDirectory(),
+  log,
+  zone: 'UTC',
+  recordings: {
+    ofCalls: async () => new Map(),
+    withRecording: async () => new Set(),
+    erase: async () => ({ erased: 0, bytes: 0 }),
+  },
+  audit: { record: async () => {} } as unknown as HistoryDeps['audit'],
+  country: '',
+});

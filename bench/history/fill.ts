@@ -1,7 +1,5 @@
 /** A store with millions of conversations: a few thousand real ones, told from call records, and the same again on other days. */
-import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import path from 'node:path';
 
 const DAY_MS = 86_400_000;
 /** Copies in one statement, so that its journal stays small. */
@@ -48,9 +46,14 @@ const tablesOf = (conversations: number, rows: number, changes: number): readonl
 ];
 
 /** Fills up a SQLite store that holds some conversations of one day to `conversations` of them or a few more. */
-export function multiply(file: string, conversations: number): { readonly conversations: number; readonly days: number } {
+export function multiply(
+  file: string,
+  conversations: number,
+): { readonly conversations: number; readonly days: number } {
   const db = new DatabaseSync(file);
-  db.exec('pragma journal_mode=off; pragma synchronous=off; pragma cache_size=-1000000; pragma temp_store=memory');
+  db.exec(
+    'pragma journal_mode=off; pragma synchronous=off; pragma cache_size=-1000000; pragma temp_store=memory',
+  );
   const most = (table: string, column: string): number =>
     Number(db.prepare(`select max("${column}") as most from "${table}"`).get()!['most']);
   const own = most('conversations', 'id');
@@ -62,7 +65,10 @@ export function multiply(file: string, conversations: number): { readonly conver
   for (const { name } of indexes) db.exec(`drop index "${name}"`);
   for (const { table, moved } of copied) {
     db.exec(`create temp table template as select * from "${table}"`);
-    const columns = db.prepare(`pragma table_info("${table}")`).all().map((c) => String(c['name']));
+    const columns = db
+      .prepare(`pragma table_info("${table}")`)
+      .all()
+      .map((c) => String(c['name']));
     const values = columns.map((c) => moved[c] ?? `t."${c}"`).join(', ');
     for (let from = 1; from < days; from += AT_ONCE) {
       const to = Math.min(days - 1, from + AT_ONCE - 1);
@@ -77,10 +83,4 @@ export function multiply(file: string, conversations: number): { readonly conver
   db.exec('analyze; pragma journal_mode=wal');
   db.close();
   return { conversations: own * days, days };
-}
-
-/** The folder of a filled store, made once for each size and version of the code and kept beside the other caches. */
-export function storeFile(folder: string, conversations: number): string {
-  fs.mkdirSync(folder, { recursive: true });
-  return path.join(folder, `history-${conversations}.db`);
 }

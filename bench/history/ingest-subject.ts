@@ -12,7 +12,7 @@ import { systemClock as clock } from '../../server/src/core/clock.ts';
 import { silent as log } from '../../server/src/core/log.ts';
 import { createHistory } from '../../server/src/features/history/feature.ts';
 import type { Tables } from '../../server/src/features/history/tables.ts';
-import { benchDirectory } from './directory.ts';
+import { benchHistory } from './directory.ts';
 
 const [way = '', file = '', , place = ''] = process.argv.slice(2);
 const cpu = process.cpuUsage();
@@ -22,11 +22,7 @@ async function ours(): Promise<void> {
   const store = await openSqliteStore(path.join(place, 'offhook.db'));
   const size = fs.statSync(file).size;
   await using history = await createHistory({
-    store,
-    clock,
-    directory: benchDirectory(),
-    log,
-    zone: 'UTC',
+    ...benchHistory(store),
     records: createCelReader({ file, node: nodeId('ast1'), log, clock, rotate_bytes: Infinity }),
   });
   const db = store.db<Tables>();
@@ -57,12 +53,15 @@ function oneByOne(perCommit: number): number {
   const db = new DatabaseSync(path.join(place, 'bare.db'));
   db.exec('pragma journal_mode=wal; pragma synchronous=full');
   const columns = Array.from({ length: 19 }, (_, i) => `c${i} text`).join(', ');
-  db.exec(`create table cel (id integer primary key, ${columns}); create index a on cel(c1); create index b on cel(c5)`);
+  db.exec(
+    `create table cel (id integer primary key, ${columns}); create index a on cel(c1); create index b on cel(c5)`,
+  );
   const insert = db.prepare(`insert into cel values (null${', ?'.repeat(19)})`);
   const start = performance.now();
   for (let at = 0; at < rows.length; at += perCommit) {
     db.exec('begin immediate');
-    for (const row of rows.slice(at, at + perCommit)) insert.run(...row.slice(0, 19), ...Array<string>(Math.max(0, 19 - row.length)).fill(''));
+    for (const row of rows.slice(at, at + perCommit))
+      insert.run(...row.slice(0, 19), ...Array<string>(Math.max(0, 19 - row.length)).fill(''));
     db.exec('commit');
   }
   db.close();

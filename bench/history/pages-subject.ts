@@ -5,43 +5,35 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
-import { systemClock as clock } from '../../server/src/core/clock.ts';
 import { silent as log } from '../../server/src/core/log.ts';
-import { createAudit } from '../../server/src/features/audit/service.ts';
 import { conversationRoutes } from '../../server/src/features/history/conversations/routes.ts';
 import { createHistory } from '../../server/src/features/history/feature.ts';
 import { historyRoutes } from '../../server/src/features/history/routes.ts';
 import { createHost } from '../../server/src/http/host.ts';
 import type { CallRecords } from '../../server/src/ports/call-records.ts';
-import { benchDirectory } from './directory.ts';
+import { benchHistory } from './directory.ts';
 
 export type PageQuestion =
   /** Microseconds of running a statement again and again, without anything around it. */
-  | { readonly ask: 'statement'; readonly sql: string; readonly values: readonly (string | number)[]; readonly times: number }
-  | { readonly ask: 'memory' };
+  | {
+      readonly ask: 'statement';
+      readonly sql: string;
+      readonly values: readonly (string | number)[];
+      readonly times: number;
+    }
+  /** When the newest conversation began, in milliseconds since 1970. */
+  | { readonly ask: 'newest' };
 
 const [file = ''] = process.argv.slice(2);
 const store = await openSqliteStore(file);
 const bare = new DatabaseSync(file, { readOnly: true });
-const audit = await createAudit(store, clock, log);
 /** Nothing more is read. */
 const records: CallRecords = {
   async *read(_from, signal) {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   },
 };
-const none = { ofCalls: async () => new Map(), withRecording: async () => new Set<string>() };
-const history = await createHistory({
-  store,
-  clock,
-  directory: benchDirectory(),
-  log,
-  zone: 'UTC',
-  records,
-  recordings: none as never,
-  audit,
-  country: '',
-} as never);
+const history = await createHistory({ ...benchHistory(store), records });
 const host = await createHost({
   config: { corsOrigins: [], publicUrl: '', trustProxy: [] },
   authenticator: {
@@ -69,19 +61,21 @@ host.app.get('/offset/:extension/:offset', { config: { level: 'public' } }, (req
   const { extension, offset } = request.params as { extension: string; offset: string };
   return { total: total.get(extension)!['n'], calls: page.all(extension, Number(offset)) };
 });
+host.app.get('/hello', { config: { level: 'public' } }, () => ({ hello: true }));
 const { port } = await host.listen({ host: '127.0.0.1', port: 0 });
 process.on('message', (question: PageQuestion) => {
-  if (question.ask === 'memory') {
-    process.send!({ rss: process.memoryUsage.rss() });
+  if (question.ask === 'newest') {
+    process.send!(bare.prepare('select max(started_ms) as newest from conversations').get()!);
     return;
   }
   const statement = bare.prepare(question.sql);
   const us: number[] = [];
+  let rows = 0;
   for (let i = 0; i < question.times; i += 1) {
     const began = performance.now();
-    statement.all(...question.values);
+    rows = statement.all(...question.values).length;
     us.push((performance.now() - began) * 1_000);
   }
-  process.send!({ us });
+  process.send!({ us, rows });
 });
 process.stdout.write(`${JSON.stringify({ port })}\n`);

@@ -1,0 +1,291 @@
+/** P9: pages of the history over HTTP. P14: call records from the engine's file into the store. */
+import { spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { writeRecords } from '../history/cel.ts';
+import { multiply } from '../history/fill.ts';
+import type { PageQuestion } from '../history/pages-subject.ts';
+import {
+  QUICK,
+  ROUNDS,
+  SERVICE_FLAGS,
+  SUBJECT_CORE,
+  ask,
+  atLeast,
+  atMost,
+  count,
+  end,
+  figure,
+  firstLine,
+  interleave,
+  quantile,
+  ratioOf,
+  run,
+  series,
+  slopeOf,
+  start,
+  temporaryFolder,
+} from '../lib.ts';
+import type { Figure, Gate, Row } from '../lib.ts';
+import { request } from '../http-client.ts';
+
+const FROM = 1_790_000_000;
+const DAY_MS = 86_400_000;
+/** Call records of the day that a big store is made of. */
+const DAY_RECORDS = 100_000;
+const SIZES = QUICK ? [10_000, 100_000] : [10_000, 100_000, 1_000_000, 10_000_000];
+const TIMES = QUICK ? 40 : 200;
+const WARM = 20;
+/** Filled stores are big and slow to make: they are kept for the next run. */
+const KEPT = path.join(os.homedir(), '.cache', 'offhook', 'bench-history');
+
+interface Ingested {
+  readonly ms: number;
+  readonly cpu_ms: number;
+  readonly rss: number;
+}
+async function storeOf(conversations: number): Promise<string> {
+  fs.mkdirSync(KEPT, { recursive: true });
+  const made_by = spawnSync('git', ['rev-parse', '--short', 'HEAD:server/src/features/history'], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  });
+  const file = path.join(KEPT, `${conversations}-${made_by.stdout.trim()}.db`);
+  if (fs.existsSync(file)) return file;
+  using folder = temporaryFolder();
+  const records = path.join(folder.path, 'records.csv');
+  const made = writeRecords(records, DAY_RECORDS, { from: FROM, perSecond: 2 });
+  await run<Ingested>(
+    'history/ingest-subject.ts',
+    ['ours', records, made.records, folder.path],
+    SUBJECT_CORE,
+  );
+  const filled = path.join(folder.path, 'offhook.db');
+  multiply(filled, conversations);
+  fs.copyFileSync(filled, `${file}.part`);
+  fs.renameSync(`${file}.part`, file);
+  return file;
+}
+
+/** Who asks is a supervisor whose extension is the token. */
+const PERSON = '1500';
+interface Page {
+  readonly next_cursor: string | null;
+}
+/** Named pages, each the path of a list; `{day}` is a day in the middle of the store. */
+const LISTS: Readonly<Record<string, string>> = {
+  'own calls (history.php)': '/api/mobile/history.php?limit=50',
+  'own missed calls': '/api/mobile/history.php?limit=50&filter=missed',
+  'all conversations': '/api/v1/conversations?limit=50',
+  'of one person': `/api/v1/conversations?limit=50&person=${PERSON}`,
+  'of one agent': '/api/v1/conversations?limit=50&agent={agent}',
+  'of one number': '/api/v1/conversations?limit=50&number=1777',
+  'of one queue in a month': '/api/v1/conversations?limit=50&queue=support&from={from}&to={to}',
+  'of one agent, missed': '/api/v1/conversations?limit=50&person=1500&disposition=missed',
+};
+
+interface Timed {
+  readonly p50: number;
+  readonly p99: number;
+}
+async function timed(base: string, list: string): Promise<Timed> {
+  const ms: number[] = [];
+  for (let i = 0; i < WARM + TIMES; i += 1) {
+    const began = performance.now();
+    const { status, body } = await request(base + list, { token: PERSON });
+    const took = performance.now() - began;
+    if (status !== 200) throw new Error(`${list}: ${status} ${body.slice(0, 300)}`);
+    if (i >= WARM) ms.push(took);
+  }
+  return { p50: quantile(ms, 0.5), p99: quantile(ms, 0.99) };
+}
+const read = async (base: string, list: string): Promise<Page> =>
+  JSON.parse((await request(base + list, { token: PERSON })).body) as Page;
+/** The path of the page that comes after so many others of the list. */
+async function deep(base: string, list: string, pages: number): Promise<string> {
+  let cursor = '';
+  for (let i = 0; i < pages; i += 1) {
+    const { next_cursor } = await read(base, list + cursor);
+    if (next_cursor === null) break;
+    cursor = `&cursor=${encodeURIComponent(next_cursor)}`;
+  }
+  return list + cursor;
+}
+
+async function withStore<T>(
+  file: string,
+  work: (subject: ChildProcess, base: string) => Promise<T>,
+): Promise<T> {
+  const subject = start('history/pages-subject.ts', [file], SUBJECT_CORE, SERVICE_FLAGS);
+  try {
+    const { port } = await firstLine<{ port: number }>(subject);
+    return await work(subject, `http://127.0.0.1:${port}`);
+  } finally {
+    await end(subject);
+  }
+}
+
+export async function p9(): Promise<Row> {
+  const figures: Figure[] = [];
+  const gates: Gate[] = [];
+  const growth = new Map<string, [number, number][]>();
+  for (const size of SIZES) {
+    const file = await storeOf(size);
+    await withStore(file, async (subject, base) => {
+      const last = size === SIZES.at(-1);
+      const { newest } = await ask<{ newest: number }>(subject, { ask: 'newest' });
+      const to = new Date(newest - DAY_MS);
+      const from = new Date(newest - 31 * DAY_MS);
+      const agent = await anAgent(base);
+      const lists = Object.fromEntries(
+        Object.entries(LISTS).map(([name, list]) => [
+          name,
+          list
+            .replace('{agent}', agent)
+            .replace('{from}', from.toISOString())
+            .replace('{to}', to.toISOString()),
+        ]),
+      );
+      lists['all conversations, 200 pages deep'] = await deep(base, lists['all conversations']!, 200);
+      lists['own calls, 200 pages deep'] = await deep(base, lists['own calls (history.php)']!, 200);
+      lists['text that is rare (zoë)'] = '/api/v1/conversations?limit=50&q=zo%C3%AB';
+      lists['text that is nowhere'] = '/api/v1/conversations?limit=50&q=nobody-is-called-so';
+      lists['an empty answer'] = '/hello';
+      const rounds = await interleave(Object.keys(lists), ROUNDS, (name) => timed(base, lists[name]!));
+      for (const [name, all] of rounds) {
+        const p50 = series(all.map((t) => t.p50)).median;
+        const points = growth.get(name) ?? [];
+        points.push([size, p50]);
+        growth.set(name, points);
+        if (!last) continue;
+        figures.push(
+          figure(
+            `${name}, p50`,
+            'ms',
+            'ours',
+            all.map((t) => t.p50),
+          ),
+        );
+        figures.push(
+          figure(
+            `${name}, p99`,
+            'ms',
+            'ours',
+            all.map((t) => t.p99),
+          ),
+        );
+        gates.push(atMost(`${name}, p99`, 10, series(all.map((t) => t.p99)).median, ' ms'));
+      }
+      if (!last) return;
+      const question: PageQuestion = {
+        ask: 'statement',
+        sql: 'select * from history_rows where extension = ? and hidden = 0 and (started_us, id) < (?, ?) order by started_us desc, id desc limit 50',
+        values: [PERSON, to.getTime() * 1_000, 1],
+        times: TIMES,
+      };
+      const { us, rows } = await ask<{ us: number[]; rows: number }>(subject, question);
+      if (rows !== 50)
+        throw new Error(`the bare statement gave ${rows} rows with ${JSON.stringify(question.values)}`);
+      const bare = quantile(us, 0.5) / 1_000;
+      const own = rounds.get('own calls, 200 pages deep')!.map((t) => t.p50);
+      const hello = series(rounds.get('an empty answer')!.map((t) => t.p50)).median;
+      figures.push(figure('the same rows by the bare statement', 'ms', 'limit', [bare]));
+      const far = size / 2_000;
+      const offset = await timed(base, `/offset/${PERSON}/${Math.floor(far)}`);
+      figures.push(figure('the same page by OFFSET with a count', 'ms', 'peer', [offset.p50]));
+      gates.push(
+        atMost(
+          'own calls, deep: times the bare statement and an empty answer',
+          3,
+          series(own).median / (bare + hello),
+          '×',
+        ),
+      );
+    });
+  }
+  for (const [name, points] of growth)
+    gates.push(
+      atMost(
+        `P22: slope of "${name}" from ${count(SIZES[0]!)} to ${count(SIZES.at(-1)!)}`,
+        0.1,
+        slopeOf(points),
+      ),
+    );
+  return {
+    id: 'P9',
+    title: `Pages of 50 out of ${count(SIZES.at(-1)!)} conversations, over HTTP, with their stats (SQLite)`,
+    figures,
+    gates,
+    notes: [
+      'A few thousand conversations told from recorded calls, and the same again on other days: 1,000 extensions, so each has a thousandth of them.',
+    ],
+  };
+}
+async function anAgent(base: string): Promise<string> {
+  const { body } = await request(`${base}/api/v1/conversations?queue=support&disposition=answered&limit=1`, {
+    token: PERSON,
+  });
+  const { conversations } = JSON.parse(body) as { conversations: { agents: string[] }[] };
+  return conversations[0]?.agents[0] ?? PERSON;
+}
+
+const RECORDS = QUICK ? 50_000 : 1_000_000;
+export async function p14(): Promise<Row> {
+  using folder = temporaryFolder();
+  const file = path.join(folder.path, 'records.csv');
+  const made = writeRecords(file, RECORDS, { from: FROM, perSecond: 2 });
+  const few = path.join(folder.path, 'few.csv');
+  const madeFew = writeRecords(few, 20_000, { from: FROM, perSecond: 2 });
+  let n = 0;
+  const ingest = async (way: string): Promise<Ingested & { readonly rate: number }> => {
+    const place = path.join(folder.path, `${(n += 1)}`);
+    fs.mkdirSync(place);
+    const slow = way === 'row by row';
+    const { records } = slow ? madeFew : made;
+    const done = await run<Ingested>(
+      'history/ingest-subject.ts',
+      [way, slow ? few : file, records, place],
+      SUBJECT_CORE,
+      SERVICE_FLAGS,
+    );
+    fs.rmSync(place, { recursive: true });
+    return { ...done, rate: (records / done.ms) * 1_000 };
+  };
+  const rounds = await interleave(['ours', 'row by row', 'bulk'], QUICK ? 1 : 3, ingest);
+  const rates = (way: string): number[] => rounds.get(way)!.map((r) => r.rate);
+  const ours = series(rates('ours')).median;
+  return {
+    id: 'P14',
+    title: `${count(made.records)} call records of ${count(made.calls)} conversations from the engine's file into SQLite`,
+    figures: [
+      figure('Offhook: decoded, linked, told, committed', 'records/s', 'ours', rates('ours')),
+      figure(
+        'a row and a commit for each record, as the engine itself does it',
+        'records/s',
+        'peer',
+        rates('row by row'),
+      ),
+      figure('the bare fields, 10,000 in a commit', 'records/s', 'limit', rates('bulk')),
+      figure(
+        'Offhook, CPU',
+        'µs/record',
+        'ours',
+        rounds.get('ours')!.map((r) => (r.cpu_ms * 1_000) / made.records),
+        'higher',
+      ),
+      figure(
+        'Offhook, memory at the end',
+        'MB',
+        'ours',
+        rounds.get('ours')!.map((r) => r.rss / 1e6),
+      ),
+    ],
+    gates: [
+      atLeast('records/s', 25_000, ours),
+      atLeast('times the row by row', 10, ratioOf(rates('ours'), rates('row by row')), '×'),
+      atLeast('share of the bare bulk', 0.5, ratioOf(rates('ours'), rates('bulk'))),
+    ],
+  };
+}
