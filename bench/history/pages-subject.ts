@@ -31,6 +31,7 @@ const bare = new DatabaseSync(file, { readOnly: true });
 const records: CallRecords = {
   async *read(_from, signal) {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    yield* [];
   },
 };
 const history = await createHistory({ ...benchHistory(store), records });
