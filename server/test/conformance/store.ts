@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
 import type { Migration, Store } from '../../src/ports/store.ts';
+import { sqlConformance } from './store-sql.ts';
 
 interface Tables {
   item: { id: number; name: string; on: number | boolean };
@@ -166,6 +167,8 @@ export function storeConformance(adapter: string, open: () => Promise<Store>): v
         await store.close();
       }
     });
+
+    sqlConformance(withStore);
 
     it('store - tells its free space and closes twice', async () => {
       const store = await open();

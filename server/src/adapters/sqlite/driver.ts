@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { CompiledQuery, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { DatabaseConnection, Dialect, Driver, QueryCompiler, QueryResult } from 'kysely';
-import { ServiceError } from '../../core/errors.ts';
+import { Turn } from '../../core/turn.ts';
 import { isBusy, unavailable } from './database.ts';
 import type { Connection } from './database.ts';
 import type { Flusher } from './flusher.ts';
@@ -10,7 +10,6 @@ import type { Flusher } from './flusher.ts';
 const LOCK_WAIT_MS = 2_000;
 /** How long a write waits for its turn behind the writes of this process. */
 const TURN_WAIT_MS = 10_000;
-const MAX_WAITING = 10_000;
 
 /** Tries again without blocking the event loop while the file is locked, at most `LOCK_WAIT_MS`. */
 export async function whenFree<R>(file: string, work: () => R): Promise<R> {
@@ -22,43 +21,6 @@ export async function whenFree<R>(file: string, work: () => R): Promise<R> {
       if (!isBusy(error) || performance.now() + pause > deadline) throw unavailable(error, file);
     }
     await wait(pause);
-  }
-}
-
-/** One holder at a time, first come first served; both the number of waiters and their patience are bounded. */
-class Turn {
-  #held = false;
-  readonly #waiting: { take: () => void }[] = [];
-  async take(): Promise<void> {
-    if (!this.#held) {
-      this.#held = true;
-      return;
-    }
-    if (this.#waiting.length >= MAX_WAITING) {
-      throw new ServiceError('store_unavailable', 'too many writes are waiting', { retry_after_seconds: 5 });
-    }
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-        reject(
-          new ServiceError('store_unavailable', 'the writes before this one did not end', {
-            retry_after_seconds: 5,
-          }),
-        );
-      }, TURN_WAIT_MS);
-      const entry = {
-        take: () => {
-          clearTimeout(timer);
-          resolve();
-        },
-      };
-      this.#waiting.push(entry);
-    });
-  }
-  give(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#held = false;
-    else next.take();
   }
 }
 
@@ -121,7 +83,7 @@ export class SqliteDriver implements Driver {
   readonly reader: Connection;
   readonly writer: Connection;
   readonly flusher: Flusher;
-  readonly turn = new Turn();
+  readonly turn = new Turn(TURN_WAIT_MS);
   constructor(file: string, reader: Connection, writer: Connection, flusher: Flusher) {
     this.file = file;
     this.reader = reader;

@@ -4,15 +4,12 @@ import { Kysely } from 'kysely';
 import type { Transaction } from 'kysely';
 import type { Log } from '../../core/log.ts';
 import { silent } from '../../core/log.ts';
-import type { Migration, Store } from '../../ports/store.ts';
+import { createMigrationTable, runMigrations } from '../../core/migrations.ts';
+import type { Store } from '../../ports/store.ts';
 import { Connection, checkDatabase } from './database.ts';
 import { createFlusher } from './flusher.ts';
 import type { Flusher } from './flusher.ts';
 import { SqliteDriver, sqliteDialect, whenFree } from './driver.ts';
-
-interface MigrationTables {
-  offhook_migrations: { feature: string; id: string; applied_at: string };
-}
 
 /**
  * The relational store in one SQLite file. A committed write survives the death of the process and a power cut
@@ -30,6 +27,8 @@ export async function openSqliteStore(
   let reader: Connection;
   try {
     reader = await whenFree(file, () => new Connection(file, { readOnly: true }));
+    // As every other database has it.
+    for (const connection of [reader, writer]) connection.exec('pragma case_sensitive_like=on');
   } catch (error) {
     writer.close();
     throw error;
@@ -39,45 +38,15 @@ export async function openSqliteStore(
   });
   const transaction = async <T, R>(work: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
     await db.transaction().execute(async (trx) => await work(trx as unknown as Transaction<T>));
-  await transaction<MigrationTables, void>(async (trx) => {
-    await trx.schema
-      .createTable('offhook_migrations')
-      .ifNotExists()
-      .addColumn('feature', 'text', (c) => c.notNull())
-      .addColumn('id', 'text', (c) => c.notNull())
-      .addColumn('applied_at', 'text', (c) => c.notNull())
-      .addPrimaryKeyConstraint('offhook_migrations_key', ['feature', 'id'])
-      .execute();
-  });
+  await transaction<unknown, void>(createMigrationTable);
   let closing: Promise<void> | undefined;
   return {
     db: <T>() => db as unknown as Kysely<T>,
     transaction,
-    async migrate(feature, migrations) {
-      assertOrdered(feature, migrations);
-      const done = await (db as unknown as Kysely<MigrationTables>)
-        .selectFrom('offhook_migrations')
-        .select('id')
-        .where('feature', '=', feature)
-        .execute();
-      const unknown = done.map((row) => row.id).filter((id) => !migrations.some((m) => m.id === id));
-      if (unknown.length > 0) {
-        throw new Error(
-          `${file} was written by a newer version: ${feature} has the unknown steps ${unknown.join(', ')}`,
-        );
-      }
-      for (const migration of migrations) {
-        if (done.some((row) => row.id === migration.id)) continue;
-        await transaction<MigrationTables, void>(async (trx) => {
-          await migration.up(trx as unknown as Transaction<unknown>);
-          await trx
-            .insertInto('offhook_migrations')
-            .values({ feature, id: migration.id, applied_at: new Date().toISOString() })
-            .execute();
-        });
-        log.info({ feature, migration: migration.id }, 'store migrated');
-      }
-    },
+    migrate: (feature, migrations) =>
+      runMigrations(file, { db: () => db, transaction }, feature, migrations, (migration) =>
+        log.info({ feature, migration }, 'store migrated'),
+      ),
     async freeBytes() {
       const { bavail, bsize } = await statfs(path.dirname(file));
       return bavail * bsize;
@@ -98,14 +67,5 @@ function openWriter(file: string): Connection {
   } catch (error) {
     writer.close();
     throw error;
-  }
-}
-
-function assertOrdered(feature: string, migrations: readonly Migration[]): void {
-  for (const [i, migration] of migrations.entries()) {
-    const before = migrations[i - 1];
-    if (before !== undefined && before.id >= migration.id) {
-      throw new Error(`migrations of ${feature}: ${migration.id} does not sort after ${before.id}`);
-    }
   }
 }

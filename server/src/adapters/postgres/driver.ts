@@ -1,0 +1,144 @@
+import {
+  CompiledQuery,
+  HandleEmptyInListsPlugin,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  replaceWithNoncontingentExpression,
+} from 'kysely';
+import type { DatabaseConnection, Driver, QueryResult } from 'kysely';
+import type { Answer, Link, Session } from './link.ts';
+import { translation } from './translate.ts';
+
+class Connection implements DatabaseConnection {
+  readonly #link: Link;
+  /** The session of the transaction this connection is in. */
+  writing: Session | undefined;
+  constructor(link: Link) {
+    this.#link = link;
+  }
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { sql, parameters } = query;
+    const link = this.#link;
+    if (this.writing !== undefined) return asResult(await link.ask(this.writing, sql, parameters));
+    if (isRead(query)) return asResult(await link.reading((session) => link.ask(session, sql, parameters)));
+    await link.turn.take();
+    try {
+      return asResult(await link.ask(await link.writer(), sql, parameters));
+    } finally {
+      link.turn.give();
+    }
+  }
+  async *streamQuery<R>(query: CompiledQuery, chunk = 100): AsyncIterableIterator<QueryResult<R>> {
+    if (!isRead(query)) throw new Error('only a select can be streamed');
+    const link = this.#link;
+    const own = this.writing === undefined ? await link.reader() : undefined;
+    const session = own ?? this.writing!;
+    let whole = false;
+    try {
+      if (own) await link.ask(session, 'begin');
+      await link.ask(session, `declare offhook_rows no scroll cursor for ${query.sql}`, query.parameters);
+      for (;;) {
+        const { rows } = await link.ask(session, FETCH(chunk));
+        for (const row of rows) yield { rows: [row as R] };
+        if (rows.length < chunk) break;
+      }
+      await link.ask(session, 'close offhook_rows');
+      if (own) await link.ask(session, 'commit');
+      whole = true;
+    } finally {
+      own?.release(!whole);
+    }
+  }
+}
+
+const FETCH = (chunk: number): string => `fetch ${Math.trunc(chunk)} from offhook_rows`;
+const WRITES: readonly string[] = ['INSERT', 'UPDATE', 'DELETE', 'MERGE'];
+const asResult = <R>({ rows, command, affected }: Answer): QueryResult<R> => ({
+  rows: rows as R[],
+  ...(WRITES.includes(command) ? { numAffectedRows: BigInt(affected) } : {}),
+});
+/** Text written by hand counts as a read only where its first word leaves no doubt. */
+const isRead = (query: CompiledQuery): boolean =>
+  query.query.kind === 'SelectQueryNode' ||
+  (query.query.kind === 'RawNode' && /^\s*select\b/i.test(query.sql));
+
+/** Reads go to any session that reads; writes take turns on the one that writes. `ready` is awaited before each use. */
+class PostgresDriver implements Driver {
+  readonly #link: Link;
+  readonly #ready: () => Promise<void>;
+  constructor(link: Link, ready: () => Promise<void>) {
+    this.#link = link;
+    this.#ready = ready;
+  }
+  async init(): Promise<void> {}
+  async acquireConnection(): Promise<DatabaseConnection> {
+    await this.#ready();
+    return new Connection(this.#link);
+  }
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await this.#link.turn.take();
+    try {
+      const session = await this.#link.writer();
+      await this.#link.ask(session, 'begin');
+      (connection as Connection).writing = session;
+    } catch (error) {
+      this.#link.turn.give();
+      throw error;
+    }
+  }
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    const own = connection as Connection;
+    const { command } = await this.#link.ask(own.writing!, 'commit');
+    own.writing = undefined;
+    this.#link.turn.give();
+    if (command === 'ROLLBACK') {
+      throw new Error('a statement of the transaction failed and its error was passed over: nothing was kept');
+    }
+  }
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    const own = connection as Connection;
+    const session = own.writing;
+    if (session === undefined) return;
+    own.writing = undefined;
+    try {
+      await this.#link.ask(session, 'rollback');
+    } catch {
+      // The server rolls back what its client left.
+      this.#link.drop(session);
+    } finally {
+      this.#link.turn.give();
+    }
+  }
+  async savepoint(connection: DatabaseConnection, name: string): Promise<void> {
+    await this.#savepoint(connection, 'savepoint', name);
+  }
+  async rollbackToSavepoint(connection: DatabaseConnection, name: string): Promise<void> {
+    await this.#savepoint(connection, 'rollback to', name);
+  }
+  async releaseSavepoint(connection: DatabaseConnection, name: string): Promise<void> {
+    await this.#savepoint(connection, 'release', name);
+  }
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    await this.rollbackTransaction(connection);
+  }
+  async destroy(): Promise<void> {}
+  async #savepoint(connection: DatabaseConnection, verb: string, name: string): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw(`${verb} "${name.replaceAll('"', '""')}"`));
+  }
+}
+
+export const kyselyOver = (link: Link, ready: () => Promise<void>): Kysely<unknown> =>
+  new Kysely<unknown>({
+    dialect: {
+      createDriver: () => new PostgresDriver(link, ready),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createAdapter: () => new PostgresAdapter(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+    },
+    plugins: [
+      translation(),
+      new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression }),
+    ],
+  });

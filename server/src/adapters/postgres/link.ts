@@ -1,0 +1,162 @@
+import { Client, Pool } from 'pg';
+import type { PoolClient, QueryResult } from 'pg';
+import { ServiceError } from '../../core/errors.ts';
+import { Turn } from '../../core/turn.ts';
+import { isLost, refusal, unavailable } from './errors.ts';
+import { ANSWER_MS, CONNECT_MS, applicationName, clientConfig, placeOf } from './settings.ts';
+
+/** With the one that writes, ten sessions at most. */
+const READERS = 9;
+/** How long a write waits for its turn behind the writes of this process. */
+const TURN_WAIT_MS = 5_000;
+/** After a lost connection nobody tries again for this long: a crowd of readers would only wait together. */
+const REST_MS = 1_000;
+/** First half of the advisory lock's number, the letters OFHK; the second is the schema. */
+const LOCK = 0x4f46484b;
+
+export interface Answer {
+  readonly rows: Record<string, unknown>[];
+  readonly command: string;
+  readonly affected: number;
+}
+/** A session that writes, or one that reads for several statements. */
+export type Session = Client | PoolClient;
+
+const inputValue = (value: unknown): unknown => {
+  if (typeof value === 'boolean') return Number(value);
+  // PostgreSQL's text has no such character; a call record that holds one must not keep all later ones out.
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
+};
+
+/**
+ * The connections to one database: several that read, and one that writes. The one that writes holds the advisory lock of
+ * the schema for as long as it lives, so that two services never write into the same records, and so that nothing of a
+ * session that was given up can still be under way when the next one begins.
+ */
+export class Link {
+  readonly place: string;
+  readonly turn = new Turn(TURN_WAIT_MS);
+  readonly #url: string;
+  readonly #name = applicationName();
+  readonly #readers: Pool;
+  #writer: Client | undefined;
+  #refused: { readonly error: ServiceError; readonly until: number } | undefined;
+  constructor(url: string) {
+    this.#url = url;
+    this.place = placeOf(url);
+    this.#readers = new Pool({
+      ...clientConfig(url, this.#name, 'reading'),
+      max: READERS,
+      idleTimeoutMillis: 60_000,
+    });
+    // What happens to an idle session is told to who asks next.
+    this.#readers.on('error', () => {});
+    this.#readers.on('connect', (client) => client.on('error', () => {}));
+  }
+  /** After `patience` milliseconds the session is cut. */
+  async ask(
+    session: Session,
+    text: string,
+    values: readonly unknown[] = [],
+    patience = ANSWER_MS,
+  ): Promise<Answer> {
+    // Ending a session in the middle of a statement cuts its connection.
+    const timer = setTimeout(() => void Promise.resolve(session.end()).catch(() => {}), patience);
+    try {
+      const result: QueryResult<Record<string, unknown>> = await session.query(text, values.map(inputValue));
+      this.#refused = undefined;
+      return { rows: result.rows ?? [], command: result.command, affected: result.rowCount ?? 0 };
+    } catch (error) {
+      throw this.#failed(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  /** Gives `work` a session for reading; it is closed when `work` fails. */
+  async reading<R>(work: (session: Session) => Promise<R>): Promise<R> {
+    const session = await this.reader();
+    try {
+      const result = await work(session);
+      session.release();
+      return result;
+    } catch (error) {
+      session.release(error instanceof ServiceError);
+      throw error;
+    }
+  }
+  async reader(): Promise<PoolClient> {
+    this.#rested();
+    try {
+      return await this.#readers.connect();
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+  /** Only for who has the turn. */
+  async writer(): Promise<Client> {
+    if (this.#writer !== undefined) return this.#writer;
+    this.#rested();
+    const client = new Client(clientConfig(this.#url, this.#name, 'writing'));
+    client.on('error', () => this.drop(client));
+    client.on('end', () => this.drop(client));
+    try {
+      await client.connect();
+    } catch (error) {
+      throw this.#failed(error);
+    }
+    try {
+      await this.#lock(client);
+    } catch (error) {
+      this.drop(client);
+      throw error;
+    }
+    return (this.#writer = client);
+  }
+  /** Gives up a session that writes: the server rolls back what it did not commit. */
+  drop(client: Session): void {
+    if (this.#writer === client) this.#writer = undefined;
+    void Promise.resolve(client.end()).catch(() => {});
+  }
+  async close(): Promise<void> {
+    await this.#writer?.end();
+    await this.#readers.end();
+  }
+  #rested(): void {
+    if (this.#refused !== undefined && performance.now() < this.#refused.until) throw this.#refused.error;
+  }
+  #failed(error: unknown): unknown {
+    const told = unavailable(error, this.place);
+    if (told instanceof ServiceError && isLost(error)) {
+      this.#refused = { error: told, until: performance.now() + REST_MS };
+    }
+    return told;
+  }
+  async #lock(client: Client): Promise<void> {
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const { rows } = await this.ask(client, TAKE_LOCK, [LOCK]);
+      const { got, encoding } = rows[0] ?? {};
+      if (encoding !== 'UTF8') throw refusal(`${this.place}: its encoding is ${encoding}; it must be UTF8`);
+      if (got === true) return;
+      const { rows: holders } = await this.ask(client, HOLDERS, [LOCK]);
+      const other = holders.find((holder) => holder['name'] !== this.#name);
+      if (other !== undefined) {
+        const { name, address } = other;
+        throw refusal(
+          `${this.place}: another Offhook (${name}, from ${address ?? 'the same machine'}) writes there`,
+        );
+      }
+      // A session that was given up, e.g. while the server stood still: it may commit yet, and is waited for.
+      for (const { pid } of holders) await this.ask(client, 'select pg_terminate_backend($1)', [pid]);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw refusal(`${this.place}: an earlier session of this service does not end`);
+  }
+}
+
+const TAKE_LOCK = `select pg_try_advisory_lock($1, hashtext(coalesce(current_schema(), ''))) as got,
+  current_setting('server_encoding') as encoding`;
+const HOLDERS = `select a.pid, a.application_name as name, a.client_addr::text as address
+  from pg_locks l join pg_stat_activity a on a.pid = l.pid
+  where l.locktype = 'advisory' and l.granted and l.classid = $1::bigint::oid
+    and l.database = (select oid from pg_database where datname = current_database())
+    and l.objid = (hashtext(coalesce(current_schema(), ''))::bigint & 4294967295)::oid`;

@@ -1,0 +1,73 @@
+import type { Kysely, Transaction } from 'kysely';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { silent } from '../../core/log.ts';
+import { createMigrationTable, runMigrations } from '../../core/migrations.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+import { kyselyOver } from './driver.ts';
+import { Link } from './link.ts';
+
+interface Steps {
+  readonly feature: string;
+  readonly migrations: readonly Migration[];
+}
+
+/**
+ * The relational store in a PostgreSQL database. It opens without it: `migrate` notes what the database cannot take now, and
+ * nothing is read or written before that is made up for; until then everything is `store_unavailable` within seconds.
+ */
+export function openPostgresStore(url: string, options: { log?: Log } = {}): Store {
+  const log = options.log ?? silent;
+  const link = new Link(url);
+  const waiting: Steps[] = [];
+  let made = false;
+  let settling: Promise<void> | undefined;
+  const bare = kyselyOver(link, async () => {});
+  const db = kyselyOver(link, settle);
+  const inTransaction = async <R>(over: Kysely<unknown>, work: (trx: Transaction<unknown>) => Promise<R>) =>
+    await over.transaction().execute(work);
+
+  async function run({ feature, migrations }: Steps): Promise<void> {
+    if (!made) await inTransaction(bare, createMigrationTable);
+    made = true;
+    const store = { db: () => bare, transaction: (work: Migration['up']) => inTransaction(bare, work) };
+    await runMigrations(link.place, store, feature, migrations, (migration) =>
+      log.info({ feature, migration }, 'record store migrated'),
+    );
+  }
+  async function runFirst(): Promise<void> {
+    try {
+      await run(waiting[0]!);
+      waiting.shift();
+    } finally {
+      settling = undefined;
+    }
+  }
+  async function settle(): Promise<void> {
+    while (waiting.length > 0) await (settling ??= runFirst());
+  }
+  let closing: Promise<void> | undefined;
+  return {
+    db: <T>() => db as unknown as Kysely<T>,
+    transaction: <T, R>(work: (trx: Transaction<T>) => Promise<R>) =>
+      inTransaction(db, async (trx) => await work(trx as unknown as Transaction<T>)),
+    async migrate(feature, migrations) {
+      const steps = { feature, migrations };
+      waiting.push(steps);
+      try {
+        await settle();
+      } catch (error) {
+        if (error instanceof ServiceError) {
+          log.warn({ feature, error: messageOf(error) }, 'the record store is not there yet');
+          return;
+        }
+        waiting.splice(waiting.indexOf(steps), 1);
+        throw error;
+      }
+    },
+    async freeBytes() {
+      return Infinity;
+    },
+    close: () => (closing ??= link.close()),
+  };
+}

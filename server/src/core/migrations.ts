@@ -1,0 +1,69 @@
+import type { Kysely, Transaction } from 'kysely';
+
+/** As in `ports/store.ts`, which this folder does not know. */
+interface Step {
+  readonly id: string;
+  up(db: Transaction<unknown>): Promise<void>;
+}
+interface Tables {
+  offhook_migrations: { feature: string; id: string; applied_at: string };
+}
+
+/** Makes the table in which steps are noted. */
+export async function createMigrationTable(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('offhook_migrations')
+    .ifNotExists()
+    .addColumn('feature', 'text', (c) => c.notNull())
+    .addColumn('id', 'text', (c) => c.notNull())
+    .addColumn('applied_at', 'text', (c) => c.notNull())
+    .addPrimaryKeyConstraint('offhook_migrations_key', ['feature', 'id'])
+    .execute();
+}
+
+/**
+ * Runs the steps that are not noted yet, each with its note in one `transaction`; `ran` is told of each. Throws where the
+ * steps do not sort, or where `place` was written by a newer version.
+ */
+export async function runMigrations(
+  place: string,
+  store: {
+    db(): Kysely<unknown>;
+    transaction(work: (trx: Transaction<unknown>) => Promise<void>): Promise<void>;
+  },
+  feature: string,
+  steps: readonly Step[],
+  ran: (id: string) => void,
+): Promise<void> {
+  assertOrdered(feature, steps);
+  const done = await (store.db() as Kysely<Tables>)
+    .selectFrom('offhook_migrations')
+    .select('id')
+    .where('feature', '=', feature)
+    .execute();
+  const unknown = done.map((row) => row.id).filter((id) => !steps.some((step) => step.id === id));
+  if (unknown.length > 0) {
+    throw new Error(
+      `${place} was written by a newer version: ${feature} has the unknown steps ${unknown.join(', ')}`,
+    );
+  }
+  for (const step of steps.filter((step) => !done.some((row) => row.id === step.id))) {
+    await store.transaction(async (trx) => {
+      await step.up(trx);
+      await (trx as unknown as Kysely<Tables>)
+        .insertInto('offhook_migrations')
+        .values({ feature, id: step.id, applied_at: new Date().toISOString() })
+        .execute();
+    });
+    ran(step.id);
+  }
+}
+
+function assertOrdered(feature: string, steps: readonly Step[]): void {
+  for (const [i, step] of steps.entries()) {
+    const before = steps[i - 1];
+    if (before !== undefined && before.id >= step.id) {
+      throw new Error(`migrations of ${feature}: ${step.id} does not sort after ${before.id}`);
+    }
+  }
+}

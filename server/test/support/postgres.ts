@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, readFileSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Client } from 'pg';
+import { findPostgres } from './postgres-program.ts';
+import type { PostgresProgram } from './postgres-program.ts';
+import { freePort } from './ports.ts';
+import { until } from './until.ts';
+
+const PASSWORD = 'a secret that no log may hold';
+/** The server refuses to run as root; nobody is on every machine. */
+const OWNER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+/** Ends the server and removes its folder when its input ends: also when the test was killed. */
+const KEEPER = `cat >/dev/null; server=$(head -n 1 "$1/data/postmaster.pid") && kill -CONT $server && kill -QUIT $server
+while kill -0 $server; do sleep 0.05; done; rm -rf "$1"`;
+
+/** A real server of its own, on a free port of the loopback address, gone with the test. */
+export interface TestPostgres extends AsyncDisposable {
+  /** An empty database, and its address with the password. */
+  createDatabase(): Promise<string>;
+  /** Runs one statement in the database of that address, as its owner. */
+  run(url: string, text: string): Promise<Record<string, unknown>[]>;
+  /** The server and all its sessions stand still, as on a machine that hangs, until `resume`. */
+  freeze(): void;
+  resume(): void;
+  /** Ends it without a word. */
+  kill(): Promise<void>;
+  /** Begins it again on what it had. */
+  start(): Promise<void>;
+}
+
+export async function startPostgres(): Promise<TestPostgres> {
+  const program = await findPostgres();
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-postgres-'));
+  const data = path.join(folder, 'data');
+  const passwordFile = path.join(folder, 'password');
+  await writeFile(passwordFile, PASSWORD);
+  if (OWNER.uid !== undefined) for (const it of [folder, passwordFile]) chownSync(it, OWNER.uid, OWNER.gid);
+  await runToEnd(program, [
+    'initdb',
+    ...['--pgdata', data, '--username', 'offhook', '--encoding', 'UTF8', '--auth', 'scram-sha-256'],
+    // A database that sorts as people do: text must compare by its bytes all the same.
+    ...['--locale', 'C', '--locale-provider', 'icu', '--icu-locale', 'en-US'],
+    ...['--pwfile', passwordFile, '--no-sync', '--no-instructions'],
+  ]);
+  const port = await freePort();
+  const urlOf = (database: string): string =>
+    `postgres://offhook:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`;
+  // Ctrl-C in a terminal reaches a whole group: the server ends when the test does.
+  const options = { ...OWNER, cwd: folder, env: program.env, detached: true } as const;
+  const keeper = spawn('/bin/sh', ['-c', KEEPER, 'keeper', folder], {
+    ...options,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  let databases = 0;
+  const pid = (): number => Number(readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  const all = (): number[] => [pid(), ...childrenOf(pid())];
+  const signal = (name: NodeJS.Signals): void => all().forEach((one) => send(one, name));
+
+  async function run(url: string, text: string): Promise<Record<string, unknown>[]> {
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return (await client.query<Record<string, unknown>>(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+  async function start(): Promise<void> {
+    const settings = ['fsync=off', 'shared_buffers=16MB', 'max_connections=60', 'unix_socket_directories='];
+    const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', ...settings.flatMap((s) => ['-c', s])];
+    const [file = '', ...before] = program.command('postgres');
+    const child = spawn(file, [...before, ...args], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said = `${said}${chunk}`.slice(-2_000)));
+    let last: unknown;
+    const answers = (): Promise<boolean> =>
+      run(urlOf('postgres'), 'select 1').then(
+        () => true,
+        (error: unknown) => ((last = error), false),
+      );
+    await until('PostgreSQL to answer', answers, { ms: 30_000, every: 50, seen: () => ({ said, last }) });
+  }
+  async function kill(): Promise<void> {
+    const gone = all();
+    gone.forEach((one) => send(one, 'SIGKILL'));
+    await until('the sessions to be gone', () => !gone.some((one) => send(one, 0)));
+  }
+  await start();
+  return {
+    async createDatabase() {
+      const name = `site_${++databases}`;
+      await run(urlOf('postgres'), `create database ${name}`);
+      return urlOf(name);
+    },
+    run,
+    freeze: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    kill,
+    start,
+    async [Symbol.asyncDispose]() {
+      signal('SIGCONT');
+      keeper.stdin.end();
+      await once(keeper, 'exit');
+    },
+  };
+}
+
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+async function runToEnd(program: PostgresProgram, [name = '', ...args]: readonly string[]): Promise<void> {
+  const [file = '', ...before] = program.command(name);
+  const child = spawn(file, [...before, ...args], { ...OWNER, cwd: '/', env: program.env, stdio: 'pipe' });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`${name} of ${program.from} ended with ${code}: ${said.slice(-2_000)}`);
+}
