@@ -22,6 +22,7 @@ test('settings - each wrong value is named with what was expected, all at once',
   const values: Record<string, string[]> = {
     OFFHOOK_LISTEN: ['nonsense', '127.0.0.1', '127.0.0.1:99999', ':8080', 'a b:1'],
     OFFHOOK_DATA: ['', 'a\0b'],
+    OFFHOOK_DATABASE_URL: ['db.example.com', 'mysql://a/b', 'postgres://host', 'postgres://u:p@host/a/b'],
     OFFHOOK_SIP_LISTEN: ['127.0.0.1:0', 'sip'],
     OFFHOOK_RTP_PORTS: ['10000', '10010-10000', '80-90', '10000-70000'],
     OFFHOOK_CORS_ORIGINS: ['example.com', 'https://example.com/path', '*'],
@@ -41,6 +42,12 @@ test('settings - each wrong value is named with what was expected, all at once',
   }
   const both = wrong({ OFFHOOK_LISTEN: 'x', OFFHOOK_LOG_LEVEL: 'y' });
   assert.match(both, /OFFHOOK_LISTEN[^]*OFFHOOK_LOG_LEVEL/);
+});
+
+test('settings - a secret is not shown, not even a wrong one', () => {
+  const said = wrong({ OFFHOOK_DATABASE_URL: 'postgres://offhook:hunter2@' });
+  assert.match(said, /OFFHOOK_DATABASE_URL=\(not shown\): expected postgres:/);
+  assert.doesNotMatch(said, /hunter2/);
 });
 
 test('settings - a name that does not exist is refused with those that do', () => {

@@ -9,6 +9,8 @@ interface Setting<T> {
   readonly expects: string;
   readonly initial: string;
   readonly about: string;
+  /** Never shown, not even when it is wrong. */
+  readonly secret?: true;
   parse(text: string): T | undefined;
 }
 export interface Address {
@@ -68,6 +70,13 @@ const targets = (text: string): readonly string[] | undefined => {
   const host = /^(?=.*[a-z])[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
   return list.every((entry) => network(entry) || host.test(entry)) ? list : undefined;
 };
+/** The address of a database of PostgreSQL, or null for none. */
+const database = (text: string): string | null | undefined => {
+  if (text === '') return null;
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, pathname, hash } = new URL(text);
+  return /^postgres(?:ql)?:$/.test(protocol) && /^\/[^/]+$/.test(pathname) && hash === '' ? text : undefined;
+};
 const oneOf =
   <T extends string>(...words: T[]) =>
   (text: string): T | undefined =>
@@ -88,6 +97,15 @@ export const SETTINGS = {
     initial: './data',
     about: 'Database, engine instance, logs and `credentials.json`.',
     parse: folder,
+  }),
+  databaseUrl: setting({
+    name: 'OFFHOOK_DATABASE_URL',
+    expects: 'postgres://user:password@host:port/database, or empty',
+    initial: '',
+    about:
+      'PostgreSQL for the records: history, recordings, exports. Everything else stays in the data folder (docs/postgresql.md).',
+    secret: true,
+    parse: database,
   }),
   sipListen: setting({
     name: 'OFFHOOK_SIP_LISTEN',
@@ -305,7 +323,9 @@ export function readConfig(
   const values = Object.entries(SETTINGS).map(([key, s]) => {
     const text = env[s.name] ?? s.initial;
     const value = s.parse(text);
-    if (value === undefined) wrong.push(`${s.name}=${JSON.stringify(text)}: expected ${s.expects}`);
+    if (value === undefined) {
+      wrong.push(`${s.name}=${s.secret ? '(not shown)' : JSON.stringify(text)}: expected ${s.expects}`);
+    }
     return [key, value] as const;
   });
   for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);

@@ -5,6 +5,7 @@ import { createCelReader } from './adapters/asterisk/cel/reader.ts';
 import { createAsteriskEngine } from './adapters/asterisk/engine.ts';
 import { celFile, recordingsDir } from './adapters/asterisk/instance.ts';
 import { createInstance } from './adapters/asterisk/process/instance-file.ts';
+import { openPostgresStore } from './adapters/postgres/store.ts';
 import { openSqliteJournal } from './adapters/sqlite/journal.ts';
 import { openSqliteStore } from './adapters/sqlite/store.ts';
 import { ConfigError } from './config.ts';
@@ -145,6 +146,9 @@ export async function startService(
   const clock = systemClock;
   const store = await openSqliteStore(path.join(config.data, 'offhook.db'), { log });
   stack.defer(() => store.close());
+  // Live work needs nothing of it: while it is away, calls, agents and signing in go on.
+  const records = config.databaseUrl === null ? store : openPostgresStore(config.databaseUrl, { log });
+  stack.defer(() => records.close());
   const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log });
   const instance = await createInstance(config.data);
   const node = nodeId(instance.node);
@@ -220,7 +224,7 @@ export async function startService(
     own: config.ownRecordings === 'yes',
   });
   const history = await createHistory({
-    store,
+    store: records,
     clock,
     directory,
     log,
@@ -404,6 +408,14 @@ export async function startService(
       run: async () => {
         const lag = loop.lag();
         return { ok: lag.error === null && lag.oldest_ms < 5_000, detail: JSON.stringify(lag) };
+      },
+    },
+    {
+      name: 'records',
+      needed: false,
+      run: async () => {
+        await records.db().selectNoFrom((e) => e.lit(1).as('one')).execute();
+        return { ok: true, detail: config.databaseUrl === null ? 'SQLite' : 'PostgreSQL' };
       },
     },
     {

@@ -3,7 +3,7 @@ import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
 import { silent } from '../core/log.ts';
-import { healthRoutes, listenMetrics } from './health.ts';
+import { healthRoutes, listenMetrics, readiness } from './health.ts';
 import type { Check, HealthOptions } from './health.ts';
 import type { Host } from './host.ts';
 
@@ -79,6 +79,16 @@ test('health - a check that throws or never answers is failing, not the service'
   });
   assert.ok(performance.now() - started < 4_000);
   disk = () => Promise.resolve({ ok: true, detail: '5 GB free' });
+});
+test('health - what is not needed may fail: it shows, and the service stays ready', async () => {
+  const run = () => Promise.resolve({ ok: false, detail: 'connection refused' });
+  const late = await readiness([{ name: 'records', needed: false, run }]);
+  assert.deepEqual(late, {
+    status: 'ready',
+    checks: { records: 'failing' },
+    details: { records: 'connection refused' },
+  });
+  assert.equal((await readiness([{ name: 'records', run }])).status, 'not_ready');
 });
 test('metrics - for Admin only, by route and never by what a client sent', async () => {
   await host.app.inject('/secret-path-of-somebody');

@@ -11,6 +11,8 @@ import { rawAnswer } from './problem.ts';
 /** One thing that must hold for the service to be of use; `detail` is for administrators. */
 export interface Check {
   readonly name: string;
+  /** False for what may fail while the service can still do its main work. */
+  readonly needed?: boolean;
   run(): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
 export interface HealthOptions {
@@ -31,11 +33,11 @@ export async function readiness(checks: readonly Check[]): Promise<Required<Read
         detail: messageOf(error),
       }));
       clearTimeout(timeout);
-      return { name: check.name, ...result };
+      return { name: check.name, needed: check.needed ?? true, ...result };
     }),
   );
   return {
-    status: results.every((r) => r.ok) ? 'ready' : 'not_ready',
+    status: results.every((r) => r.ok || !r.needed) ? 'ready' : 'not_ready',
     checks: Object.fromEntries(results.map((r) => [r.name, r.ok ? 'ok' : 'failing'])),
     details: Object.fromEntries(results.map((r) => [r.name, r.detail])),
   };

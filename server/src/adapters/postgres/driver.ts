@@ -11,17 +11,21 @@ import type { DatabaseConnection, Driver, QueryResult } from 'kysely';
 import type { Answer, Link, Session } from './link.ts';
 import { translation } from './translate.ts';
 
+const SLOW_MS = 30 * 60_000;
+
 class Connection implements DatabaseConnection {
   readonly #link: Link;
+  readonly #patience: number | undefined;
   /** The session of the transaction this connection is in. */
   writing: Session | undefined;
-  constructor(link: Link) {
+  constructor(link: Link, patience: number | undefined) {
     this.#link = link;
+    this.#patience = patience;
   }
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { sql, parameters } = query;
     const link = this.#link;
-    if (this.writing !== undefined) return asResult(await link.ask(this.writing, sql, parameters));
+    if (this.writing !== undefined) return asResult(await link.ask(this.writing, sql, parameters, this.#patience));
     if (isRead(query)) return asResult(await link.reading((session) => link.ask(session, sql, parameters)));
     await link.turn.take();
     try {
@@ -68,20 +72,23 @@ const isRead = (query: CompiledQuery): boolean =>
 class PostgresDriver implements Driver {
   readonly #link: Link;
   readonly #ready: () => Promise<void>;
-  constructor(link: Link, ready: () => Promise<void>) {
+  readonly #slow: boolean;
+  constructor(link: Link, ready: () => Promise<void>, slow: boolean) {
     this.#link = link;
     this.#ready = ready;
+    this.#slow = slow;
   }
   async init(): Promise<void> {}
   async acquireConnection(): Promise<DatabaseConnection> {
     await this.#ready();
-    return new Connection(this.#link);
+    return new Connection(this.#link, this.#slow ? SLOW_MS : undefined);
   }
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await this.#link.turn.take();
     try {
       const session = await this.#link.writer();
       await this.#link.ask(session, 'begin');
+      if (this.#slow) await this.#link.ask(session, 'set local statement_timeout = 0');
       (connection as Connection).writing = session;
     } catch (error) {
       this.#link.turn.give();
@@ -129,10 +136,15 @@ class PostgresDriver implements Driver {
   }
 }
 
-export const kyselyOver = (link: Link, ready: () => Promise<void>): Kysely<unknown> =>
+/** With `slow`, a transaction may take the time that the change of a large table needs. */
+export const kyselyOver = (
+  link: Link,
+  ready: () => Promise<void>,
+  { slow = false }: { readonly slow?: boolean } = {},
+): Kysely<unknown> =>
   new Kysely<unknown>({
     dialect: {
-      createDriver: () => new PostgresDriver(link, ready),
+      createDriver: () => new PostgresDriver(link, ready, slow),
       createQueryCompiler: () => new PostgresQueryCompiler(),
       createAdapter: () => new PostgresAdapter(),
       createIntrospector: (db) => new PostgresIntrospector(db),

@@ -22,7 +22,7 @@ export function openPostgresStore(url: string, options: { log?: Log } = {}): Sto
   const waiting: Steps[] = [];
   let made = false;
   let settling: Promise<void> | undefined;
-  const bare = kyselyOver(link, async () => {});
+  const bare = kyselyOver(link, async () => {}, { slow: true });
   const db = kyselyOver(link, settle);
   const inTransaction = async <R>(over: Kysely<unknown>, work: (trx: Transaction<unknown>) => Promise<R>) =>
     await over.transaction().execute(work);
@@ -65,9 +65,7 @@ export function openPostgresStore(url: string, options: { log?: Log } = {}): Sto
         throw error;
       }
     },
-    async freeBytes() {
-      return Infinity;
-    },
+    freeBytes: async () => Infinity,
     close: () => (closing ??= link.close()),
   };
 }

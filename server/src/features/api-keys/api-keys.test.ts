@@ -44,7 +44,7 @@ async function rig(t: TestContext) {
   contactRoutes(host.app, createContacts({ directory, live: pbx.live, clock }));
   historyRoutes(
     host.app,
-    createHistoryService({ store: temp.store, zone: 'UTC', cursor_key: Buffer.alloc(32) }),
+    createHistoryService({ store: temp.store, zone: 'UTC', cursor_key: async () => Buffer.alloc(32) }),
   );
   await host.app.ready();
   pbx.linkUp();

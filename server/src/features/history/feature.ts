@@ -55,7 +55,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   const log = deps.log.child({ part: 'history' });
   await store.migrate('history', migrations);
   const ingest = createIngest({ store, directory, clock, log });
-  const reading = { ...deps, cursor_key: await cursorKey(store) };
+  const reading = { ...deps, cursor_key: cursorKeyOf(store) };
   const stop = new AbortController();
   const { signal } = stop;
 
@@ -127,12 +127,15 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   };
 }
 
-async function cursorKey(store: Store): Promise<Buffer> {
-  return await store.transaction<Tables, Buffer>(async (db) => {
-    const known = await readFact(db, 'cursor_key');
-    if (known !== null) return Buffer.from(known, 'base64url');
-    const key = randomBytes(32);
-    await writeFact(db, 'cursor_key', key.toString('base64url'));
-    return key;
-  });
+/** Read when the first list asks for it: the store may not be there yet when the service starts. */
+function cursorKeyOf(store: Store): () => Promise<Buffer> {
+  let key: Buffer | undefined;
+  return async () =>
+    (key ??= await store.transaction<Tables, Buffer>(async (db) => {
+      const known = await readFact(db, 'cursor_key');
+      if (known !== null) return Buffer.from(known, 'base64url');
+      const fresh = randomBytes(32);
+      await writeFact(db, 'cursor_key', fresh.toString('base64url'));
+      return fresh;
+    }));
 }

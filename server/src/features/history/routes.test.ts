@@ -35,7 +35,7 @@ interface Site extends AsyncDisposable {
 async function site(): Promise<Site> {
   const scene = await historyScene();
   const host = await hostFixture();
-  const cursor_key = Buffer.alloc(32, 7);
+  const cursor_key = async () => Buffer.alloc(32, 7);
   historyRoutes(host.app, createHistoryService({ store: scene.store, zone: 'Europe/Istanbul', cursor_key }));
   await host.app.ready();
   return {

@@ -30,7 +30,7 @@ export function createHistoryService(deps: {
   readonly store: Store;
   readonly zone: string;
   /** Signs cursors. */
-  readonly cursor_key: Buffer;
+  readonly cursor_key: () => Promise<Buffer>;
 }): HistoryService {
   const { store, cursor_key } = deps;
   const localTime = localTimeIn(deps.zone);
@@ -52,7 +52,7 @@ export function createHistoryService(deps: {
     async list(reader, query) {
       const list = listOf(reader, query);
       const { limit, offset, cursor, filter } = query;
-      const after = cursor === undefined ? null : readCursor(cursor_key, cursor, identityOf(list));
+      const after = cursor === undefined ? null : readCursor(await cursor_key(), cursor, identityOf(list));
       if (cursor !== undefined && after === null) throw invalid('cursor: not a cursor of this list');
       if (after && offset > 0) throw invalid('offset: a cursor already says where the page begins');
       const db = store.db<Tables>();
@@ -66,7 +66,7 @@ export function createHistoryService(deps: {
         total_returned: page.length,
         next_cursor:
           last && rows.length > limit
-            ? writeCursor(cursor_key, { at: last.started_us, id: last.id }, identityOf(list))
+            ? writeCursor(await cursor_key(), { at: last.started_us, id: last.id }, identityOf(list))
             : null,
         stats: await readStats(db, list),
         calls: page.map((row) => callOnWire(row, localTime)),

@@ -24,7 +24,7 @@ export interface ConversationDeps {
   readonly store: Store;
   readonly recordings: RecordingIndex;
   /** Signs cursors. */
-  readonly cursor_key: Buffer;
+  readonly cursor_key: () => Promise<Buffer>;
   /** The site's, for numbers in a query. */
   readonly country: string;
 }
@@ -57,7 +57,7 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
     async list(reader, query) {
       const wanted = wantedOf(deps, reader, query);
       const list = identityOf(reader, query);
-      const at = query.cursor === undefined ? null : readCursor(cursor_key, query.cursor, list);
+      const at = query.cursor === undefined ? null : readCursor(await cursor_key(), query.cursor, list);
       if (query.cursor !== undefined && at === null) throw invalid('cursor: not a cursor of this list');
       const after = at && { started_ms: at.at, id: at.id };
       const db = store.db<Tables>();
@@ -70,7 +70,7 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       return {
         success,
         conversations: await summariesOf(db, recordings, rows),
-        next_cursor: next && writeCursor(cursor_key, { at: next.started_ms, id: next.id }, list),
+        next_cursor: next && writeCursor(await cursor_key(), { at: next.started_ms, id: next.id }, list),
         total,
       };
     },
