@@ -414,7 +414,10 @@ export async function startService(
       name: 'records',
       needed: false,
       run: async () => {
-        await records.db().selectNoFrom((e) => e.lit(1).as('one')).execute();
+        await records
+          .db()
+          .selectNoFrom((e) => e.lit(1).as('one'))
+          .execute();
         return { ok: true, detail: config.databaseUrl === null ? 'SQLite' : 'PostgreSQL' };
       },
     },

@@ -44,7 +44,23 @@ export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>
     withThings(async (store) => {
       const db = store.db<Tables>();
       // By bytes this is the order; no language has it.
-      const inOrder = ['', ' z', '10', '9', 'B', 'Zebra', '_', 'a', 'a b', 'a-c', 'ab', 'b', 'ä', 'İ', '\u{1F600}'];
+      const inOrder = [
+        '',
+        ' z',
+        '10',
+        '9',
+        'B',
+        'Zebra',
+        '_',
+        'a',
+        'a b',
+        'a-c',
+        'ab',
+        'b',
+        'ä',
+        'İ',
+        '\u{1F600}',
+      ];
       await add(store, ...inOrder.toReversed().map((name) => thing(name)));
       assert.deepEqual(names(await db.selectFrom('thing').select('name').orderBy('name').execute()), inOrder);
       const above = db.selectFrom('thing').select('name').where('name', '>', 'a').orderBy('name');
@@ -117,7 +133,10 @@ export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>
     withThings(async (store) => {
       await add(store, thing('a', 0, Number.MAX_SAFE_INTEGER));
       const db = store.db<Tables>();
-      await db.updateTable('thing').set((e) => ({ big: e('big', '+', 2) })).execute();
+      await db
+        .updateTable('thing')
+        .set((e) => ({ big: e('big', '+', 2) }))
+        .execute();
       await assert.rejects(db.selectFrom('thing').selectAll().execute(), RangeError);
       assert.equal((await db.selectFrom('thing').select('name').execute()).length, 1);
     }));
@@ -127,7 +146,10 @@ export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>
       const db = store.db<Tables>();
       const every = Uint8Array.from({ length: 256 }, (_, i) => i);
       for (const [i, bytes] of [every, Buffer.from(every), new Uint8Array(0)].entries()) {
-        await db.insertInto('thing').values({ ...thing(`b${i}`), bytes }).execute();
+        await db
+          .insertInto('thing')
+          .values({ ...thing(`b${i}`), bytes })
+          .execute();
       }
       const rows = await db.selectFrom('thing').select('bytes').orderBy('id').execute();
       assert.deepEqual(rows, [{ bytes: every }, { bytes: every }, { bytes: new Uint8Array(0) }]);
@@ -146,7 +168,10 @@ export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>
       }
       // A call record may hold anything, and none may stop those after it.
       await add(store, thing('a\0b'));
-      assert.equal((await db.selectFrom('thing').select('id').where('name', '=', 'a\0b').execute()).length, 1);
+      assert.equal(
+        (await db.selectFrom('thing').select('id').where('name', '=', 'a\0b').execute()).length,
+        1,
+      );
     }));
 
   it('store - where the place of nulls is said, it is kept', () =>
@@ -158,7 +183,9 @@ export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>
           await db
             .selectFrom('thing')
             .select('name')
-            .orderBy('big', (o) => (nulls === 'first' ? o[direction]().nullsFirst() : o[direction]().nullsLast()))
+            .orderBy('big', (o) =>
+              nulls === 'first' ? o[direction]().nullsFirst() : o[direction]().nullsLast(),
+            )
             .execute(),
         );
       assert.deepEqual(await order('asc', 'first'), ['none', 'one', 'two']);
@@ -235,7 +262,10 @@ export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>
       await add(store, thing('a'));
       const db = store.db<Tables>();
       assert.deepEqual(await db.selectFrom('thing').selectAll().where('name', 'in', []).execute(), []);
-      assert.equal((await db.selectFrom('thing').select('id').where('name', 'not in', []).execute()).length, 1);
+      assert.equal(
+        (await db.selectFrom('thing').select('id').where('name', 'not in', []).execute()).length,
+        1,
+      );
     }));
 
   it('store - inside a transaction, what is undone to a savepoint is gone and the rest stays', () =>
@@ -294,7 +324,10 @@ export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>
       const all: number[] = [];
       const rows = () => db.selectFrom('thing').select('count').where('count', '>=', 0).orderBy('count');
       for await (const { count } of rows().stream(100)) all.push(count);
-      assert.deepEqual(all, Array.from({ length: 250 }, (_, i) => i));
+      assert.deepEqual(
+        all,
+        Array.from({ length: 250 }, (_, i) => i),
+      );
       for (let i = 0; i < 20; i += 1) {
         for await (const { count } of rows().stream(10)) if (count === 3) break;
       }

@@ -14,7 +14,10 @@ const OLDEST = 15;
 /** The newest server on this machine. */
 export async function findPostgres(): Promise<PostgresProgram> {
   const releases = await readdir('/usr/lib/postgresql').catch(() => []);
-  const [newest] = releases.map(Number).filter((release) => release >= OLDEST).sort((a, b) => b - a);
+  const [newest] = releases
+    .map(Number)
+    .filter((release) => release >= OLDEST)
+    .sort((a, b) => b - a);
   if (newest === undefined) throw new Error(`no PostgreSQL ${OLDEST} or later is in /usr/lib/postgresql`);
   const folder = `/usr/lib/postgresql/${newest}/bin`;
   return {

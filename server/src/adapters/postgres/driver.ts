@@ -25,7 +25,8 @@ class Connection implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { sql, parameters } = query;
     const link = this.#link;
-    if (this.writing !== undefined) return asResult(await link.ask(this.writing, sql, parameters, this.#patience));
+    if (this.writing !== undefined)
+      return asResult(await link.ask(this.writing, sql, parameters, this.#patience));
     if (isRead(query)) return asResult(await link.reading((session) => link.ask(session, sql, parameters)));
     await link.turn.take();
     try {
@@ -101,7 +102,9 @@ class PostgresDriver implements Driver {
     own.writing = undefined;
     this.#link.turn.give();
     if (command === 'ROLLBACK') {
-      throw new Error('a statement of the transaction failed and its error was passed over: nothing was kept');
+      throw new Error(
+        'a statement of the transaction failed and its error was passed over: nothing was kept',
+      );
     }
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
@@ -149,8 +152,5 @@ export const kyselyOver = (
       createAdapter: () => new PostgresAdapter(),
       createIntrospector: (db) => new PostgresIntrospector(db),
     },
-    plugins: [
-      translation(),
-      new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression }),
-    ],
+    plugins: [translation(), new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })],
   });
