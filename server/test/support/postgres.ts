@@ -41,10 +41,17 @@ export async function startPostgres(): Promise<TestPostgres> {
   if (OWNER.uid !== undefined) for (const it of [folder, passwordFile]) chownSync(it, OWNER.uid, OWNER.gid);
   await runToEnd(program, [
     'initdb',
-    ...['--pgdata', data, '--username', 'offhook', '--encoding', 'UTF8', '--auth', 'scram-sha-256'],
+    `--pgdata=${data}`,
+    `--pwfile=${passwordFile}`,
+    '--username=offhook',
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
     // A database that sorts as people do: text must compare by its bytes all the same.
-    ...['--locale', 'C', '--locale-provider', 'icu', '--icu-locale', 'en-US'],
-    ...['--pwfile', passwordFile, '--no-sync', '--no-instructions'],
+    '--locale=C',
+    '--locale-provider=icu',
+    '--icu-locale=en-US',
+    '--no-sync',
+    '--no-instructions',
   ]);
   const port = await freePort();
   const urlOf = (database: string): string =>
@@ -76,7 +83,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     const [file = '', ...before] = program.command('postgres');
     const child = spawn(file, [...before, ...args], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said = `${said}${chunk}`.slice(-2_000)));
+    child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
     let last: unknown;
     const answers = (): Promise<boolean> =>
       run(urlOf('postgres'), 'select 1').then(
@@ -128,7 +135,7 @@ async function runToEnd(program: PostgresProgram, [name = '', ...args]: readonly
   const [file = '', ...before] = program.command(name);
   const child = spawn(file, [...before, ...args], { ...OWNER, cwd: '/', env: program.env, stdio: 'pipe' });
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk));
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new Error(`${name} of ${program.from} ended with ${code}: ${said.slice(-2_000)}`);
 }

@@ -3,7 +3,7 @@ import type { PoolClient, QueryResult } from 'pg';
 import { ServiceError } from '../../core/errors.ts';
 import { Turn } from '../../core/turn.ts';
 import { isLost, refusal, unavailable } from './errors.ts';
-import { ANSWER_MS, CONNECT_MS, applicationName, clientConfig, placeOf } from './settings.ts';
+import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts';
 
 /** With the one that writes, ten sessions at most. */
 const READERS = 9;
@@ -14,8 +14,8 @@ const REST_MS = 1_000;
 /** First half of the advisory lock's number, the letters OFHK; the second is the schema. */
 const LOCK = 0x4f46484b;
 
-export interface Answer {
-  readonly rows: Record<string, unknown>[];
+export interface Answer<R = Record<string, unknown>> {
+  readonly rows: R[];
   readonly command: string;
   readonly affected: number;
 }
@@ -54,16 +54,16 @@ export class Link {
     this.#readers.on('connect', (client) => client.on('error', () => {}));
   }
   /** After `patience` milliseconds the session is cut. */
-  async ask(
+  async ask<R extends object = Record<string, unknown>>(
     session: Session,
     text: string,
     values: readonly unknown[] = [],
     patience = ANSWER_MS,
-  ): Promise<Answer> {
+  ): Promise<Answer<R>> {
     // Ending a session in the middle of a statement cuts its connection.
     const timer = setTimeout(() => void Promise.resolve(session.end()).catch(() => {}), patience);
     try {
-      const result: QueryResult<Record<string, unknown>> = await session.query(text, values.map(inputValue));
+      const result: QueryResult<R> = await session.query(text, values.map(inputValue));
       this.#refused = undefined;
       return { rows: result.rows ?? [], command: result.command, affected: result.rowCount ?? 0 };
     } catch (error) {
@@ -133,17 +133,15 @@ export class Link {
   }
   async #lock(client: Client): Promise<void> {
     for (let attempt = 0; attempt < 20; attempt += 1) {
-      const { rows } = await this.ask(client, TAKE_LOCK, [LOCK]);
-      const { got, encoding } = rows[0] ?? {};
-      if (encoding !== 'UTF8') throw refusal(`${this.place}: its encoding is ${encoding}; it must be UTF8`);
-      if (got === true) return;
-      const { rows: holders } = await this.ask(client, HOLDERS, [LOCK]);
-      const other = holders.find((holder) => holder['name'] !== this.#name);
+      const [taken] = (await this.ask<Taken>(client, TAKE_LOCK, [LOCK])).rows;
+      if (taken?.encoding !== 'UTF8') {
+        throw refusal(`${this.place}: its encoding is ${taken?.encoding}; it must be UTF8`);
+      }
+      if (taken.got) return;
+      const holders = (await this.ask<Holder>(client, HOLDERS, [LOCK])).rows;
+      const other = holders.find((holder) => holder.name !== this.#name);
       if (other !== undefined) {
-        const { name, address } = other;
-        throw refusal(
-          `${this.place}: another Offhook (${name}, from ${address ?? 'the same machine'}) writes there`,
-        );
+        throw refusal(`${this.place}: another Offhook (${other.name}, from ${other.address}) writes there`);
       }
       // A session that was given up, e.g. while the server stood still: it may commit yet, and is waited for.
       for (const { pid } of holders) await this.ask(client, 'select pg_terminate_backend($1)', [pid]);
@@ -153,9 +151,18 @@ export class Link {
   }
 }
 
+interface Taken {
+  readonly got: boolean;
+  readonly encoding: string;
+}
+interface Holder {
+  readonly pid: number;
+  readonly name: string;
+  readonly address: string;
+}
 const TAKE_LOCK = `select pg_try_advisory_lock($1, hashtext(coalesce(current_schema(), ''))) as got,
   current_setting('server_encoding') as encoding`;
-const HOLDERS = `select a.pid, a.application_name as name, a.client_addr::text as address
+const HOLDERS = `select a.pid, a.application_name as name, coalesce(a.client_addr::text, 'this machine') as address
   from pg_locks l join pg_stat_activity a on a.pid = l.pid
   where l.locktype = 'advisory' and l.granted and l.classid = $1::bigint::oid
     and l.database = (select oid from pg_database where datname = current_database())

@@ -3,7 +3,7 @@ import { types } from 'pg';
 import type { ClientConfig } from 'pg';
 
 /** How long a connection may take to come about, or to be free. */
-export const CONNECT_MS = 1_500;
+const CONNECT_MS = 1_500;
 /** How long one statement may take before the server ends it, and how long it may wait for a lock. */
 const STATEMENT_MS = 3_000;
 const LOCK_MS = 2_000;
