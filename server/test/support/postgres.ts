@@ -135,7 +135,8 @@ async function runToEnd(program: PostgresProgram, [name = '', ...args]: readonly
   const [file = '', ...before] = program.command(name);
   const child = spawn(file, [...before, ...args], { ...OWNER, cwd: '/', env: program.env, stdio: 'pipe' });
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new Error(`${name} of ${program.from} ended with ${code}: ${said.slice(-2_000)}`);
 }
