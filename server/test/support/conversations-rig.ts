@@ -93,7 +93,7 @@ export async function conversationsRig(
     authenticator: authenticatorWithKeys(keys),
     idempotency: await createIdempotencyStore(store, clock),
   });
-  const cursor_key = Buffer.alloc(32, 7);
+  const cursor_key = async () => Buffer.alloc(32, 7);
   conversationRoutes(host.app, createConversationReader({ store, recordings, cursor_key, country: 'DE' }));
   const commands = addOperations(
     host.app,
