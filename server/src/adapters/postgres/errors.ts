@@ -2,8 +2,8 @@ import { DatabaseError } from 'pg';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 
 /**
- * SQLSTATEs, or their first two letters, that say "not now" rather than "wrong": the connection, resources, an operator's
- * stop, the system, a lock or deadlock, a server that only reads, and an account or database that is not as it must be.
+ * SQLSTATEs, or their first two letters, that say "not now" rather than "wrong": the connection, resources, an
+ * administrator's stop, the system, a lock or deadlock, a server that only reads, and an account or database that is not as it must be.
  */
 const NOT_NOW = /^(?:08|28|53|57|58|25006|3D000|3F000|40001|40P01|42501|55P03|XX00)/;
 /** Of those, what a connection does not outlive. */
