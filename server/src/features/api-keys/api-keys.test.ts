@@ -11,6 +11,7 @@ import { addOperations, operation } from '../../http/operations.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Store } from '../../ports/store.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
+import { noRecordings } from '../../../test/support/conversations-rig.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { createFakePbx } from '../../../test/support/fake-engine.ts';
 import { fixtureAuthenticator, hostFixture } from '../../../test/support/host-fixture.ts';
@@ -44,7 +45,12 @@ async function rig(t: TestContext) {
   contactRoutes(host.app, createContacts({ directory, live: pbx.live, clock }));
   historyRoutes(
     host.app,
-    createHistoryService({ store: temp.store, zone: 'UTC', cursor_key: async () => Buffer.alloc(32) }),
+    createHistoryService({
+      store: temp.store,
+      zone: 'UTC',
+      cursor_key: async () => Buffer.alloc(32),
+      recordings: noRecordings,
+    }),
   );
   await host.app.ready();
   pbx.linkUp();

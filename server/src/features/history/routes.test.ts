@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { History } from '@offhook/contract/history.ts';
 import { historyScene, later, recorded, recordings } from '../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../test/support/history-scene.ts';
+import { recordingsOf } from '../../../test/support/conversations-rig.ts';
 import { hostFixture } from '../../../test/support/host-fixture.ts';
 import type { Host } from '../../http/host.ts';
 import { readPage, readStats } from './list.ts';
@@ -21,6 +22,8 @@ type Who = 'user' | 'agent' | 'supervisor' | 'admin';
 interface Site extends AsyncDisposable {
   readonly scene: HistoryScene;
   readonly host: Host;
+  /** Calls that have a recording. */
+  readonly recorded: Set<string>;
   get(
     query?: Record<string, string>,
     who?: Who,
@@ -36,11 +39,21 @@ async function site(): Promise<Site> {
   const scene = await historyScene();
   const host = await hostFixture();
   const cursor_key = async () => Buffer.alloc(32, 7);
-  historyRoutes(host.app, createHistoryService({ store: scene.store, zone: 'Europe/Istanbul', cursor_key }));
+  const recorded = new Set<string>();
+  historyRoutes(
+    host.app,
+    createHistoryService({
+      store: scene.store,
+      zone: 'Europe/Istanbul',
+      cursor_key,
+      recordings: recordingsOf(recorded),
+    }),
+  );
   await host.app.ready();
   return {
     scene,
     host,
+    recorded,
     async get(query = {}, who = 'admin', path = PATH) {
       const reply = await host.app.inject({
         url: `${path}?${new URLSearchParams(query).toString()}`,
@@ -111,6 +124,17 @@ test('history - one answered call as both sides read it', async () => {
   const { body } = await s.get({}, 'supervisor');
   const { direction, party, party_name } = body.calls[0]!;
   assert.deepEqual([direction, party, party_name], ['in', '1001', 'Ada']);
+});
+
+test('history - has_recording says whether any call of the conversation has one', async () => {
+  await using s = await site();
+  await s.scene.feed(...recorded('attended-transfer'), ...recorded('internal-answered'));
+  const [first, joined] = [...new Set(recorded('attended-transfer').map((r) => r.call))];
+  s.recorded.add(joined!);
+  const { body } = await s.get({ limit: '100' });
+  assert.ok(body.calls.length > 1);
+  for (const call of body.calls) assert.equal(call.has_recording, call.call_key === first, call.call_key);
+  assert.ok(body.calls.some((call) => call.has_recording));
 });
 
 test('history - filters, and stats that follow them', async () => {

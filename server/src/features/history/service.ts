@@ -7,10 +7,12 @@ import type {
 import { ServiceError } from '../../core/errors.ts';
 import { historyOf, reaches } from '../../core/rights.ts';
 import type { Principal } from '../../core/rights.ts';
+import type { RecordingIndex } from '../../ports/conversations.ts';
 import type { Store } from '../../ports/store.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { fold } from '../../core/fold.ts';
 import { invalid, readRange } from './range.ts';
+import { rootsWithRecording } from './conversations/annotations.ts';
 import { clearCalls, hideCalls } from './hide.ts';
 import { identityOf, readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
@@ -31,6 +33,7 @@ export function createHistoryService(deps: {
   readonly zone: string;
   /** Signs cursors. */
   readonly cursor_key: () => Promise<Buffer>;
+  readonly recordings: Pick<RecordingIndex, 'withRecording'>;
 }): HistoryService {
   const { store, cursor_key } = deps;
   const localTime = localTimeIn(deps.zone);
@@ -59,6 +62,11 @@ export function createHistoryService(deps: {
       const rows = await readPage(db, list, { limit: limit + 1, offset, after });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
+      const recorded = await rootsWithRecording(
+        db,
+        deps.recordings,
+        page.map((row) => row.root),
+      );
       return {
         success: true,
         extension: list.extension,
@@ -69,7 +77,7 @@ export function createHistoryService(deps: {
             ? writeCursor(await cursor_key(), { at: last.started_us, id: last.id }, identityOf(list))
             : null,
         stats: await readStats(db, list),
-        calls: page.map((row) => callOnWire(row, localTime)),
+        calls: page.map((row) => callOnWire(row, localTime, recorded.has(row.root))),
       };
     },
     async act({ extension }, { action, call_keys }) {

@@ -30,7 +30,11 @@ export function localTimeIn(zone: string): (us: number) => string {
 
 const moment = (us: number): string => rfc3339(Math.floor(us / 1000));
 /** One row as real clients read it (wire.md section 4). */
-export const callOnWire = (row: StoredRow, localTime: (us: number) => string): HistoryCall => ({
+export const callOnWire = (
+  row: StoredRow,
+  localTime: (us: number) => string,
+  has_recording: boolean,
+): HistoryCall => ({
   id: row.id,
   call_key: row.root,
   calldate: localTime(row.started_us),
@@ -51,5 +55,5 @@ export const callOnWire = (row: StoredRow, localTime: (us: number) => string): H
   dstchannel: row.dstchannel,
   device_type: row.device === null ? '' : (DEVICE[row.device] ?? ''),
   queue: row.queue,
-  has_recording: false,
+  has_recording,
 });

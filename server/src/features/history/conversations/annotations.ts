@@ -93,3 +93,16 @@ export function addedFilter(
     });
   };
 }
+
+/** Those of the conversations that have a recording one can play. */
+export async function rootsWithRecording(
+  db: Kysely<Tables>,
+  recordings: Pick<RecordingIndex, 'withRecording'>,
+  roots: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const calls = await inChunks(roots, (some) =>
+    db.selectFrom('history_calls').selectAll().where('root', 'in', some).execute(),
+  );
+  const recorded = await recordings.withRecording(calls.map(({ call }) => call));
+  return new Set(calls.filter(({ call }) => recorded.has(call)).map(({ root }) => root));
+}

@@ -38,18 +38,16 @@ export function peersOf(line: Timeline, channel: ChannelLine): readonly PeerSpan
   return found.sort((a, b) => a.from - b.from || compareCalls(a.peer.id, b.peer.id));
 }
 
-/** Time of a channel with somebody in bridges or held there, and the part of it in which either side heard music because of that. */
+/** Time of a channel in bridges, and the part of it in which either side heard music because it was held. */
 export function talkOf(
   line: Timeline,
   channel: ChannelLine,
 ): { readonly bridged: readonly Span[]; readonly held: readonly Span[] } {
-  const peers = peersOf(line, channel);
   const held = [
     ...channel.bridged.flatMap((b) => channel.music.map((m) => overlap(b, m))),
-    ...peers.flatMap((p) => p.peer.music.map((m) => overlap(p, m))),
-  ].filter((s) => s !== null);
-  // Alone in a bridge it hears an announcement, e.g. of a parking slot, or waits for who is rung.
-  return { bridged: [...peers, ...held], held };
+    ...peersOf(line, channel).flatMap((p) => p.peer.music.map((m) => overlap(p, m))),
+  ];
+  return { bridged: channel.bridged, held: held.filter((s) => s !== null) };
 }
 
 /** One wait of one channel in one queue. */
