@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Conversation } from '@offhook/contract/conversations.ts';
 import { recordedCall, recordedCalls } from '../../../../test/support/recorded-calls.ts';
+import { played, stories } from '../../../../test/support/call-story.ts';
 import type { ShownRow } from '../conversations/view.ts';
 import { conversationOf, NOTHING_ADDED } from '../conversations/view.ts';
 import type { ConversationRecord } from '../record.ts';
@@ -95,4 +96,74 @@ test('record - a call that goes on is told at every moment', () => {
       assertSound(build(records.slice(0, n), true)!);
     }
   }
+});
+
+/** Conversations that these records make: calls that share a channel are one (links.ts does it in the store). */
+function conversationsIn(records: readonly KnownRecord[]): number {
+  const sets: Set<string>[] = [];
+  for (const { channel, call } of records) {
+    const own = sets.filter((set) => set.has(channel) || set.has(call));
+    const joined = new Set<string>([channel, call]);
+    for (const set of own) for (const id of set) joined.add(id);
+    sets.splice(0, sets.length, ...sets.filter((set) => !own.includes(set)), joined);
+  }
+  return sets.length;
+}
+const near = (a: number, b: number, what: string): void => {
+  assert.ok(Math.abs(a - b) <= 100, `${what}: ${a} is not ${b}`);
+};
+
+test('record - random calls: one conversation, one outcome of each join, and what was done in them', () => {
+  fc.assert(
+    fc.property(stories, fc.infiniteStream(fc.nat()), (story, chance) => {
+      const told = played(story);
+      assert.equal(conversationsIn(told.records), 1, 'a transfer never makes a second conversation');
+      const record = build(told.records)!;
+      assertSound(record);
+      assert.equal(record.complete, true);
+      assert.deepEqual(
+        record.visits.map((v) => v.outcome),
+        told.outcomes,
+      );
+      assert.deepEqual(
+        record.transfers.map((t) => `${t.kind} ${t.outcome}`),
+        told.transfers,
+      );
+      near(record.hold_ms, told.hold_ms, 'held');
+      near(record.park_ms, told.park_ms, 'parked');
+      assert.equal(record.disposition === 'answered', told.talked);
+      assert.equal(record.direction, story.outside ? 'in' : 'internal');
+      const mixed = [...told.records, ...told.records.filter(() => chance.next().value % 3 === 0)];
+      mixed.sort(() => (chance.next().value % 3) - 1);
+      assert.equal(JSON.stringify(build(mixed)), JSON.stringify(record), 'the same bytes in any order');
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('record - random calls: a clock that is set in the middle gives no negative time', () => {
+  const jumps = fc.record({
+    after_ms: fc.integer({ min: 0, max: 120_000 }),
+    by_ms: fc.integer({ min: -7_200_000, max: 7_200_000 }),
+  });
+  fc.assert(
+    fc.property(stories, jumps, (story, jump) => {
+      assertSound(build(played(story, jump).records)!);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('record - random calls: cut off at any record, open or lost', () => {
+  fc.assert(
+    fc.property(stories, fc.nat(), (story, at) => {
+      const { records } = played(story);
+      const some = records.slice(0, 1 + (at % records.length));
+      assertSound(build(some)!);
+      const lost = build(some, true)!;
+      assertSound(lost);
+      assert.ok(lost.complete);
+    }),
+    { numRuns: 300 },
+  );
 });

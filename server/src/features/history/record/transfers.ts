@@ -78,6 +78,9 @@ function outcomeOf(
   const leg = moved === null ? undefined : scene.line.byId.get(moved);
   if (leg === undefined) return { to_leg, outcome: reached.length > 0 ? 'no_answer' : 'failed' };
   const after = (segments.get(leg.id) ?? []).filter((s) => s.from >= msOf(at_us));
+  // Somebody else may have picked up what rang then.
+  const taker = after.flatMap((s) => s.with).find((id) => scene.line.takers.has(id));
+  if (taker !== undefined) return { to_leg: taker, outcome: 'completed' };
   const visit = visits.find((v) => v.leg_id === leg.id && v.from >= msOf(at_us) - AT_ONCE_MS);
   const served = after.some((s) => s.state === 'service' && (s.service === 'voicemail' || isService(leg, s)));
   if (served || visit?.outcome === 'answered') return { to_leg, outcome: 'completed' };

@@ -70,7 +70,7 @@ function visitOf(
   const waits = scene.line.byId.get(channel.id)!.pair === null ? [channel] : scene.legs;
   const waited = waits.flatMap((c) =>
     (segments.get(c.id) ?? [])
-      .filter((s) => s.state === 'queued' && s.queue === first.queue && s.from >= from && s.from <= to)
+      .filter((s) => s.state === 'queued' && s.queue === first.queue && s.from >= from && s.from < to)
       .map((segment) => ({ leg: c.id, segment })),
   );
   waited.sort((a, b) => a.segment.to - b.segment.to);
