@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createCallStream } from '../../../../test/support/call-stream.ts';
+import type { CallStream, StreamChannel } from '../../../../test/support/call-stream.ts';
 import { recordTold } from '../../../../test/support/record-told.ts';
 import { recordedCall, recordedCalls } from '../../../../test/support/recorded-calls.ts';
+import type { QueueStatus } from '../../../ports/call-records.ts';
+import { buildConversation } from '../conversation.ts';
+import type { ConversationRecord } from '../record.ts';
 import { buildRecord } from './build.ts';
 
 /** Calls over trunks, as in recorded.test.ts; the last is what a carrier bills, in seconds. */
@@ -87,4 +92,144 @@ test('record - the engine is killed: what is not over ends with the newest recor
     '1001 caller failed by engine_lost',
     '1002 called failed by engine_lost',
   ]);
+});
+
+test('record - numbers outside are told in E.164, and asked for once; extensions are none', () => {
+  const asked: string[] = [];
+  const e164 = (number: string): string => {
+    asked.push(number);
+    return `e164 ${number}`;
+  };
+  const told = (name: string) => {
+    const { dialled_e164, legs } = buildRecord(recordedCall(name), { e164 })!;
+    return [dialled_e164, ...legs.map((l) => l.participant.number_e164)];
+  };
+  assert.deepEqual(told('trunk-out'), ['e164 0301234567', null, 'e164 0301234567']);
+  assert.deepEqual(told('trunk-in'), ['e164 +493055501', 'e164 +4915112345678', null]);
+  assert.deepEqual(told('internal-answered'), [null, null, null]);
+  assert.deepEqual(asked, ['0301234567', '+4915112345678', '+493055501']);
+});
+
+test('record - a clock that is set back an hour in the middle keeps the order of what happened', () => {
+  const records = recordedCall('internal-answered');
+  const connected = records.findLastIndex((r) => r.type === 'bridge_enter');
+  const set = records.map((r, i) => (i > connected ? { ...r, at_us: r.at_us - 3_600_000_000 } : r));
+  // What lay between the last record before and the first one after is not known any more.
+  assert.deepEqual(recordTold(buildRecord(set, { e164: () => null })!), [
+    'internal answered by caller · 2.5/0.0/0.0/0.0/0.0',
+    '1001 caller answered by this_leg · alerting 1.2',
+    '1002 called answered by other_side · alerting 1.2',
+  ]);
+});
+
+/** A caller who waits in a queue for five seconds, and leaves it with this. */
+function left(after: (s: CallStream, caller: StreamChannel) => void, closed = true) {
+  const s = createCallStream();
+  const caller = s.channel({ extension: '1001', dialled: '500' });
+  s.answer(caller);
+  s.start(caller, 'queue', 'support,C', 'support');
+  s.wait(5000);
+  after(s, caller);
+  if (closed) s.close(caller);
+  return buildRecord(s.records, { e164: () => null })!;
+}
+const goesOn = (s: CallStream, caller: StreamChannel): void => {
+  s.wait(2500);
+  s.hangUp(caller, 16);
+};
+
+test('record - each way out of a queue', () => {
+  const words = {
+    timeout: 'timeout',
+    full: 'full',
+    empty_join: 'empty_join',
+    empty_leave: 'empty_leave',
+  } as const;
+  const said = { ...words, exit_key: 'exit_key', withdrawn: 'transferred_out' } as const;
+  for (const [queue_status, outcome] of Object.entries(said) as [QueueStatus, string][]) {
+    const record = left((s, caller) => {
+      s.stop(caller);
+      s.say(caller, 'user_defined', { queue_status });
+      goesOn(s, caller);
+    });
+    assert.deepEqual(
+      record.visits.map((v) => [v.outcome, Math.round(v.to - v.from)]),
+      [[outcome, 5000]],
+    );
+  }
+  const ways: Readonly<Record<string, (s: CallStream, caller: StreamChannel) => void>> = {
+    abandoned: (s, caller) => {
+      s.stop(caller);
+      s.hangUp(caller, 0, caller);
+    },
+    // Records from before the dialplan wrote why.
+    timeout: (s, caller) => {
+      s.stop(caller);
+      goesOn(s, caller);
+    },
+    'transferred_out abandoned': (s, caller) => {
+      s.stop(caller);
+      s.start(caller, 'queue', 'sales,C', 'sales');
+      s.wait(1000);
+      s.stop(caller);
+      s.hangUp(caller, 0, caller);
+    },
+  };
+  for (const [outcomes, way] of Object.entries(ways)) {
+    assert.equal(
+      left(way)
+        .visits.map((v) => v.outcome)
+        .join(' '),
+      outcomes,
+    );
+  }
+  assert.deepEqual(
+    left(() => {}, false).visits.map((v) => v.outcome),
+    ['waiting'],
+  );
+});
+
+test('record - another place in the same queue is the same visit; joining it again later is another one', () => {
+  const again = (pause: number, status?: QueueStatus) =>
+    left((s, caller) => {
+      s.stop(caller);
+      if (status) s.say(caller, 'user_defined', { queue_status: status });
+      s.wait(pause);
+      s.start(caller, 'queue', 'support,C,,,60,,,,1', 'support');
+      s.wait(3000);
+      s.stop(caller);
+      s.hangUp(caller, 0, caller);
+    }).visits.map((v) => `${v.outcome} ${Math.round((v.to - v.from) / 1000)}`);
+  assert.deepEqual(again(1), ['abandoned 8']);
+  assert.deepEqual(again(5000), ['timeout 5', 'abandoned 3']);
+  assert.deepEqual(again(1, 'timeout'), ['timeout 5', 'abandoned 3']);
+});
+
+/** Processor time in ms: what else runs on the machine does not count. */
+function spent(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+test('record - a conversation of thousands of channels is told at once', () => {
+  const s = createCallStream();
+  const room = s.bridge();
+  const first = s.channel({ extension: '1001', dialled: '800' });
+  const all = [
+    first,
+    ...Array.from({ length: 2000 }, (_, i) => s.channel({ of: first, extension: `${2000 + i}` })),
+  ];
+  for (const c of all) {
+    s.wait(5);
+    s.answer(c);
+    s.enter(c, room);
+  }
+  for (const c of all) s.hangUp(c, 16, c);
+  s.close(first);
+  let record: ConversationRecord | null = null;
+  const took = spent(() => (record = buildRecord(s.records, { e164: () => null })));
+  assert.equal(record!.legs.length, 2001);
+  assert.ok(took < 4000, `${s.records.length} records took ${took} ms of processor time`);
+  assert.ok(spent(() => buildConversation(s.records)) < 4000);
 });

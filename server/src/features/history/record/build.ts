@@ -109,7 +109,7 @@ function legOn(
   const [from, to] = [msOf(c.from), msOf(c.to)];
   // A leg that dials was answered when somebody was there; a leg that was rung, when it was taken.
   const dials = role === 'caller' || role === 'retriever';
-  const through = segments.find((s) => isTalk(s) || isService(c, s))?.from ?? null;
+  const through = segments.find((s) => isTalk(s) || isService(c, s))?.from ?? metAt(scene, c);
   const taken = c.answered === null ? through : firstTaken(msOf(c.answered), through);
   const answered = dials ? through : taken;
   const vain = rung.get(c.id);
@@ -140,6 +140,9 @@ function legOn(
 /** A call that comes back from parking dials the device and not a number. */
 const dialledOn = (c: ChannelLine): string =>
   c.endpoint !== null && c.dialled.endsWith(`_${c.endpoint}`) ? (c.extension ?? '') : c.dialled;
+/** Who was with somebody for less than a millisecond was, though no stretch tells it. */
+const metAt = ({ met }: Scene, c: ChannelLine): number | null =>
+  met.has(c.id) && c.bridged[0] ? msOf(c.bridged[0].from) : null;
 /** The engine answers and connects in two steps, which are one where they follow each other at once. */
 const firstTaken = (answered: number, through: number | null): number =>
   through === null || through - answered > GAP_MS ? answered : through;
@@ -216,7 +219,7 @@ function dispositionOf(
   caller: RecordedLeg | null,
   visits: readonly RecordedVisit[],
 ): ConversationRecord['disposition'] {
-  if (legs.some((leg) => leg.segments.some(isTalk))) return 'answered';
+  if (scene.met.size > 0 || legs.some((leg) => leg.segments.some(isTalk))) return 'answered';
   const services = legs.flatMap((leg) => {
     const c = scene.line.byId.get(leg.leg_id)!;
     return leg.segments.flatMap((s) => (isService(c, s) ? s.service! : []));

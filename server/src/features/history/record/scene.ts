@@ -11,6 +11,9 @@ export type LegDisposition = RecordedLeg['disposition'];
 export const AT_ONCE_MS = 500;
 export const isSoon = (a_us: number, b_us: number): boolean => Math.abs(a_us - b_us) <= AT_ONCE_MS * 1000;
 
+/** Legs of one bridge that are compared one with another. */
+const MANY = 32;
+
 export interface Scene {
   readonly line: Timeline;
   readonly origins: Origins;
@@ -21,6 +24,8 @@ export interface Scene {
   readonly rungBy: ReadonlyMap<AppSpan, readonly ChannelLine[]>;
   /** Legs that were rung, by each channel that dialled on the way to them. */
   readonly rungVia: ReadonlyMap<string, readonly ChannelLine[]>;
+  /** Legs that were in one bridge with another, for however short a time. */
+  readonly met: ReadonlySet<string>;
   /** Legs whose device sent the call on to another number. */
   readonly diverted: ReadonlySet<string>;
   /** Nothing more will come, though channels did not end. */
@@ -44,6 +49,7 @@ export function sceneOf(line: Timeline, lost: boolean): Scene {
     byName: new Map(line.channels.map((c) => [c.name, c])),
     rungBy,
     rungVia,
+    met: metIn(line),
     diverted: new Set(
       line.marks.flatMap((r) =>
         r.type === 'forward' ? (divertedBy(rungVia.get(r.channel) ?? [], r.at_us)?.id ?? []) : [],
@@ -51,6 +57,22 @@ export function sceneOf(line: Timeline, lost: boolean): Scene {
     ),
     lost,
   };
+}
+function metIn({ inBridge }: Timeline): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const members of inBridge.values()) {
+    const legs = members.filter((m) => isLeg(m.channel));
+    // Of very many, everybody was with somebody.
+    if (legs.length > MANY) for (const m of legs) found.add(m.channel.id);
+    else
+      for (const a of legs) {
+        const met = legs.some(
+          (b) => b.channel !== a.channel && b.span.from <= a.span.to && b.span.to >= a.span.from,
+        );
+        if (met) found.add(a.channel.id);
+      }
+  }
+  return found;
 }
 function put<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const there = map.get(key);

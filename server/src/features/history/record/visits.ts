@@ -22,6 +22,8 @@ const OUTCOMES: Readonly<Record<NonNullable<KnownRecord['facts']['queue_status']
 interface Join {
   readonly channel: ChannelLine;
   readonly apps: AppSpan[];
+  /** When the channel joined another queue, or this one again. */
+  until: number;
 }
 
 export function visitsIn(
@@ -46,8 +48,13 @@ function joinsOf({ line }: Scene): readonly Join[] {
         isSoon(before.to, app.from) &&
         !channel.bridged.some((b) => b.from >= before.from && b.from <= app.from) &&
         !(left.has(channel.id) && statusOf(line, channel, before, app.from) !== null);
-      if (same) joins.at(-1)!.apps.push(app);
-      else joins.push({ channel, apps: [app] });
+      if (same) {
+        joins.at(-1)!.apps.push(app);
+        continue;
+      }
+      const left_before = joins.at(-1);
+      if (left_before) left_before.until = msOf(app.from);
+      joins.push({ channel, apps: [app], until: Infinity });
     }
     return joins;
   });
@@ -63,29 +70,35 @@ function visitOf(
   scene: Scene,
   segments: Segments,
   rung: ReadonlyMap<string, LegDisposition>,
-  { channel, apps }: Join,
+  { channel, apps, until }: Join,
 ): RecordedVisit | null {
   const [first, last] = [apps[0]!, apps.at(-1)!];
   const [from, to] = [msOf(first.from), msOf(last.to)];
-  const waits = scene.line.byId.get(channel.id)!.pair === null ? [channel] : scene.legs;
+  const waits = channel.pair === null ? [channel] : scene.legs;
   const waited = waits.flatMap((c) =>
     (segments.get(c.id) ?? [])
-      .filter((s) => s.state === 'queued' && s.queue === first.queue && s.from >= from && s.from < to)
-      .map((segment) => ({ leg: c.id, segment })),
+      .filter((s) => s.state === 'queued' && s.queue === first.queue && s.to > from && s.from < to)
+      .map((s) => ({ leg: c.id, from: Math.max(s.from, from), to: Math.min(s.to, until) })),
   );
-  waited.sort((a, b) => a.segment.to - b.segment.to);
+  waited.sort((a, b) => a.to - b.to);
   const end = waited.at(-1);
   const leg = end?.leg ?? legOf(scene, segments, channel.id, first.from) ?? scene.legs[0]?.id;
   if (leg === undefined) return null;
-  const met = metIn(segments.get(leg) ?? [], end?.segment.to ?? from, to);
+  const met = metIn(segments.get(leg) ?? [], end?.to ?? from, to);
   const offered = apps.flatMap((app) => scene.rungBy.get(app) ?? []);
-  const agent = met && (offered.find((c) => met.with.includes(c.id)) ?? scene.line.byId.get(met.with[0]!));
+  const agent = met
+    ? (offered.find((c) => met.with.includes(c.id)) ?? scene.line.byId.get(met.with[0]!))
+    : offered.find((c) => scene.met.has(c.id));
+  const [started, ended] = [
+    waited.length > 0 ? Math.min(...waited.map((w) => w.from)) : (met?.from ?? from),
+    end?.to ?? met?.from ?? from,
+  ];
   return {
     queue: first.queue!,
     leg_id: leg,
-    from: waited.length > 0 ? Math.min(...waited.map((w) => w.segment.from)) : (met?.from ?? from),
-    to: end?.segment.to ?? met?.from ?? from,
-    outcome: met ? 'answered' : outcomeOf(scene, channel, last),
+    from: started,
+    to: ended,
+    outcome: agent ? 'answered' : outcomeOf(scene, channel, last),
     agent: agent?.extension ?? null,
     agent_leg: agent?.id ?? null,
     offers: offersOf(scene, offered, rung),
