@@ -18,6 +18,7 @@ import type { SseClient } from './sse-client.ts';
 import { until } from './until.ts';
 import { useSite } from './use-site.ts';
 
+type Segment = Conversation['legs'][number]['segments'][number];
 export interface Stage {
   site(): Site;
   phone(extension: string): Promise<Phone>;
@@ -72,18 +73,38 @@ async function checkEvents(stream: SseClient, summary: ConversationSummary): Pro
   assert.deepEqual(last.extensions, summary.extensions);
 }
 
-/** What a person's own list shows of it: one row, with the talk and hold of that person's legs. */
+/** Seconds in any of these stretches; two at once count once. */
+function secondsIn(stretches: readonly Segment[]): number {
+  let [total, until] = [0, 0];
+  const spans = stretches.map((s) => [Date.parse(s.started_at), Date.parse(s.ended_at)] as const);
+  for (const [from, to] of spans.sort((a, b) => a[0] - b[0])) {
+    total += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return total / 1000;
+}
+/**
+ * What a person's own list shows of it: one row. A person has talked while any of its legs did, to somebody or to what it
+ * dialled; what is not that is hold while any of them was in one.
+ */
 function checkRow(c: Conversation, extension: string, rows: readonly HistoryCall[]): void {
   const own = c.legs.filter((l) => l.participant.extension === extension);
-  const ofOthers = own.length > 0 && own.every((l) => l.disposition === 'answered_elsewhere');
+  const became = new Set(own.map((l) => l.disposition));
+  const ofOthers = became.has('answered_elsewhere') && !became.has('answered');
   assert.equal(rows.length, ofOthers ? 0 : 1, `rows of ${extension}`);
   const [row] = rows;
   if (row === undefined) return;
   assert.equal(row.call_key, c.id, `the row of ${extension} belongs to the conversation`);
-  const sum = (field: 'talk_time' | 'hold_time'): number => own.reduce((total, l) => total + l[field], 0);
+  const stretches = own.flatMap((l) => l.segments);
+  const servedOnly = stretches.every((s) => s.state === 'service' || s.state === 'initiated');
+  const talked = stretches.filter(
+    (s) => s.state === 'connected' || (s.state === 'service' && (servedOnly || s.service !== 'announcement')),
+  );
+  const held = stretches.filter((s) => s.state === 'held');
+  const talk = secondsIn(talked);
   for (const [shown, seconds, what] of [
-    [row.talk_seconds, sum('talk_time'), 'talk'],
-    [row.hold_seconds, sum('hold_time'), 'hold'],
+    [row.talk_seconds, talk, 'talk'],
+    [row.hold_seconds, secondsIn([...talked, ...held]) - talk, 'hold'],
   ] as const)
     assert.ok(
       Math.abs(shown - seconds) <= 1.01,

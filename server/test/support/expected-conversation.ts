@@ -88,6 +88,8 @@ export interface ExpectedConversation {
 
 /** How far a second of the service may be from a phone's: the way between them is no longer on a busy machine. */
 const TOLERANCE_S = 0.5;
+/** The same for what is summed over all legs. */
+const SUM_TOLERANCE_S = 1;
 /** What is shorter than this is a step of the engine and nothing that anybody could measure. */
 const BLINK_S = 0.1;
 
@@ -150,6 +152,7 @@ const sumOf = (stretches: readonly Stretch[], state: string): number =>
   stretches.reduce((sum, s) => (s.what.split(' ')[0] === state ? sum + s.seconds : sum), 0);
 
 const SUMS = { ring: 'alerting', wait: 'queued', talk: 'connected', hold: 'held', park: 'parked' } as const;
+const SUMMED = new Set(Object.keys(SUMS).map((sum) => `${sum} time`));
 
 export function expectedFacts(e: ExpectedConversation): Facts {
   const facts: Facts = new Map();
@@ -336,7 +339,8 @@ export function differences(e: ExpectedConversation, c: Conversation): readonly 
     typeof value === 'number' ? `${value.toFixed(2)} s` : (value ?? 'nothing');
   return [...new Set([...wanted.keys(), ...told.keys()])].flatMap((key) => {
     const [a, b] = [wanted.get(key), told.get(key)];
-    const same = typeof a === 'number' && typeof b === 'number' ? Math.abs(a - b) <= TOLERANCE_S : a === b;
+    const most = SUMMED.has(key) ? SUM_TOLERANCE_S : TOLERANCE_S;
+    const same = typeof a === 'number' && typeof b === 'number' ? Math.abs(a - b) <= most : a === b;
     return same ? [] : [`${key}: told ${shown(b)}, the phones say ${shown(a)}`];
   });
 }

@@ -47,7 +47,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   listen: [],
   // Held and retrieved by the service, then passed on after speaking first, by keys that no phone has.
   'hold-and-consult': [
-    '1001 out 1003 ANSWERED · 0/0/6/1/7 · - · sip',
+    '1001 out 1003 ANSWERED · 0/0/5/1/7 · - · sip',
     '1003 in 1001 ANSWERED · 0/0/5/2/8 · - · sip',
     '1005 in 1001 ANSWERED · 0/0/2/0/2 · - · sip',
   ],
@@ -153,7 +153,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   pickup: ['1001 out 1002 ANSWERED · 1/0/2/0/3 · - · sip', '1003 in 1001 ANSWERED · 0/0/2/0/2 · - · sip'],
   park: [
     '1001 out 1002 ANSWERED · 0/0/2/0/5 · - · sip',
-    '1002 in 1001 ANSWERED · 0/0/3/0/3 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/1/0/3 · - · sip',
     '1003 in 1001 ANSWERED · 0/0/1/0/1 · - · sip',
   ],
   hold: ['1001 out 1002 ANSWERED · 0/0/2/2/4 · - · sip', '1002 in 1001 ANSWERED · 0/0/2/2/4 · - · sip'],
@@ -175,7 +175,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   ],
   'attended-by-keys-abandoned': [
     '1001 out 1002 ANSWERED · 0/0/2/4/7 · - · sip',
-    '1002 in 1001 ANSWERED · 0/0/4/2/7 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/3/2/7 · - · sip',
     '1003 in 1002 ANSWERED · 0/0/1/0/2 · - · sip',
   ],
   'attended-by-keys-before-answer': [
@@ -206,11 +206,11 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   ],
   'park-abandoned': [
     '1001 out 1002 ANSWERED · 0/0/1/0/6 · - · sip',
-    '1002 in 1001 ANSWERED · 0/0/3/0/4 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/1/0/4 · - · sip',
   ],
   'park-timeout': [
     '1001 out 1002 ANSWERED · 0/0/2/0/13 · - · sip',
-    '1002 in 1001 ANSWERED · 0/0/4/0/13 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/2/0/13 · - · sip',
   ],
   'pickup-group': [
     '1001 out 1002 ANSWERED · 0/0/1/0/1 · - · sip',
@@ -227,7 +227,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   ],
   'three-way': [
     '1001 out 1002 ANSWERED · 0/0/3/4/8 · - · sip',
-    '1002 in 1001 ANSWERED · 0/0/4/1/7 · - · sip',
+    '1002 in 1001 ANSWERED · 0/0/3/1/7 · - · sip',
     '1003 in 1002 ANSWERED · 0/0/3/0/4 · - · sip',
   ],
   'voicemail-busy': [

@@ -38,16 +38,18 @@ export function peersOf(line: Timeline, channel: ChannelLine): readonly PeerSpan
   return found.sort((a, b) => a.from - b.from || compareCalls(a.peer.id, b.peer.id));
 }
 
-/** Time of a channel in bridges, and the part of it in which either side heard music because it was held. */
+/** Time of a channel with somebody in bridges or held there, and the part of it in which either side heard music because of that. */
 export function talkOf(
   line: Timeline,
   channel: ChannelLine,
 ): { readonly bridged: readonly Span[]; readonly held: readonly Span[] } {
+  const peers = peersOf(line, channel);
   const held = [
     ...channel.bridged.flatMap((b) => channel.music.map((m) => overlap(b, m))),
-    ...peersOf(line, channel).flatMap((p) => p.peer.music.map((m) => overlap(p, m))),
-  ];
-  return { bridged: channel.bridged, held: held.filter((s) => s !== null) };
+    ...peers.flatMap((p) => p.peer.music.map((m) => overlap(p, m))),
+  ].filter((s) => s !== null);
+  // Alone in a bridge it hears an announcement, e.g. of a parking slot, or waits for who is rung.
+  return { bridged: [...peers, ...held], held };
 }
 
 /** One wait of one channel in one queue. */
