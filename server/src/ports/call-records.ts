@@ -61,13 +61,15 @@ export interface CallRecordFacts {
    * by an agent leaves none.
    */
   readonly queue_status?: QueueStatus;
-  /** The dialplan begins to record this channel: the name of the file, and by whose rule (extension or queue name). */
+  /** Somebody answered a call that is recorded by rule: of which channel, whose rule (extension or queue name), and the file. */
   readonly recording?: RecordingBegun;
 }
 export interface RecordingBegun {
   readonly by: 'extension' | 'queue';
   readonly of: string;
   readonly file: string;
+  /** The channel that is recorded; that of the record where it is not given. */
+  readonly channel?: ChannelId;
 }
 
 /** One durable fact that the engine wrote itself, in our words. */

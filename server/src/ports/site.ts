@@ -13,7 +13,10 @@ export interface SiteExtension {
   readonly pickup_group: string | null;
   /** Its calls may be forwarded to a number outside. */
   readonly forward_outside: boolean;
+  readonly recording: RecordingRule;
 }
+/** Whether the engine records by itself; on demand is another thing. */
+export type RecordingRule = 'never' | 'always';
 export interface SiteQueue {
   readonly name: string;
   readonly number: string;
@@ -24,6 +27,14 @@ export interface SiteQueue {
   readonly wrap_up_seconds: number;
   /** How long a caller waits at most; 0 for ever. */
   readonly max_wait_seconds: number;
+  /** How many may wait; 0 for any number. */
+  readonly max_callers: number;
+  /** Whether one may join, or go on waiting, when no member could take a call: all paused or unreachable. */
+  readonly join_when_empty: boolean;
+  readonly leave_when_empty: boolean;
+  /** A key that leads a caller out of the queue to a number of ours; null for none. */
+  readonly exit: { readonly key: string; readonly number: string } | null;
+  readonly recording: RecordingRule;
   /** Extensions that are members by configuration and cannot leave. */
   readonly static_members: readonly string[];
   /** Extensions that may log in and out (the static ones included). */
@@ -107,6 +118,8 @@ export interface Site {
   readonly parking: SiteParking | null;
   readonly pause_reasons: readonly PauseReason[];
   readonly feature_codes: readonly FeatureCode[];
+  /** Sound that both sides hear before a call is recorded by rule; null for none. */
+  readonly recording_announcement: string | null;
   readonly trunks: readonly SiteTrunk[];
   readonly inbound_routes: readonly SiteInboundRoute[];
   readonly outbound_routes: readonly SiteOutboundRoute[];

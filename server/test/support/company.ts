@@ -1,5 +1,6 @@
 /** A company made for one file of scenarios: people with known secrets, so that a phone needs no sign-in of its person. */
 import path from 'node:path';
+import type { Insertable } from 'kysely';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { DEMO_REASONS, SERVICES } from '../../src/features/pbx-config/demo.ts';
 import { seed } from '../../src/features/pbx-config/seed.ts';
@@ -11,7 +12,7 @@ import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
 import type { Site } from './site.ts';
 
-export interface CompanyQueue extends Partial<Omit<QueueRow, 'id'>> {
+export interface CompanyQueue extends Partial<Omit<Insertable<QueueRow>, 'id'>> {
   readonly number: string;
   /** Members by configuration, who need not log in. */
   readonly agents: readonly string[];

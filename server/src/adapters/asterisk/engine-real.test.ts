@@ -33,6 +33,7 @@ const person = (extension: string): SiteExtension => ({
   voicemail: false,
   pickup_group: 'all',
   forward_outside: false,
+  recording: 'never',
 });
 const queue = (name: string, number: string, static_members: readonly string[]): SiteQueue => ({
   name,
@@ -42,6 +43,11 @@ const queue = (name: string, number: string, static_members: readonly string[]):
   ring_seconds: 10,
   wrap_up_seconds: 0,
   max_wait_seconds: 0,
+  max_callers: 0,
+  join_when_empty: true,
+  leave_when_empty: false,
+  exit: null,
+  recording: 'never',
   static_members,
   agents: ['1001', '1002'],
 });
@@ -52,6 +58,7 @@ const site: Site = {
   parking: null,
   pause_reasons: [reasonFixture('lunch', 'Lunch')],
   feature_codes: [],
+  recording_announcement: null,
   trunks: [],
   inbound_routes: [],
   outbound_routes: [],

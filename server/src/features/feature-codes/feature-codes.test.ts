@@ -13,6 +13,7 @@ const site = (reasons: number): Site => ({
     reasonFixture(`reason${i + 1}`, `Reason ${i + 1}`),
   ),
   feature_codes: FEATURE_CODES,
+  recording_announcement: null,
   trunks: [],
   inbound_routes: [],
   outbound_routes: [],

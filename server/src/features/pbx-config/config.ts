@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Endpoint, PauseReason, Person } from '../../ports/directory.ts';
 import type {
+  RecordingRule,
   SiteInboundRoute,
   SiteOutboundRoute,
   SiteParking,
@@ -18,6 +19,7 @@ export interface ConfiguredPerson {
   readonly voicemail: boolean;
   readonly voicemail_pin: string;
   readonly forward_outside: boolean;
+  readonly recording: RecordingRule;
 }
 /** The whole configuration of the exchange as it is stored. */
 export interface PbxConfig {
@@ -34,6 +36,7 @@ export interface PbxConfig {
   readonly pause_reasons: readonly PauseReason[];
   readonly services: readonly SiteService[];
   readonly parking: SiteParking | null;
+  readonly recording_announcement: string | null;
 }
 
 /** Numbers of different length sort as numbers do, and as strings of digits they may be longer than any number. */
@@ -50,7 +53,7 @@ function groupBy<K, V>(rows: readonly V[], key: (row: V) => K): Map<K, V[]> {
   return groups;
 }
 const configured = (row: Selectable<PersonRow>, endpoints: readonly Endpoint[]): ConfiguredPerson => {
-  const { sip_password, voicemail, voicemail_pin, forward_outside, active, ...fields } = row;
+  const { sip_password, voicemail, voicemail_pin, forward_outside, recording, active, ...fields } = row;
   const person = Object.freeze({ ...fields, active: Boolean(active), endpoints });
   return {
     person,
@@ -58,6 +61,7 @@ const configured = (row: Selectable<PersonRow>, endpoints: readonly Endpoint[]):
     voicemail: Boolean(voicemail),
     voicemail_pin,
     forward_outside: Boolean(forward_outside),
+    recording,
   };
 };
 
@@ -129,12 +133,15 @@ export async function readPbxConfig(store: Store): Promise<PbxConfig> {
   const byId = new Map(people.map(({ person }) => [person.id, person]));
   const agents = groupBy(await db.selectFrom('queue_agents').selectAll().execute(), (a) => a.queue_id);
   const queues = (await db.selectFrom('queues').selectAll().execute())
-    .map(({ id, ...queue }) => {
+    .map(({ id, join_when_empty, leave_when_empty, exit_key, exit_number, ...queue }) => {
       const members = (agents.get(id) ?? []).filter((a) => byId.get(a.person_id)?.active === true);
       const extensions = (rows: typeof members): readonly string[] =>
         rows.map((a) => byId.get(a.person_id)!.extension).sort(byNumber);
       return {
         ...queue,
+        join_when_empty: Boolean(join_when_empty),
+        leave_when_empty: Boolean(leave_when_empty),
+        exit: exit_key === null || exit_number === null ? null : { key: exit_key, number: exit_number },
         agents: extensions(members),
         static_members: extensions(members.filter((a) => Boolean(a.static))),
       };
@@ -147,11 +154,10 @@ export async function readPbxConfig(store: Store): Promise<PbxConfig> {
     .orderBy('id')
     .execute();
   const services = await db.selectFrom('services').selectAll().execute();
-  const parking = await db
-    .selectFrom('pbx_settings')
-    .select('value')
-    .where('key', '=', 'parking')
-    .executeTakeFirst();
+  const settings = new Map(
+    (await db.selectFrom('pbx_settings').selectAll().execute()).map((s) => [s.key, s.value]),
+  );
+  const setting = <T>(key: string): T | null => JSON.parse(settings.get(key) ?? 'null') as T | null;
   return {
     people,
     queues,
@@ -162,6 +168,7 @@ export async function readPbxConfig(store: Store): Promise<PbxConfig> {
       supervisor_only: Boolean(supervisor_only),
     })),
     services: services.sort((a, b) => byNumber(a.number, b.number)),
-    parking: parking === undefined ? null : (JSON.parse(parking.value) as SiteParking | null),
+    parking: setting<SiteParking>('parking'),
+    recording_announcement: setting<string>('recording_announcement'),
   };
 }

@@ -1,3 +1,4 @@
+import type { Insertable } from 'kysely';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type { PauseReason } from '../../ports/directory.ts';
 import type { SiteParking, SiteService } from '../../ports/site.ts';
@@ -43,7 +44,9 @@ export const DEMO_ADMINISTRATOR: DemoPerson = person(
   'Administration',
 );
 
-export const DEMO_QUEUES: readonly (Omit<QueueRow, 'id'> & { readonly agents: readonly string[] })[] = [
+export const DEMO_QUEUES: readonly (Omit<Insertable<QueueRow>, 'id'> & {
+  readonly agents: readonly string[];
+})[] = [
   {
     name: 'support',
     number: '500',

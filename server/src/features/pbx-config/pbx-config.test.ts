@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import type { Store } from '../../ports/store.ts';
 import { createDirectory } from './directory.ts';
+import { setRecordingAnnouncement, setRecordingRule } from './recording-rules.ts';
 import { seed } from './seed.ts';
 import { pickupGroup, toSite } from './site.ts';
 import { migrations } from './tables.ts';
@@ -197,4 +198,24 @@ test('pbx-config - any department gives a pick-up group the engine can keep, and
       );
     }),
   );
+});
+
+test('pbx-config - a rule of recording is of one extension or queue, and what is none is refused', async () => {
+  await using temp = await seeded({ empty: false });
+  const { store } = temp;
+  await setRecordingRule(store, { extension: '1003' }, 'always');
+  await setRecordingRule(store, { queue: 'sales' }, 'always');
+  await setRecordingRule(store, { queue: 'support' }, 'never');
+  await setRecordingAnnouncement(store, 'conf-now-recording');
+  const refused = { code: 'invalid_request' };
+  await assert.rejects(setRecordingRule(store, { extension: '1099' }, 'always'), refused);
+  await assert.rejects(setRecordingRule(store, { queue: 'none' }, 'always'), refused);
+  await assert.rejects(setRecordingRule(store, { queue: 'sales' }, 'often' as 'always'), refused);
+  for (const sound of ['../x', 'a,b', 'A', ''])
+    await assert.rejects(setRecordingAnnouncement(store, sound), refused);
+  const site = toSite((await createDirectory(store)).config(), []);
+  const recorded = (rows: readonly { readonly recording: string }[]): number[] =>
+    rows.flatMap((row, i) => (row.recording === 'always' ? [i] : []));
+  assert.deepEqual([recorded(site.extensions), recorded(site.queues)], [[2], [1]]);
+  assert.equal(site.recording_announcement, 'conf-now-recording');
 });

@@ -30,7 +30,7 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
   return {
     extensions: config.people
       .filter(({ person }) => person.active)
-      .map(({ person, sip_password, voicemail, voicemail_pin, forward_outside }) => ({
+      .map(({ person, sip_password, voicemail, voicemail_pin, forward_outside, recording }) => ({
         extension: person.extension,
         name: person.name,
         email: person.email,
@@ -39,11 +39,13 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
         voicemail,
         voicemail_pin,
         forward_outside,
+        recording,
         pickup_group: pickupGroup(person.department),
       })),
     queues: config.queues,
     services: config.services,
     parking: config.parking,
+    recording_announcement: config.recording_announcement,
     pause_reasons: config.pause_reasons,
     feature_codes: codes,
     trunks: config.trunks,

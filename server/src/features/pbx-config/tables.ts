@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../../ports/directory.ts';
-import type { SiteQueue, SiteService, SiteTrunk } from '../../ports/site.ts';
+import type { RecordingRule, SiteQueue, SiteService, SiteTrunk } from '../../ports/site.ts';
 import type { Migration } from '../../ports/store.ts';
 
 export interface PersonRow {
@@ -21,6 +21,7 @@ export interface PersonRow {
   voicemail_pin: string;
   /** Its calls may be forwarded to a number outside. */
   forward_outside: Generated<number>;
+  recording: Generated<RecordingRule>;
 }
 export interface QueueRow {
   id: number;
@@ -31,6 +32,13 @@ export interface QueueRow {
   ring_seconds: number;
   wrap_up_seconds: number;
   max_wait_seconds: number;
+  max_callers: Generated<number>;
+  join_when_empty: Generated<number>;
+  leave_when_empty: Generated<number>;
+  /** Both or none. */
+  exit_key: Generated<string | null>;
+  exit_number: Generated<string | null>;
+  recording: Generated<RecordingRule>;
 }
 export interface TrunkRow {
   id: Generated<number>;
@@ -81,7 +89,7 @@ export interface Tables {
     supervisor_only: number;
   };
   services: { number: string; kind: SiteService['kind']; title: string };
-  /** One JSON value for each key; `parking` is the only one so far. */
+  /** One JSON value for each key: `parking`, `recording_announcement`. */
   pbx_settings: { key: string; value: string };
 }
 
@@ -211,6 +219,30 @@ export const migrations: readonly Migration[] = [
         .alterTable('people')
         .addColumn('forward_outside', 'integer', (c) => c.notNull().defaultTo(0))
         .execute();
+    },
+  },
+  {
+    id: '0005-queue-ends',
+    async up(db) {
+      const { schema } = db;
+      for (const [column, value] of [
+        ['max_callers', 0],
+        ['join_when_empty', 1],
+        ['leave_when_empty', 0],
+      ] as const) {
+        await schema
+          .alterTable('queues')
+          .addColumn(column, 'integer', (c) => c.notNull().defaultTo(value))
+          .execute();
+      }
+      for (const column of ['exit_key', 'exit_number'])
+        await schema.alterTable('queues').addColumn(column, 'text').execute();
+      for (const table of ['queues', 'people']) {
+        await schema
+          .alterTable(table)
+          .addColumn('recording', 'text', (c) => c.notNull().defaultTo('never'))
+          .execute();
+      }
     },
   },
 ];

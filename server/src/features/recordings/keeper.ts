@@ -136,7 +136,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     while (!(await sweep())) await clock.sleep(QUIET_MS, signal);
   };
 
-  async function began(record: CallRecord, { by, of, file: name }: RecordingBegun): Promise<void> {
+  async function began(record: CallRecord, { by, of, file: name, channel }: RecordingBegun): Promise<void> {
     const file = name.endsWith('.wav') ? name : `${name}.wav`;
     if (!isFileName(file)) {
       log.warn(
@@ -149,7 +149,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     const row: RecordingRow = {
       id: newRecordingId(started_ms),
       call: record.call,
-      channel: record.channel,
+      channel: channel ?? record.channel,
       file,
       by,
       extension: by === 'extension' ? of : null,

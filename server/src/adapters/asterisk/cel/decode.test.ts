@@ -81,7 +81,7 @@ test('call records - why a caller left a queue, in our words; a word of nobody s
   assert.deepEqual(left('TIMEOUT', 'MINE'), ['MINE', undefined]);
 });
 
-test('call records - what the dialplan begins to record: by whose rule, and the name of the file', () => {
+test('call records - what the dialplan records: by whose rule, of which channel, and the name of the file', () => {
   const begun = (extra: string, userdeftype = 'OFFHOOK_RECORDING') => {
     const record = decoded(
       line({ eventenum: 'USER_DEFINED', userdeftype, eventextra: JSON.stringify({ extra }) }),
@@ -89,15 +89,24 @@ test('call records - what the dialplan begins to record: by whose rule, and the 
     assert.ok(typeof record === 'object');
     return record.facts.recording;
   };
-  assert.deepEqual(begun('queue:support:q-1795287986.10'), {
+  assert.deepEqual(begun('queue:support:1795287986.10-1795287990.wav'), {
     by: 'queue',
     of: 'support',
-    file: 'q-1795287986.10',
+    file: '1795287986.10-1795287990.wav',
+    channel: 'ast1:1795287986.10',
   });
-  assert.deepEqual(begun('extension:1003:x.wav'), { by: 'extension', of: '1003', file: 'x.wav' });
-  for (const extra of ['person:1003:x', 'queue:support:../x', 'queue::x', 'queue:support:', 'x', ''])
+  assert.equal(begun('extension:1003:a-1.b-1.wav')?.channel, 'ast1:a-1.b');
+  for (const extra of [
+    'person:1003:x-1.wav',
+    'queue:support:../x-1.wav',
+    'queue::x-1.wav',
+    'queue:support:x.wav',
+    'queue:support:',
+    'x',
+    '',
+  ])
     assert.equal(begun(extra), undefined, extra);
-  assert.equal(begun('queue:support:x', 'MINE'), undefined);
+  assert.equal(begun('queue:support:x-1.wav', 'MINE'), undefined);
 });
 
 test('call records - halves of an internal pair share a key and have no endpoint', () => {

@@ -78,7 +78,8 @@ function readTime(text: string): number | null {
   return m ? Number(m[1]) * 1_000_000 + Number(m[2]) : null;
 }
 
-const RECORDING_TEXT = /^(extension|queue):([A-Za-z0-9_-]{1,64}):([A-Za-z0-9._-]{1,124})$/;
+/** The name of the file begins with the channel that is recorded; the record is on that of who answered. */
+const RECORDING_TEXT = /^(extension|queue):([A-Za-z0-9_-]{1,64}):(([A-Za-z0-9.-]{1,100})-\d{1,12}\.wav)$/;
 
 function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
   let extra: Record<string, unknown> = {};
@@ -101,7 +102,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
   /** What stands behind the name of a user-defined event. */
   const said = (name: string): string | undefined => (f.userdeftype === name ? text('extra') : undefined);
   const left = said(QUEUE_LEFT);
-  const [, by, of, file] = RECORDING_TEXT.exec(said(RECORDING) ?? '') ?? [];
+  const [, by, of, file, recorded] = RECORDING_TEXT.exec(said(RECORDING) ?? '') ?? [];
   const facts: Record<keyof CallRecordFacts, unknown> = {
     bridge: bridge === undefined ? undefined : bridgeId(node, bridge),
     holding: text('bridge_technology') === 'holding_bridge' ? true : undefined,
@@ -113,7 +114,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     other_name: text('retriever'),
     listens: LISTENING_CONTEXTS.has(f.context) ? true : undefined,
     queue: f.appname === 'Queue' ? f.appdata.split(',', 1)[0] || undefined : undefined,
-    recording: file === undefined ? undefined : { by, of, file },
+    recording: recorded === undefined ? undefined : { by, of, file, channel: channelId(node, recorded) },
     queue_status: left !== undefined && Object.hasOwn(QUEUE_STATUS, left) ? QUEUE_STATUS[left] : undefined,
   };
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));

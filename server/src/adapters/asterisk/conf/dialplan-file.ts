@@ -4,9 +4,22 @@ import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '.
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { forwardAfter, forwardContexts, forwardFirst, ownForward, watched } from './forward-contexts.ts';
-import { outboundInclude, trunkContexts } from './trunk-files.ts';
+import { recordingSteps } from './recording-contexts.ts';
+import type { RecordingSteps } from './recording-contexts.ts';
+import { outboundInclude, ownContext, trunkContexts } from './trunk-files.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
-import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
+import {
+  application,
+  applicationData,
+  conf,
+  dialled,
+  dialledKey,
+  joined,
+  label,
+  pattern,
+  slug,
+  whole,
+} from './text.ts';
 import type { ConfText } from './text.ts';
 
 /** How the endpoint of each kind is named after its extension; the order is the order of a hint's devices. */
@@ -66,30 +79,33 @@ function addresses(number: ConfText, who: ConfText, kinds: readonly EndpointKind
 }
 
 /** Rings everything an extension has; ARG1 is the extension again when it has a mailbox. */
-const CALL = context(conf`call`, [
-  exten(conf`_X.`, [
-    ...forwardFirst,
-    conf`Gosub(devices,$\{EXTEN},1)`,
-    conf`Dial($\{GOSUB_RETVAL},30,${ownForward}${calledPhone}${callingPhone}${watched})`,
-    ...forwardAfter,
-    conf`(stay),Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`,
-    conf`GotoIf($["$\{ARG1}" = ""]?nobody)`,
-    conf`VoiceMail($\{ARG1}@default,$\{IF($\{OFFHOOK_BUSY}?b:u)})`,
-    conf`Hangup()`,
-    at(conf`nobody`, conf`GotoIf($["$\{CHANNEL(state)}" = "Up"]?told)`),
-    conf`GotoIf($\{OFFHOOK_BUSY}?busy)`,
-    conf`Hangup($\{IF($["$\{DIALSTATUS}" = "NOANSWER"]?19:20)})`,
-    at(conf`busy`, conf`Hangup(17)`),
-    // A caller who was transferred here is already connected: it hears what a phone would otherwise show.
-    at(conf`told`, conf`GotoIf($\{OFFHOOK_BUSY}?tone)`),
-    conf`Playback(vm-nobodyavail)`,
-    conf`Hangup()`,
-    at(conf`tone`, conf`Busy(10)`),
-  ]),
-]);
-const QUEUE_AGENT: readonly ConfText[] = [
+const call = ({ caller, announce, announced, answered }: RecordingSteps): ConfText =>
+  context(conf`call`, [
+    exten(conf`_X.`, [
+      ...forwardFirst,
+      ...caller,
+      ...announce,
+      conf`Gosub(devices,$\{EXTEN},1)`,
+      conf`Dial($\{GOSUB_RETVAL},30,${ownForward}${calledPhone}${callingPhone}${watched}${announced}${answered})`,
+      ...forwardAfter,
+      conf`(stay),Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`,
+      conf`GotoIf($["$\{ARG1}" = ""]?nobody)`,
+      conf`VoiceMail($\{ARG1}@default,$\{IF($\{OFFHOOK_BUSY}?b:u)})`,
+      conf`Hangup()`,
+      at(conf`nobody`, conf`GotoIf($["$\{CHANNEL(state)}" = "Up"]?told)`),
+      conf`GotoIf($\{OFFHOOK_BUSY}?busy)`,
+      conf`Hangup($\{IF($["$\{DIALSTATUS}" = "NOANSWER"]?19:20)})`,
+      at(conf`busy`, conf`Hangup(17)`),
+      // A caller who was transferred here is already connected: it hears what a phone would otherwise show.
+      at(conf`told`, conf`GotoIf($\{OFFHOOK_BUSY}?tone)`),
+      conf`Playback(vm-nobodyavail)`,
+      conf`Hangup()`,
+      at(conf`tone`, conf`Busy(10)`),
+    ]),
+  ]);
+const queueAgent = ({ answered }: RecordingSteps): readonly ConfText[] => [
   conf`Gosub(devices,$\{EXTEN},1)`,
-  conf`Dial($\{GOSUB_RETVAL},,${ownForward}${calledPhone})`,
+  conf`Dial($\{GOSUB_RETVAL},,${ownForward}${calledPhone}${answered})`,
   conf`Hangup($\{HANGUPCAUSE})`,
 ];
 
@@ -101,23 +117,28 @@ const NOBODY: readonly ConfText[] = [conf`Playback(vm-nobodyavail)`, conf`Hangup
 /** The engine's records do not say why a caller left a queue; who hangs up or is moved never comes here. */
 const left = (status: ConfText): ConfText => conf`CELGenUserEvent(${QUEUE_LEFT},${status})`;
 /** A caller waits in it, and hears that nobody came; `rest` are arguments behind the longest wait. */
-function waiting(q: SiteQueue, rest: ConfText): readonly ConfText[] {
+function waiting(q: SiteQueue, recording: RecordingSteps, rest: ConfText): readonly ConfText[] {
   const name = slug(q.name, 'a queue name');
   const wait =
     q.max_wait_seconds === 0 ? nothing : whole(q.max_wait_seconds, `queue ${name}: longest wait`, 1, 86_400);
   return [
+    ...recording.queue(name),
     conf`Queue(${name},C${calledPhone}${callingPhone},,,${wait}${rest})`,
     left(conf`$\{QUEUESTATUS}`),
     ...NOBODY,
   ];
 }
-const queue = (q: SiteQueue): ConfText =>
-  exten(dialled(q.number, `queue ${q.name}: number`), [conf`Answer()`, ...waiting(q, nothing)]);
+const queue = (q: SiteQueue, recording: RecordingSteps): ConfText =>
+  exten(dialled(q.number, `queue ${q.name}: number`), [
+    conf`Answer()`,
+    ...recording.caller,
+    ...waiting(q, recording, nothing),
+  ]);
 /** Where callers go whom a supervisor takes out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
-const moved = (q: SiteQueue): ConfText =>
+const moved = (q: SiteQueue, recording: RecordingSteps): ConfText =>
   exten(conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`, [
     conf`Set(QUEUE_PRIO=$\{CUT(EXTEN,*,3)})`,
-    ...waiting(q, conf`,,,,$\{CUT(EXTEN,*,2)}`),
+    ...waiting(q, recording, conf`,,,,$\{CUT(EXTEN,*,2)}`),
   ]);
 const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
   echo: [
@@ -169,7 +190,20 @@ function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
   return [...lines, ...single];
 }
 
+/** Where the key that leads out of a queue leads. */
+function exit(q: SiteQueue, site: Site): ConfText {
+  if (q.exit === null) return nothing;
+  const what = `queue ${q.name}: exit`;
+  return context(conf`exit-${slug(q.name, 'a queue name')}`, [
+    exten(dialledKey(q.exit.key, `${what} key`), [
+      left(conf`EXIT_KEY`),
+      conf`Goto(${ownContext(site, q.exit.number)},${dialled(q.exit.number, `${what} number`)},1)`,
+    ]),
+  ]);
+}
+
 export function extensionsConf(site: Site): ConfText {
+  const recording = recordingSteps(site);
   const patterns = patternsOf(site.extensions);
   const few = exceptions(site.extensions).map((e) => ({
     number: dialled(e.extension, 'an extension'),
@@ -190,21 +224,26 @@ include => parkedcalls
 ${outboundInclude(site)}${joined(
     [
       context(conf`people`, site.extensions.map(person)),
-      context(conf`queues`, site.queues.map(queue)),
+      context(
+        conf`queues`,
+        site.queues.map((q) => queue(q, recording)),
+      ),
       context(conf`services`, site.services.map(service)),
       context(
         conf`feature-codes`,
         site.feature_codes.map((code) => featureCode(code, site)),
       ),
       context(conf`queue-moved`, [
-        ...site.queues.map(moved),
+        ...site.queues.map((q) => moved(q, recording)),
         exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),
       ]),
+      ...site.queues.map((q) => exit(q, site)),
       context(conf`agent-queues`, agentQueues(site.queues)),
-      CALL,
+      call(recording),
+      recording.contexts,
       context(
         conf`queue-agent`,
-        patterns.map((p) => exten(p, QUEUE_AGENT)),
+        patterns.map((p) => exten(p, queueAgent(recording))),
       ),
       context(conf`devices`, [
         ...patterns.map((p) => addresses(p, EXTEN, KINDS)),
@@ -224,7 +263,7 @@ include => queues
 include => services
 include => parkedcalls
 ${outboundInclude(site)}`,
-      trunkContexts(site),
+      trunkContexts(site, recording),
       forwardContexts(site),
       context(conf`hints`, [
         ...patterns.map((p) => hint(p, EXTEN, KINDS)),

@@ -10,9 +10,31 @@ import { company, PASSWORD } from './test-company.ts';
 import { startTestEngine } from './test-engine.ts';
 import type { TestEngine } from './test-engine.ts';
 
+const { queues } = company();
 let engine: TestEngine;
 before(async () => {
-  engine = await startTestEngine(company());
+  engine = await startTestEngine(
+    company({
+      queues: [
+        ...queues,
+        {
+          ...queues[0]!,
+          name: 'small',
+          number: '521',
+          static_members: [],
+          max_callers: 1,
+          exit: { key: '0', number: '1008' },
+        },
+        {
+          ...queues[0]!,
+          name: 'strict',
+          number: '522',
+          join_when_empty: false,
+          leave_when_empty: true,
+        },
+      ],
+    }),
+  );
 });
 after(async () => {
   await engine?.[Symbol.asyncDispose]();
@@ -29,9 +51,69 @@ async function told(): Promise<string[]> {
   return fresh.flatMap((r) => r.facts.queue_status ?? []);
 }
 
-test('conf/queue-outcomes - a caller who waited too long', async () => {
+test('conf/queue-outcomes - waited too long', async () => {
   await using caller = await phone('1001');
   const call = await caller.invite('510');
   await call.ended(15_000);
   assert.deepEqual(await told(), ['timeout']);
+});
+
+test('conf/queue-outcomes - full', async () => {
+  await using first = await phone('1001');
+  await using second = await phone('1002');
+  const waits = await first.invite('521');
+  await waits.answered();
+  const call = await second.invite('521');
+  await call.ended(15_000);
+  assert.deepEqual(await told(), ['full']);
+  await waits.hangup();
+});
+
+test('conf/queue-outcomes - nobody to join for, and nobody left', async () => {
+  await using caller = await phone('1001');
+  const call = await caller.invite('522');
+  await call.ended(15_000);
+  assert.deepEqual(await told(), ['empty_join']);
+  const agent = await phone('1006');
+  const waits = await caller.invite('522');
+  await waits.answered();
+  (await agent.incoming()).ring();
+  await agent[Symbol.asyncDispose]();
+  await waits.ended(20_000);
+  assert.deepEqual(await told(), ['empty_leave']);
+});
+
+test('conf/queue-outcomes - a key leads out to a number of ours, another one does nothing', async () => {
+  await using caller = await phone('1001');
+  await using other = await phone('1008');
+  const call = await caller.invite('521');
+  await call.answered();
+  await call.hears();
+  await call.digits('3');
+  await call.digits('0');
+  await (await other.incoming()).answer();
+  await call.hangup();
+  assert.deepEqual(await told(), ['exit_key']);
+});
+
+test('conf/queue-outcomes - who hangs up leaves no reason, and who is withdrawn does', async () => {
+  await using caller = await phone('1001');
+  const given_up = await caller.invite('521');
+  await given_up.answered();
+  await given_up.hangup();
+  const call = await caller.invite('521');
+  await call.answered();
+  const channel = /(PJSIP\/1001-\S+)/
+    .exec(await engine.cli('core show channels concise'))?.[1]
+    ?.split('!')[0];
+  await engine.cli(`channel redirect ${channel} queue-moved,withdrawn,1`);
+  await call.ended(10_000);
+  assert.deepEqual(await told(), ['withdrawn']);
+});
+
+test('conf/queue-outcomes - who may not join is the only warning', async () => {
+  const others = (await engine.warnings()).filter(
+    (line) => !/Unable to join queue '(small|strict)'/.test(line),
+  );
+  assert.deepEqual(others, []);
 });

@@ -30,6 +30,7 @@ const person = (extension: string, fields: Partial<SiteExtension> = {}): SiteExt
   voicemail: true,
   pickup_group: 'front',
   forward_outside: false,
+  recording: 'never',
   ...fields,
 });
 const queue = (fields: Partial<SiteQueue> = {}): SiteQueue => ({
@@ -40,6 +41,11 @@ const queue = (fields: Partial<SiteQueue> = {}): SiteQueue => ({
   ring_seconds: 15,
   wrap_up_seconds: 5,
   max_wait_seconds: 300,
+  max_callers: 0,
+  join_when_empty: true,
+  leave_when_empty: false,
+  exit: null,
+  recording: 'never',
   static_members: ['1002'],
   agents: ['1001', '1002'],
   ...fields,
@@ -58,6 +64,7 @@ const site = (fields: Partial<Site> = {}): Site => ({
   parking: { number: '700', first_slot: 701, last_slot: 720, timeout_seconds: 60 },
   pause_reasons: [reasonFixture('break', 'Break')],
   feature_codes: [code([{ app: 'Pickup' }])],
+  recording_announcement: null,
   trunks: [],
   inbound_routes: [],
   outbound_routes: [],
@@ -255,6 +262,23 @@ const withTrunk = (fields: Partial<SiteTrunk>, more: Partial<Site> = {}): Site =
     ...more,
   });
 const CASES: readonly Case[] = [
+  {
+    field: 'announcement of recording',
+    value: like(/^[a-z0-9][a-z0-9_-]{0,20}$/),
+    render: (recording_announcement) =>
+      render(site({ recording_announcement, queues: [queue({ recording: 'always' })] })),
+    read: (files) =>
+      valuesOf(extensions(files), (s) => s.name === 'queues', 'same').flatMap(
+        (step) => /^n,Playback\((?!vm-nobodyavail)(.*)\)$/.exec(step)?.[1] ?? [],
+      ),
+  },
+  {
+    field: 'exit key of a queue',
+    value: like(/^[0-9*#]$/),
+    render: (key) => render(site({ queues: [queue({ exit: { key, number: '1001' } })] })),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'exit-support', 'exten'),
+    expected: (key) => [`${key},1,CELGenUserEvent(OFFHOOK_QUEUE_LEFT,EXIT_KEY)`],
+  },
   {
     field: 'trunk host',
     value: like(/^[a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,3}$/),
@@ -524,6 +548,14 @@ test('conf/render - a site without trunks has no way out, and nothing of a trunk
   const files = render();
   for (const name of ['pjsip.conf', 'extensions.conf'])
     assert.ok(!/trunk|outbound/.test(files.get(name)!), name);
+});
+
+test('conf/render - a site that records nothing has nothing of recording in its files', () => {
+  assert.ok(!/record|MixMonitor/i.test(extensions(render())));
+  refused(
+    () => render(site({ queues: [queue({ exit: { key: '0', number: '1099' } })] })),
+    /exit number "1099" is no number of ours/,
+  );
 });
 
 test('conf/render - the same site gives the same bytes, whatever order its fields have', () => {

@@ -15,6 +15,13 @@ const refuse = (detail: string): never => {
   throw new ServiceError('invalid_request', detail);
 };
 
+const ownNumbers = (site: Site): ReadonlySet<string> =>
+  new Set([
+    ...site.extensions.map((e) => e.extension),
+    ...site.queues.map((q) => q.number),
+    ...site.services.map((s) => s.number),
+  ]);
+
 /** What no single file shows: a number or name that means two things, and a name that means nothing. */
 function checkSite(site: Site): void {
   const numbers = new Map<string, string>();
@@ -40,6 +47,7 @@ function checkSite(site: Site): void {
     }
   }
   const queues = new Set<string>();
+  const own = ownNumbers(site);
   for (const q of site.queues) {
     take(q.number, `queue ${q.name}`);
     if (queues.has(q.name)) refuse(`two queues are named ${q.name}`);
@@ -47,6 +55,8 @@ function checkSite(site: Site): void {
     for (const e of [...q.agents, ...q.static_members]) {
       if (!known.has(e)) refuse(`queue ${q.name}: ${JSON.stringify(e)} is not an extension`);
     }
+    if (q.exit !== null && !own.has(q.exit.number))
+      refuse(`queue ${q.name}: exit number ${JSON.stringify(q.exit.number)} is no number of ours`);
     if (new Set(q.agents).size < q.agents.length) refuse(`queue ${q.name}: an agent stands in it twice`);
     for (const e of q.static_members) {
       if (!q.agents.includes(e)) refuse(`queue ${q.name}: static member ${e} is not among its agents`);
@@ -65,11 +75,7 @@ function checkSite(site: Site): void {
 
 function checkTrunks(site: Site): void {
   const trunks = new Set<string>();
-  const own = new Set([
-    ...site.extensions.map((e) => e.extension),
-    ...site.queues.map((q) => q.number),
-    ...site.services.map((s) => s.number),
-  ]);
+  const own = ownNumbers(site);
   const known = (name: string, what: string): void => {
     if (!trunks.has(name)) refuse(`${what}: there is no trunk ${JSON.stringify(name)}`);
   };

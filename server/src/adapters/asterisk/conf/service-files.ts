@@ -9,6 +9,7 @@ import type { ConfText } from './text.ts';
  * by itself, in whole seconds, only covers the time until then.
  */
 const WRAP_UP_GUARD_SECONDS = 2;
+const nothing = conf``;
 const STRATEGIES = ['ringall', 'leastrecent', 'fewestcalls', 'random', 'rrmemory', 'linear'] as const;
 
 function queue(q: SiteQueue): ConfText {
@@ -25,7 +26,15 @@ function queue(q: SiteQueue): ConfText {
 strategy = ${word(q.strategy, `${what}: strategy`, STRATEGIES)}
 timeout = ${whole(q.ring_seconds, `${what}: ring seconds`, 1, 600)}
 wrapuptime = ${whole(guard, `${what}: wrap-up seconds`, 0, 3600)}
-${joined(members, '')}
+maxlen = ${whole(q.max_callers, `${what}: callers at most`, 0, 10_000)}
+joinempty = ${q.join_when_empty ? conf`yes` : conf`strict`}
+leavewhenempty = ${q.leave_when_empty ? conf`strict` : conf`no`}
+${
+  q.exit === null
+    ? nothing
+    : conf`context = exit-${name}
+`
+}${joined(members, '')}
 `;
 }
 
@@ -44,8 +53,6 @@ timeoutpriority = conf
 retry = 1
 setinterfacevar = yes
 setqueuevar = yes
-joinempty = yes
-leavewhenempty = no
 announce-frequency = 0
 announce-position = no
 announce-holdtime = no

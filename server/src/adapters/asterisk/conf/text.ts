@@ -32,6 +32,13 @@ export const objectName = rule(
   /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/,
   'must be 1 to 64 of A-Z a-z 0-9 _ -',
 );
+/** A single key. */
+export const dialledKey = rule(/^[0-9*#]$/, 'must be one key');
+/** A sound of the engine's own folder, or of one below it. */
+export const soundName = rule(
+  /^[a-z0-9][a-z0-9_-]{0,63}(?:\/[a-z0-9][a-z0-9_-]{0,63}){0,2}$/,
+  'must be the name of a sound',
+);
 /** Queue name, pause reason, pickup group: kept by the engine's own store without any escaping, so nothing but these. */
 export const slug = rule(/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/, 'must be 1 to 64 of a-z 0-9 _ -');
 /**

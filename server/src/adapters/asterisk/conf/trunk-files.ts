@@ -9,6 +9,7 @@ import type {
 } from '../../../ports/site.ts';
 import { callingPhone } from './call-contexts.ts';
 import { context, exten } from './dialplan-text.ts';
+import type { RecordingSteps } from './recording-contexts.ts';
 import {
   conf,
   dialled,
@@ -114,7 +115,12 @@ const REFUSED = conf`(refused),Hangup(28)`;
  * Only the number of the side that is called is changed, so that the caller stays who it is in the records; a call placed
  * from the API may show another number the site allows. A trunk's own 3xx is not followed (i).
  */
-function dial(t: SiteTrunk, { strip, prepend }: NumberChange, shows: 'trunk' | 'caller'): ConfText {
+function dial(
+  t: SiteTrunk,
+  { strip, prepend }: NumberChange,
+  shows: 'trunk' | 'caller',
+  more: ConfText,
+): ConfText {
   const what = `trunk ${t.name}: route`;
   const first = prepend === '' ? nothing : outside(prepend, `${what}: prepend`);
   const own = t.outbound_number === null ? null : outside(t.outbound_number, `trunk ${t.name}: number`);
@@ -124,37 +130,49 @@ function dial(t: SiteTrunk, { strip, prepend }: NumberChange, shows: 'trunk' | '
       ? nothing
       : conf`b(shown-outside^s^1($\{IF(${chosen}?${own}:$\{OFFHOOK_FROM})}))`;
   const rest = conf`$\{EXTEN:${whole(strip, `${what}: strip`, 0, 32)}}`;
-  return conf`Dial(PJSIP/${first}${rest}@${endpointOf(t)},,i${callingPhone}${shown})`;
+  return conf`Dial(PJSIP/${first}${rest}@${endpointOf(t)},,i${callingPhone}${shown}${more})`;
 }
 const OVER = conf`Hangup($\{HANGUPCAUSE})`;
 
+/** The context of a number of ours. */
+export function ownContext(site: Site, number: string): ConfText {
+  if (site.queues.some((q) => q.number === number)) return conf`queues`;
+  return site.services.some((s) => s.number === number) ? conf`services` : conf`people`;
+}
 function inbound(route: SiteInboundRoute, site: Site, trunks: ReadonlyMap<string, SiteTrunk>): ConfText {
   const number = outside(route.number, `trunk ${route.trunk}: inbound number`);
   const matched = route.prefix ? conf`_${number}!` : number;
   const { to } = route;
   if ('trunk' in to)
-    return exten(matched, [DIGITS_ONLY, dial(trunks.get(to.trunk)!, to, 'caller'), OVER, REFUSED]);
+    return exten(matched, [DIGITS_ONLY, dial(trunks.get(to.trunk)!, to, 'caller', nothing), OVER, REFUSED]);
   const own = dialled(to.number, `trunk ${route.trunk}: inbound number ${route.number}: destination`);
-  const where = site.queues.some((q) => q.number === to.number)
-    ? conf`queues`
-    : site.services.some((s) => s.number === to.number)
-      ? conf`services`
-      : conf`people`;
-  return exten(matched, [conf`Goto(${where},${own},1)`]);
+  return exten(matched, [conf`Goto(${ownContext(site, to.number)},${own},1)`]);
 }
 
-function outbound(routes: readonly SiteOutboundRoute[], trunks: ReadonlyMap<string, SiteTrunk>): ConfText {
+function outbound(
+  routes: readonly SiteOutboundRoute[],
+  trunks: ReadonlyMap<string, SiteTrunk>,
+  { caller, announce, announced, answered }: RecordingSteps,
+): ConfText {
+  const more = conf`${announced}${answered}`;
   const prefix = outside(routes[0]!.prefix, 'an outbound prefix');
   const tries = routes.flatMap((route, i) => [
     ...(i === 0
       ? []
       : [conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL" | "$\{DIALSTATUS}" = "CONGESTION"]?:over)`]),
-    dial(trunks.get(route.trunk)!, route, 'trunk'),
+    dial(trunks.get(route.trunk)!, route, 'trunk', more),
   ]);
-  return exten(conf`_${prefix}X!`, [DIGITS_ONLY, ...tries, conf`(over),${OVER}`, REFUSED]);
+  return exten(conf`_${prefix}X!`, [
+    DIGITS_ONLY,
+    ...caller,
+    ...announce,
+    ...tries,
+    conf`(over),${OVER}`,
+    REFUSED,
+  ]);
 }
 
-export function trunkContexts(site: Site): ConfText {
+export function trunkContexts(site: Site, recording: RecordingSteps): ConfText {
   if (site.trunks.length === 0) return nothing;
   const trunks = new Map(site.trunks.map((t) => [t.name, t]));
   const prefixes = Map.groupBy(site.outbound_routes, (r) => r.prefix);
@@ -168,7 +186,7 @@ export function trunkContexts(site: Site): ConfText {
       ),
       context(
         conf`outbound`,
-        [...prefixes.values()].map((routes) => outbound(routes, trunks)),
+        [...prefixes.values()].map((routes) => outbound(routes, trunks, recording)),
       ),
       context(conf`shown-outside`, [
         exten(conf`s`, [conf`Set(CONNECTEDLINE(all,i)=<$\{ARG1}>)`, conf`Return()`]),

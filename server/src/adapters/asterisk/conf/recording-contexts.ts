@@ -1,0 +1,98 @@
+/**
+ * Calls that the site wants recorded, of an extension or of a queue. A recording is of one channel and follows it through
+ * transfers, only while it is in a bridge; whoever is rung from there knows of it, so that one conversation is recorded once.
+ * It is written down when somebody answers: a call that nobody took leaves no file. Nothing of this stands in the files of a
+ * site that records nothing.
+ */
+import type { Site } from '../../../ports/site.ts';
+import { RECORDING } from './cel-format.ts';
+import { context, exten } from './dialplan-text.ts';
+import { conf, dialled, joined, slug, soundName, whole } from './text.ts';
+import type { ConfText } from './text.ts';
+
+const nothing = conf``;
+/** What the dialplan of a site says about recording. */
+export interface RecordingSteps {
+  /** Before a Dial: begins where the rule of the caller's extension says so. */
+  readonly caller: readonly ConfText[];
+  /** Before a Queue with a rule. */
+  queue(name: ConfText): readonly ConfText[];
+  /** Options of a Dial: who answers is recorded by its own rule, and what was begun before is written down. */
+  readonly answered: ConfText;
+  /** Leaves in OFFHOOK_ANNOUNCE the option of Dial that tells both sides, where the call to `EXTEN` will be recorded. */
+  readonly announce: readonly ConfText[];
+  /** That option. */
+  readonly announced: ConfText;
+  readonly contexts: ConfText;
+}
+const NOTHING: RecordingSteps = {
+  caller: [],
+  queue: () => [],
+  answered: nothing,
+  announce: [],
+  announced: nothing,
+  contexts: nothing,
+};
+const RUNS = conf`$\{LEN($\{OFFHOOK_RECORDED})}`;
+/** Channel and time: nothing of it was chosen by a caller. */
+const FILE = conf`$\{UNIQUEID}-$\{EPOCH}.wav`;
+const begin = (rule: ConfText): readonly ConfText[] => [
+  conf`Set(__OFFHOOK_RECORDED=${rule}:${FILE})`,
+  conf`MixMonitor($\{CUT(OFFHOOK_RECORDED,:,3)},b)`,
+  conf`(over),Return()`,
+];
+
+export function recordingSteps(site: Site): RecordingSteps {
+  const extensions = site.extensions.filter((e) => e.recording === 'always');
+  const queues = new Set(site.queues.filter((q) => q.recording === 'always').map((q) => q.name));
+  if (extensions.length === 0 && queues.size === 0) return NOTHING;
+  const sound =
+    site.recording_announcement === null
+      ? null
+      : soundName(site.recording_announcement, 'the announcement of recording');
+  const BEGIN_EXTENSION = conf`Gosub(record,extension,1)`;
+  return {
+    caller: [BEGIN_EXTENSION],
+    queue: (name) =>
+      !queues.has(name)
+        ? []
+        : [
+            ...(sound === null ? [] : [conf`Playback(${sound})`]),
+            conf`Gosub(record,queue,1(${slug(name, 'a queue name')}))`,
+          ],
+    answered: conf`U(recorded-answer)`,
+    announce:
+      sound === null
+        ? []
+        : [
+            conf`Set(OFFHOOK_ANNOUNCE=)`,
+            conf`GotoIf($[${RUNS} > 0 | $\{DIALPLAN_EXISTS(recorded-extensions,$\{EXTEN},1)}]?:$[$\{PRIORITY} + ${whole(2, 'steps', 1, 9)}])`,
+            conf`Set(OFFHOOK_ANNOUNCE=A(${sound}:${sound}))`,
+          ],
+    announced: sound === null ? nothing : conf`$\{OFFHOOK_ANNOUNCE}`,
+    contexts: joined(
+      [
+        context(
+          conf`recorded-extensions`,
+          extensions.map((e) => exten(dialled(e.extension, 'an extension'), [conf`NoOp()`])),
+        ),
+        context(conf`record`, [
+          exten(conf`extension`, [
+            conf`GotoIf($[${RUNS} > 0 | "$\{OFFHOOK_EXTENSION}" = ""]?over)`,
+            conf`GotoIf($\{DIALPLAN_EXISTS(recorded-extensions,$\{OFFHOOK_EXTENSION},1)}?:over)`,
+            ...begin(conf`extension:$\{OFFHOOK_EXTENSION}`),
+          ]),
+          exten(conf`queue`, [conf`GotoIf($[${RUNS} > 0]?over)`, ...begin(conf`queue:$\{ARG1}`)]),
+        ]),
+        context(conf`recorded-answer`, [
+          exten(conf`s`, [
+            BEGIN_EXTENSION,
+            conf`ExecIf(${RUNS}?CELGenUserEvent(${RECORDING},$\{OFFHOOK_RECORDED}))`,
+            conf`Return()`,
+          ]),
+        ]),
+      ],
+      '',
+    ),
+  };
+}
