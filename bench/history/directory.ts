@@ -3,7 +3,10 @@ import type { Directory, Person, QueueEntry } from '../../server/src/ports/direc
 import type { Store } from '../../server/src/ports/store.ts';
 import { systemClock as clock } from '../../server/src/core/clock.ts';
 import { silent as log } from '../../server/src/core/log.ts';
-import type { HistoryDeps } from '../../server/src/features/history/feature.ts';
+import { createHistory } from '../../server/src/features/history/feature.ts';
+import type { History, HistoryDeps } from '../../server/src/features/history/feature.ts';
+import { eventOf } from '../../server/src/journal/journal.ts';
+import type { CallRecords } from '../../server/src/ports/call-records.ts';
 import { EXTENSIONS } from './cel.ts';
 
 export const QUEUES = ['support', 'sales'] as const;
@@ -55,8 +58,17 @@ export function benchDirectory(): Directory {
   };
 }
 
-/** The history feature alone: nobody is audited, and nothing was recorded. */
-export const benchHistory = (store: Store): Omit<HistoryDeps, 'records'> => ({
+/** The history feature alone: nobody is audited, nothing was recorded, and what it publishes is committed at once. */
+export async function benchHistory(store: Store, records: CallRecords): Promise<History> {
+  const history: History = await createHistory({
+    ...bare(store),
+    records,
+    publish: (events) => events.forEach((event) => history.onDomainEvent(event)),
+  });
+  history.begin();
+  return history;
+}
+const bare = (store: Store): Omit<HistoryDeps, 'records' | 'publish'> => ({
   store,
   clock,
   directory: benchDirectory(),
@@ -69,4 +81,7 @@ export const benchHistory = (store: Store): Omit<HistoryDeps, 'records'> => ({
   },
   audit: { record: async () => {} } as unknown as HistoryDeps['audit'],
   country: '',
+  journal: { epoch: 'bench', head: 0, tail: 1, read: () => [] },
+  eventOf,
+  settled: () => true,
 });

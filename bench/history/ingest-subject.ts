@@ -10,7 +10,6 @@ import { createCelReader } from '../../server/src/adapters/asterisk/cel/reader.t
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
 import { systemClock as clock } from '../../server/src/core/clock.ts';
 import { silent as log } from '../../server/src/core/log.ts';
-import { createHistory } from '../../server/src/features/history/feature.ts';
 import type { Tables } from '../../server/src/features/history/tables.ts';
 import { benchHistory } from './directory.ts';
 
@@ -21,10 +20,8 @@ const began = performance.now();
 async function ours(): Promise<void> {
   const store = await openSqliteStore(path.join(place, 'offhook.db'));
   const size = fs.statSync(file).size;
-  await using history = await createHistory({
-    ...benchHistory(store),
-    records: createCelReader({ file, node: nodeId('ast1'), log, clock, rotate_bytes: Infinity }),
-  });
+  const records = createCelReader({ file, node: nodeId('ast1'), log, clock, rotate_bytes: Infinity });
+  await using history = await benchHistory(store, records);
   const db = store.db<Tables>();
   const offset = async (): Promise<number> => {
     const row = await db

@@ -7,7 +7,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
 import { silent as log } from '../../server/src/core/log.ts';
 import { conversationRoutes } from '../../server/src/features/history/conversations/routes.ts';
-import { createHistory } from '../../server/src/features/history/feature.ts';
 import { historyRoutes } from '../../server/src/features/history/routes.ts';
 import { createHost } from '../../server/src/http/host.ts';
 import type { CallRecords } from '../../server/src/ports/call-records.ts';
@@ -34,7 +33,7 @@ const records: CallRecords = {
     yield* [];
   },
 };
-const history = await createHistory({ ...benchHistory(store), records });
+const history = await benchHistory(store, records);
 const host = await createHost({
   config: { corsOrigins: [], publicUrl: '', trustProxy: [] },
   authenticator: {

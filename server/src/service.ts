@@ -210,10 +210,31 @@ export async function startService(
     noAnswerLimit: config.noAnswerLimit,
     unreachableMs: config.unreachableSeconds * 1000,
   });
+  const history = await createHistory({
+    store: records,
+    clock,
+    directory,
+    log,
+    zone: config.siteZone,
+    records: {
+      read: (from, until) =>
+        recordings.watching(createCelReader({ file: celFile(instance), node, log, clock })).read(from, until),
+    },
+    recordings: {
+      ofCalls: (ids) => recordings.index.ofCalls(ids),
+      withRecording: (ids) => recordings.index.withRecording(ids),
+      erase: (ids) => recordings.index.erase(ids),
+    },
+    audit,
+    country: config.siteCountry,
+    journal,
+    eventOf,
+    publish: (events) => loop.publish(events),
+    settled: () => loop.settled(),
+  });
   const recordings = await createRecordings({
     store,
-    // Until the history answers for conversations, only who is recorded is known.
-    conversations: { byCall: () => Promise.resolve(null), touch: () => Promise.resolve() },
+    conversations: history.known,
     audit,
     live: live.view,
     clock,
@@ -223,20 +244,13 @@ export async function startService(
     days: config.recordingDays,
     own: config.ownRecordings === 'yes',
   });
-  const history = await createHistory({
-    store: records,
-    clock,
-    directory,
-    log,
-    zone: config.siteZone,
-    records: recordings.watching(createCelReader({ file: celFile(instance), node, log, clock })),
-    recordings: recordings.index,
-    audit,
-    country: config.siteCountry,
-  });
   const exports = await createExports({
     store,
-    rows: createConversationRows({ store, recordings: recordings.index, country: config.siteCountry }),
+    rows: createConversationRows({
+      store: records,
+      recordings: recordings.index,
+      country: config.siteCountry,
+    }),
     audit,
     clock,
     log,
@@ -371,6 +385,7 @@ export async function startService(
     stopLoop.abort();
     await loop.closed;
   });
+  history.begin();
   const retention = keepRetention({
     journal,
     clock,

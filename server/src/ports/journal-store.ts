@@ -11,6 +11,13 @@ export interface JournalRow {
   readonly json: string;
 }
 
+/** What a feature that counts or answers for committed events may read of the journal. */
+export interface JournalReader {
+  readonly epoch: string;
+  readonly head: number;
+  readonly tail: number;
+  read(after: number, limit: number): readonly JournalRow[];
+}
 /** Where the journal lies. Appends are synchronous and atomic; `seq` has no holes and survives restarts. */
 export interface JournalStore {
   /** Random id of this log; new only when the log was lost or restored. */

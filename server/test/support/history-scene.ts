@@ -1,10 +1,13 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import type { Kysely } from 'kysely';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from '../../src/adapters/asterisk/cel/test-records.ts';
 import { openTestStore } from './test-store.ts';
 import { systemClock } from '../../src/core/clock.ts';
+import { ServiceError } from '../../src/core/errors.ts';
+import { e164In } from '../../src/core/e164.ts';
 import { silent } from '../../src/core/log.ts';
 import type { ConversationRecord } from '../../src/features/history/record.ts';
 import { readRecord } from '../../src/features/history/record-codec.ts';
@@ -51,6 +54,39 @@ export const batchOf = (records: readonly CallRecord[], offset: number): CallRec
   live: true,
 });
 
+export const inPieces = (records: readonly CallRecord[], size: number): readonly (readonly CallRecord[])[] =>
+  Array.from({ length: Math.ceil(records.length / size) }, (_, i) => records.slice(i * size, (i + 1) * size));
+
+/**
+ * A store in which the n-th statement of all transactions fails, and every one after it, as if the process had died there;
+ * `step` counts something else as well.
+ */
+export function dying(
+  store: Store,
+  n: number,
+): { readonly store: Store; readonly died: () => boolean; readonly step: () => void } {
+  let left = n;
+  const step = (): void => {
+    left -= 1;
+    if (left <= 0) throw new ServiceError('store_unavailable', 'the power is gone');
+  };
+  const plugin = {
+    transformQuery<A extends { node: N }, N>({ node }: A): N {
+      step();
+      return node;
+    },
+    transformResult: <R>({ result }: { result: R }): Promise<R> => Promise.resolve(result),
+  };
+  const failing: Store = {
+    ...store,
+    transaction: (work) =>
+      store.transaction((trx) =>
+        work((trx as unknown as Kysely<never>).withPlugin(plugin as never) as never),
+      ),
+  };
+  return { store: failing, died: () => left <= 0, step };
+}
+
 export interface ToldConversation {
   readonly root: string;
   readonly state: string;
@@ -86,7 +122,7 @@ export async function historyScene(): Promise<HistoryScene> {
   await store.migrate('history', migrations);
   const directory = directoryFixture();
   const restart = (over: Store = store): Ingest =>
-    createIngest({ store: over, directory, clock: systemClock, log: silent });
+    createIngest({ store: over, directory, clock: systemClock, log: silent, e164: e164In('DE') });
   const ingest = restart();
   const db = store.db<Tables>();
   let fed = 0;
@@ -157,6 +193,7 @@ export async function historyScene(): Promise<HistoryScene> {
         'conversations',
         'conversation_keys',
         'conversation_merged',
+        'conversation_outbox',
         'history_counters',
         'history_records',
         'history_packs',

@@ -2,10 +2,10 @@ import type { Insertable, Kysely, Selectable } from 'kysely';
 import { fold } from '../../core/fold.ts';
 import { cellsOf } from './cells.ts';
 import { inChunks, insertAll } from './chunks.ts';
-import { takeChanges } from './feed.ts';
+import { remember, takeChanges } from './feed.ts';
 import { writeRecord } from './record-codec.ts';
 import type { ConversationRecord, RecordedParticipant } from './record.ts';
-import type { ConversationIndexRow, ConversationKeyRow, Tables } from './tables.ts';
+import type { ConversationIndexRow, ConversationKeyRow, OutboxRow, Tables } from './tables.ts';
 
 /** One conversation as its call records tell it now; `over` where nothing more is expected. */
 export interface Told {
@@ -71,7 +71,7 @@ interface Plan {
   readonly old: Stored | undefined;
   readonly record: ConversationRecord;
   readonly place: number;
-  readonly row: Omit<Insertable<ConversationIndexRow>, 'opened' | 'erased' | 'revised' | 'change'>;
+  readonly row: Omit<Insertable<ConversationIndexRow>, 'erased' | 'change'>;
 }
 
 /**
@@ -105,9 +105,15 @@ export async function writeConversations(
       .execute(),
   );
   const plans = changed.map((c): Plan => ({ ...c, place: c.told ? place++ : 0 }));
+  await remember(db, plans.filter((p) => p.place !== 0).map(eventOf));
   await writeKeys(db, [...(await insertNew(db, plans)), ...(await updateOld(db, plans))]);
 }
 
+function eventOf({ old, row, place }: Plan): OutboxRow {
+  const { root, state, revision } = row;
+  const kind = state !== 'open' ? 'finalised' : old === undefined ? 'opened' : 'updated';
+  return { change: place, root, kind, revision };
+}
 async function storedOf(db: Kysely<Tables>, told: readonly Told[]): Promise<ReadonlyMap<string, Stored>> {
   const roots = told.map((t) => t.root);
   const rows = await inChunks(roots, (some) =>
@@ -145,12 +151,7 @@ async function insertNew(db: Kysely<Tables>, plans: readonly Plan[]): Promise<re
   const ids = await inChunks(fresh, (some) =>
     db
       .insertInto('conversations')
-      .values(
-        some.map(({ row, place }) => {
-          const open = row.state === 'open';
-          return { ...row, change: place, erased: 0, opened: open ? place : 0, revised: open ? 0 : place };
-        }),
-      )
+      .values(some.map(({ row, place }) => ({ ...row, change: place, erased: 0 })))
       .returning(['id', 'root'])
       .execute(),
   );
@@ -162,10 +163,9 @@ async function updateOld(db: Kysely<Tables>, plans: readonly Plan[]): Promise<re
   for (const { old, row, record, place } of plans) {
     if (old === undefined) continue;
     const change = place === 0 ? {} : { change: place };
-    const revised = row.revision === old.revision ? {} : { revised: place };
     await db
       .updateTable('conversations')
-      .set({ ...row, ...change, ...revised })
+      .set({ ...row, ...change })
       .where('id', '=', old.id)
       .execute();
     known.push({ id: old.id, record, old: true });

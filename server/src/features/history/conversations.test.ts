@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { batchOf, historyScene, recorded } from '../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../test/support/history-scene.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
+import { e164In } from '../../core/e164.ts';
 import { silent } from '../../core/log.ts';
 import { createIngest } from './ingest.ts';
 import type { Tables } from './tables.ts';
@@ -63,7 +64,7 @@ test('conversations - nothing is told as open while the reader catches up; when 
   await using scene = await historyScene();
   const clock = createVirtualClock();
   const { store, directory } = scene;
-  const ingest = createIngest({ store, directory, clock, log: silent });
+  const ingest = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
   const [one, two] = [recorded('internal-answered').slice(0, 5), recorded('echo').slice(0, 3)];
   await ingest.store({ ...batchOf(one, 1), live: false });
   await ingest.tellDue();
@@ -74,7 +75,7 @@ test('conversations - nothing is told as open while the reader catches up; when 
   assert.equal((await told(scene)).length, 2);
   // What another process had stored and not told.
   await store.db<Tables>().deleteFrom('conversations').execute();
-  const after = createIngest({ store, directory, clock, log: silent });
+  const after = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
   await after.store(batchOf([], 3));
   await after.tellDue();
   assert.equal((await told(scene)).length, 2);
@@ -84,7 +85,7 @@ test('conversations - one with much news is told once a second, and its newest n
   await using scene = await historyScene();
   const clock = createVirtualClock();
   const { store, directory } = scene;
-  const ingest = createIngest({ store, directory, clock, log: silent });
+  const ingest = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
   const records = recorded('hold-and-consult').slice(0, 20);
   const seen = new Set<number>();
   for (const [i, record] of records.entries()) {

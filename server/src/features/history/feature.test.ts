@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { HistoryQuery } from '@offhook/contract/history.ts';
+import { historyJournal } from '../../../test/support/history-journal.ts';
 import { batchOf, historyScene, NODE, recorded, recordingFile } from '../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../test/support/history-scene.ts';
 import { until } from '../../../test/support/until.ts';
@@ -30,15 +31,21 @@ const linked = (boot_id: string, at: number): DomainEvent => ({
   observed: 'live',
   data: { node: NODE, boot_id },
 });
-const open = (scene: HistoryScene, file: string, log: Log = silent): Promise<History> =>
-  createHistory({
+async function open(scene: HistoryScene, file: string, log: Log = silent): Promise<History> {
+  const journal = historyJournal();
+  const history = await createHistory({
     store: scene.store,
     clock: systemClock,
     directory: scene.directory,
     log,
+    ...journal.deps,
     ...PLAIN,
     records: createCelReader({ file, node: NODE, log, clock: systemClock, poll_ms: 50 }),
   });
+  journal.listen(history);
+  history.begin();
+  return history;
+}
 const count = async (history: History, extension: string): Promise<number> =>
   (await history.list({ extension, level: 'user', key: null }, everything)).stats.total_calls;
 
@@ -158,7 +165,11 @@ test('history - a source that fails is read again from where it came to', async 
   };
   const clock = { ...systemClock, sleep: (ms: number, s?: AbortSignal) => systemClock.sleep(ms / 100, s) };
   const { store, directory } = scene;
-  await using history = await createHistory({ store, directory, records, clock, log: silent, ...PLAIN });
+  const journal = historyJournal();
+  const rest = { clock, log: silent, ...journal.deps, ...PLAIN };
+  await using history = await createHistory({ store, directory, records, ...rest });
+  journal.listen(history);
+  history.begin();
   await until('the second reading', () => asked.length === 2);
   assert.deepEqual(asked, [null, 7]);
   assert.equal(await count(history, '1001'), 1);

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { e164In } from '../../core/e164.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { CallRecords } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { RecordingIndex } from '../../ports/conversations.ts';
+import type { Conversations, RecordingIndex } from '../../ports/conversations.ts';
 import type { Directory } from '../../ports/directory.ts';
+import type { JournalReader, JournalRow } from '../../ports/journal-store.ts';
 import type { Store } from '../../ports/store.ts';
 import { createNotes } from './conversations/notes.ts';
 import type { Notes } from './conversations/notes.ts';
@@ -14,10 +16,13 @@ import { createConversationReader } from './conversations/service.ts';
 import type { ConversationReader } from './conversations/service.ts';
 import { readFact, writeFact } from './facts.ts';
 import { createIngest } from './ingest.ts';
+import { createKnownConversations } from './known.ts';
+import { createPublisher } from './publish.ts';
 import { createHistoryService } from './service.ts';
 import type { HistoryService } from './service.ts';
 import { migrations } from './tables.ts';
 import type { Tables } from './tables.ts';
+import { createWrapUps } from './wrap-ups.ts';
 
 export interface HistoryDeps {
   readonly store: Store;
@@ -31,11 +36,20 @@ export interface HistoryDeps {
   readonly audit: Audit;
   /** The site's, or empty (config.ts). */
   readonly country: string;
+  readonly journal: JournalReader;
+  readonly eventOf: (row: JournalRow) => DomainEvent;
+  /** Commits `conversation.*`; not called before `begin`. */
+  readonly publish: (events: readonly DomainEvent[]) => void;
+  /** True when everything that was published is committed or given up. */
+  readonly settled: () => boolean;
 }
 /** The history feature: call records in, one row per conversation and person out. */
 export interface History extends HistoryService, AsyncDisposable {
   readonly conversations: ConversationReader;
   readonly notes: Notes;
+  readonly known: Conversations;
+  /** Begins to read, and to publish: everything the feature was given is there. */
+  begin(): void;
   /** Give every committed event, in order: a new life of the engine ends the conversations of the one before. */
   onDomainEvent(event: DomainEvent): void;
   /** Stops reading; what is being stored is finished. */
@@ -49,18 +63,20 @@ const FIRST_TIDY_MS = 60_000;
 const TIDY_MS = 3_600_000;
 const TELL_MS = 1_000;
 
-/** Runs the migrations and begins to read. */
+/** Runs the migrations. */
 export async function createHistory(deps: HistoryDeps): Promise<History> {
   const { store, clock, directory, records } = deps;
   const log = deps.log.child({ part: 'history' });
   await store.migrate('history', migrations);
-  const ingest = createIngest({ store, directory, clock, log });
+  const ingest = createIngest({ store, directory, clock, log, e164: e164In(deps.country) });
   const reading = { ...deps, cursor_key: cursorKeyOf(store) };
+  const publisher = createPublisher({ ...deps, log });
+  const wrapUps = createWrapUps(deps);
   const stop = new AbortController();
   const { signal } = stop;
 
   /** Repeats what the database refused until it takes it; false when stopped meanwhile. */
-  async function persist(what: string, work: () => Promise<void>): Promise<boolean> {
+  async function persist(what: string, work: () => Promise<unknown>): Promise<boolean> {
     for (let failed = 0; !signal.aborted; failed += 1) {
       try {
         await work();
@@ -82,6 +98,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
         for await (const batch of records.read(from, signal)) {
           if (!(await persist('storing call records', () => ingest.store(batch)))) return;
           from = batch.checkpoint;
+          publisher.knock();
         }
       } catch (error) {
         log.error({ error: messageOf(error) }, 'reading call records failed; it begins again');
@@ -101,10 +118,12 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
       await clock.sleep(TELL_MS, signal).catch(() => {});
       if (signal.aborted) return;
       await persist('telling conversations that go on', () => ingest.tellDue());
+      await persist('storing wrap-ups', () => wrapUps.catchUp());
+      publisher.knock();
     }
   }
   let boots: Promise<unknown> = Promise.resolve();
-  const running = Promise.all([read(), tell(), tidy()]);
+  let running: Promise<unknown> | undefined;
   const close = async (): Promise<void> => {
     stop.abort();
     await Promise.all([running, boots]);
@@ -113,7 +132,12 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     ...createHistoryService(reading),
     conversations: createConversationReader(reading),
     notes: createNotes(deps),
+    known: createKnownConversations(store, publisher.knock),
+    begin() {
+      running ??= Promise.all([read(), tell(), tidy(), publisher.run(signal)]);
+    },
     onDomainEvent(event) {
+      publisher.onDomainEvent(event);
       if (event.type !== 'engine.link_up') return;
       const { boot_id } = event.data;
       boots = boots.then(() =>

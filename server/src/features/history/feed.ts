@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import { inChunks } from './chunks.ts';
-import type { Tables } from './tables.ts';
+import { inChunks, insertAll } from './chunks.ts';
+import type { OutboxRow, Tables } from './tables.ts';
 
 /**
  * Takes the next `n` places of the feed of changes and returns the first. Other writers wait until this transaction ends, so
@@ -15,16 +15,24 @@ export async function takeChanges(db: Kysely<Tables>, n: number): Promise<number
     .executeTakeFirstOrThrow();
   return Number(value) - n + 1;
 }
+/** Remembers events that are to be published (publish.ts), in the transaction that makes the change they tell. */
+export const remember = (db: Kysely<Tables>, events: readonly OutboxRow[]): Promise<void> =>
+  insertAll(events, (some) => db.insertInto('conversation_outbox').values(some).execute());
+
 /** Puts conversations into the feed once more: something that hangs on them has changed. Unknown ones are left out. */
 export async function touchConversations(db: Kysely<Tables>, roots: readonly string[]): Promise<void> {
-  const rows = await inChunks(roots, (some) =>
-    db.selectFrom('conversations').select('id').where('root', 'in', some).execute(),
+  const rows = await inChunks([...new Set(roots)], (some) =>
+    db.selectFrom('conversations').select(['id', 'root', 'revision']).where('root', 'in', some).execute(),
   );
   if (rows.length === 0) return;
   let change = await takeChanges(db, rows.length);
-  for (const { id } of rows) {
-    await db.updateTable('conversations').set({ change: change++ }).where('id', '=', id).execute();
+  const events: OutboxRow[] = [];
+  for (const { id, root, revision } of rows) {
+    await db.updateTable('conversations').set({ change }).where('id', '=', id).execute();
+    events.push({ change, root, kind: 'updated', revision });
+    change += 1;
   }
+  await remember(db, events);
 }
 /** The conversations that these calls are part of. */
 export async function rootsOf(db: Kysely<Tables>, calls: readonly string[]): Promise<readonly string[]> {

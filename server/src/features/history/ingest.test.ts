@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Kysely } from 'kysely';
-import { batchOf, historyScene, later, recorded, recordings } from '../../../test/support/history-scene.ts';
+import {
+  batchOf,
+  dying,
+  historyScene,
+  inPieces,
+  later,
+  recorded,
+  recordings,
+} from '../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../test/support/history-scene.ts';
-import { ServiceError } from '../../core/errors.ts';
+import type { ServiceError } from '../../core/errors.ts';
 import type { CallRecord } from '../../ports/call-records.ts';
 import type { Store } from '../../ports/store.ts';
 import { buildConversation } from './conversation.ts';
@@ -15,29 +22,6 @@ import type { Tables } from './tables.ts';
 
 const everything = async (): Promise<readonly CallRecord[]> =>
   (await recordings()).flatMap((name) => recorded(name)).sort((a, b) => a.at_us - b.at_us);
-const inPieces = (records: readonly CallRecord[], size: number): readonly (readonly CallRecord[])[] =>
-  Array.from({ length: Math.ceil(records.length / size) }, (_, i) => records.slice(i * size, (i + 1) * size));
-
-/** A store in which the n-th statement of all transactions fails, as if the process had died there. */
-function dying(store: Store, n: number): { readonly store: Store; readonly died: () => boolean } {
-  let left = n;
-  const plugin = {
-    transformQuery<A extends { node: N }, N>({ node }: A): N {
-      left -= 1;
-      if (left === 0) throw new ServiceError('store_unavailable', 'the power is gone');
-      return node;
-    },
-    transformResult: <R>({ result }: { result: R }): Promise<R> => Promise.resolve(result),
-  };
-  const failing: Store = {
-    ...store,
-    transaction: (work) =>
-      store.transaction((trx) =>
-        work((trx as unknown as Kysely<never>).withPlugin(plugin as never) as never),
-      ),
-  };
-  return { store: failing, died: () => left <= 0 };
-}
 async function assertSame(scene: HistoryScene, rows: readonly object[], said = ''): Promise<void> {
   assert.deepEqual(await scene.rows(), rows, said);
   const { stored, counted } = await scene.totals();

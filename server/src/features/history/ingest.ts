@@ -1,8 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { Log } from '../../core/log.ts';
 import type { CallRecordBatch, CallRecordCheckpoint } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Directory } from '../../ports/directory.ts';
 import type { Store } from '../../ports/store.ts';
 import { inChunks } from './chunks.ts';
 import { readFact, writeFact } from './facts.ts';
@@ -13,6 +11,7 @@ import { withDirectory } from './records.ts';
 import type { KnownRecord } from './records.ts';
 import type { Tables } from './tables.ts';
 import { beginTelling } from './tell.ts';
+import type { TellDeps } from './tell.ts';
 
 /** Malformed lines kept for support. */
 const MALFORMED_KEPT = 1000;
@@ -25,11 +24,9 @@ export const SILENT_US = 12 * 3_600_000_000;
 /** Records are kept one by one for this long after the last of them. */
 const PACK_AFTER_US = 48 * 3_600_000_000;
 
-export interface IngestDeps {
+export interface IngestDeps extends TellDeps {
   readonly store: Store;
-  readonly directory: Directory;
   readonly clock: Clock;
-  readonly log: Log;
 }
 /** What one batch told: what is over, what goes on with the number of its records, and what is to be told later. */
 interface News {
@@ -49,7 +46,8 @@ export interface Ingest {
   tidy(): Promise<void>;
 }
 
-export function createIngest({ store, directory, clock, log }: IngestDeps): Ingest {
+export function createIngest(deps: IngestDeps): Ingest {
+  const { store, directory, clock } = deps;
   const pace = createPace(clock);
   /** Whether the newest batch was all there was, and whether it was seen to what an earlier process left open. */
   let live = false;
@@ -76,7 +74,7 @@ export function createIngest({ store, directory, clock, log }: IngestDeps): Inge
   ): Promise<News> {
     const news: News = { over: [], soFar: new Map(), later: [] };
     if (records.length === 0) return news;
-    const telling = beginTelling(db, { directory, log });
+    const telling = beginTelling(db, deps);
     const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
     const { touched, merged } = await linkRecords(db, records, telling.totals);
     for (const row of touched) {
@@ -104,7 +102,7 @@ export function createIngest({ store, directory, clock, log }: IngestDeps): Inge
   async function closeBefore(at_us: number): Promise<void> {
     for (;;) {
       const closed = await store.transaction<Tables, number>(async (db) => {
-        const telling = beginTelling(db, { directory, log });
+        const telling = beginTelling(db, deps);
         const open = await db
           .selectFrom('history_conversations')
           .selectAll()
@@ -147,7 +145,7 @@ export function createIngest({ store, directory, clock, log }: IngestDeps): Inge
       const due = pace.due();
       for (let i = 0; i < due.length; i += AT_ONCE) {
         const told = await store.transaction<Tables, Map<string, number>>(async (db) => {
-          const telling = beginTelling(db, { directory, log });
+          const telling = beginTelling(db, deps);
           const rows = await db
             .selectFrom('history_conversations')
             .selectAll()

@@ -89,10 +89,13 @@ export interface ConversationIndexRow {
   fingerprint: string;
   /** 1 when something in it was erased on request; what is told anew stays erased. */
   erased: number;
-  /** The change with which it was told as open; 0 where it was over when its first record was read. */
-  opened: number;
-  /** The change with which it got its revision; 0 while it is open. */
-  revised: number;
+}
+/** An event that is to be published; deleted some time after it is in the journal, which knows how far that is. */
+export interface OutboxRow {
+  change: number;
+  root: string;
+  kind: 'opened' | 'updated' | 'finalised';
+  revision: number;
 }
 /** An id that was joined into another conversation, as the feed of changes tells it; `history_calls` says into which. */
 interface MergedRow {
@@ -133,6 +136,7 @@ export interface Tables {
   conversations: ConversationIndexRow;
   conversation_keys: ConversationKeyRow;
   conversation_merged: MergedRow;
+  conversation_outbox: OutboxRow;
   conversation_notes: NoteRow;
   conversation_outcomes: OutcomeRow;
   conversation_wrap_ups: WrapUpRow;
@@ -145,7 +149,7 @@ export interface Tables {
   history_rows: HistoryRow;
   history_totals: TotalRow;
   history_malformed: { id: Generated<number>; seen_at: number; line: string };
-  /** `checkpoint`, `cursor_key`, `boot`, `restarted_us`. */
+  /** `FactKey` (facts.ts). */
   history_facts: { key: string; value: string };
   /** `change`: the newest place in the feed of changes. */
   history_counters: { name: 'change'; value: number };
@@ -280,8 +284,13 @@ export const migrations: readonly Migration[] = [
         .addColumn('cells', 'text', (c) => c.notNull())
         .addColumn('fingerprint', 'text', (c) => c.notNull())
         .addColumn('erased', 'integer', (c) => c.notNull())
-        .addColumn('opened', 'bigint', (c) => c.notNull())
-        .addColumn('revised', 'bigint', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('conversation_outbox')
+        .addColumn('change', 'bigint', (c) => c.primaryKey())
+        .addColumn('root', 'text', (c) => c.notNull())
+        .addColumn('kind', 'text', (c) => c.notNull())
+        .addColumn('revision', 'integer', (c) => c.notNull())
         .execute();
       await schema
         .createTable('conversation_merged')

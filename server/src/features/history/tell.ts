@@ -8,7 +8,7 @@ import { writeConversations } from './conversation-rows.ts';
 import type { Told } from './conversation-rows.ts';
 import { putConversation } from './links.ts';
 import { BUILT, recordsOf } from './packs.ts';
-import type { ConversationRecord } from './record.ts';
+import { buildRecord } from './record/build.ts';
 import { isComplete } from './records.ts';
 import type { KnownRecord } from './records.ts';
 import { writeRows } from './rows.ts';
@@ -19,6 +19,8 @@ import type { Totals } from './totals.ts';
 export interface TellDeps {
   readonly directory: Directory;
   readonly log: Log;
+  /** `+4930…` of a number as received or dialled; null for one that is internal or unreadable. */
+  readonly e164: (number: string) => string | null;
 }
 export interface Telling {
   readonly totals: Totals;
@@ -31,7 +33,7 @@ export interface Telling {
 }
 
 /** Tells conversations from their records, in one transaction. */
-export function beginTelling(db: Kysely<Tables>, { directory, log }: TellDeps): Telling {
+export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellDeps): Telling {
   const totals = createTotals();
   const told: Told[] = [];
   /** A conversation that cannot be told must not keep all later ones from being told. */
@@ -44,7 +46,9 @@ export function beginTelling(db: Kysely<Tables>, { directory, log }: TellDeps): 
     }
   }
   const tell = (root: string, records: readonly KnownRecord[], over: boolean): void => {
-    const record = attempt(records, () => recordOf(buildConversation(records), over));
+    // What is over though its records lack an end was cut off: by a lost engine, or a lost file.
+    const lost = over && !isComplete(records);
+    const record = attempt(records, () => buildRecord(records, { e164, lost }));
     if (record) told.push({ root, record, over });
   };
   return {
@@ -67,48 +71,5 @@ export function beginTelling(db: Kysely<Tables>, { directory, log }: TellDeps): 
       await totals.write(db);
       if (told.length > 0 || merged.length > 0) await writeConversations(db, told, merged);
     },
-  };
-}
-
-/** The least of a record, until the whole of it is told from the call records themselves. */
-function recordOf(conversation: Conversation, complete: boolean): ConversationRecord {
-  const { call_key: id, started_us, ended_us, parties } = conversation;
-  const ms = (us: number): number => Math.floor(us / 1000);
-  const answered = parties.flatMap((p) => p.answered_us ?? []).sort((a, b) => a - b)[0];
-  const extensions = parties.map((p) => p.extension);
-  return {
-    id,
-    merged_from: [],
-    built_by: BUILT_BY,
-    complete,
-    direction: 'internal',
-    disposition: answered === undefined ? 'missed' : 'answered',
-    cause: null,
-    ended_by: null,
-    started: ms(started_us),
-    answered: answered === undefined ? null : ms(answered),
-    ended: ms(ended_us),
-    ring_ms: 0,
-    wait_ms: 0,
-    talk_ms: 0,
-    hold_ms: 0,
-    park_ms: 0,
-    billable_ms: 0,
-    dialled: '',
-    dialled_e164: null,
-    caller: null,
-    parties: parties.map((p) => ({
-      extension: p.extension,
-      number: p.extension,
-      number_e164: null,
-      name: '',
-      trunk: null,
-    })),
-    extensions,
-    queues: [...new Set(parties.flatMap((p) => p.queue ?? []))],
-    agents: [],
-    legs: [],
-    transfers: [],
-    visits: [],
   };
 }

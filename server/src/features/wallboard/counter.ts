@@ -3,7 +3,7 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { JournalRow } from '../../ports/journal-store.ts';
+import type { JournalReader, JournalRow } from '../../ports/journal-store.ts';
 import { emptyBoard, readBoard, writeBoard } from './board.ts';
 import type { Board } from './board.ts';
 import type { Span, ZoneCalendar } from './days.ts';
@@ -14,13 +14,6 @@ import type { Gap, Position, WallboardStore } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, take } from './sums.ts';
 import type { Count, Sums } from './sums.ts';
 
-/** The part of the journal that is read here. */
-export interface JournalReader {
-  readonly epoch: string;
-  readonly head: number;
-  readonly tail: number;
-  read(after: number, limit: number): readonly JournalRow[];
-}
 export interface CounterOptions {
   readonly store: WallboardStore;
   readonly journal: JournalReader;

@@ -20,7 +20,7 @@ async function outcomesOf(db: Kysely<Tables>, calls: readonly string[]) {
 /** What people and agents added to these conversations, by their id; a few queries, however many they are. */
 export async function readAnnotations(
   db: Kysely<Tables>,
-  recordings: RecordingIndex,
+  recordings: Pick<RecordingIndex, 'withRecording'>,
   records: readonly ConversationRecord[],
 ): Promise<ReadonlyMap<string, Annotations>> {
   const calls = records.flatMap(callsOfRecord);
