@@ -91,6 +91,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   async function read(): Promise<void> {
     let from = null as Awaited<ReturnType<typeof ingest.checkpoint>>;
     await persist('reading the checkpoint', async () => {
+      await publisher.begin();
       from = await ingest.checkpoint();
     });
     while (!signal.aborted) {

@@ -36,7 +36,9 @@ export interface Publisher {
   /** Give every committed event. */
   onDomainEvent(event: DomainEvent): void;
   /** There may be something to publish. */
-  knock(): void;
+  readonly knock: () => void;
+  /** Looks how far the journal is, before anything is changed; once is enough. Throws `store_unavailable`. */
+  begin(): Promise<void>;
   /** Publishes until the signal is aborted. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -63,7 +65,6 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const db = store.db<Tables>();
   let newest = 0;
   let saved = 0;
-  let begun = false;
   let savedAt = clock.now();
   let knocked = Promise.withResolvers<void>();
   let committed = Promise.withResolvers<void>();
@@ -78,11 +79,18 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     saved = place.change;
     savedAt = clock.now();
   }
-  async function begin(): Promise<void> {
-    newest = await newestPublished(deps);
-    saved = newest;
-    begun = true;
-  }
+  let beginning: Promise<void> | undefined;
+  const begin = (): Promise<void> =>
+    (beginning ??= newestPublished(deps).then(
+      (found) => {
+        newest = Math.max(newest, found);
+        saved = found;
+      },
+      (error: unknown) => {
+        beginning = undefined;
+        throw error;
+      },
+    ));
   async function publishNext(signal: AbortSignal): Promise<boolean> {
     const rows = await db
       .selectFrom('conversation_outbox')
@@ -121,13 +129,14 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       committed = Promise.withResolvers();
     },
     knock: () => knocked.resolve(),
+    begin,
     async run(signal) {
       const stopped = new Promise<void>((resolve) => {
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
       while (!signal.aborted) {
         try {
-          if (!begun) await begin();
+          await begin();
           const more = await publishNext(signal);
           if (clock.now() - savedAt >= SAVE_EVERY_MS || clock.now() < savedAt) await save();
           if (more) continue;

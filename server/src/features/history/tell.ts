@@ -3,7 +3,6 @@ import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Directory } from '../../ports/directory.ts';
 import { BUILT_BY, buildConversation } from './conversation.ts';
-import type { Conversation } from './conversation.ts';
 import { writeConversations } from './conversation-rows.ts';
 import type { Told } from './conversation-rows.ts';
 import { putConversation } from './links.ts';
