@@ -57,9 +57,11 @@ const ANSWERED_ELSEWHERE = 26;
 /** Applications that answer a call themselves and are the other side of it. */
 const SERVICES = new Set(['voicemail', 'voicemailmain', 'echo', 'musiconhold']);
 
-/** Pure: the same records, in any order and however often, give the same conversation. */
-export function buildConversation(records: readonly KnownRecord[]): Conversation {
-  const line = timelineOf(records);
+/** Pure: the same records, in any order and however often, give the same conversation. `line` is theirs, where it is known. */
+export function buildConversation(
+  records: readonly KnownRecord[],
+  line: Timeline = timelineOf(records),
+): Conversation {
   const scene: Scene = { line, visits: visitsOf(line.channels), originator: originatorOf(line) };
   const own = Map.groupBy(
     line.channels.filter((c) => c.extension !== null),

@@ -8,7 +8,7 @@ import type { Segment, Segments } from './replay.ts';
 import { handoversOf, isSoon, sceneOf } from './scene.ts';
 import type { LegDisposition, Scene } from './scene.ts';
 import { timelineOf } from './timeline.ts';
-import type { ChannelLine } from './timeline.ts';
+import type { ChannelLine, Timeline } from './timeline.ts';
 import { arrivals, passedOn, transfersIn } from './transfers.ts';
 import { visitsIn } from './visits.ts';
 
@@ -20,6 +20,8 @@ export interface RecordOptions {
   readonly e164: (number: string) => string | null;
   /** Nothing more will come, though not every channel has ended: the engine was lost in the middle. */
   readonly lost?: boolean;
+  /** The timeline of these records, where it is known already. */
+  readonly line?: Timeline;
 }
 
 /**
@@ -28,11 +30,10 @@ export interface RecordOptions {
  */
 export function buildRecord(
   records: readonly KnownRecord[],
-  { e164, lost = false }: RecordOptions,
+  { e164, lost = false, line = timelineOf(records) }: RecordOptions,
 ): ConversationRecord | null {
   if (records.some((r) => r.facts.listens)) return null;
   const complete = lost || isComplete(records);
-  const line = timelineOf(records);
   const scene = sceneOf(line, lost);
   const rung = rungDispositions(scene);
   const rang = (c: ChannelLine): boolean => didRing(rung.get(c.id) ?? 'no_answer');
