@@ -23,6 +23,8 @@ interface Cut extends Range {
   readonly after: Place | null;
   readonly limit: number;
   readonly oldestFirst?: boolean;
+  /** Places that are passed over; of a source that is one index only. */
+  readonly skip?: number;
 }
 
 /** Subqueries of one statement; SQLite takes 500. */
@@ -52,7 +54,11 @@ function ofColumn(db: Kysely<Tables>, source: Exclude<Source, { keys: unknown }>
     );
   }
   const order = oldestFirst ? 'asc' : 'desc';
-  return rows.orderBy('started_ms', order).orderBy('id', order).limit(limit);
+  return rows
+    .orderBy('started_ms', order)
+    .orderBy('id', order)
+    .limit(limit)
+    .offset(cut.skip ?? 0);
 }
 function ofKey(db: Kysely<Tables>, { kind, value }: Key, cut: Cut) {
   const { from_ms, to_ms, after, limit, oldestFirst } = cut;
@@ -69,7 +75,11 @@ function ofKey(db: Kysely<Tables>, { kind, value }: Key, cut: Cut) {
     );
   }
   const order = oldestFirst ? 'asc' : 'desc';
-  return rows.orderBy('started_ms', order).orderBy('conversation', order).limit(limit);
+  return rows
+    .orderBy('started_ms', order)
+    .orderBy('conversation', order)
+    .limit(limit)
+    .offset(cut.skip ?? 0);
 }
 /** Each key is read from its own place, so that no key's whole history is sorted. */
 async function ofKeys(db: Kysely<Tables>, keys: readonly Key[], cut: Cut): Promise<readonly Place[]> {
@@ -107,14 +117,31 @@ export interface Count {
 export async function countOf(db: Kysely<Tables>, source: Source, range: Range): Promise<Count> {
   const parts = source !== 'all' && 'keys' in source ? source.keys.length : 1;
   const sample = Math.max(MIN_SAMPLE, Math.ceil(COUNTED / parts));
-  const newest = await readPlaces(db, source, { ...range, after: null, limit: sample + 1 });
-  if (newest.length <= sample) return { count: newest.length, exact: true };
+  const ends = await endsOf(db, source, range, parts === 1, sample);
+  if (typeof ends === 'number') return { count: ends, exact: true };
+  const [first, last] = ends;
   const [oldest] = await readPlaces(db, source, { ...range, after: null, limit: 1, oldestFirst: true });
-  const [first, last] = [newest[0]!, newest.at(-1)!];
   // Ids are given in the order of time or nearly so, and hardly any goes: their distance is the number of conversations.
   const count =
     source === 'all'
       ? first.id - oldest!.id + 1
       : (sample * (first.started_ms - oldest!.started_ms)) / Math.max(1, first.started_ms - last.started_ms);
   return { count: Math.max(sample + 1, Math.round(count)), exact: false };
+}
+/** The newest place and the one that `sample` lie before; how many there are where they are no more than that. */
+async function endsOf(
+  db: Kysely<Tables>,
+  source: Source,
+  range: Range,
+  single: boolean,
+  sample: number,
+): Promise<readonly [Place, Place] | number> {
+  if (single) {
+    // The database passes over a thousand entries of an index much faster than it hands them over.
+    const [last] = await readPlaces(db, source, { ...range, after: null, limit: 1, skip: sample });
+    const [first] = await readPlaces(db, source, { ...range, after: null, limit: 1 });
+    if (first !== undefined && last !== undefined) return [first, last];
+  }
+  const newest = await readPlaces(db, source, { ...range, after: null, limit: sample + 1 });
+  return newest.length <= sample ? newest.length : [newest[0]!, newest.at(-1)!];
 }
