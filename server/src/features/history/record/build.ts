@@ -138,9 +138,11 @@ function legOn(
     segments,
   };
 }
-/** A call that comes back from parking dials the device and not a number. */
+/** A call that comes back from parking dials the device and not a number; what an engine was killed over says none. */
 const dialledOn = (c: ChannelLine): string =>
-  c.endpoint !== null && c.dialled.endsWith(`_${c.endpoint}`) ? (c.extension ?? '') : c.dialled;
+  (c.endpoint !== null && c.dialled.endsWith(`_${c.endpoint}`)) || (c.rung && c.dialled === '')
+    ? (c.extension ?? '')
+    : c.dialled;
 /** Who was with somebody for less than a millisecond was, though no stretch tells it. */
 const metAt = ({ met }: Scene, c: ChannelLine): number | null =>
   met.has(c.id) && c.bridged[0] ? msOf(c.bridged[0].from) : null;
@@ -153,7 +155,8 @@ function participantOf(c: ChannelLine, e164: RecordOptions['e164']): RecordedPar
     extension: c.extension,
     number,
     number_e164: c.extension === null ? e164(number) : null,
-    name: c.person_name ?? c.caller_name,
+    // Whom the engine rings outside it gives the name of whoever its caller spoke to before.
+    name: c.person_name ?? (c.rung ? '' : c.caller_name),
     trunk: c.trunk,
   };
 }
