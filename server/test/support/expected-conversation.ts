@@ -91,7 +91,7 @@ const TOLERANCE_S = 0.5;
 /** The same for what is summed over all legs. */
 const SUM_TOLERANCE_S = 1;
 /** What is shorter than this is a step of the engine and nothing that anybody could measure. */
-const BLINK_S = 0.1;
+const BLINK_S = 0.25;
 
 /** One thing to compare: text exactly, seconds within the tolerance. */
 type Facts = Map<string, string | number>;
