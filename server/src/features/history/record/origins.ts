@@ -1,4 +1,5 @@
 /** Which dialling rang a channel, and who stood behind it. */
+import { isLeg } from './timeline.ts';
 import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
 import type { KnownRecord } from '../records.ts';
 import { isDialling } from './peers.ts';
@@ -37,8 +38,6 @@ const PAIR_NUMBER = /-[0-9a-f]{8}$/;
 const nameOf = (c: ChannelLine): string =>
   c.pair === null ? (c.endpoint ?? c.name) : c.pair.replace(PAIR_NUMBER, '');
 
-export const isLeg = (c: ChannelLine): boolean => c.endpoint !== null && c.pair === null;
-
 export function originsOf(line: Timeline): Origins {
   const { halves } = line;
   const all = line.channels
@@ -55,7 +54,7 @@ export function originsOf(line: Timeline): Origins {
       const found = find(rung);
       if (found === null) break;
       chain.push(found);
-      if (found.channel.pair === null) break;
+      if (found.channel.pair === null || wasMoved(found)) break;
       const half = halves.get(found.channel.id);
       if (half === undefined || half.first || found.channel.first) break;
       rung = half;
@@ -65,6 +64,7 @@ export function originsOf(line: Timeline): Origins {
     if (top.channel.pair === null) return { chain, top, by: top.channel, consult: null, placed: false };
     const half = halves.get(top.channel.id);
     if (half === undefined) return { chain, top, by: null, consult: null, placed: top.channel.first };
+    if (wasMoved(top)) return { chain, top, by: metBy(half), consult: null, placed: false };
     if (half.first || top.channel.first) {
       const by = placedFor(half, c);
       return { chain, top, by, consult: null, placed: by === null };
@@ -94,6 +94,11 @@ export function originsOf(line: Timeline): Origins {
   };
 }
 
+/** A half that talked before it dialled was passed on: what rang its other half has no part in it. */
+const wasMoved = ({ channel, app }: Dialling): boolean => {
+  const first = channel.bridged[0];
+  return first !== undefined && first.from < app.from;
+};
 /** Values are cut at this length, so a long list of destinations may lack the one that is looked for. */
 const CUT = 1000;
 /** The newest dialling that names the channel; a queue names nobody, and rings only while its caller talks to nobody. */

@@ -2,6 +2,7 @@
 import type { Span } from './spans.ts';
 import { overlap } from './spans.ts';
 import { compareCalls } from '../records.ts';
+import { isLeg } from './timeline.ts';
 import type { ChannelLine, Timeline } from './timeline.ts';
 
 /** Somebody on the other end of a channel, for a time. */
@@ -26,8 +27,8 @@ export function peersOf(line: Timeline, channel: ChannelLine): readonly PeerSpan
         if (seen.includes(other.id)) continue;
         const together = overlap(span, time);
         if (!together) continue;
-        if (other.pair === null) found.push({ ...together, peer: other });
-        else {
+        if (isLeg(other)) found.push({ ...together, peer: other });
+        else if (other.pair !== null) {
           const half = line.halves.get(other.id);
           if (half) visit(half, together, [...seen, other.id, half.id]);
         }

@@ -3,9 +3,9 @@
  * each one, the legs it concerns are looked at, and a leg that has come into another state begins another stretch.
  */
 import type { RecordedSegment } from '../record.ts';
-import { isLeg } from './origins.ts';
 import type { Origins } from './origins.ts';
 import { isDialling } from './peers.ts';
+import { isLeg } from './timeline.ts';
 import type { AppSpan, BridgeSpan, ChannelLine, Timeline } from './timeline.ts';
 
 export type Segment = RecordedSegment;

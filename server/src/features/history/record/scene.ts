@@ -1,7 +1,8 @@
 /** What the parts of the record are told of, put together once. */
 import type { RecordedLeg } from '../record.ts';
-import { isLeg, originsOf } from './origins.ts';
+import { originsOf } from './origins.ts';
 import type { Origins } from './origins.ts';
+import { isLeg } from './timeline.ts';
 import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
 import { msOf } from './replay.ts';
 import type { Handover, Segment, Segments } from './replay.ts';

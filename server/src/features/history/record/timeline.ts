@@ -48,6 +48,8 @@ export interface ChannelLine extends Span {
   /** Extensions its dialling or transfers aimed at, with the time of the first record that says so. */
   readonly reaches: ReadonlyMap<string, number>;
 }
+/** Neither a half of an internal pair nor a helper of the engine. */
+export const isLeg = (c: ChannelLine): boolean => c.endpoint !== null && c.pair === null;
 export interface Timeline extends Span {
   /** In order of their start. */
   readonly channels: readonly ChannelLine[];

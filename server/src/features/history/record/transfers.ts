@@ -2,11 +2,12 @@
 import type { KnownRecord } from '../records.ts';
 import type { RecordedTransfer, RecordedVisit } from '../record.ts';
 import { didRing, isService } from './endings.ts';
-import { isLeg, plainNumber } from './origins.ts';
+import { plainNumber } from './origins.ts';
 import { msOf } from './replay.ts';
 import type { Segment, Segments } from './replay.ts';
 import { AT_ONCE_MS, divertedBy, isSoon, legOf, numberOf, withBefore } from './scene.ts';
 import type { LegDisposition, Scene } from './scene.ts';
+import { isLeg } from './timeline.ts';
 import type { ChannelLine } from './timeline.ts';
 
 export interface TransferDeps {
@@ -195,7 +196,7 @@ function attended(
     at,
     by,
     moved,
-    to: line ? numberOf(line) : (consult?.near.dialled ?? ''),
+    to: consult?.near.dialled ?? (line ? numberOf(line) : ''),
     ...outcome,
   };
 }
