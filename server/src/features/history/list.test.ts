@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { historyScene } from '../../../test/support/history-scene.ts';
+import { readPage } from './list.ts';
+import type { ListQuery } from './list.ts';
+import type { Tables } from './tables.ts';
+
+test('history - a page is found by an index, however deep, and never sorted', async () => {
+  await using scene = await historyScene();
+  const db = scene.store.db<Tables>();
+  const plans: string[] = [];
+  const explaining = db.withPlugin({
+    transformQuery: ({ node }) => node,
+    transformResult: ({ result }) => Promise.resolve(result),
+  });
+  for (const own of [true, false]) {
+    for (const filter of ['all', 'missed'] as const) {
+      for (const after of [null, { at: 1_795_228_606_000_000, id: 7 }]) {
+        const list: ListQuery = {
+          extension: '1001',
+          own,
+          filter,
+          q: '',
+          from_us: 1,
+          to_us: 2_000_000_000_000_000,
+        };
+        const compiled: { sql: string; parameters: readonly unknown[] }[] = [];
+        const watching = explaining.withPlugin({
+          transformQuery: ({ node, queryId }) => {
+            compiled.push(db.getExecutor().compileQuery(node as never, queryId));
+            return node;
+          },
+          transformResult: ({ result }) => Promise.resolve(result),
+        });
+        await readPage(watching, list, { limit: 51, offset: 0, after });
+        const { sql, parameters } = compiled[0]!;
+        const plan = await db.executeQuery<{ detail: string }>({
+          ...db.selectNoFrom((e) => e.val(1).as('x')).compile(),
+          sql: `explain query plan ${sql}`,
+          parameters,
+          query: { kind: 'RawNode', sqlFragments: [], parameters: [] } as never,
+        });
+        plans.push(plan.rows.map((r) => r.detail).join('; '));
+      }
+    }
+  }
+  for (const plan of plans)
+    assert.match(plan, /^SEARCH history_rows USING INDEX history_rows_(own|all)/, plan);
+  for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE|SCAN/, plan);
+});

@@ -1,0 +1,18 @@
+/** The tests of the features whose records may live in PostgreSQL, over PostgreSQL. */
+import { after } from 'node:test';
+import { openPostgresStore } from '../../src/adapters/postgres/store.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { runTestsOver } from '../support/test-store.ts';
+
+const server = await startPostgres();
+after(() => server[Symbol.asyncDispose]());
+runTestsOver(async () => openPostgresStore(await server.createDatabase()));
+
+await import('../../src/features/history/ingest.test.ts');
+await import('../../src/features/history/routes.test.ts');
+await import('../../src/features/history/conversations.test.ts');
+await import('../../src/features/history/conversations/export-rows.test.ts');
+await import('../../src/features/recordings/keeper.test.ts');
+await import('../../src/features/recordings/disposal.test.ts');
+await import('../../src/features/recordings/routes.test.ts');
+await import('../../src/features/exports/exports.test.ts');
