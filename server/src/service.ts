@@ -52,6 +52,7 @@ import { queueOperations } from './features/queues/operations.ts';
 import { queueRoutes } from './features/queues/routes.ts';
 import { createQueues } from './features/queues/service.ts';
 import { createRecordings } from './features/recordings/feature.ts';
+import type { Recordings } from './features/recordings/feature.ts';
 import { recordingOperations } from './features/recordings/operations.ts';
 import { recordingRoutes } from './features/recordings/routes.ts';
 import { sessionRoutes } from './features/sessions/routes.ts';
@@ -210,6 +211,8 @@ export async function startService(
     noAnswerLimit: config.noAnswerLimit,
     unreachableMs: config.unreachableSeconds * 1000,
   });
+  // Each of the two needs the other.
+  const made = Promise.withResolvers<Recordings>();
   const history = await createHistory({
     store: records,
     clock,
@@ -217,13 +220,15 @@ export async function startService(
     log,
     zone: config.siteZone,
     records: {
-      read: (from, until) =>
-        recordings.watching(createCelReader({ file: celFile(instance), node, log, clock })).read(from, until),
+      async *read(from, until) {
+        const reader = createCelReader({ file: celFile(instance), node, log, clock });
+        yield* (await made.promise).watching(reader).read(from, until);
+      },
     },
     recordings: {
-      ofCalls: (ids) => recordings.index.ofCalls(ids),
-      withRecording: (ids) => recordings.index.withRecording(ids),
-      erase: (ids) => recordings.index.erase(ids),
+      ofCalls: async (ids) => (await made.promise).index.ofCalls(ids),
+      withRecording: async (ids) => (await made.promise).index.withRecording(ids),
+      erase: async (ids) => (await made.promise).index.erase(ids),
     },
     audit,
     country: config.siteCountry,
@@ -233,7 +238,7 @@ export async function startService(
     settled: () => loop.settled(),
   });
   const recordings = await createRecordings({
-    store,
+    store: records,
     conversations: history.known,
     audit,
     live: live.view,
@@ -244,8 +249,9 @@ export async function startService(
     days: config.recordingDays,
     own: config.ownRecordings === 'yes',
   });
+  made.resolve(recordings);
   const exports = await createExports({
-    store,
+    store: records,
     rows: createConversationRows({
       store: records,
       recordings: recordings.index,

@@ -10,7 +10,7 @@ import type { PostgresProgram } from './postgres-program.ts';
 import { freePort } from './ports.ts';
 import { until } from './until.ts';
 
-const PASSWORD = 'a secret that no log may hold';
+export const PASSWORD = 'a secret that no log may hold';
 /** The server refuses to run as root; nobody is on every machine. */
 const OWNER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 /** Ends the server and removes its folder when its input ends: also when the test was killed. */

@@ -86,10 +86,13 @@ export class Link {
   }
   async reader(): Promise<PoolClient> {
     this.#rested();
+    const { totalCount, idleCount } = this.#readers;
     try {
       return await this.#readers.connect();
     } catch (error) {
-      throw this.#failed(error);
+      // Others read for too long; that says nothing about the server.
+      const busy = totalCount >= READERS && idleCount === 0;
+      throw busy ? refusal(`${this.place}: all ${READERS} sessions are busy`, error) : this.#failed(error);
     }
   }
   /** Only for who has the turn. */
@@ -162,7 +165,7 @@ interface Holder {
 }
 const TAKE_LOCK = `select pg_try_advisory_lock($1, hashtext(coalesce(current_schema(), ''))) as got,
   current_setting('server_encoding') as encoding`;
-const HOLDERS = `select a.pid, a.application_name as name, coalesce(a.client_addr::text, 'this machine') as address
+const HOLDERS = `select a.pid, a.application_name as name, coalesce(host(a.client_addr), 'this machine') as address
   from pg_locks l join pg_stat_activity a on a.pid = l.pid
   where l.locktype = 'advisory' and l.granted and l.classid = $1::bigint::oid
     and l.database = (select oid from pg_database where datname = current_database())

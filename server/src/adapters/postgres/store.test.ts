@@ -1,15 +1,120 @@
-import { after, before } from 'node:test';
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
 import { storeConformance } from '../../../test/conformance/store.ts';
-import { startPostgres } from '../../../test/support/postgres.ts';
+import { PASSWORD, startPostgres } from '../../../test/support/postgres.ts';
 import type { TestPostgres } from '../../../test/support/postgres.ts';
+import { until } from '../../../test/support/until.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Migration } from '../../ports/store.ts';
 import { openPostgresStore } from './store.ts';
 
 let server: TestPostgres;
 before(async () => {
   server = await startPostgres();
 });
-after(async () => {
-  await server[Symbol.asyncDispose]();
-});
+after(() => server[Symbol.asyncDispose]());
+
+interface Tables {
+  item: { id: number; name: string };
+}
+const item: Migration = {
+  id: '0001',
+  up: async (db) => {
+    await db.schema
+      .createTable('item')
+      .addColumn('id', 'integer', (c) => c.primaryKey())
+      .addColumn('name', 'text')
+      .execute();
+  },
+};
+const unavailable =
+  (why: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof ServiceError &&
+    error.code === 'store_unavailable' &&
+    why.test(error.message) &&
+    !messageOf(error).includes(PASSWORD);
 
 storeConformance('postgres', async () => openPostgresStore(await server.createDatabase()));
+
+test('postgres store - a second service on the same records may not write, and is told who does; then it may', async () => {
+  const url = await server.createDatabase();
+  const [first, second] = [openPostgresStore(url), openPostgresStore(url)];
+  const add = (store: typeof first, id: number) =>
+    store.db<Tables>().insertInto('item').values({ id, name: 'a' }).execute();
+  await first.migrate('test', [item]);
+  await add(first, 1);
+  await second.migrate('test', [item]);
+  await assert.rejects(add(second, 2), unavailable(/another Offhook \(offhook-\d+-\w+, from 127\.0\.0\.1\)/));
+  await add(first, 3);
+  await first.close();
+  await until('the second one to write', () => add(second, 4).then(Boolean, () => false));
+  const rows = await second.db<Tables>().selectFrom('item').select('id').orderBy('id').execute();
+  assert.deepEqual(rows, [{ id: 1 }, { id: 3 }, { id: 4 }]);
+  await second.close();
+});
+
+test('postgres store - a commit nobody answered is settled before the next write: it happened once or not at all', async () => {
+  const store = openPostgresStore(await server.createDatabase());
+  await store.migrate('test', [item]);
+  /** As an ingestion does: what is there already is not stored again. */
+  const storeOnce = (id: number) =>
+    store.transaction<Tables, void>(async (trx) => {
+      const known = await trx.selectFrom('item').select('id').where('id', '=', id).execute();
+      if (known.length === 0) await trx.insertInto('item').values({ id, name: 'a' }).execute();
+      // The commit meets a server that stands still.
+      if (id % 2 === 0 && !frozen) server.freeze();
+      frozen = true;
+    });
+  let frozen = false;
+  const given = 4;
+  for (let id = 0; id < given; id += 1) {
+    frozen = false;
+    await storeOnce(id).catch((error: unknown) => assert.ok(unavailable(/./)(error), String(error)));
+    server.resume();
+    await until('it to be stored', () => storeOnce(id).then(() => true, () => false));
+  }
+  const rows = await store.db<Tables>().selectFrom('item').select('id').orderBy('id').execute();
+  assert.deepEqual(rows, Array.from({ length: given }, (_, id) => ({ id })));
+  await store.close();
+});
+
+test('postgres store - an account or a database that is wrong is told without the password, and does not end anything', async () => {
+  const url = await server.createDatabase();
+  const wrong = new URL(url);
+  wrong.password = 'wrong';
+  for (const [address, why] of [
+    [wrong.href, /password authentication failed/],
+    [`${url}_gone`, /does not exist/],
+    [url.replace(/:\d+\//, ':1/'), /ECONNREFUSED/],
+  ] as const) {
+    const store = openPostgresStore(address);
+    await store.migrate('test', [item]);
+    await assert.rejects(store.db<Tables>().selectFrom('item').selectAll().execute(), unavailable(why));
+    await store.close();
+  }
+});
+
+test('postgres store - opened while it is away: nothing is read before its tables are made, and then all is as ever', async () => {
+  const url = await server.createDatabase();
+  await server.kill();
+  const store = openPostgresStore(url);
+  await store.migrate('test', [item]);
+  const read = () => store.db<Tables>().selectFrom('item').selectAll().execute();
+  await assert.rejects(read(), unavailable(/ECONNREFUSED/));
+  await server.start();
+  assert.deepEqual(await until('an answer', () => read().catch(() => undefined)), []);
+  await store.close();
+});
+
+test('postgres store - a transaction that went on after a failed statement keeps nothing, and says so', async () => {
+  const store = openPostgresStore(await server.createDatabase());
+  await store.migrate('test', [item]);
+  const work = store.transaction<Tables, void>(async (trx) => {
+    await trx.insertInto('item').values({ id: 1, name: 'a' }).execute();
+    await assert.rejects(trx.insertInto('item').values({ id: 1, name: 'b' }).execute());
+  });
+  await assert.rejects(work, /nothing was kept/);
+  assert.deepEqual(await store.db<Tables>().selectFrom('item').selectAll().execute(), []);
+  await store.close();
+});

@@ -131,7 +131,20 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       await folder.remove(row.id, row.format);
     }
   }
+  async function recover(): Promise<void> {
+    await db.updateTable('exports').set({ state: 'queued' }).where('state', '=', 'running').execute();
+    const kept = await db.selectFrom('exports').select(['id', 'format']).where('state', '=', 'done').execute();
+    await folder.tidy(new Set(kept.map(({ id, format }) => `${id}.${format}`)));
+  }
+  let recovered: Promise<void> | undefined;
+  /** Once, before the first file is made: the database may not be there yet when the service starts. */
+  const begun = (): Promise<void> =>
+    (recovered ??= recover().catch((error: unknown) => {
+      recovered = undefined;
+      throw error;
+    }));
   async function sweep(): Promise<void> {
+    await begun();
     const now = clock.now();
     const over = db
       .selectFrom('exports')
@@ -155,9 +168,6 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       await clock.sleep(SWEEP_MS, stop.signal).catch(() => undefined);
     }
   }
-  await db.updateTable('exports').set({ state: 'queued' }).where('state', '=', 'running').execute();
-  const kept = await db.selectFrom('exports').select(['id', 'format']).where('state', '=', 'done').execute();
-  await folder.tidy(new Set(kept.map(({ id, format }) => `${id}.${format}`)));
   const sweeping = keepSweeping();
   const close = async (): Promise<void> => {
     stop.abort();
@@ -166,6 +176,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
 
   return {
     async create({ caller, ip }, wanted) {
+      await begun();
       await checkLimits(caller.person_id);
       const { extension, level, key } = caller;
       const reader: Principal = { extension, level, key };

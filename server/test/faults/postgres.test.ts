@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Client } from 'pg';
+import { signIn } from '../support/api.ts';
+import type { Person } from '../support/api.ts';
+import type { Phone } from '../support/phone.ts';
+import { PASSWORD, startPostgres } from '../support/postgres.ts';
+import type { TestPostgres } from '../support/postgres.ts';
+import { finishedCalls, gist, statusIs } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+/** What the issue allows for the answer that there is none. */
+const SOON_MS = 5_000;
+
+describe('postgres faults', () => {
+  let server: TestPostgres;
+  let url = '';
+  before(async () => {
+    server = await startPostgres();
+    url = await server.createDatabase();
+  });
+  const site = useSite(() => ({ env: { OFFHOOK_DATABASE_URL: url } }));
+  after(() => server[Symbol.asyncDispose]());
+
+  /** Asks for the history as anybody does, and says how that went. */
+  async function ask(person: Person) {
+    const began = performance.now();
+    const response = await fetch(`${site().base}/api/mobile/history.php`, {
+      headers: { authorization: `Bearer ${person.token}` },
+    });
+    const { code } = (await response.json()) as { code?: string };
+    const took = performance.now() - began;
+    return { status: response.status, code, after: response.headers.get('retry-after'), took };
+  }
+  async function refusesSoon(person: Person, times = 1): Promise<void> {
+    for (const answer of await Promise.all(Array.from({ length: times }, () => ask(person)))) {
+      const { took, ...told } = answer;
+      assert.deepEqual(told, { status: 503, code: 'store_unavailable', after: '5' });
+      assert.ok(took < SOON_MS, `the answer took ${Math.round(took)} ms`);
+    }
+  }
+  const recordsCheck = async (): Promise<unknown[]> => {
+    const response = await fetch(`${site().base}/readyz`);
+    const { checks } = (await response.json()) as { checks: Record<string, string> };
+    return [response.status, checks['records']];
+  };
+  async function talk(from: Phone, to: Phone): Promise<void> {
+    const call = await from.invite(to.extension);
+    const incoming = await to.incoming();
+    incoming.ring();
+    await incoming.answer();
+    await call.answered();
+    await call.hangup();
+  }
+  /** Everything that live work is made of. */
+  async function liveWorkGoesOn(from: Phone, to: Phone, agent: Person): Promise<void> {
+    const { password } = (await site().credentials()).find((c) => c.extension === agent.extension)!;
+    const again = await signIn(site().base, agent.extension, password);
+    await again.agent('pause', { reason: 'break' });
+    await statusIs(agent, 'PAUSED', 'break');
+    await again.agent('unpause');
+    await talk(from, to);
+    assert.equal((await again.contacts()).success, true);
+  }
+
+  test('postgres faults - it stands still, it is killed: live work goes on, history is refused soon, and then whole', async () => {
+    await using a = await site().phone('1007');
+    await using b = await site().phone('1008');
+    const [hanako, agent] = [await site().person('1007'), await site().person('1003')];
+    await agent.agent('login');
+    await talk(a, b);
+    await finishedCalls(hanako, 1);
+    assert.deepEqual(await recordsCheck(), [200, 'ok']);
+
+    server.freeze();
+    try {
+      await refusesSoon(hanako, 40);
+      await liveWorkGoesOn(a, b, agent);
+      await refusesSoon(hanako, 40);
+      assert.deepEqual(await recordsCheck(), [200, 'failing']);
+    } finally {
+      server.resume();
+    }
+    await finishedCalls(hanako, 2, 20_000);
+
+    await server.kill();
+    await refusesSoon(hanako, 40);
+    await liveWorkGoesOn(a, b, agent);
+    await refusesSoon(hanako);
+    await server.start();
+    const calls = await finishedCalls(hanako, 3, 20_000);
+    assert.deepEqual(calls.map(gist), Array(3).fill('out 1008 ANSWERED -'));
+    assert.equal(new Set(calls.map((call) => call.call_key)).size, 3);
+    await until('the check to be well', async () => (await recordsCheck())[1] === 'ok');
+  });
+
+  test('postgres faults - the service starts without it, and what happened meanwhile is there later', async () => {
+    await using a = await site().phone('1009');
+    await using b = await site().phone('1010');
+    const nour = await site().person('1009');
+    await talk(a, b);
+    await finishedCalls(nour, 1);
+    await server.kill();
+    await site().kill('SIGKILL');
+    await talk(a, b);
+    await site().start();
+    await refusesSoon(nour);
+    assert.deepEqual(await recordsCheck(), [200, 'failing']);
+    await talk(a, b);
+    await server.start();
+    const calls = await finishedCalls(nour, 3, 20_000);
+    assert.deepEqual(calls.map(gist), Array(3).fill('out 1010 ANSWERED -'));
+  });
+
+  test('postgres faults - somebody holds the tables: refused soon, and then as before', async () => {
+    const person = await site().person('1011');
+    assert.equal((await ask(person)).status, 200);
+    const other = new Client({ connectionString: url });
+    await other.connect();
+    try {
+      await other.query('begin; lock table history_rows in access exclusive mode');
+      await refusesSoon(person, 40);
+      await other.query('rollback');
+    } finally {
+      await other.end();
+    }
+    assert.equal((await ask(person)).status, 200);
+  });
+
+  test('postgres faults - its sessions are ended by an administrator: the service comes back by itself', async () => {
+    const person = await site().person('1011');
+    const { rows } = await terminate();
+    assert.ok(rows > 0, 'the service had no session');
+    await until('the service to come back by itself', async () => (await ask(person)).status === 200);
+    async function terminate(): Promise<{ rows: number }> {
+      const ended = await server.run(
+        url,
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'offhook-%'`,
+      );
+      return { rows: ended.length };
+    }
+  });
+
+  test('postgres faults - the password is in no log and no output', async () => {
+    const log = await readFile(path.join(site().dataDir, 'logs', 'offhook.log'), 'utf8');
+    assert.match(log, /PostgreSQL at 127\.0\.0\.1/);
+    for (const text of [log, site().tail(400)]) {
+      for (const secret of [PASSWORD, encodeURIComponent(PASSWORD)]) assert.equal(text.includes(secret), false);
+    }
+  });
+});
