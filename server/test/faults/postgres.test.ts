@@ -148,7 +148,8 @@ describe('postgres faults', () => {
     const log = await readFile(path.join(site().dataDir, 'logs', 'offhook.log'), 'utf8');
     assert.match(log, /PostgreSQL at 127\.0\.0\.1/);
     for (const text of [log, site().tail(400)]) {
-      for (const secret of [PASSWORD, encodeURIComponent(PASSWORD)]) assert.equal(text.includes(secret), false);
+      for (const secret of [PASSWORD, encodeURIComponent(PASSWORD)])
+        assert.equal(text.includes(secret), false);
     }
   });
 });

@@ -72,10 +72,18 @@ test('postgres store - a commit nobody answered is settled before the next write
     frozen = false;
     await storeOnce(id).catch((error: unknown) => assert.ok(unavailable(/./)(error), String(error)));
     server.resume();
-    await until('it to be stored', () => storeOnce(id).then(() => true, () => false));
+    await until('it to be stored', () =>
+      storeOnce(id).then(
+        () => true,
+        () => false,
+      ),
+    );
   }
   const rows = await store.db<Tables>().selectFrom('item').select('id').orderBy('id').execute();
-  assert.deepEqual(rows, Array.from({ length: given }, (_, id) => ({ id })));
+  assert.deepEqual(
+    rows,
+    Array.from({ length: given }, (_, id) => ({ id })),
+  );
   await store.close();
 });
 

@@ -133,7 +133,11 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
   }
   async function recover(): Promise<void> {
     await db.updateTable('exports').set({ state: 'queued' }).where('state', '=', 'running').execute();
-    const kept = await db.selectFrom('exports').select(['id', 'format']).where('state', '=', 'done').execute();
+    const kept = await db
+      .selectFrom('exports')
+      .select(['id', 'format'])
+      .where('state', '=', 'done')
+      .execute();
     await folder.tidy(new Set(kept.map(({ id, format }) => `${id}.${format}`)));
   }
   let recovered: Promise<void> | undefined;
