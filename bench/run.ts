@@ -28,6 +28,7 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P6: async () => (await import('./rows/wallboard.ts')).p6(),
   P7: async () => (await import('./rows/directory.ts')).p7(),
   P9: async () => (await import('./rows/history.ts')).p9(),
+  P10: async () => (await import('./rows/history.ts')).p10(),
   P11: async () => (await import('./rows/pause.ts')).p11(),
   P12: async () => (await import('./rows/memory.ts')).p12(),
   P13: async () => (await import('./rows/fan-out.ts')).p13(),

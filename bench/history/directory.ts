@@ -68,7 +68,7 @@ export async function benchHistory(store: Store, records: CallRecords): Promise<
   history.begin();
   return history;
 }
-const bare = (store: Store): Omit<HistoryDeps, 'records' | 'publish'> => ({
+export const bare = (store: Store): Omit<HistoryDeps, 'records' | 'publish'> => ({
   store,
   clock,
   directory: benchDirectory(),

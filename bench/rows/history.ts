@@ -30,6 +30,9 @@ import {
 } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { request } from '../http-client.ts';
+import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
+import { findPostgres } from '../../server/test/support/postgres-program.ts';
+import { startPostgres } from '../../server/test/support/postgres.ts';
 
 const FROM = 1_790_000_000;
 const DAY_MS = 86_400_000;
@@ -286,6 +289,62 @@ export async function p14(): Promise<Row> {
       atLeast('records/s', 25_000, ours),
       atLeast('times the row by row', 10, ratioOf(rates('ours'), rates('row by row')), '×'),
       atLeast('share of the bare bulk', 0.5, ratioOf(rates('ours'), rates('bulk'))),
+    ],
+  };
+}
+
+const EXPORTED = QUICK ? 100_000 : 1_000_000;
+interface Exported {
+  readonly ms: number;
+  readonly rows: number;
+  readonly growth: number;
+  readonly delay_p99: number;
+}
+export async function p10(): Promise<Row> {
+  const file = await storeOf(EXPORTED);
+  using folder = temporaryFolder();
+  const csv = path.join(folder.path, 'all.csv');
+  const { rows } = await run<Exported>('history/export-subject.ts', ['ours', file, csv], SUBJECT_CORE);
+  await using postgres = await startPostgres();
+  const url = await postgres.createDatabase();
+  const psql = [...(await findPostgres()).command('psql'), url, '--quiet', '-v', 'ON_ERROR_STOP=1'];
+  const columns = EXPORT_COLUMNS.map((name) => `"${name}" text`).join(', ');
+  const copy = (command: string): number => {
+    const began = performance.now();
+    const done = spawnSync(psql[0]!, [...psql.slice(1), '-c', command], { encoding: 'utf8' });
+    if (done.status !== 0) throw new Error(done.stderr);
+    return performance.now() - began;
+  };
+  copy(`create table exported (${columns})`);
+  copy(`\\copy exported from '${csv}' with (format csv, header true)`);
+  const ways = ['ours', 'bare', 'psql'];
+  const rounds = await interleave(ways, QUICK ? 2 : ROUNDS, async (way): Promise<Exported> => {
+    if (way === 'psql') {
+      const ms = copy("\\copy exported to '/dev/null' with (format csv, header true)");
+      return { ms, rows, growth: 0, delay_p99: 0 };
+    }
+    return await run<Exported>('history/export-subject.ts', [way, file], SUBJECT_CORE, SERVICE_FLAGS);
+  });
+  const rates = (way: string): number[] => rounds.get(way)!.map((r) => (r.rows / r.ms) * 1_000);
+  const ours = rounds.get('ours')!;
+  return {
+    id: 'P10',
+    title: `${count(rows)} conversations as CSV, ${EXPORT_COLUMNS.length} columns (SQLite)`,
+    figures: [
+      figure('Offhook', 'rows/s', 'ours', rates('ours')),
+      figure('psql, \\copy of the same rows to nowhere', 'rows/s', 'peer', rates('psql')),
+      figure('one ready text of each row, read and written', 'rows/s', 'limit', rates('bare')),
+      figure(
+        'Offhook, growth of memory',
+        'MB',
+        'ours',
+        ours.map((r) => r.growth / 1e6),
+      ),
+    ],
+    gates: [
+      atLeast('share of psql', 0.5, ratioOf(rates('ours'), rates('psql'))),
+      atMost('growth of memory', 80, series(ours.map((r) => r.growth / 1e6)).median, ' MB'),
+      atMost('delay of the event loop, p99', 20, series(ours.map((r) => r.delay_p99)).median, ' ms'),
     ],
   };
 }
