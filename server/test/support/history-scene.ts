@@ -10,7 +10,7 @@ import { ServiceError } from '../../src/core/errors.ts';
 import { e164In } from '../../src/core/e164.ts';
 import { silent } from '../../src/core/log.ts';
 import type { ConversationRecord } from '../../src/features/history/record.ts';
-import { readRecord } from '../../src/features/history/record-codec.ts';
+import { readRecord, unpack } from '../../src/features/history/record-codec.ts';
 import { createIngest } from '../../src/features/history/ingest.ts';
 import type { Ingest } from '../../src/features/history/ingest.ts';
 import { migrations } from '../../src/features/history/tables.ts';
@@ -105,6 +105,8 @@ export interface HistoryScene extends AsyncDisposable {
   restart(store?: Store): Ingest;
   /** Stores the records in one batch. */
   feed(...records: readonly CallRecord[]): Promise<void>;
+  /** How many records are stored and not packed. */
+  loose(): Promise<number>;
   /** Every row without its id: who saw what. */
   rows(): Promise<readonly object[]>;
   /** Every conversation as it is told, with the keys it is found by; without its places in the feed. */
@@ -136,6 +138,10 @@ export async function historyScene(): Promise<HistoryScene> {
     async feed(...records) {
       fed += records.length;
       await ingest.store(batchOf(records, fed));
+    },
+    async loose() {
+      const stored = await db.selectFrom('history_loose').select('records').execute();
+      return stored.reduce((n, row) => n + unpack<readonly CallRecord[]>(row.records).length, 0);
     },
     async rows() {
       const rows = await db
@@ -195,7 +201,7 @@ export async function historyScene(): Promise<HistoryScene> {
         'conversation_merged',
         'conversation_outbox',
         'history_counters',
-        'history_records',
+        'history_loose',
         'history_packs',
         'history_channels',
         'history_calls',

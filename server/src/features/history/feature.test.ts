@@ -66,25 +66,15 @@ test('history - closed and opened again in the middle of a call: one row, nothin
   await using scene = await historyScene();
   const file = path.join(scene.folder, 'offhook.csv');
   const bytes = readFileSync(recordingFile('queue-answered'));
-  const db = scene.store.db<Tables>();
-  const stored = async (): Promise<number> =>
-    Number(
-      (
-        await db
-          .selectFrom('history_records')
-          .select((e) => e.fn.countAll().as('n'))
-          .executeTakeFirst()
-      )?.n,
-    );
   for (const [i, end] of [3000, 3001, 7000, bytes.length].entries()) {
     await fs.writeFile(file, bytes.subarray(0, end));
     await using history = await open(scene, file);
     const lines = bytes.subarray(0, end).toString().split('\n').length - 1;
-    await until(`the records of part ${i}`, async () => (await stored()) >= lines, {
+    await until(`the records of part ${i}`, async () => (await scene.loose()) >= lines, {
       seen: () => ({ lines }),
     });
     await history.close();
-    assert.equal(await stored(), lines);
+    assert.equal(await scene.loose(), lines);
   }
   assert.deepEqual(
     ((await scene.rows()) as readonly { extension: string }[]).map((r) => r.extension),
@@ -127,13 +117,7 @@ test('history - a new life of the engine ends what the one before left open', as
   {
     await using history = await open(scene, file);
     history.onDomainEvent(linked('one', ended - 60_000));
-    await until('the records', async () => {
-      const { n } = await db
-        .selectFrom('history_records')
-        .select((e) => e.fn.countAll().as('n'))
-        .executeTakeFirstOrThrow();
-      return Number(n) === 8;
-    });
+    await until('the records', async () => (await scene.loose()) === 8);
     assert.equal(await count(history, '1001'), 0);
   }
   // The service was away while the engine was started again.

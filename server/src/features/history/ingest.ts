@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely';
-import type { CallRecordBatch, CallRecordCheckpoint } from '../../ports/call-records.ts';
+import type { CallRecord, CallRecordBatch, CallRecordCheckpoint } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import { inChunks } from './chunks.ts';
 import { readFact, writeFact } from './facts.ts';
 import { linkRecords } from './links.ts';
 import { createPace } from './pace.ts';
-import { BUILT, packRecords } from './packs.ts';
+import { BUILT, packRecords, recordsOf, storeRecords } from './packs.ts';
 import { withDirectory } from './records.ts';
 import type { KnownRecord } from './records.ts';
 import type { Tables } from './tables.ts';
@@ -52,37 +52,43 @@ export function createIngest(deps: IngestDeps): Ingest {
   /** Whether the newest batch was all there was, and whether it was seen to what an earlier process left open. */
   let live = false;
   let begun = false;
-  async function fresh(db: Kysely<Tables>, batch: CallRecordBatch): Promise<readonly KnownRecord[]> {
-    const given = new Map(batch.records.map((r) => [r.key, r]));
-    const known = await inChunks([...given.keys()], (some) =>
-      db.selectFrom('history_records').select('key').where('key', 'in', some).execute(),
-    );
-    for (const { key } of known) given.delete(key);
-    const records = [...given.values()].map((r) => withDirectory(r, directory));
-    await inChunks(records, async (some) => {
-      const rows = some.map((r) => ({ key: r.key, call: r.call, record: JSON.stringify(r) }));
-      await db.insertInto('history_records').values(rows).execute();
-      return [];
-    });
-    return records;
-  }
-  /** Tells what these records are news of. */
-  async function tellNews(
-    db: Kysely<Tables>,
-    records: readonly KnownRecord[],
-    isLive: boolean,
-  ): Promise<News> {
+  /** Stores records and tells what they are news of. */
+  async function tellNews(db: Kysely<Tables>, batch: readonly CallRecord[], isLive: boolean): Promise<News> {
     const news: News = { over: [], soFar: new Map(), later: [] };
+    const once = new Map(batch.map((r) => [r.key, r]));
+    const records = [...once.values()].map((r) => withDirectory(r, directory));
     if (records.length === 0) return news;
     const telling = beginTelling(db, deps);
     const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
     const { touched, merged } = await linkRecords(db, records, telling.totals);
-    for (const row of touched) {
-      const over = row.built !== BUILT.no || row.last_us < restarted;
-      if ((over || row.closing === 1) && (await telling.end(row, over))) news.over.push(row.root);
-      else if (isLive && pace.isReady(row.root)) news.soFar.set(row.root, await telling.soFar(row));
-      else news.later.push(row.root);
+    const conversations = touched.map((t) => {
+      const over = t.row.built !== BUILT.no || t.row.last_us < restarted;
+      const mayEnd = over || t.row.closing === 1;
+      return { ...t, over, mayEnd, tells: mayEnd || (isLive && pace.isReady(t.row.root)) };
+    });
+    const before = await recordsOf(
+      db,
+      conversations.filter((c) => c.tells && !c.fresh).map((c) => c.row.root),
+    );
+    const fresh: KnownRecord[] = [];
+    for (const { row, records: own, over, mayEnd, tells } of conversations) {
+      const stored = before.get(row.root) ?? [];
+      const keys = new Set(stored.map((r) => r.key));
+      const added = keys.size === 0 ? own : own.filter((r) => !keys.has(r.key));
+      // A file that is read again: it was told of all of this.
+      if (added.length === 0 && row.built !== BUILT.no && merged.length === 0) continue;
+      fresh.push(...added);
+      const all = [...stored, ...added];
+      if (mayEnd && telling.end(row, all, over)) news.over.push(row.root);
+      else if (isLive && tells) {
+        telling.soFar(row, all);
+        news.soFar.set(row.root, all.length);
+      } else {
+        telling.keep(row);
+        news.later.push(row.root);
+      }
     }
+    await storeRecords(db, fresh);
     await telling.write(merged);
     news.over.push(...merged);
     return news;
@@ -111,7 +117,11 @@ export function createIngest(deps: IngestDeps): Ingest {
           .orderBy('last_us')
           .limit(AT_ONCE)
           .execute();
-        for (const row of open) await telling.end(row, true);
+        const records = await recordsOf(
+          db,
+          open.map((row) => row.root),
+        );
+        for (const row of open) telling.end(row, records.get(row.root)!, true);
         await telling.write();
         return open.length;
       });
@@ -126,10 +136,13 @@ export function createIngest(deps: IngestDeps): Ingest {
     },
     async store(batch) {
       const news = await store.transaction<Tables, News>(async (db) => {
-        const records = await fresh(db, batch);
-        const news = await tellNews(db, records, batch.live);
+        const checkpoint = JSON.stringify(batch.checkpoint);
+        // Stored, though we were not told so: the connection broke after the commit.
+        if ((await readFact(db, 'checkpoint')) === checkpoint)
+          return { over: [], soFar: new Map(), later: [] };
+        const news = await tellNews(db, batch.records, batch.live);
         await keepMalformed(db, batch.malformed, clock.now());
-        await writeFact(db, 'checkpoint', JSON.stringify(batch.checkpoint));
+        await writeFact(db, 'checkpoint', checkpoint);
         return news;
       });
       // Only now: what was rolled back is told with the next try.
@@ -153,7 +166,15 @@ export function createIngest(deps: IngestDeps): Ingest {
             .where('built', '=', BUILT.no)
             .execute();
           const told = new Map<string, number>();
-          for (const row of rows) told.set(row.root, await telling.soFar(row));
+          const records = await recordsOf(
+            db,
+            rows.map((row) => row.root),
+          );
+          for (const row of rows) {
+            const own = records.get(row.root)!;
+            telling.soFar(row, own);
+            told.set(row.root, own.length);
+          }
           await telling.write();
           return told;
         });
@@ -187,7 +208,8 @@ async function keepMalformed(db: Kysely<Tables>, lines: readonly string[], now: 
   await inChunks(lines.slice(-MALFORMED_KEPT), async (some) => {
     await db
       .insertInto('history_malformed')
-      .values(some.map((line) => ({ seen_at: now, line })))
+      // Some databases refuse this one character in a text.
+      .values(some.map((line) => ({ seen_at: now, line: line.replaceAll('\0', '\ufffd') })))
       .execute();
     return [];
   });

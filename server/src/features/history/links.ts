@@ -3,20 +3,32 @@ import { BUILT } from './packs.ts';
 import { compareCalls } from './records.ts';
 import type { KnownRecord } from './records.ts';
 import type { ConversationRow, Tables } from './tables.ts';
-import { inChunks } from './chunks.ts';
+import { inChunks, insertAll } from './chunks.ts';
 import { removeRows } from './rows.ts';
 import type { Totals } from './totals.ts';
 
+/** A conversation that records belong to; `row` is not stored yet. */
+export interface Touched {
+  readonly row: ConversationRow;
+  readonly records: readonly KnownRecord[];
+  /** Nothing of it is stored. */
+  readonly fresh: boolean;
+}
+export interface Linked {
+  readonly touched: readonly Touched[];
+  /** Ids that went into another one. */
+  readonly merged: readonly string[];
+}
+
 /**
  * Finds the conversation of each record. A channel that is seen in two calls (attended transfer, pickup, a parked call that
- * is taken) joins them into one; its root is the first call of all. Returns the conversations the records belong to, and the
- * ids that went into another one.
+ * is taken) joins them into one; its root is the first call of all.
  */
 export async function linkRecords(
   db: Kysely<Tables>,
   records: readonly KnownRecord[],
   totals: Totals,
-): Promise<{ readonly touched: readonly ConversationRow[]; readonly merged: readonly string[] }> {
+): Promise<Linked> {
   const pairs = new Map(
     records.map(({ channel, call }) => [
       `${channel} ${call}`,
@@ -28,10 +40,7 @@ export async function linkRecords(
     db.selectFrom('history_channels').selectAll().where('channel', 'in', some).execute(),
   );
   for (const row of before) pairs.delete(`${row.channel} ${row.call}`);
-  await inChunks([...pairs.values()], async (some) => {
-    await db.insertInto('history_channels').values(some).execute();
-    return [];
-  });
+  await insertAll([...pairs.values()], (some) => db.insertInto('history_channels').values(some).execute());
 
   const calls = [...new Set([...before.map((row) => row.call), ...records.map((r) => r.call as string)])];
   const rootOf = new Map(
@@ -49,52 +58,43 @@ export async function linkRecords(
     callOf.set(channel, call);
   }
 
-  const newest = new Map<string, { last_us: number; closing: number }>();
-  for (const r of records) {
-    const root = sets.rootOf(r.call);
-    const seen = newest.get(root) ?? { last_us: 0, closing: 0 };
-    newest.set(root, {
-      last_us: Math.max(seen.last_us, r.at_us),
-      closing: r.type === 'linked_end' ? 1 : seen.closing,
-    });
-  }
   const fresh = calls.filter((call) => !rootOf.has(call)).map((call) => ({ call, root: sets.rootOf(call) }));
-  await inChunks(fresh, async (some) => {
-    await db.insertInto('history_calls').values(some).execute();
-    return [];
-  });
+  await insertAll(fresh, (some) => db.insertInto('history_calls').values(some).execute());
   const moved = new Set([...rootOf.values()].filter((root) => sets.rootOf(root) !== root));
   for (const root of moved) await moveConversation(db, root, sets.rootOf(root), totals);
 
-  const roots = [...newest.keys()];
+  const groups = Map.groupBy(records, (r) => sets.rootOf(r.call));
   const known = new Map(
     (
-      await inChunks(roots, (some) =>
+      await inChunks([...groups.keys()], (some) =>
         db.selectFrom('history_conversations').selectAll().where('root', 'in', some).execute(),
       )
     ).map((row) => [row.root, row]),
   );
-  const touched = roots.map((root): ConversationRow => {
+  const touched = [...groups].map(([root, own]): Touched => {
     const old = known.get(root) ?? { root, last_us: 0, closing: 0, built: BUILT.no, built_by: 0 };
-    const now = newest.get(root)!;
-    return {
-      ...old,
-      last_us: Math.max(old.last_us, now.last_us),
-      closing: Math.max(old.closing, now.closing),
-    };
+    const last_us = own.reduce((most, r) => Math.max(most, r.at_us), old.last_us);
+    const closing = own.some((r) => r.type === 'linked_end') ? 1 : old.closing;
+    return { row: { ...old, last_us, closing }, records: own, fresh: !known.has(root) };
   });
-  for (const row of touched) await putConversation(db, row);
   return { touched, merged: [...moved] };
 }
 
-export async function putConversation(db: Kysely<Tables>, row: ConversationRow): Promise<void> {
-  const { last_us, closing, built, built_by } = row;
-  await db
-    .insertInto('history_conversations')
-    .values(row)
-    .onConflict((c) => c.column('root').doUpdateSet({ last_us, closing, built, built_by }))
-    .execute();
-}
+export const putConversations = (db: Kysely<Tables>, rows: readonly ConversationRow[]): Promise<void> =>
+  insertAll(rows, (some) =>
+    db
+      .insertInto('history_conversations')
+      .values(some)
+      .onConflict((c) =>
+        c.column('root').doUpdateSet((e) => ({
+          last_us: e.ref('excluded.last_us'),
+          closing: e.ref('excluded.closing'),
+          built: e.ref('excluded.built'),
+          built_by: e.ref('excluded.built_by'),
+        })),
+      )
+      .execute(),
+  );
 
 /** Everything of one conversation becomes part of another one. Rows keep their id, so that a list stays as it was. */
 async function moveConversation(db: Kysely<Tables>, from: string, to: string, totals: Totals): Promise<void> {
@@ -119,13 +119,14 @@ async function moveConversation(db: Kysely<Tables>, from: string, to: string, to
     .execute();
   await db.deleteFrom('history_conversations').where('root', '=', from).execute();
   if (both.length === 0) return;
-  await putConversation(db, {
+  const joined = {
     root: to,
     last_us: Math.max(...both.map((c) => c.last_us)),
     closing: Math.max(...both.map((c) => c.closing)),
     built: both.some((c) => c.built !== BUILT.no) ? BUILT.yes : BUILT.no,
     built_by: 0,
-  });
+  };
+  await putConversations(db, [joined]);
 }
 
 /** Sets of calls that belong together; the root of a set is its first call. */

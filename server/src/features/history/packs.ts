@@ -1,6 +1,7 @@
-import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Kysely } from 'kysely';
 import type { Store } from '../../ports/store.ts';
+import { inChunks, insertAll } from './chunks.ts';
+import { pack, unpack } from './record-codec.ts';
 import type { KnownRecord } from './records.ts';
 import type { Tables } from './tables.ts';
 
@@ -12,18 +13,37 @@ export const BUILT = { no: 0, yes: 1, packed: 2 } as const;
 const callsOf = (db: Kysely<Tables>, root: string) =>
   db.selectFrom('history_calls').select('call').where('root', '=', root);
 
-/** Every record of a conversation, the loose ones and the packed ones; some may be there twice. */
-export async function recordsOf(db: Kysely<Tables>, root: string): Promise<readonly KnownRecord[]> {
-  const packs = await db.selectFrom('history_packs').select('records').where('root', '=', root).execute();
-  const loose = await db
-    .selectFrom('history_records')
-    .select('record')
-    .where('call', 'in', callsOf(db, root))
-    .execute();
-  return [
-    ...packs.flatMap((p) => JSON.parse(gunzipSync(p.records).toString()) as KnownRecord[]),
-    ...loose.map((r) => JSON.parse(r.record) as KnownRecord),
-  ];
+/** Every record of these conversations, by their roots, each once and as it was stored first; also the packed ones. */
+export async function recordsOf(
+  db: Kysely<Tables>,
+  roots: readonly string[],
+): Promise<ReadonlyMap<string, readonly KnownRecord[]>> {
+  const found = new Map(roots.map((root) => [root, new Map<string, KnownRecord>()]));
+  const add = (root: string, records: readonly KnownRecord[]): void => {
+    const own = found.get(root)!;
+    for (const record of records) if (!own.has(record.key)) own.set(record.key, record);
+  };
+  const packs = await inChunks(roots, (some) =>
+    db.selectFrom('history_packs').selectAll().where('root', 'in', some).execute(),
+  );
+  for (const { root, records } of packs) add(root, unpack<KnownRecord[]>(records));
+  const calls = await inChunks(roots, (some) =>
+    db.selectFrom('history_calls').selectAll().where('root', 'in', some).execute(),
+  );
+  const rootOf = new Map(calls.map(({ call, root }) => [call, root]));
+  const loose = await inChunks([...rootOf.keys()], (some) =>
+    db.selectFrom('history_loose').selectAll().where('call', 'in', some).orderBy('id').execute(),
+  );
+  for (const { call, records } of loose) add(rootOf.get(call)!, unpack<KnownRecord[]>(records));
+  return new Map([...found].map(([root, own]) => [root, [...own.values()]]));
+}
+/** Stores records, those of one call together: a row for each record costs ten times the time and the space. */
+export async function storeRecords(db: Kysely<Tables>, records: readonly KnownRecord[]): Promise<void> {
+  const rows = [...Map.groupBy(records, (r) => r.call as string)].map(([call, own]) => ({
+    call,
+    records: pack(JSON.stringify(own)),
+  }));
+  await insertAll(rows, (some) => db.insertInto('history_loose').values(some).execute());
 }
 
 /**
@@ -41,12 +61,15 @@ export async function packRecords(store: Store, before_us: number): Promise<void
         .orderBy('last_us')
         .limit(AT_ONCE)
         .execute();
-      for (const { root } of quiet) {
-        const once = new Map((await recordsOf(db, root)).map((r) => [r.key, r]));
-        const records = gzipSync(JSON.stringify([...once.values()]));
+      const known = await recordsOf(
+        db,
+        quiet.map((q) => q.root),
+      );
+      for (const [root, own] of known) {
+        const records = pack(JSON.stringify(own));
         await db.deleteFrom('history_packs').where('root', '=', root).execute();
         await db.insertInto('history_packs').values({ root, records }).execute();
-        await db.deleteFrom('history_records').where('call', 'in', callsOf(db, root)).execute();
+        await db.deleteFrom('history_loose').where('call', 'in', callsOf(db, root)).execute();
         await db.deleteFrom('history_channels').where('call', 'in', callsOf(db, root)).execute();
         await db
           .updateTable('history_conversations')

@@ -1,6 +1,7 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
 import type { Directory } from '../../ports/directory.ts';
 import type { Conversation, ConversationParty } from './conversation.ts';
+import { inChunks, insertAll } from './chunks.ts';
 import { fold } from '../../core/fold.ts';
 import type { HistoryRow, Tables } from './tables.ts';
 import type { Totals } from './totals.ts';
@@ -21,36 +22,36 @@ function toRow(root: string, party: ConversationParty, directory: Directory): Om
   return { ...party, root, party_name, search: fold(`${party.party}\n${party_name}`) };
 }
 
-/** Writes the rows of a conversation: those that are there keep their id and stay hidden, others come and go. */
+/** Writes the rows of conversations: those that are there keep their id and stay hidden, others come and go. */
 export async function writeRows(
   db: Kysely<Tables>,
-  conversation: Conversation,
-  root: string,
+  conversations: ReadonlyMap<string, Conversation>,
   directory: Directory,
   totals: Totals,
 ): Promise<void> {
-  const before = new Map(
-    (await db.selectFrom('history_rows').selectAll().where('root', '=', root).execute()).map((row) => [
-      row.extension,
-      row,
-    ]),
+  const stored = await inChunks([...conversations.keys()], (some) =>
+    db.selectFrom('history_rows').selectAll().where('root', 'in', some).execute(),
   );
-  for (const party of conversation.parties) {
-    const row = toRow(root, party, directory);
-    const old = before.get(party.extension);
-    before.delete(party.extension);
-    if (old) {
-      totals.remove(old);
-      await db.updateTable('history_rows').set(row).where('id', '=', old.id).execute();
-    } else
-      await db
-        .insertInto('history_rows')
-        .values({ ...row, hidden: 0 })
-        .execute();
-    totals.add({ ...row, hidden: old?.hidden ?? 0 });
+  const before = new Map(stored.map((row) => [`${row.root} ${row.extension}`, row]));
+  const fresh: NewRow[] = [];
+  for (const [root, { parties }] of conversations) {
+    for (const party of parties) {
+      const row = toRow(root, party, directory);
+      const old = before.get(`${root} ${party.extension}`);
+      before.delete(`${root} ${party.extension}`);
+      if (old === undefined) fresh.push({ ...row, hidden: 0 });
+      else if (!isSame(old, row)) {
+        totals.remove(old);
+        await db.updateTable('history_rows').set(row).where('id', '=', old.id).execute();
+      } else continue;
+      totals.add({ ...row, hidden: old?.hidden ?? 0 });
+    }
   }
+  await insertAll(fresh, (some) => db.insertInto('history_rows').values(some).execute());
   await removeRows(db, [...before.values()], totals);
 }
+const isSame = (old: StoredRow, row: Omit<NewRow, 'id' | 'hidden'>): boolean =>
+  (Object.keys(row) as (keyof typeof row)[]).every((column) => old[column] === row[column]);
 
 export async function removeRows(
   db: Kysely<Tables>,

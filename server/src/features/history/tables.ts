@@ -1,11 +1,12 @@
-import type { Generated } from 'kysely';
+import type { Generated, Transaction } from 'kysely';
 import type { Migration } from '../../ports/store.ts';
+import { pack } from './record-codec.ts';
 
-/** One stored call record; `record` is a KnownRecord as JSON. */
-interface RecordRow {
-  key: string;
+/** Call records of one call that came together: KnownRecords as a JSON array, compressed (`record-codec.ts`). */
+interface LooseRow {
+  id: Generated<number>;
   call: string;
-  record: string;
+  records: Uint8Array;
 }
 /** One channel seen in one call; in a second call it joins both into one conversation. */
 interface ChannelRow {
@@ -140,7 +141,7 @@ export interface Tables {
   conversation_notes: NoteRow;
   conversation_outcomes: OutcomeRow;
   conversation_wrap_ups: WrapUpRow;
-  history_records: RecordRow;
+  history_loose: LooseRow;
   /** Records of conversations that have been quiet for a while: a JSON array, compressed. */
   history_packs: { root: string; records: Uint8Array };
   history_channels: ChannelRow;
@@ -354,4 +355,44 @@ export const migrations: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    id: '0003-loose-records',
+    async up(db) {
+      const { schema } = db;
+      await schema
+        .createTable('history_loose')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('call', 'text', (c) => c.notNull())
+        .addColumn('records', 'blob', (c) => c.notNull())
+        .execute();
+      await schema.createIndex('history_loose_call').on('history_loose').column('call').execute();
+      await gatherRecords(db as unknown as Transaction<Tables & OldTables>);
+      await schema.dropTable('history_records').execute();
+    },
+  },
 ];
+
+/** One record in a row of its own, as JSON. */
+interface OldTables {
+  history_records: { key: string; call: string; record: string };
+}
+/** Records that were stored one by one, as those of a call together. */
+async function gatherRecords(db: Transaction<Tables & OldTables>): Promise<void> {
+  for (let last = ''; ;) {
+    const calls = await db
+      .selectFrom('history_records')
+      .select('call')
+      .distinct()
+      .where('call', '>', last)
+      .orderBy('call')
+      .limit(200)
+      .execute();
+    for (const { call } of calls) {
+      const rows = await db.selectFrom('history_records').select('record').where('call', '=', call).execute();
+      const records = pack(`[${rows.map((row) => row.record).join(',')}]`);
+      await db.insertInto('history_loose').values({ call, records }).execute();
+      last = call;
+    }
+    if (calls.length === 0) return;
+  }
+}

@@ -3,11 +3,13 @@ import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Directory } from '../../ports/directory.ts';
 import { BUILT_BY, buildConversation } from './conversation.ts';
+import type { Conversation } from './conversation.ts';
 import { writeConversations } from './conversation-rows.ts';
 import type { Told } from './conversation-rows.ts';
-import { putConversation } from './links.ts';
-import { BUILT, recordsOf } from './packs.ts';
+import { putConversations } from './links.ts';
+import { BUILT } from './packs.ts';
 import { buildRecord } from './record/build.ts';
+import { timelineOf } from './record/timeline.ts';
 import { isComplete } from './records.ts';
 import type { KnownRecord } from './records.ts';
 import { writeRows } from './rows.ts';
@@ -24,9 +26,11 @@ export interface TellDeps {
 export interface Telling {
   readonly totals: Totals;
   /** Tells a conversation that is over, or may be: unless `over`, only where its records say that all of it has ended. */
-  end(row: ConversationRow, over: boolean): Promise<boolean>;
-  /** Tells a conversation that goes on; returns how many records that took. */
-  soFar(row: ConversationRow): Promise<number>;
+  end(row: ConversationRow, records: readonly KnownRecord[], over: boolean): boolean;
+  /** Tells a conversation that goes on. */
+  soFar(row: ConversationRow, records: readonly KnownRecord[]): void;
+  /** Stores a conversation that is not told now. */
+  keep(row: ConversationRow): void;
   /** Writes what was told; ids in `merged` went into other conversations. Last in the transaction. */
   write(merged?: readonly string[]): Promise<void>;
 }
@@ -35,6 +39,8 @@ export interface Telling {
 export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellDeps): Telling {
   const totals = createTotals();
   const told: Told[] = [];
+  const rows: ConversationRow[] = [];
+  const parties = new Map<string, Conversation>();
   /** A conversation that cannot be told must not keep all later ones from being told. */
   function attempt<R>(records: readonly KnownRecord[], build: () => R): R | null {
     try {
@@ -44,29 +50,29 @@ export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellD
       return null;
     }
   }
-  const tell = (root: string, records: readonly KnownRecord[], over: boolean): void => {
-    // What is over though its records lack an end was cut off: by a lost engine, or a lost file.
-    const lost = over && !isComplete(records);
-    const record = attempt(records, () => buildRecord(records, { e164, lost }));
-    if (record) told.push({ root, record, over });
-  };
   return {
     totals,
-    async end(row, over) {
-      const records = await recordsOf(db, row.root);
-      if (!over && !isComplete(records)) return false;
-      const conversation = attempt(records, () => buildConversation(records));
-      if (conversation) await writeRows(db, conversation, row.root, directory, totals);
-      tell(row.root, records, true);
-      await putConversation(db, { ...row, built: BUILT.yes, built_by: conversation ? BUILT_BY : 0 });
+    end(row, records, over) {
+      const complete = isComplete(records);
+      if (!over && !complete) return false;
+      const line = attempt(records, () => timelineOf(records));
+      const conversation = line && attempt(records, () => buildConversation(records, line));
+      if (conversation) parties.set(row.root, conversation);
+      // What is over though its records lack an end was cut off: by a lost engine, or a lost file.
+      const record = line && attempt(records, () => buildRecord(records, { e164, lost: !complete, line }));
+      if (record) told.push({ root: row.root, record, over: true });
+      rows.push({ ...row, built: BUILT.yes, built_by: conversation ? BUILT_BY : 0 });
       return true;
     },
-    async soFar(row) {
-      const records = await recordsOf(db, row.root);
-      tell(row.root, records, false);
-      return records.length;
+    soFar(row, records) {
+      const record = attempt(records, () => buildRecord(records, { e164 }));
+      if (record) told.push({ root: row.root, record, over: false });
+      rows.push(row);
     },
+    keep: (row) => void rows.push(row),
     async write(merged = []) {
+      await writeRows(db, parties, directory, totals);
+      await putConversations(db, rows);
       await totals.write(db);
       if (told.length > 0 || merged.length > 0) await writeConversations(db, told, merged);
     },

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { bridgeId, callId, channelId } from '@offhook/contract/ids.ts';
 import type { NodeId } from '@offhook/contract/ids.ts';
 import type {
@@ -63,13 +63,16 @@ function readFields(text: string): Fields | null {
     let end = text.indexOf('"', at + 1);
     while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
     if (end === -1) return null;
-    values.push(text.slice(at + 1, end).replaceAll('""', '"'));
+    const value = text.slice(at + 1, end);
+    values.push(value.includes('"') ? value.replaceAll('""', '"') : value);
     at = end + 1;
     if (at === text.length) break;
     if (text[at] !== ',' || values.length >= CEL_FIELDS.length) return null;
   }
   if (values.length !== CEL_FIELDS.length) return null;
-  return Object.fromEntries(CEL_FIELDS.map((field, i) => [field, values[i]!])) as Record<CelField, string>;
+  const fields: Partial<Record<CelField, string>> = {};
+  for (const [i, field] of CEL_FIELDS.entries()) fields[field] = values[i]!;
+  return fields as Fields;
 }
 
 /** `<seconds>.<six digits>` as microseconds; whole numbers stay exact until the year 2255. */
@@ -93,7 +96,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
   }
   const text = (key: string): string | undefined => {
     const value = extra[key];
-    return typeof value === 'string' && value !== '' ? value.slice(0, VALUE_LIMIT) : undefined;
+    return typeof value === 'string' && value !== '' ? cut(value) : undefined;
   };
   const bridge = text('bridge_id');
   const other =
@@ -117,7 +120,9 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     recording: recorded === undefined ? undefined : { by, of, file, channel: channelId(node, recorded) },
     queue_status: left !== undefined && Object.hasOwn(QUEUE_STATUS, left) ? QUEUE_STATUS[left] : undefined,
   };
-  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+  const known: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(facts)) if (value !== undefined) known[name] = value;
+  return known;
 }
 
 function typeOf(f: Fields): CallRecordType | undefined {
@@ -127,7 +132,9 @@ function typeOf(f: Fields): CallRecordType | undefined {
   return isStream ? STREAMS[f.userdeftype] : undefined;
 }
 
-const cut = (text: string): string => (text.length > VALUE_LIMIT ? text.slice(0, VALUE_LIMIT) : text);
+/** What a database takes as text: not too long, and without the one character that some of them refuse. */
+const cut = (text: string): string =>
+  (text.length > VALUE_LIMIT ? text.slice(0, VALUE_LIMIT) : text).replaceAll('\0', '\ufffd');
 
 /**
  * One record in our words. `ignored` for events that say nothing about a call (a sound that is played, a type of a
@@ -160,7 +167,7 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | 'ignored
     app_data: cut(f.appdata),
     peer: cut(f.peer),
     facts,
-    key: createHash('sha256').update(node).update('\0').update(bytes).digest('base64url').slice(0, 24),
+    key: hash('sha256', Buffer.concat([Buffer.from(`${node}\0`), bytes]), 'base64url').slice(0, 24),
   };
 }
 

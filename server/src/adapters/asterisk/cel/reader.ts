@@ -39,8 +39,8 @@ export interface CelReaderOptions {
   readonly rotate_bytes?: number;
 }
 
-/** Small enough that storing one batch never holds up the event loop for long. */
-const CHUNK_BYTES = 64 * 1024;
+/** What one transaction stores while the reader catches up: large, and small enough not to hold up the event loop for long. */
+const CHUNK_BYTES = 256 * 1024;
 const MALFORMED_LIMIT = 4096;
 const ROTATE_BYTES = 64 * 1024 * 1024;
 
