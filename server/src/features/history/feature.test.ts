@@ -20,7 +20,6 @@ import type { CallRecords } from '../../ports/call-records.ts';
 import { forgetfulAudit, noRecordings } from '../../../test/support/conversations-rig.ts';
 import { createHistory } from './feature.ts';
 import type { History } from './feature.ts';
-import type { Tables } from './tables.ts';
 
 const everything = HistoryQuery.parse({ limit: '100' });
 const PLAIN = { zone: 'UTC', country: '', recordings: noRecordings, audit: forgetfulAudit };
@@ -113,7 +112,6 @@ test('history - a new life of the engine ends what the one before left open', as
   const ended = records.at(-1)!.at_us / 1000;
   const lines = readFileSync(recordingFile('internal-answered')).toString().split('\n');
   await fs.writeFile(file, `${lines.slice(0, 8).join('\n')}\n`);
-  const db = scene.store.db<Tables>();
   {
     await using history = await open(scene, file);
     history.onDomainEvent(linked('one', ended - 60_000));
