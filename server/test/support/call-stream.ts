@@ -30,6 +30,8 @@ export interface ChannelGiven {
   /** The channel in whose call it begins; none begins a call. */
   readonly of?: StreamChannel;
   readonly dialled?: string;
+  /** Chosen for the engine; else it makes one. */
+  readonly id?: string;
 }
 export interface CallStream {
   readonly records: KnownRecord[];
@@ -98,9 +100,9 @@ export function createCallStream(
     wait(ms) {
       now += ms * 1000;
     },
-    channel({ extension, trunk, number, pair, half = 1, of, dialled = 's' }) {
+    channel({ extension, trunk, number, pair, half = 1, of, dialled = 's', id: chosen }) {
       channels += 1;
-      const id = `${Math.floor(now / 1_000_000)}.${channels}`;
+      const id = chosen ?? `${Math.floor(clock() / 1_000_000)}.${channels}`;
       const endpoint = trunk ?? extension ?? '';
       const c: StreamChannel = {
         id,

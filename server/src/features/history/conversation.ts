@@ -95,7 +95,8 @@ interface Scene {
 function originatorOf(line: Timeline): Scene['originator'] {
   const root = line.channels.find((c) => c.id === line.root);
   if (root?.pair == null) return null;
-  const extension = line.channels.find((c) => c.pair === null)?.extension ?? null;
+  const own = line.channels.find((c) => c.pair === null && diallerOf(line, c)?.pair === root.pair);
+  const extension = own?.extension ?? null;
   return extension === null ? null : { extension, dialled: root.last_dialled };
 }
 

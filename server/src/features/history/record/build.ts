@@ -3,6 +3,7 @@ import type { KnownRecord } from '../records.ts';
 import { isComplete } from '../records.ts';
 import type { ConversationRecord, RecordedLeg, RecordedParticipant, RecordedVisit } from '../record.ts';
 import { callerDisposition, didRing, endedBy, isService, rungDispositions } from './endings.ts';
+import type { Origins } from './origins.ts';
 import { GAP_MS, msOf, segmentsOf } from './replay.ts';
 import type { Segment, Segments } from './replay.ts';
 import { handoversOf, isSoon, sceneOf } from './scene.ts';
@@ -41,7 +42,7 @@ export function buildRecord(
   const visits = visitsIn(scene, segments, rung);
   const transfers = transfersIn({ scene, segments, rung, visits });
   const roles = rolesOf(scene, arrivals(transfers, scene));
-  const left = passedOn(scene);
+  const left = passedOn(scene, transfers);
   const memo = memoized(e164);
   const legs = scene.legs.map((c) => legOn(scene, c, roles.get(c.id)!, segments, rung, left, memo));
   const caller = callerOf(scene, legs);
@@ -171,10 +172,16 @@ function callerOf({ line }: Scene, legs: readonly RecordedLeg[]): RecordedLeg | 
   );
 }
 /** A call that the engine places for somebody has its number on the pair that began it. */
-function dialledBy({ line }: Scene, caller: RecordedLeg | null): string {
-  const root = line.byId.get(line.root);
-  const placed = root?.pair == null ? '' : root.last_dialled;
+function dialledBy({ line, origins }: Scene, caller: RecordedLeg | null): string {
+  const pair = placedBy(line, origins, caller);
+  const placed = pair?.last_dialled ?? '';
   return placed !== '' && placed !== caller?.participant.extension ? placed : (caller?.dialled ?? '');
+}
+function placedBy(line: Timeline, origins: Origins, caller: RecordedLeg | null): ChannelLine | undefined {
+  const leg = caller === null ? undefined : line.byId.get(caller.leg_id);
+  const { placed, top } = leg ? origins.of(leg) : { placed: false, top: null };
+  if (!placed || top === null) return undefined;
+  return [top.channel, line.halves.get(top.channel.id)].find((half) => half?.first);
 }
 
 /** By who is at the ends: somebody of ours, or a trunk. The same rule tells `direction` of the `call.*` events. */
@@ -205,7 +212,7 @@ function endOf(
   const hung = legs
     .filter((leg) => {
       const c = scene.line.byId.get(leg.leg_id)!;
-      return c.hung_up_itself && isSoon(c.to, last!.to * 1000);
+      return c.hung_up_itself && leg.disposition !== 'diverted' && isSoon(c.to, last!.to * 1000);
     })
     .sort((a, b) => a.to - b.to);
   const by = hung.find((leg) => leg === caller) ?? hung[0];
@@ -281,13 +288,12 @@ function partiesOf(caller: RecordedLeg | null, legs: readonly RecordedLeg[]): re
   }
   return [...found.values()];
 }
-function extensionsOf({ line, legs }: Scene, caller: RecordedLeg | null): readonly string[] {
-  const root = line.byId.get(line.root);
+function extensionsOf({ legs, origins }: Scene, caller: RecordedLeg | null): readonly string[] {
   const found = new Set<string>();
   for (const c of legs) {
     if (c.extension !== null) found.add(c.extension);
     // Whose own device did not take a call placed for it has called nobody.
-    const placed = root?.pair != null && c.id === caller?.leg_id && c.apps.length === 0;
+    const placed = c.id === caller?.leg_id && origins.of(c).placed && c.apps.length === 0;
     if (!placed) for (const extension of c.reaches.keys()) found.add(extension);
   }
   return [...found].sort();

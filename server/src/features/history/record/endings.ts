@@ -86,6 +86,8 @@ function rungDisposition(
 export const isService = (c: ChannelLine, s: Segment): boolean =>
   s.state === 'service' && (s.service !== ANNOUNCEMENT || !c.apps.some((a) => isDialling(a.app)));
 
+/** What became of one that was rung and says nothing of the one who dialled. */
+const SAYS_NOTHING = new Set<LegDisposition>(['answered', 'answered_elsewhere', 'diverted']);
 /** What became of a leg that dialled, and never got through. */
 export function callerDisposition(
   scene: Scene,
@@ -96,7 +98,7 @@ export function callerDisposition(
   const queued = c.apps.some((a) => a.queue !== null);
   if (c.hung_up_itself && queued) return 'cancelled_by_caller';
   const offers = (scene.rungVia.get(c.id) ?? []).map((leg) => rung.get(leg.id)!);
-  const best = weightiest(offers.filter((word) => word !== 'answered' && word !== 'answered_elsewhere'));
+  const best = weightiest(offers.filter((word) => !SAYS_NOTHING.has(word)));
   if (best !== null && !(c.hung_up_itself && best === 'no_answer')) return best;
   if (c.hung_up_itself) return 'cancelled_by_caller';
   if (queued) return 'no_answer';

@@ -5,6 +5,7 @@ import { channelId, nodeId } from '@offhook/contract/ids.ts';
 import { createCallStream } from '../../../../test/support/call-stream.ts';
 import type { CallStream, StreamChannel } from '../../../../test/support/call-stream.ts';
 import { recordTold } from '../../../../test/support/record-told.ts';
+import { buildConversation } from '../conversation.ts';
 import { buildRecord } from './build.ts';
 
 const told = (s: CallStream): readonly string[] => recordTold(buildRecord(s.records, { e164: () => null })!);
@@ -104,4 +105,56 @@ test('record - somebody is passed on into a queue by one who waits in it first',
     'attended at 4.0: 1002 moved +4930 to 500 (1003), completed',
     '+4930 in support 4.0 answered 1003 · 1003 2.0 answered',
   ]);
+});
+
+test('record - a call placed to take a parked one, in the same second: the one who called first is the caller', () => {
+  const s = createCallStream();
+  const caller = s.channel({ extension: '1003', dialled: '1004' });
+  const person = ring(s, caller, '1004', 20);
+  s.answer(caller);
+  const talk = s.bridge();
+  s.enter(person, talk);
+  s.enter(caller, talk);
+  s.wait(400);
+  s.exit(person, talk);
+  // In two steps, as the engine does it: the first is taken back.
+  const lot = s.bridge();
+  s.say(person, 'park_start');
+  s.enter(person, lot, true);
+  s.say(person, 'park_end');
+  s.say(person, 'park_start');
+  s.stop(caller);
+  letGo(s, caller);
+  s.wait(100);
+  const pair = 'Local/701@place-call-00000701';
+  const near = s.channel({ pair, half: 1, dialled: '701', id: 'oh-1-1795228600.1' });
+  const far = s.channel({ of: near, pair, half: 2, dialled: '701', id: 'oh-1-1795228600.2' });
+  const taker = ring(s, far, '1005', 50);
+  s.start(taker, 'parkedcall', 'default,701');
+  s.stop(far);
+  letGo(s, far, near);
+  s.say(person, 'park_end', { other_name: taker.name });
+  s.exit(person, lot);
+  taker.call = caller.call;
+  const found = s.bridge();
+  s.enter(person, found);
+  s.enter(taker, found);
+  s.wait(1000);
+  s.hangUp(person, 16, person);
+  s.stop(taker);
+  letGo(s, taker);
+  s.close(taker);
+  const record = buildRecord(s.records, { e164: () => null })!;
+  assert.deepEqual([record.dialled, record.caller?.extension, record.agents], ['1004', '1003', []]);
+  assert.deepEqual(recordTold(record), [
+    'internal answered by called · 0.1/0.0/2.8/0.0/0.2',
+    '1003 caller answered by this_leg · connected 0.4 1004',
+    '1004 called answered by this_leg · connected 0.4 1003 · parked 0.2 · connected 1.0 1005',
+    '1005 retriever answered by other_side · alerting 0.1 · connected 1.0 1004',
+    'park at 0.4: 1003 moved 1004 to 701 (1005), completed',
+  ]);
+  assert.deepEqual(
+    buildConversation(s.records).parties.map((p) => `${p.extension} ${p.direction} ${p.party}`),
+    ['1003 out 1004', '1004 in 1003', '1005 in 1004'],
+  );
 });

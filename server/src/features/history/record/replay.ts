@@ -18,8 +18,8 @@ export const SERVICES: Readonly<Record<string, string>> = {
 };
 /** What the dialplan plays to a channel that is with nobody. */
 export const ANNOUNCEMENT = 'announcement';
-/** Time between two steps of the engine, in ms, that is nothing of its own. */
-export const GAP_MS = 100;
+/** Time between two steps of a busy engine, in ms, that is nothing of its own. */
+export const GAP_MS = 400;
 /** Somebody who is moved passes through states that are nobody's doing; they take less than this, in ms. */
 const PASSING_MS = 50;
 /** Legs of one bridge that are named in `with`, and up to which each one's coming and going is told. */

@@ -117,27 +117,32 @@ export function timelineOf(unordered: readonly KnownRecord[]): Timeline {
   };
 }
 
+/** Channels in the order in which the engine made them; null for an id that was chosen for it. */
+const serialOf = (channel: string): number | null => {
+  const found = /^(?:[^:]*:)?\d{1,12}\.(\d{1,12})$/.exec(channel);
+  return found ? Number(found[1]) : null;
+};
+/** Less than that is told by no clock. */
+const SET_BACK_US = 1_000_000;
 /**
- * Where the clock was set back in the middle, records seem to lie before the channel that began everything: they follow
- * what was known until then, with the distances they have from each other.
+ * Where the clock was set back in the middle, records seem to lie before the channel that was made first: they follow what
+ * was known until then, with the distances they have from each other.
  */
 function straightened(records: readonly KnownRecord[]): readonly KnownRecord[] {
-  const earliest = records[0];
-  let first = earliest;
-  const seen = new Set<string>();
+  const serials = new Map<string, number | null>();
+  let [least, channel] = [Infinity, ''];
+  let earliest: number | undefined;
   for (const r of records) {
-    if (seen.has(r.channel)) continue;
-    seen.add(r.channel);
-    if (compareCalls(r.channel, first!.channel) < 0) first = r;
+    let serial = serials.get(r.channel);
+    if (serial === undefined) serials.set(r.channel, (serial = serialOf(r.channel)));
+    if (serial === null) continue;
+    earliest ??= r.at_us;
+    if (serial < least) [least, channel] = [serial, r.channel];
   }
-  if (first === undefined || first.type !== 'channel_start') {
-    const { channel } = first ?? {};
-    first = records.find((r) => r.channel === channel && r.type === 'channel_start');
-  }
-  if (first === undefined || earliest!.at_us >= first.at_us) return records;
-  const began = first.at_us;
+  const began = records.find((r) => r.channel === channel && r.type === 'channel_start')?.at_us;
+  if (began === undefined || earliest! > began - SET_BACK_US) return records;
   const before = records.filter((r) => r.at_us >= began);
-  const shift = before.at(-1)!.at_us - earliest!.at_us;
+  const shift = before.at(-1)!.at_us - records[0]!.at_us;
   const after = records.filter((r) => r.at_us < began).map((r) => ({ ...r, at_us: r.at_us + shift }));
   return [...before, ...after];
 }

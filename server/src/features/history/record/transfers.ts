@@ -87,7 +87,7 @@ function outcomeOf(
   if (served || visit?.outcome === 'answered') return { to_leg, outcome: 'completed' };
   if (!leg.ended) return { to_leg, outcome: scene.lost ? 'failed' : 'pending' };
   const rangThen = reached.filter((c) => didRing(rung.get(c.id)!));
-  const gaveUp = leg.hung_up_itself && rangThen.some((c) => isSoon(c.to, leg.to));
+  const gaveUp = reached.some((c) => rung.get(c.id) === 'cancelled_by_caller');
   if (visit?.outcome === 'abandoned' || gaveUp) return { to_leg, outcome: 'abandoned' };
   const wanted = visit !== undefined || rangThen.length > 0;
   return { to_leg, outcome: wanted ? 'no_answer' : 'failed' };
@@ -128,10 +128,13 @@ function pickup({ scene }: TransferDeps, r: KnownRecord): RecordedTransfer {
   };
 }
 
-function parked({ scene, segments }: TransferDeps, r: KnownRecord): RecordedTransfer {
+function parked({ scene, segments }: TransferDeps, r: KnownRecord): RecordedTransfer | null {
   const sent = mark(scene, 'blind_transfer', (b) => b.facts.other === r.channel && isSoon(b.at_us, r.at_us));
   const moved = legOf(scene, segments, r.channel, r.at_us);
   const over = mark(scene, 'park_end', (p) => p.channel === r.channel && p.at_us >= r.at_us);
+  // The engine may put the channel on its slot in two steps, the first of which it takes back.
+  const again = over && mark(scene, 'park_start', (p) => p.channel === r.channel && p.at_us >= over.at_us);
+  if (again && again.at_us - r.at_us < STEP_US) return null;
   const taker = over && scene.byName.get(over.facts.other_name ?? '');
   const slot = taker?.apps.find((a) => a.app === 'parkedcall')?.data.split(',')[1];
   return {
@@ -232,8 +235,8 @@ function abandoned({ scene, segments, rung }: TransferDeps, consult: Consult): R
 }
 
 /** Legs that passed their call on and were let go for it. */
-export function passedOn(scene: Scene): ReadonlySet<string> {
-  const found = new Set<string>();
+export function passedOn(scene: Scene, transfers: readonly RecordedTransfer[]): ReadonlySet<string> {
+  const found = new Set(transfers.flatMap((t) => (t.kind === 'park' ? (t.by ?? []) : [])));
   for (const r of scene.line.marks) {
     if (r.type !== 'blind_transfer' && r.type !== 'attended_transfer') continue;
     const by = scene.line.byId.get(r.channel);
