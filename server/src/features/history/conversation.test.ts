@@ -192,9 +192,18 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1002 missed 1001 CONGESTION · 0/0/0/0/0 · - · sip',
   ],
   forward: [
-    '1001 out 1002 ANSWERED · 0/0/1/0/1 · - · sip',
+    '1001 out 1002 ANSWERED · 0/0/1/0/2 · - · sip',
     '1002 missed 1001 NO ANSWER · 0/0/0/0/0 · - · sip',
     '1003 in 1001 ANSWERED · 0/0/1/0/1 · - · sip',
+  ],
+  'forward-code': [
+    '1001 out 1002 ANSWERED · 0/0/1/0/1 · - · sip',
+    '1002 missed 1001 FAILED · 0/0/0/0/0 · - · -',
+    '1003 in 1001 ANSWERED · 0/0/1/0/1 · - · sip',
+  ],
+  'forward-refused': [
+    '1001 out 1002 NO ANSWER · 0/0/0/0/0 · - · sip',
+    '1002 missed 1001 NO ANSWER · 0/0/0/0/0 · - · sip',
   ],
   'hold-both': [
     '1001 out 1002 ANSWERED · 0/0/2/3/5 · - · sip',

@@ -38,15 +38,19 @@ export const forwardAfter: readonly ConfText[] = [
 
 /**
  * The phone's answer names the number as the redirecting target of its own channel, which the engine otherwise fills with what
- * the caller came with: it is emptied before the ringing. The channel is gone before Dial goes on, so its last step is in time.
+ * the caller came with: it is emptied before the ringing. The channel is gone before Dial goes on, so its last step is in time; often the engine
+ * does not know its own reason yet, so that is said there too.
  */
 const WATCH = conf`
 [watch-forward]
 exten => s,1,Set(REDIRECTING(to-num,i)=)
  same => n,Set(CHANNEL(hangup_handler_push)=watch-forward,h,1($\{ARG1}))
  same => n,Return()
-exten => h,1,GotoIf($["$\{REGEX("^[+]?[0-9]+$" $\{REDIRECTING(to-num)})}" = "1"]?:over)
+exten => h,1,GotoIf($\{LEN($\{REDIRECTING(to-num)})}?:over)
+ same => n,GotoIf($["$\{REGEX("^[+]?[0-9]+$" $\{REDIRECTING(to-num)})}" = "1"]?:asked)
  same => n,Set(SHARED(OFFHOOK_FORWARD,$\{ARG1})=$\{REDIRECTING(to-num)})
+ same => n(asked),Set(CHANNEL(hangupsource)=$\{CHANNEL})
+ same => n,Hangup(23)
  same => n(over),Return()
 `;
 /** A call that comes back from parking rings who parked it; the engine's own line for that would follow a forward. */

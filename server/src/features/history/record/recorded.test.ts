@@ -266,11 +266,23 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1002 called congestion by this_leg',
   ],
   forward: [
-    'internal answered by caller · 1.2/0.0/2.1/0.0/0.0',
-    '1001 caller answered by this_leg · alerting 0.6 · connected 1.0 1003',
+    'internal answered by caller · 1.4/0.0/2.6/0.0/0.0',
+    '1001 caller answered by this_leg · alerting 0.1 · alerting 0.6 · connected 1.3 1003',
     '1002 called diverted by this_leg · alerting 0.1',
-    '1003 transfer_target answered by other_side · alerting 0.5 · connected 1.0 1001',
+    '1003 transfer_target answered by other_side · alerting 0.6 · connected 1.3 1001',
     'forward at 0.1: 1002 moved 1001 to 1003 (1003), completed',
+  ],
+  'forward-code': [
+    'internal answered by caller · 1.1/0.0/2.1/0.0/0.0',
+    '1001 caller answered by this_leg · alerting 0.5 · connected 1.0 1003',
+    '1003 transfer_target answered by other_side · alerting 0.5 · connected 1.0 1001',
+    'forward at 0.0: - moved 1001 to 1003 (1003), completed',
+  ],
+  'forward-refused': [
+    'internal missed by called · 0.2/0.0/0.0/0.0/0.0',
+    '1001 caller diverted by exchange · alerting 0.1',
+    '1002 called diverted by this_leg · alerting 0.1',
+    'forward at 0.1: 1002 moved 1001 to 0301234 (-), failed',
   ],
   'hold-both': [
     'internal answered by caller · 0.7/0.0/4.1/6.9/0.0',
