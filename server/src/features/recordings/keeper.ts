@@ -42,6 +42,8 @@ export interface Keeper extends RecordingKeeper {
 const ROOM_BYTES = 256 * 1024 * 1024;
 /** How long the database may refuse before the same is tried again. */
 const RETRY_MS = [100, 300, 1_000, 3_000, 5_000] as const;
+/** The engine's own fact comes sooner, if it comes. */
+const FACT_MS = 2_000;
 /** A file of a channel nobody knows is over when it was not written for so long. */
 const QUIET_MS = 60_000;
 
@@ -117,8 +119,11 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       const found = await files.look(row.file);
       const closed = found?.closed === true;
       if (row.ended_ms === null && leg !== undefined && !closed) {
-        if (!leg.recording) tellModel(row);
+        remind(row);
         continue;
+      }
+      if (closed && leg?.recording === true) {
+        tell({ type: 'channel.recording', at: clock.now(), id: row.channel as ChannelId, on: false });
       }
       const quiet = found === null || found.written_ms < clock.now() - QUIET_MS;
       if (row.ended_ms !== null || closed || quiet) finish(row, row.ended_ms);
@@ -126,11 +131,19 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     }
     return certain;
   }
-  /** The engine shows nobody what it records, so the model knows it only from us. */
-  function tellModel(row: RecordingRow): void {
-    const about = { at: clock.now(), id: row.channel as ChannelId, on: true };
-    tell({ type: 'channel.recording', ...about });
-    if (windowsOf(row).at(-1)?.[1] === null) tell({ type: 'channel.recording_paused', ...about });
+  /**
+   * The engine shows nobody what it records: what began while nobody listened the model knows only from us. Its own fact may
+   * be on the way, and is not to count twice.
+   */
+  function remind(row: RecordingRow): void {
+    go('telling the model of a recording', async () => {
+      await clock.sleep(FACT_MS, signal);
+      const goesOn = running.has(row.id) && !ending.has(row.id);
+      if (!goesOn || live.leg(row.channel)?.recording !== false) return;
+      const about = { at: clock.now(), id: row.channel as ChannelId, on: true };
+      tell({ type: 'channel.recording', ...about });
+      if (windowsOf(row).at(-1)?.[1] === null) tell({ type: 'channel.recording_paused', ...about });
+    });
   }
   const sweepUntilCertain = async (): Promise<void> => {
     while (!(await sweep())) await clock.sleep(QUIET_MS, signal);
@@ -161,7 +174,9 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       bytes: null,
       sha256: null,
     };
-    if (await store.add(row)) running.set(row.id, row);
+    if (!(await store.add(row))) return;
+    running.set(row.id, row);
+    if (live.leg(row.channel) !== undefined) remind(row);
   }
   async function channelsEnded(ended: ReadonlyMap<string, number>): Promise<void> {
     if (ended.size === 0) return;

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import { readdir, readlink } from 'node:fs/promises';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
+import { until } from '../../../test/support/until.ts';
 import { SAME_LISTENING_MS } from './plays.ts';
 import { partOf } from './range.ts';
 
@@ -126,4 +130,41 @@ test("recordings - somebody else's is not there; who took part may hear it where
   const theirs = await closed.stored();
   assert.equal((await closed.get(OWN, `/${theirs}/audio`)).status, 404);
   assert.equal((await closed.get(BOSS, `/${theirs}/audio`)).status, 200);
+});
+
+test('recordings - eight parts at once for one person; who goes away makes room, and leaves no file open', async (t) => {
+  const rig = await recordingsRig(t);
+  // More than what lies between two sockets, so that who does not read holds it up.
+  const id = await rig.stored(4_000_000);
+  const { port } = await rig.host.listen({ host: '127.0.0.1', port: 0 });
+  const ask = async (): Promise<http.IncomingMessage> => {
+    const headers = { authorization: `Bearer ${BOSS}` };
+    const path = `/api/v1/recordings/${id}/audio`;
+    const [answer] = (await once(http.get({ port, path, headers, agent: false }), 'response')) as [
+      http.IncomingMessage,
+    ];
+    return answer;
+  };
+  const openFiles = async (): Promise<number> => {
+    const links = (await readdir('/proc/self/fd')).map((fd) =>
+      readlink(`/proc/self/fd/${fd}`).catch(() => ''),
+    );
+    return (await Promise.all(links)).filter((file) => file.endsWith(`${id}.wav`)).length;
+  };
+  const eight = await Promise.all(Array.from({ length: 8 }, ask));
+  assert.deepEqual(
+    eight.map((answer) => answer.statusCode),
+    Array(8).fill(200),
+  );
+  assert.equal((await ask()).statusCode, 429);
+  assert.equal(await openFiles(), 8);
+  for (const answer of eight) answer.destroy();
+  await until('the files to be closed', async () => (await openFiles()) === 0);
+  assert.equal((await rig.get(BOSS, `/${id}/audio`, { range: 'bytes=0-9' })).status, 206);
+  // A player that takes nothing more does not hold up the end of the service.
+  const paused = await ask();
+  assert.equal(paused.statusCode, 200);
+  await rig.host.close();
+  await assert.rejects(paused.toArray());
+  assert.equal(await openFiles(), 0);
 });

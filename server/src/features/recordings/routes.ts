@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import {
   RecordingPath,
   RecordingReply,
@@ -15,6 +16,12 @@ export function recordingRoutes(app: App, recordings: RecordingService): void {
   const tags = ['recordings'];
   const access = { level: 'user', scope: 'recordings:read' } as const;
   const success = true as const;
+  const sending = new Set<ServerResponse>();
+  // A player that was paused takes nothing more for as long as it likes: the end of the service does not wait for it.
+  app.addHook('preClose', (done) => {
+    for (const response of sending) response.destroy();
+    done();
+  });
   app.get(
     '/api/v1/recordings',
     {
@@ -79,9 +86,17 @@ export function recordingRoutes(app: App, recordings: RecordingService): void {
           throw new ServiceError('range_not_satisfiable', `the file has ${bytes} bytes`);
         }
         const playing = await audio.play();
+        // Who has gone meanwhile is not told of again.
+        if (reply.raw.destroyed) playing.done();
+        else {
+          sending.add(reply.raw);
+          reply.raw.once('close', () => {
+            sending.delete(reply.raw);
+            playing.done();
+          });
+        }
         const { start, end } = part ?? { start: 0, end: bytes - 1 };
         const stream = audio.handle.createReadStream({ start, end: Math.max(start, end) });
-        reply.raw.once('close', () => playing.done());
         return reply
           .code(part === null ? 200 : 206)
           .headers({

@@ -123,7 +123,12 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       const detail = { call_id: row.call, bytes: row.bytes };
       // The line first: what is gone cannot be deleted once more to have it written.
       await audit.record({ ...entry, outcome: 'ok', detail });
-      await disposal.erase([row]);
+      try {
+        await disposal.erase([row]);
+      } catch (error) {
+        await audit.record({ ...entry, outcome: 'failed', detail });
+        throw error;
+      }
       return recordingOf((await store.byId(id)) ?? row, clock.now());
     },
   };
