@@ -307,6 +307,7 @@ export const migrations: readonly Migration[] = [
         ['started'],
         ['direction', 'direction'],
         ['disposition', 'disposition'],
+        ['state', 'state'],
       ] as const) {
         await schema
           .createIndex(`conversations_${name}`)

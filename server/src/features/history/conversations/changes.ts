@@ -94,16 +94,20 @@ async function concerned(
   into: ReadonlyMap<string, string>,
   within: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const roots = [...new Set(some.map((c) => into.get(c.root) ?? c.root))];
+  const rootOf = new Map(some.flatMap((c) => (c.id === null ? [] : [[c.id, c.root] as const])));
+  const merged = await inChunks([...new Set(into.values())], (part) =>
+    db.selectFrom('conversations').select(['id', 'root']).where('root', 'in', part).execute(),
+  );
+  for (const { id, root } of merged) rootOf.set(Number(id), root);
   const extensions = new Set(within);
-  const keys = await inChunks(roots, (part) =>
+  // By the conversation alone: with the kind beside it, a planner may read every person's keys instead.
+  const keys = await inChunks([...rootOf.keys()], (part) =>
     db
-      .selectFrom('conversations')
-      .innerJoin('conversation_keys', 'conversation_keys.conversation', 'conversations.id')
-      .select(['conversations.root', 'conversation_keys.value'])
-      .where('conversations.root', 'in', part)
-      .where('conversation_keys.kind', '=', 'person')
+      .selectFrom('conversation_keys')
+      .select(['conversation', 'kind', 'value'])
+      .where('conversation', 'in', part)
       .execute(),
   );
-  return new Set(keys.filter((key) => extensions.has(key.value)).map((key) => key.root));
+  const theirs = keys.filter((key) => key.kind === 'person' && extensions.has(key.value));
+  return new Set(theirs.map((key) => rootOf.get(Number(key.conversation))!));
 }

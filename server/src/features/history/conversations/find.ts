@@ -51,7 +51,7 @@ export async function findConversations(
     examined += some.length;
     ended = some.length < size;
     place = some.at(-1) ?? place;
-    size = WINDOW;
+    size = Math.min(size * 2, WINDOW);
     hits.push(...(plain ? some : await narrow(db, some, others, wanted)));
   }
   const places = hits.slice(0, limit);
@@ -98,30 +98,31 @@ async function lookUp(
 ): Promise<readonly Place[]> {
   let rows = db
     .selectFrom('conversations as c')
-    .select('c.id')
+    .select(['c.id', 'c.direction', 'c.disposition', 'c.state'])
     .where('c.id', 'in', padded(places.map((p) => p.id)));
   for (const other of others) {
-    if ('column' in other) rows = rows.where(`c.${other.column}`, '=', other.value as never);
-    else {
-      const byKind = Map.groupBy(other.keys, (key) => key.kind);
-      rows = rows.where((e) =>
-        e.or(
-          [...byKind].map(([kind, keys]) =>
-            e.exists(
-              e
-                .selectFrom('conversation_keys as k')
-                .select('k.conversation')
-                .where('k.kind', '=', kind)
-                .where('k.value', 'in', padded(keys.map((key) => key.value)))
-                .whereRef('k.started_ms', '=', 'c.started_ms')
-                .whereRef('k.conversation', '=', 'c.id'),
-            ),
+    if ('column' in other) continue;
+    const byKind = Map.groupBy(other.keys, (key) => key.kind);
+    rows = rows.where((e) =>
+      e.or(
+        [...byKind].map(([kind, keys]) =>
+          e.exists(
+            e
+              .selectFrom('conversation_keys as k')
+              .select('k.conversation')
+              .where('k.kind', '=', kind)
+              .where('k.value', 'in', padded(keys.map((key) => key.value)))
+              .whereRef('k.started_ms', '=', 'c.started_ms')
+              .whereRef('k.conversation', '=', 'c.id'),
           ),
         ),
-      );
-    }
+      ),
+    );
   }
   if (contains !== '') rows = rows.where(sql<boolean>`c.search like ${likeLiteral(contains)} escape '\\'`);
-  const kept = new Set((await rows.execute()).map((row) => Number(row.id)));
+  // Compared here: in the query they would tempt a planner to read the whole index of a column.
+  const columns = others.flatMap((other) => ('column' in other ? [other] : []));
+  const fit = (await rows.execute()).filter((row) => columns.every((c) => row[c.column] === c.value));
+  const kept = new Set(fit.map((row) => Number(row.id)));
   return places.filter((place) => kept.has(place.id));
 }

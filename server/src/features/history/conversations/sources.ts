@@ -115,33 +115,33 @@ export interface Count {
 }
 /** How many there are: counted up to a bound, beyond it by how dense the newest of them lie; O(bound). */
 export async function countOf(db: Kysely<Tables>, source: Source, range: Range): Promise<Count> {
+  const [newest] = await readPlaces(db, source, { ...range, after: null, limit: 1 });
+  const [oldest] = await readPlaces(db, source, { ...range, after: null, limit: 1, oldestFirst: true });
+  if (!newest || !oldest) return { count: 0, exact: true };
+  // Ids are given in the order of time or nearly so, and hardly any goes: their distance is the number of conversations.
+  const distance = newest.id - oldest.id + 1;
+  if (source === 'all' && distance > COUNTED) return { count: distance, exact: false };
   const parts = source !== 'all' && 'keys' in source ? source.keys.length : 1;
   const sample = Math.max(MIN_SAMPLE, Math.ceil(COUNTED / parts));
-  const ends = await endsOf(db, source, range, parts === 1, sample);
-  if (typeof ends === 'number') return { count: ends, exact: true };
-  const [first, last] = ends;
-  const [oldest] = await readPlaces(db, source, { ...range, after: null, limit: 1, oldestFirst: true });
-  // Ids are given in the order of time or nearly so, and hardly any goes: their distance is the number of conversations.
-  const count =
-    source === 'all'
-      ? first.id - oldest!.id + 1
-      : (sample * (first.started_ms - oldest!.started_ms)) / Math.max(1, first.started_ms - last.started_ms);
+  const last = await lastOf(db, source, range, parts === 1, sample);
+  if (typeof last === 'number') return { count: last, exact: true };
+  const span = Math.max(1, newest.started_ms - last.started_ms);
+  const count = (sample * (newest.started_ms - oldest.started_ms)) / span;
   return { count: Math.max(sample + 1, Math.round(count)), exact: false };
 }
-/** The newest place and the one that `sample` lie before; how many there are where they are no more than that. */
-async function endsOf(
+/** The place that `sample` newer ones lie before; how many there are where they are no more than that. */
+async function lastOf(
   db: Kysely<Tables>,
   source: Source,
   range: Range,
   single: boolean,
   sample: number,
-): Promise<readonly [Place, Place] | number> {
+): Promise<Place | number> {
   if (single) {
     // The database passes over a thousand entries of an index much faster than it hands them over.
     const [last] = await readPlaces(db, source, { ...range, after: null, limit: 1, skip: sample });
-    const [first] = await readPlaces(db, source, { ...range, after: null, limit: 1 });
-    if (first !== undefined && last !== undefined) return [first, last];
+    if (last !== undefined) return last;
   }
   const newest = await readPlaces(db, source, { ...range, after: null, limit: sample + 1 });
-  return newest.length <= sample ? newest.length : [newest[0]!, newest.at(-1)!];
+  return newest.length <= sample ? newest.length : newest.at(-1)!;
 }
