@@ -2,6 +2,7 @@ import type { Insertable, Kysely, Selectable } from 'kysely';
 import { fold } from '../../core/fold.ts';
 import { cellsOf } from './cells.ts';
 import { inChunks, insertAll } from './chunks.ts';
+import { KEY_LIMIT, keyOf, writeTerms } from './conversations/terms.ts';
 import { remember, takeChanges } from './feed.ts';
 import { writeRecord } from './record-codec.ts';
 import type { ConversationRecord, RecordedParticipant } from './record.ts';
@@ -20,9 +21,6 @@ type Stored = Pick<
 type Revision = Pick<Stored, 'revision' | 'state'>;
 type Key = Pick<ConversationKeyRow, 'kind' | 'value'>;
 
-/** What a caller sends as its number may be any length; an index takes less. */
-const KEY_LIMIT = 64;
-
 /** By what a list finds it. */
 function keysOf(record: ConversationRecord): readonly Key[] {
   const everybody = [record.caller, ...record.parties].filter((p) => p !== null);
@@ -36,6 +34,10 @@ function keysOf(record: ConversationRecord): readonly Key[] {
     ['queue', record.queues],
     ['agent', record.agents],
     ['number', numbers],
+    [
+      'name',
+      everybody.flatMap((p) => keyOf(p) ?? []).flatMap((key) => (key.kind === 'name' ? [key.value] : [])),
+    ],
   ];
   return keys.flatMap(([kind, values]) => [...new Set(values)].map((value) => ({ kind, value })));
 }
@@ -107,6 +109,10 @@ export async function writeConversations(
   const plans = changed.map((c): Plan => ({ ...c, place: c.told ? place++ : 0 }));
   await remember(db, plans.filter((p) => p.place !== 0).map(eventOf));
   await writeKeys(db, [...(await insertNew(db, plans)), ...(await updateOld(db, plans))]);
+  await writeTerms(
+    db,
+    plans.map((plan) => plan.record),
+  );
 }
 
 function eventOf({ old, row, place }: Plan): OutboxRow {

@@ -105,10 +105,17 @@ interface MergedRow {
 }
 /** By what a list is narrowed: an entry for each person, queue, agent and number of a conversation. */
 export interface ConversationKeyRow {
-  kind: 'person' | 'queue' | 'agent' | 'number';
+  kind: 'person' | 'queue' | 'agent' | 'number' | 'name';
   value: string;
   started_ms: number;
   conversation: number;
+}
+/** A name or number, folded, by which somebody with this key is searched; each once, however many conversations they had. */
+interface TermRow {
+  id: Generated<number>;
+  kind: ConversationKeyRow['kind'];
+  value: string;
+  text: string;
 }
 /** What people added; never touched by a rebuild. `call` is the id of any call of the conversation. */
 interface NoteRow {
@@ -136,6 +143,7 @@ interface WrapUpRow {
 export interface Tables {
   conversations: ConversationIndexRow;
   conversation_keys: ConversationKeyRow;
+  conversation_terms: TermRow;
   conversation_merged: MergedRow;
   conversation_outbox: OutboxRow;
   conversation_notes: NoteRow;
@@ -327,6 +335,14 @@ export const migrations: readonly Migration[] = [
         .createIndex('conversation_keys_conversation')
         .on('conversation_keys')
         .column('conversation')
+        .execute();
+      await schema
+        .createTable('conversation_terms')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('kind', 'text', (c) => c.notNull())
+        .addColumn('value', 'text', (c) => c.notNull())
+        .addColumn('text', 'text', (c) => c.notNull())
+        .addUniqueConstraint('conversation_terms_once', ['kind', 'value', 'text'])
         .execute();
       await schema
         .createTable('conversation_notes')

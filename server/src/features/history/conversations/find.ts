@@ -101,7 +101,7 @@ async function lookUp(
     .select(['c.id', 'c.direction', 'c.disposition', 'c.state'])
     .where('c.id', 'in', padded(places.map((p) => p.id)));
   for (const other of others) {
-    if ('column' in other) continue;
+    if (!('keys' in other)) continue;
     const byKind = Map.groupBy(other.keys, (key) => key.kind);
     rows = rows.where((e) =>
       e.or(
@@ -122,7 +122,13 @@ async function lookUp(
   if (contains !== '') rows = rows.where(sql<boolean>`c.search like ${likeLiteral(contains)} escape '\\'`);
   // Compared here: in the query they would tempt a planner to read the whole index of a column.
   const columns = others.flatMap((other) => ('column' in other ? [other] : []));
-  const fit = (await rows.execute()).filter((row) => columns.every((c) => row[c.column] === c.value));
+  const lists = others.flatMap((other) =>
+    'places' in other ? [new Set(other.places.map((p) => p.id))] : [],
+  );
+  const fit = (await rows.execute()).filter(
+    (row) =>
+      columns.every((c) => row[c.column] === c.value) && lists.every((list) => list.has(Number(row.id))),
+  );
   const kept = new Set(fit.map((row) => Number(row.id)));
   return places.filter((place) => kept.has(place.id));
 }

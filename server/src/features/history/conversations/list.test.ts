@@ -202,13 +202,24 @@ test('conversations list - where few fit, each request looks through so many and
   const rare = new Set([3, 4_700, 9_990]);
   for (let i = 0; i < 10_000; i += 2_000) {
     await rig.put(
-      many(2_000, (k) => ({ called: { extension: '1002', name: rare.has(i + k) ? 'Şükrü' : 'Sam' } }), i),
+      many(
+        2_000,
+        (k) => ({
+          called: rare.has(i + k) ? { number: '5551', name: 'Şükrü' } : { extension: '1002', name: 'Sam' },
+        }),
+        i,
+      ),
     );
   }
-  const page = await list(rig, { q: 'sukru' });
+  for (const i of rare) rig.recorded.add(`ast1:${i}.1`);
+  const page = await list(rig, { has_recording: 'true' });
   assert.deepEqual(idsOf(page), ['ast1:9990.1']);
   assert.ok(page.next_cursor !== null, 'it has not looked through all of them');
-  assert.deepEqual(await all(rig, { q: 'sukru' }), ['ast1:9990.1', 'ast1:4700.1', 'ast1:3.1']);
+  const found = ['ast1:9990.1', 'ast1:4700.1', 'ast1:3.1'];
+  assert.deepEqual(await all(rig, { has_recording: 'true' }), found);
+  const named = await list(rig, { q: 'sukru' });
+  assert.deepEqual(idsOf(named), found, 'by a name they are found at once');
+  assert.deepEqual([named.next_cursor, named.total], [null, { count: 3, exact: true }]);
   const { total } = await list(rig, { limit: '1' });
   assert.deepEqual(total, { count: 10_000, exact: false });
   const person = (await list(rig, { person: '1002', limit: '1' })).total!;

@@ -18,6 +18,8 @@ import type { Tables } from '../tables.ts';
 import { readChanges } from './changes.ts';
 import { findConversations } from './find.ts';
 import { conversationByCall, detailsOf, rowsOf, summariesOf } from './read.ts';
+import { searchSource } from './search.ts';
+import { createTerms } from './terms.ts';
 import { wantedOf } from './wanted.ts';
 
 export interface ConversationDeps {
@@ -51,16 +53,20 @@ const identityOf = (reader: Principal, query: ConversationsQuery): ListIdentity 
 
 export function createConversationReader(deps: ConversationDeps): ConversationReader {
   const { store, recordings, cursor_key } = deps;
+  const terms = createTerms(store);
   const success = true as const;
 
   return {
     async list(reader, query) {
-      const wanted = wantedOf(deps, reader, query);
+      const asked = wantedOf(deps, reader, query);
       const list = identityOf(reader, query);
       const at = query.cursor === undefined ? null : readCursor(await cursor_key(), query.cursor, list);
       if (query.cursor !== undefined && at === null) throw invalid('cursor: not a cursor of this list');
       const after = at && { started_ms: at.at, id: at.id };
       const db = store.db<Tables>();
+      const { contains, sources } = asked;
+      const named = contains === '' ? null : await searchSource(db, terms, contains, asked);
+      const wanted = named === null ? asked : { ...asked, sources: [...sources, named] };
       const page = { limit: query.limit ?? LIST_LIMIT, after, count: after === null };
       const { places, next, total } = await findConversations(db, wanted, page);
       const rows = await rowsOf(

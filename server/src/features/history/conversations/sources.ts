@@ -14,9 +14,10 @@ export interface Range {
   readonly to_ms: number | null;
 }
 export type Key = Pick<ConversationKeyRow, 'kind' | 'value'>;
-/** Conversations with any of some keys, with one value of a column, or all. */
+/** Conversations with any of some keys, those of a list (newest first), with one value of a column, or all. */
 export type Source =
   | { readonly keys: readonly Key[] }
+  | { readonly places: readonly Place[] }
   | { readonly column: 'direction' | 'disposition' | 'state'; readonly value: string }
   | 'all';
 interface Cut extends Range {
@@ -33,6 +34,7 @@ const UNION = 128;
 /** The next places of a source, newest first unless told; O(keys × (log n + limit)), however deep. */
 export async function readPlaces(db: Kysely<Tables>, source: Source, cut: Cut): Promise<readonly Place[]> {
   if (cut.limit < 1) return [];
+  if (source !== 'all' && 'places' in source) return ofPlaces(source.places, cut);
   const rows =
     source === 'all' || 'column' in source
       ? await ofColumn(db, source, cut).execute()
@@ -42,7 +44,16 @@ export async function readPlaces(db: Kysely<Tables>, source: Source, cut: Cut): 
   return rows.map((row) => ({ started_ms: Number(row.started_ms), id: Number(row.id) }));
 }
 
-function ofColumn(db: Kysely<Tables>, source: Exclude<Source, { keys: unknown }>, cut: Cut) {
+function ofPlaces(places: readonly Place[], { from_ms, to_ms, after, limit, oldestFirst }: Cut) {
+  const within = places.filter(
+    (place) =>
+      (from_ms === null || place.started_ms >= from_ms) &&
+      (to_ms === null || place.started_ms < to_ms) &&
+      (after === null || byTime(after, place) < 0),
+  );
+  return oldestFirst ? within.slice(-limit).reverse() : within.slice(0, limit);
+}
+function ofColumn(db: Kysely<Tables>, source: Extract<Source, { column: unknown } | 'all'>, cut: Cut) {
   const { from_ms, to_ms, after, limit, oldestFirst } = cut;
   let rows = db.selectFrom('conversations').select(['started_ms', 'id']);
   if (source !== 'all') rows = rows.where(source.column, '=', source.value as never);

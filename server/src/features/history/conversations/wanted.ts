@@ -8,10 +8,8 @@ import type { Store } from '../../../ports/store.ts';
 import { readRange } from '../range.ts';
 import type { Tables } from '../tables.ts';
 import { addedFilter } from './annotations.ts';
+import { KEY_LIMIT } from './terms.ts';
 import type { Wanted } from './find.ts';
-
-/** A key is cut to this where it is stored (conversation-rows.ts). */
-const KEY_LIMIT = 64;
 
 export interface WantedDeps {
   readonly store: Store;
