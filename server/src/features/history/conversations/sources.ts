@@ -44,14 +44,15 @@ export async function readPlaces(db: Kysely<Tables>, source: Source, cut: Cut): 
   return rows.map((row) => ({ started_ms: Number(row.started_ms), id: Number(row.id) }));
 }
 
-function ofPlaces(places: readonly Place[], { from_ms, to_ms, after, limit, oldestFirst }: Cut) {
+function ofPlaces(places: readonly Place[], cut: Cut) {
+  const { from_ms, to_ms, after, limit, oldestFirst, skip = 0 } = cut;
   const within = places.filter(
     (place) =>
       (from_ms === null || place.started_ms >= from_ms) &&
       (to_ms === null || place.started_ms < to_ms) &&
       (after === null || byTime(after, place) < 0),
   );
-  return oldestFirst ? within.slice(-limit).reverse() : within.slice(0, limit);
+  return oldestFirst ? within.slice(-limit).reverse() : within.slice(skip, skip + limit);
 }
 function ofColumn(db: Kysely<Tables>, source: Extract<Source, { column: unknown } | 'all'>, cut: Cut) {
   const { from_ms, to_ms, after, limit, oldestFirst } = cut;
