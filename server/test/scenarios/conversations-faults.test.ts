@@ -1,6 +1,7 @@
 /** Calls while the engine or the service is killed, played with real phones. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { extensions } from '../support/company.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
 
@@ -9,7 +10,7 @@ const answered = { direction: 'internal', disposition: 'answered', cause: 16 } a
 
 describe('conversations: faults', () => {
   const stage = useStage({
-    people: Array.from({ length: 12 }, (_, i) => String(2001 + i)),
+    people: extensions(2001, 2012),
     queues: [{ number: '500', agents: ['2012'] }],
   });
 

@@ -1,17 +1,35 @@
 /** Calls through queues, played with real phones: who waited where, whom it was offered to, what became of it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { extensions } from '../support/company.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
+import type { ExpectedVisit } from '../support/expected-conversation.ts';
 
-const people = Array.from({ length: 24 }, (_, i) => String(2001 + i));
 // A caller has been answered when somebody takes the call, not when the queue does.
 const answered = { direction: 'internal', disposition: 'answered', cause: 16 } as const;
 const now = (): number => performance.now();
+/** Of the leg `a`. */
+const visit = (
+  queue: string,
+  [from, to]: readonly [number, number],
+  outcome: ExpectedVisit['outcome'],
+  by: readonly [agent: string, leg: string] | null,
+  offers: ExpectedVisit['offers'],
+): ExpectedVisit => ({
+  queue,
+  leg: 'a',
+  from,
+  to,
+  outcome,
+  agent: by?.[0] ?? null,
+  agent_leg: by?.[1] ?? null,
+  offers,
+});
 
 describe('conversations: queues', { concurrency: true }, () => {
   const stage = useStage({
-    people,
+    people: extensions(2001, 2018),
     queues: [
       { number: '500', agents: ['2002', '2003'], ring_seconds: 3 },
       { number: '510', agents: ['2006'], ring_seconds: 3, max_wait_seconds: 5 },
@@ -96,21 +114,18 @@ describe('conversations: queues', { concurrency: true }, () => {
         { kind: 'blind', at: passed, by: 'y2', moved: 'a', to: '2004', to_leg: 'z', outcome: 'completed' },
       ],
       visits: [
-        {
-          queue: 'q500',
-          leg: 'a',
-          from: call.times.began,
-          to: taken,
-          outcome: 'answered',
-          agent: '2003',
-          agent_leg: 'y2',
-          offers: [
+        visit(
+          'q500',
+          [call.times.began, taken],
+          'answered',
+          ['2003', 'y2'],
+          [
             offer('x1', x1, 'no_answer'),
             offer('y1', y1, 'no_answer'),
             offer('x2', x2, 'answered_elsewhere'),
             offer('y2', y2, 'answered'),
           ],
-        },
+        ),
       ],
     });
   });
@@ -149,18 +164,7 @@ describe('conversations: queues', { concurrency: true }, () => {
           ['alerting', second.times.ended],
         ]),
       },
-      visits: [
-        {
-          queue: 'q510',
-          leg: 'a',
-          from: began,
-          to: left,
-          outcome: 'timeout',
-          agent: null,
-          agent_leg: null,
-          offers: [offer('x1', first), offer('x2', second)],
-        },
-      ],
+      visits: [visit('q510', [began, left], 'timeout', null, [offer('x1', first), offer('x2', second)])],
     });
   });
 
@@ -193,16 +197,9 @@ describe('conversations: queues', { concurrency: true }, () => {
         ]),
       },
       visits: [
-        {
-          queue: 'q520',
-          leg: 'a',
-          from: began,
-          to: ended,
-          outcome: 'abandoned',
-          agent: null,
-          agent_leg: null,
-          offers: [{ leg: 'x', from: at.times.began, to: ended, disposition: 'cancelled_by_caller' }],
-        },
+        visit('q520', [began, ended], 'abandoned', null, [
+          { leg: 'x', from: at.times.began, to: ended, disposition: 'cancelled_by_caller' },
+        ]),
       ],
     });
   });
@@ -231,18 +228,7 @@ describe('conversations: queues', { concurrency: true }, () => {
           [['queued', ended, { queue: 'q530' }]],
         ),
       },
-      visits: [
-        {
-          queue: 'q530',
-          leg: 'a',
-          from: began,
-          to: ended,
-          outcome: 'abandoned',
-          agent: null,
-          agent_leg: null,
-          offers: [],
-        },
-      ],
+      visits: [visit('q530', [began, ended], 'abandoned', null, [])],
     });
   });
 
@@ -297,16 +283,13 @@ describe('conversations: queues', { concurrency: true }, () => {
         { kind: 'attended', at: joined, by: 'x', moved: 'a', to: '2013', to_leg: 'z', outcome: 'completed' },
       ],
       visits: [
-        {
-          queue: 'q540',
-          leg: 'a',
-          from: began,
-          to: taken,
-          outcome: 'answered',
-          agent: '2012',
-          agent_leg: 'x',
-          offers: [{ leg: 'x', from: at.times.began, to: taken, disposition: 'answered' }],
-        },
+        visit(
+          'q540',
+          [began, taken],
+          'answered',
+          ['2012', 'x'],
+          [{ leg: 'x', from: at.times.began, to: taken, disposition: 'answered' }],
+        ),
       ],
     });
   });
@@ -354,16 +337,13 @@ describe('conversations: queues', { concurrency: true }, () => {
         { kind: 'blind', at: passed, by: 'b', moved: 'a', to: '550', to_leg: 'x', outcome: 'completed' },
       ],
       visits: [
-        {
-          queue: 'q550',
-          leg: 'a',
-          from: passed,
-          to: taken,
-          outcome: 'answered',
-          agent: '2016',
-          agent_leg: 'x',
-          offers: [{ leg: 'x', from: further.times.began, to: taken, disposition: 'answered' }],
-        },
+        visit(
+          'q550',
+          [passed, taken],
+          'answered',
+          ['2016', 'x'],
+          [{ leg: 'x', from: further.times.began, to: taken, disposition: 'answered' }],
+        ),
       ],
     });
   });
@@ -403,19 +383,16 @@ describe('conversations: queues', { concurrency: true }, () => {
         ]),
       },
       visits: [
-        {
-          queue: 'q560',
-          leg: 'a',
-          from: call.times.began,
-          to: taken,
-          outcome: 'answered',
-          agent: '2018',
-          agent_leg: 'x2',
-          offers: [
+        visit(
+          'q560',
+          [call.times.began, taken],
+          'answered',
+          ['2018', 'x2'],
+          [
             { leg: 'x1', from: first.times.began, to: declined, disposition: 'rejected' },
             { leg: 'x2', from: second.times.began, to: taken, disposition: 'answered' },
           ],
-        },
+        ),
       ],
     });
   });

@@ -27,6 +27,10 @@ export interface Company {
   readonly inbound?: readonly Parameters<typeof putInboundRoute>[1][];
   readonly outbound?: readonly Parameters<typeof putOutboundRoute>[1][];
 }
+/** All extensions from one to another. */
+export const extensions = (first: number, last: number): string[] =>
+  Array.from({ length: last - first + 1 }, (_, i) => String(first + i));
+
 const SECRET = 'a-secret-of-24-letters-0';
 
 /** Writes it into the database of a site that has not started yet. */

@@ -26,6 +26,8 @@ export interface Stage {
   /** Every conversation of an extension. */
   of(extension: string): Promise<readonly ConversationSummary[]>;
   detail(id: string): Promise<Conversation>;
+  /** Id of the conversation an extension is in, once it is known. */
+  open(extension: string): Promise<string>;
   /** The one conversation of everybody in it is final and is what the phones saw, field by field, and so are their rows. */
   is(expected: ExpectedConversation): Promise<Conversation>;
 }
@@ -144,6 +146,11 @@ export function useStage(company: Company, options: SiteOptions = {}): Stage {
     phone: (extension) => phoneOf(site(), extension),
     of: (extension) => conversationsOf(site(), extension),
     detail: (id) => conversation(site(), id),
+    open: (extension) =>
+      until(`the open conversation of ${extension}`, async () => {
+        const [found] = await conversationsOf(site(), extension);
+        return found?.id;
+      }),
     async is(expected) {
       const own = Object.values(expected.legs).flatMap(({ who }) => (typeof who === 'string' ? [who] : []));
       const everybody = [...new Set([...own, ...(expected.unreached ?? [])])];
