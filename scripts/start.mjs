@@ -231,6 +231,7 @@ const COMMANDS = {
   engine: one('server/src/engine-cli.ts'),
   'get-engine': one('server/src/get-engine.ts'),
   replay: one('server/src/replay.ts'),
+  rebuild: one('server/src/rebuild.ts'),
   bench: one('bench/run.ts'),
   docs: one('server/src/docs.ts'),
   'pack-sdk': one('scripts/pack-sdk.ts'),

@@ -4,7 +4,7 @@ import { cellsOf } from './cells.ts';
 import { inChunks, insertAll } from './chunks.ts';
 import { KEY_LIMIT, keyOf, writeTerms } from './conversations/terms.ts';
 import { remember, takeChanges } from './feed.ts';
-import { writeRecord } from './record-codec.ts';
+import { fingerprintOf, writeRecord } from './record-codec.ts';
 import type { ConversationRecord, RecordedParticipant } from './record.ts';
 import type { ConversationIndexRow, ConversationKeyRow, OutboxRow, Tables } from './tables.ts';
 
@@ -91,11 +91,11 @@ export async function writeConversations(
     const old = before.get(root);
     // What was erased on request stays as it was left: the records it came from would tell it again.
     if (old?.erased) return [];
-    const { bytes, fingerprint } = writeRecord(record);
+    const fingerprint = fingerprintOf(record);
     const next = revisionAfter(old, over, old?.fingerprint !== fingerprint);
     if (next === null && old?.built_by === record.built_by) return [];
     const { revision, state } = next ?? old!;
-    const row = { root, ...shown(record), revision, state, record: bytes, fingerprint };
+    const row = { root, ...shown(record), revision, state, record: writeRecord(record), fingerprint };
     return [{ old, record, row, told: next !== null }];
   });
   const count = gone.length + changed.filter((c) => c.told).length;

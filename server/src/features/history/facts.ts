@@ -3,9 +3,17 @@ import type { Tables } from './tables.ts';
 
 /**
  * `cursor_key` signs cursors; `boot` is the engine's life last seen; `restarted_us` when the newest one was noticed;
- * `published` is a place in the journal before which every event of ours is known; `wrap_ups` how far it was read for them.
+ * `published` is a place in the journal before which every event of ours is known; `wrap_ups` how far it was read for them;
+ * `rebuild` how far one is that was begun.
  */
-export type FactKey = 'checkpoint' | 'cursor_key' | 'boot' | 'restarted_us' | 'published' | 'wrap_ups';
+export type FactKey =
+  | 'checkpoint'
+  | 'cursor_key'
+  | 'boot'
+  | 'restarted_us'
+  | 'published'
+  | 'wrap_ups'
+  | 'rebuild';
 
 export async function readFact(db: Kysely<Tables>, key: FactKey): Promise<string | null> {
   const row = await db.selectFrom('history_facts').select('value').where('key', '=', key).executeTakeFirst();

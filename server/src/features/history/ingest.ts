@@ -79,7 +79,9 @@ export function createIngest(deps: IngestDeps): Ingest {
       if (added.length === 0 && row.built !== BUILT.no && merged.length === 0) continue;
       fresh.push(...added);
       const all = [...stored, ...added];
-      if (mayEnd && telling.end(row, all, over)) news.over.push(row.root);
+      // What comes to a packed one is packed with it later.
+      const next = row.built === BUILT.packed ? { ...row, built: BUILT.yes } : row;
+      if (mayEnd && telling.end(next, all, over)) news.over.push(row.root);
       else if (isLive && tells) {
         telling.soFar(row, all);
         news.soFar.set(row.root, all.length);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { constants, gunzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { ConversationRecord } from './record.ts';
 
@@ -12,15 +12,7 @@ export const unpack = <T>(bytes: Uint8Array): T =>
   JSON.parse((bytes[0] === GZIP ? gunzipSync(bytes) : zstdDecompressSync(bytes)).toString()) as T;
 
 export const readRecord = (bytes: Uint8Array): ConversationRecord => unpack<ConversationRecord>(bytes);
-export interface Written {
-  readonly bytes: Buffer;
-  /** Of everything but the version of the rules: rules that tell a conversation as before have not changed it. */
-  readonly fingerprint: string;
-}
-export function writeRecord(record: ConversationRecord): Written {
-  const told = JSON.stringify({ ...record, built_by: 0 });
-  return {
-    bytes: pack(JSON.stringify(record)),
-    fingerprint: createHash('sha256').update(told).digest('base64url').slice(0, 24),
-  };
-}
+export const writeRecord = (record: ConversationRecord): Buffer => pack(JSON.stringify(record));
+/** Of everything but the version of the rules: rules that tell a conversation as before have not changed it. */
+export const fingerprintOf = (record: ConversationRecord): string =>
+  hash('sha256', JSON.stringify({ ...record, built_by: 0 }), 'base64url').slice(0, 24);

@@ -383,6 +383,12 @@ export const migrations: readonly Migration[] = [
         .addColumn('records', 'blob', (c) => c.notNull())
         .execute();
       await schema.createIndex('history_loose_call').on('history_loose').column('call').execute();
+      // A rebuild goes by time alone.
+      await schema
+        .createIndex('history_conversations_last')
+        .on('history_conversations')
+        .columns(['last_us', 'root'])
+        .execute();
       await gatherRecords(db as unknown as Transaction<Tables & OldTables>);
       await schema.dropTable('history_records').execute();
     },

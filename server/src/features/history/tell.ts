@@ -61,7 +61,7 @@ export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellD
       // What is over though its records lack an end was cut off: by a lost engine, or a lost file.
       const record = line && attempt(records, () => buildRecord(records, { e164, lost: !complete, line }));
       if (record) told.push({ root: row.root, record, over: true });
-      rows.push({ ...row, built: BUILT.yes, built_by: conversation ? BUILT_BY : 0 });
+      rows.push({ ...row, built: row.built || BUILT.yes, built_by: conversation ? BUILT_BY : 0 });
       return true;
     },
     soFar(row, records) {

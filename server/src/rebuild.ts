@@ -1,0 +1,76 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { openPostgresStore } from './adapters/postgres/store.ts';
+import { openSqliteStore } from './adapters/sqlite/store.ts';
+import { readConfig } from './config.ts';
+import { e164In } from './core/e164.ts';
+import { messageOf } from './core/errors.ts';
+import { lockFolder } from './core/folder-lock.ts';
+import { silent } from './core/log.ts';
+import { rebuildConversations } from './features/history/rebuild.ts';
+import { migrations } from './features/history/tables.ts';
+import { createDirectory } from './features/pbx-config/directory.ts';
+import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
+
+const USAGE = `Usage: npm run rebuild -- --from 2026-11-01 --to 2026-12-01
+Tells the conversations that ended in this range once more from their call records, with the service stopped.`;
+
+/** Milliseconds since 1970; null for what is no moment. */
+function readMoment(text: string | undefined): number | null {
+  const ms = /^\d{4}-\d\d-\d\d(T.*)?$/.test(text ?? '') ? Date.parse(text!) : Number.NaN;
+  return Number.isFinite(ms) ? ms : null;
+}
+
+/**
+ * The exit code is 0 when the whole range is told, 1 when the service runs or something failed (the same command then goes on
+ * where it was), 2 for a wrong use.
+ */
+async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { from: { type: 'string' }, to: { type: 'string' } },
+  });
+  const [from_ms, to_ms] = [readMoment(values.from), readMoment(values.to)];
+  if (from_ms === null || to_ms === null || to_ms <= from_ms) {
+    console.error(USAGE);
+    return 2;
+  }
+  const config = readConfig(process.env);
+  const file = path.join(config.data, 'offhook.db');
+  if (!fs.existsSync(file)) throw new Error(`there is no site in ${config.data}`);
+  await using stack = new AsyncDisposableStack();
+  const lock = lockFolder(config.data);
+  stack.defer(() => lock.release());
+  const local = await openSqliteStore(file);
+  stack.defer(() => local.close());
+  await local.migrate('pbx-config', pbxConfigMigrations);
+  const store = config.databaseUrl === null ? local : openPostgresStore(config.databaseUrl);
+  stack.defer(() => store.close());
+  await store.migrate('history', migrations);
+  const began = performance.now();
+  const tell = { directory: await createDirectory(local), log: silent, e164: e164In(config.siteCountry) };
+  const said = { percent: -1 };
+  const { done, total, changed } = await rebuildConversations(
+    { ...tell, store },
+    { from_ms, to_ms },
+    (at) => {
+      const percent = Math.floor((at.done / Math.max(1, at.total)) * 20) * 5;
+      if (percent > said.percent) console.log(`${percent} %: ${at.done} of ${at.total}`);
+      said.percent = Math.max(said.percent, percent);
+    },
+    signal,
+  );
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  console.log(`${done} of ${total} conversations told anew in ${seconds} s; ${changed} of them changed.`);
+  return signal.aborted ? 1 : 0;
+}
+
+const stopping = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort());
+try {
+  process.exitCode = await main(process.argv.slice(2), stopping.signal);
+} catch (error) {
+  console.error(messageOf(error));
+  process.exitCode = 1;
+}
