@@ -50,7 +50,7 @@ exten => h,1,GotoIf($\{LEN($\{REDIRECTING(to-num)})}?:over)
  same => n,GotoIf($["$\{REGEX("^[+]?[0-9]+$" $\{REDIRECTING(to-num)})}" = "1"]?:asked)
  same => n,Set(SHARED(OFFHOOK_FORWARD,$\{ARG1})=$\{REDIRECTING(to-num)})
  same => n(asked),Set(CHANNEL(hangupsource)=$\{CHANNEL})
- same => n,Hangup(23)
+ same => n,TryExec(Hangup(23))
  same => n(over),Return()
 `;
 /** A call that comes back from parking rings who parked it; the engine's own line for that would follow a forward. */

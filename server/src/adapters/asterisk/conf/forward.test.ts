@@ -73,6 +73,10 @@ test('conf/forward - a phone sends its calls to another extension; the caller st
   await call.hears();
   await call.hangup();
   assert.deepEqual(await forwards(), ['1001 1008']);
+  const [gone] = recordedIn(nodeId('ast1'), celFile(engine.instance)).filter(
+    (r) => r.type === 'hangup' && r.endpoint === '1002',
+  );
+  assert.deepEqual([gone?.facts.cause, gone?.facts.source], [23, gone?.channel_name]);
 });
 
 test('conf/forward - a phone cannot forward to a context, a technology or a code, nor outside without the right', async () => {
