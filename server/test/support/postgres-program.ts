@@ -1,28 +1,67 @@
-import { readdir } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
+import { obtainPackages } from '../../src/adapters/asterisk/provision/packages.ts';
 
 /** Programs of one PostgreSQL release. */
 export interface PostgresProgram {
   /** Where it comes from, for people. */
   readonly from: string;
   readonly env: NodeJS.ProcessEnv;
-  command(name: string): readonly string[];
+  readonly initdb: readonly string[];
+  readonly postgres: readonly string[];
 }
 /** The first release whose clusters may sort by ICU. */
 const OLDEST = 15;
+/** The release that Debian's `forky` has, from where the engine comes too. */
+const GOT = 18;
+const MACHINE = '/usr/lib/postgresql';
+const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
 
-/** The newest server on this machine. */
-export async function findPostgres(): Promise<PostgresProgram> {
-  const releases = await readdir('/usr/lib/postgresql').catch(() => []);
+/**
+ * The newest server on this machine; where there is none (or TEST_POSTGRES is `get`) Debian's packages, as the engine is got:
+ * without root and without installing anything. `folder` is for what has to be written for that. Throws where neither works: a
+ * test that needs a server fails then.
+ */
+export async function findPostgres(folder: string): Promise<PostgresProgram> {
+  const releases = process.env['TEST_POSTGRES'] === 'get' ? [] : await readdir(MACHINE).catch(() => []);
   const [newest] = releases
     .map(Number)
     .filter((release) => release >= OLDEST)
     .sort((a, b) => b - a);
-  if (newest === undefined) throw new Error(`no PostgreSQL ${OLDEST} or later is in /usr/lib/postgresql`);
-  const folder = `/usr/lib/postgresql/${newest}/bin`;
+  if (newest === undefined) return await getPostgres(folder);
+  const from = path.join(MACHINE, String(newest), 'bin');
+  return { from, env, initdb: [path.join(from, 'initdb')], postgres: [path.join(from, 'postgres')] };
+}
+
+const ROOT = process.getuid?.() === 0;
+/** Root's home is closed to the account the server runs as. */
+const cacheFolder = (): string =>
+  ROOT ? '/var/cache/offhook' : (process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook'));
+
+async function getPostgres(folder: string): Promise<PostgresProgram> {
+  const tree = await obtainPackages({
+    cache: cacheFolder(),
+    packages: [`postgresql-${GOT}`],
+    progress: (line) => console.error(`PostgreSQL for tests: ${line}`),
+  });
+  if (ROOT) for (const open of [tree.root, path.dirname(tree.root), cacheFolder()]) await chmod(open, 0o755);
+  const programs = path.join('usr', 'lib', 'postgresql', String(GOT), 'bin');
+  const postgres = tree.command(path.join(programs, 'postgres'));
+  // initdb runs the `postgres` beside it by itself, which must go through the loader of the packages too.
+  const beside = path.join(folder, 'programs');
+  await mkdir(beside);
+  const initdb = path.join(beside, 'initdb');
+  await copyFile(path.join(tree.root, programs, 'initdb'), initdb);
+  const script = path.join(beside, 'postgres');
+  await writeFile(script, '#!/bin/sh\nexec "$PG_LOADER" --library-path "$PG_LIBRARIES" "$PG_SERVER" "$@"\n');
+  for (const file of [beside, initdb, script]) await chmod(file, 0o755);
+  const share = path.join(tree.root, 'usr', 'share', 'postgresql', String(GOT));
+  const [loader, , libraries, server] = postgres;
   return {
-    from: folder,
-    env: { PATH: process.env['PATH'], LC_ALL: 'C' },
-    command: (name) => [path.join(folder, name)],
+    from: tree.root,
+    env: { ...env, PG_LOADER: loader, PG_LIBRARIES: libraries, PG_SERVER: server },
+    initdb: [...postgres.slice(0, -1), initdb, '-L', share],
+    postgres,
   };
 }

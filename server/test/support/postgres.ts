@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, readFileSync } from 'node:fs';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
@@ -33,14 +33,18 @@ export interface TestPostgres extends AsyncDisposable {
 }
 
 export async function startPostgres(): Promise<TestPostgres> {
-  const program = await findPostgres();
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-postgres-'));
+  const program = await findPostgres(folder);
   const data = path.join(folder, 'data');
   const passwordFile = path.join(folder, 'password');
   await writeFile(passwordFile, PASSWORD);
-  if (OWNER.uid !== undefined) for (const it of [folder, passwordFile]) chownSync(it, OWNER.uid, OWNER.gid);
+  if (OWNER.uid !== undefined) {
+    // Its keeper removes it all.
+    const inside = await readdir(folder, { recursive: true });
+    for (const it of ['', ...inside]) chownSync(path.join(folder, it), OWNER.uid, OWNER.gid);
+  }
   await runToEnd(program, [
-    'initdb',
+    ...program.initdb,
     `--pgdata=${data}`,
     `--pwfile=${passwordFile}`,
     '--username=offhook',
@@ -80,7 +84,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   async function start(): Promise<void> {
     const settings = ['fsync=off', 'shared_buffers=16MB', 'max_connections=60', 'unix_socket_directories='];
     const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', ...settings.flatMap((s) => ['-c', s])];
-    const [file = '', ...before] = program.command('postgres');
+    const [file = '', ...before] = program.postgres;
     const child = spawn(file, [...before, ...args], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
@@ -131,12 +135,11 @@ function childrenOf(pid: number): number[] {
     return [];
   }
 }
-async function runToEnd(program: PostgresProgram, [name = '', ...args]: readonly string[]): Promise<void> {
-  const [file = '', ...before] = program.command(name);
-  const child = spawn(file, [...before, ...args], { ...OWNER, cwd: '/', env: program.env, stdio: 'pipe' });
+async function runToEnd(program: PostgresProgram, [file = '', ...args]: readonly string[]): Promise<void> {
+  const child = spawn(file, args, { ...OWNER, cwd: '/', env: program.env, stdio: 'pipe' });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`${name} of ${program.from} ended with ${code}: ${said.slice(-2_000)}`);
+  if (code !== 0) throw new Error(`initdb of ${program.from} ended with ${code}: ${said.slice(-2_000)}`);
 }
