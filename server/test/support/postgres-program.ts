@@ -37,7 +37,9 @@ export async function findPostgres(folder: string): Promise<PostgresProgram> {
 const ROOT = process.getuid?.() === 0;
 /** Root's home is closed to the account the server runs as. */
 const cacheFolder = (): string =>
-  ROOT ? '/var/cache/offhook' : (process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook'));
+  ROOT
+    ? '/var/cache/offhook'
+    : (process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook'));
 
 async function getPostgres(folder: string): Promise<PostgresProgram> {
   const tree = await obtainPackages({
