@@ -230,6 +230,7 @@ const COMMANDS = {
   dev: one('--watch', 'server/src/main.ts'),
   engine: one('server/src/engine-cli.ts'),
   'get-engine': one('server/src/get-engine.ts'),
+  migrate: one('server/src/migrate.ts'),
   replay: one('server/src/replay.ts'),
   rebuild: one('server/src/rebuild.ts'),
   bench: one('bench/run.ts'),

@@ -31,7 +31,6 @@ import {
 import type { Figure, Gate, Row } from '../lib.ts';
 import { request } from '../http-client.ts';
 import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
-import { findPostgres } from '../../server/test/support/postgres-program.ts';
 import { startPostgres } from '../../server/test/support/postgres.ts';
 
 const FROM = 1_790_000_000;
@@ -307,7 +306,7 @@ export async function p10(): Promise<Row> {
   const { rows } = await run<Exported>('history/export-subject.ts', ['ours', file, csv], SUBJECT_CORE);
   await using postgres = await startPostgres();
   const url = await postgres.createDatabase();
-  const psql = [...(await findPostgres()).command('psql'), url, '--quiet', '-v', 'ON_ERROR_STOP=1'];
+  const psql = [...postgres.psql, url, '--quiet', '-v', 'ON_ERROR_STOP=1'];
   const columns = EXPORT_COLUMNS.map((name) => `"${name}" text`).join(', ');
   const copy = (command: string): number => {
     const began = performance.now();

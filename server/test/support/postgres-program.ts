@@ -10,6 +10,7 @@ export interface PostgresProgram {
   readonly env: NodeJS.ProcessEnv;
   readonly initdb: readonly string[];
   readonly postgres: readonly string[];
+  readonly psql: readonly string[];
 }
 /** The first release whose clusters may sort by ICU. */
 const OLDEST = 15;
@@ -31,7 +32,8 @@ export async function findPostgres(folder: string): Promise<PostgresProgram> {
     .sort((a, b) => b - a);
   if (newest === undefined) return await getPostgres(folder);
   const from = path.join(MACHINE, String(newest), 'bin');
-  return { from, env, initdb: [path.join(from, 'initdb')], postgres: [path.join(from, 'postgres')] };
+  const command = (name: string): readonly string[] => [path.join(from, name)];
+  return { from, env, initdb: command('initdb'), postgres: command('postgres'), psql: command('psql') };
 }
 
 const ROOT = process.getuid?.() === 0;
@@ -65,5 +67,6 @@ async function getPostgres(folder: string): Promise<PostgresProgram> {
     env: { ...env, PG_LOADER: loader, PG_LIBRARIES: libraries, PG_SERVER: server },
     initdb: [...postgres.slice(0, -1), initdb, '-L', share],
     postgres,
+    psql: tree.command(path.join(programs, 'psql')),
   };
 }

@@ -21,6 +21,8 @@ while kill -0 $server; do sleep 0.05; done; rm -rf "$1"`;
 export interface TestPostgres extends AsyncDisposable {
   /** An empty database, and its address with the password. */
   createDatabase(): Promise<string>;
+  /** The command of its own client. */
+  readonly psql: readonly string[];
   /** Runs one statement in the database of that address, as its owner. */
   run(url: string, text: string): Promise<Record<string, unknown>[]>;
   /** The server and all its sessions stand still, as on a machine that hangs, until `resume`. */
@@ -108,6 +110,7 @@ export async function startPostgres(): Promise<TestPostgres> {
       await run(urlOf('postgres'), `create database ${name}`);
       return urlOf(name);
     },
+    psql: program.psql,
     run,
     freeze: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),

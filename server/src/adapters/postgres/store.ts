@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Kysely, Transaction } from 'kysely';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -5,6 +6,7 @@ import { silent } from '../../core/log.ts';
 import { createMigrationTable, runMigrations } from '../../core/migrations.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import { kyselyOver } from './driver.ts';
+import { refusal } from './errors.ts';
 import { Link } from './link.ts';
 
 interface Steps {
@@ -14,9 +16,10 @@ interface Steps {
 
 /**
  * The relational store in a PostgreSQL database. It opens without it: `migrate` notes what the database cannot take now, and
- * nothing is read or written before that is made up for; until then everything is `store_unavailable` within seconds.
+ * nothing is read or written before that is made up for; until then everything is `store_unavailable` within seconds. `moving`
+ * is for the move alone (src/record-move.ts): for everybody else a database that is half moved into is not there yet.
  */
-export function openPostgresStore(url: string, options: { log?: Log } = {}): Store {
+export function openPostgresStore(url: string, options: { log?: Log; moving?: boolean } = {}): Store {
   const log = options.log ?? silent;
   const link = new Link(url);
   const waiting: Steps[] = [];
@@ -29,6 +32,7 @@ export function openPostgresStore(url: string, options: { log?: Log } = {}): Sto
 
   async function run({ feature, migrations }: Steps): Promise<void> {
     if (!made) await inTransaction(bare, createMigrationTable);
+    if (!made && options.moving !== true) await assertWhole(bare, link.place);
     made = true;
     const store = { db: () => bare, transaction: (work: Migration['up']) => inTransaction(bare, work) };
     await runMigrations(link.place, store, feature, migrations, (migration) =>
@@ -68,4 +72,11 @@ export function openPostgresStore(url: string, options: { log?: Log } = {}): Sto
     freeBytes: async () => Infinity,
     close: () => (closing ??= link.close()),
   };
+}
+
+async function assertWhole(db: Kysely<unknown>, place: string): Promise<void> {
+  const found = await sql<{ there: boolean }>`select to_regclass('offhook_move') is not null as there`.execute(db);
+  if (found.rows[0]?.there !== true) return;
+  const whole = await sql`select 1 from offhook_move where name = '' and done = 1`.execute(db);
+  if (whole.rows.length === 0) throw refusal(`${place}: not moved to the end; run: npm run migrate`);
 }

@@ -1,0 +1,195 @@
+/** Moves the records of a stopped site from its SQLite file into PostgreSQL. */
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Kysely, TableMetadata, Transaction } from 'kysely';
+import { readTables } from './adapters/sqlite/tables.ts';
+import type { TableReader } from './adapters/sqlite/tables.ts';
+import { migrations as exports } from './features/exports/store.ts';
+import { migrations as history } from './features/history/tables.ts';
+import { migrations as recordings } from './features/recordings/tables.ts';
+import type { Migration, Store } from './ports/store.ts';
+
+/** The features whose records move. */
+export const RECORDS: Readonly<Record<string, readonly Migration[]>> = { history, recordings, exports };
+
+export class MoveError extends Error {}
+export interface MovedTable {
+  readonly table: string;
+  readonly rows: number;
+  /** Of every whole number in it. */
+  readonly sum: bigint;
+  /** Of every row, in any order. */
+  readonly hash: string;
+}
+type Rows = Record<string, unknown>;
+interface Tables {
+  offhook_move: { name: string; after: number; rows: number; done: number };
+  [table: string]: Rows;
+}
+/** The whole move; its `done` is 1 once everything was found to be the same. */
+const WHOLE = '';
+const steps: Migration = {
+  id: '0001-move',
+  async up(db) {
+    await db.schema
+      .createTable('offhook_move')
+      .addColumn('name', 'text', (c) => c.primaryKey())
+      .addColumn('after', 'integer', (c) => c.notNull())
+      .addColumn('rows', 'integer', (c) => c.notNull())
+      .addColumn('done', 'integer', (c) => c.notNull())
+      .execute();
+  },
+};
+const MOST_ROWS = 500;
+const MOST_VALUES = 20_000;
+
+/**
+ * Moves everything, or goes on where an earlier move was ended; then compares both sides. `file` is only read. Throws
+ * `MoveError` where it may not be begun, or where the sides differ.
+ */
+export async function moveRecords(
+  file: string,
+  target: Store,
+  tell: (line: string) => void,
+): Promise<readonly MovedTable[]> {
+  using source = readTables(file);
+  for (const [feature, migrations] of Object.entries(RECORDS)) {
+    const have = source.steps(feature);
+    if (have.length !== migrations.length || have.some((id, i) => id !== migrations[i]!.id)) {
+      throw new MoveError(`${file}: ${feature} is of another version; start and stop this version on it first`);
+    }
+  }
+  const db = target.db<Tables>();
+  const before = await tablesOf(db);
+  const begun = before.some((table) => table.name === 'offhook_move');
+  if (!begun) await refuseForeign(db, before);
+  await target.migrate('move', [steps]);
+  for (const [feature, migrations] of Object.entries(RECORDS)) await target.migrate(feature, migrations);
+  const known = new Map((await db.selectFrom('offhook_move').selectAll().execute()).map((row) => [row.name, row]));
+  if (known.get(WHOLE)?.done === 1) throw new MoveError('the records of this database were moved already');
+  const tables = (await tablesOf(db)).filter((table) => !table.name.startsWith('offhook_'));
+  for (const table of tables) await copy(source, target, table, known.get(table.name), tell);
+  const moved = await compare(source, db, tables);
+  await target.transaction<Tables, void>(async (trx) => {
+    for (const table of tables) await takeUpNumbers(trx, table, source.lastNumber(table.name));
+    await note(trx, WHOLE, { after: 0, rows: 0, done: 1 });
+  });
+  return moved;
+}
+
+async function tablesOf(db: Kysely<Tables>): Promise<readonly TableMetadata[]> {
+  const { rows } = await sql<{ name: string }>`select current_schema() as name`.execute(db);
+  const all = await db.introspection.getTables();
+  return all.filter((table) => table.schema === rows[0]?.name && !table.isView);
+}
+async function refuseForeign(db: Kysely<Tables>, tables: readonly TableMetadata[]): Promise<void> {
+  for (const { name } of tables) {
+    if (name === 'offhook_migrations') continue;
+    const found = await db.selectFrom(name).selectAll().limit(1).execute();
+    if (found.length > 0) {
+      throw new MoveError(`the database is not empty: ${name} holds rows that this move did not write`);
+    }
+  }
+}
+async function note(
+  trx: Transaction<Tables>,
+  name: string,
+  values: { after: number; rows: number; done: number },
+): Promise<void> {
+  await trx
+    .insertInto('offhook_move')
+    .values({ name, ...values })
+    .onConflict((c) => c.column('name').doUpdateSet(values))
+    .execute();
+}
+
+/** Rows and the place they reach to are stored together, so that a move that was killed goes on without a gap or a double. */
+async function copy(
+  source: TableReader,
+  target: Store,
+  { name, columns }: TableMetadata,
+  begun: Tables['offhook_move'] | undefined,
+  tell: (line: string) => void,
+): Promise<void> {
+  const names = columns.map((column) => column.name);
+  const limit = Math.min(MOST_ROWS, Math.floor(MOST_VALUES / names.length));
+  const all = source.count(name);
+  let { after, rows } = begun ?? { after: 0, rows: 0 };
+  let told = performance.now();
+  for (;;) {
+    const some = source.rows(name, names, after, limit);
+    if (some.length > 0) {
+      after = some.at(-1)!.at;
+      rows += some.length;
+    }
+    const place = { after, rows, done: Number(some.length < limit) };
+    await target.transaction<Tables, void>(async (trx) => {
+      if (some.length > 0) await trx.insertInto(name).values(some.map(({ row }) => row)).execute();
+      await note(trx, name, place);
+    });
+    if (place.done === 1) break;
+    if (performance.now() - told > 1_000) {
+      told = performance.now();
+      tell(`${name}: ${rows} of ${all}`);
+    }
+  }
+  tell(`${name}: ${rows} of ${all}`);
+}
+
+/** PostgreSQL's text has no NUL (adapters/postgres): it was replaced on the way. */
+const plain = (value: unknown): unknown => {
+  if (typeof value === 'string') return value.replaceAll('\0', '\uFFFD');
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
+};
+function createSum(names: readonly string[]) {
+  let [rows, sum, hash] = [0, 0n, 0n];
+  return {
+    add(row: Rows): void {
+      rows += 1;
+      const values = names.map((name) => plain(row[name]));
+      for (const value of values) if (typeof value === 'number' && Number.isInteger(value)) sum += BigInt(value);
+      const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, 32);
+      hash = BigInt.asUintN(128, hash + BigInt(`0x${digest}`));
+    },
+    of: (table: string): MovedTable => ({ table, rows, sum, hash: hash.toString(16).padStart(32, '0') }),
+  };
+}
+async function compare(
+  source: TableReader,
+  db: Kysely<Tables>,
+  tables: readonly TableMetadata[],
+): Promise<readonly MovedTable[]> {
+  const moved: MovedTable[] = [];
+  for (const { name, columns } of tables) {
+    const names = columns.map((column) => column.name);
+    const [here, there] = [createSum(names), createSum(names)];
+    for (let after = 0; ;) {
+      const some = source.rows(name, names, after, MOST_ROWS);
+      for (const { row } of some) here.add(row);
+      if (some.length < MOST_ROWS) break;
+      after = some.at(-1)!.at;
+    }
+    for await (const row of db.selectFrom(name).selectAll().stream(MOST_ROWS)) there.add(row);
+    const [a, b] = [here.of(name), there.of(name)];
+    if (a.rows !== b.rows || a.sum !== b.sum || a.hash !== b.hash) {
+      throw new MoveError(
+        `${name} differs: ${a.rows} rows, sum ${a.sum}, hash ${a.hash} in SQLite; ${b.rows} rows, sum ${b.sum}, hash ` +
+          `${b.hash} in PostgreSQL. Empty the database and move again`,
+      );
+    }
+    moved.push(b);
+  }
+  return moved;
+}
+
+/** A number that was given out once is never given out again, also not that of a row which is gone. */
+async function takeUpNumbers(
+  trx: Transaction<Tables>,
+  { name, columns }: TableMetadata,
+  last: number,
+): Promise<void> {
+  for (const column of columns) {
+    if (!column.isAutoIncrementing || last === 0) continue;
+    await sql`select setval(pg_get_serial_sequence(quote_ident(${name}), ${column.name}), ${last})`.execute(trx);
+  }
+}
