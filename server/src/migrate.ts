@@ -24,7 +24,8 @@ function shown(tables: readonly MovedTable[]): string {
 
 try {
   const config = readConfig(process.env, process.argv.slice(2));
-  if (config.databaseUrl === null) throw new Error('OFFHOOK_DATABASE_URL: expected where the records are to go');
+  if (config.databaseUrl === null)
+    throw new Error('OFFHOOK_DATABASE_URL: expected where the records are to go');
   const lock = lockFolder(config.data);
   try {
     await using target = closing(openPostgresStore(config.databaseUrl, { moving: true }));

@@ -107,7 +107,10 @@ test('move - killed again and again it ends with the same on both sides; the fil
   assert.deepEqual(await everything(scene, moved), before);
   const most = async (): Promise<number> => {
     const db = moved.db<Tables>();
-    const found = await db.selectFrom('history_rows').select((e) => e.fn.max('id').as('id')).executeTakeFirst();
+    const found = await db
+      .selectFrom('history_rows')
+      .select((e) => e.fn.max('id').as('id'))
+      .executeTakeFirst();
     return Number(found?.id);
   };
   const last = await most();

@@ -56,7 +56,9 @@ export async function moveRecords(
   for (const [feature, migrations] of Object.entries(RECORDS)) {
     const have = source.steps(feature);
     if (have.length !== migrations.length || have.some((id, i) => id !== migrations[i]!.id)) {
-      throw new MoveError(`${file}: ${feature} is of another version; start and stop this version on it first`);
+      throw new MoveError(
+        `${file}: ${feature} is of another version; start and stop this version on it first`,
+      );
     }
   }
   const db = target.db<Tables>();
@@ -65,7 +67,9 @@ export async function moveRecords(
   if (!begun) await refuseForeign(db, before);
   await target.migrate('move', [steps]);
   for (const [feature, migrations] of Object.entries(RECORDS)) await target.migrate(feature, migrations);
-  const known = new Map((await db.selectFrom('offhook_move').selectAll().execute()).map((row) => [row.name, row]));
+  const known = new Map(
+    (await db.selectFrom('offhook_move').selectAll().execute()).map((row) => [row.name, row]),
+  );
   if (known.get(WHOLE)?.done === 1) throw new MoveError('the records of this database were moved already');
   const tables = (await tablesOf(db)).filter((table) => !table.name.startsWith('offhook_'));
   for (const table of tables) await copy(source, target, table, known.get(table.name), tell);
@@ -124,7 +128,11 @@ async function copy(
     }
     const place = { after, rows, done: Number(some.length < limit) };
     await target.transaction<Tables, void>(async (trx) => {
-      if (some.length > 0) await trx.insertInto(name).values(some.map(({ row }) => row)).execute();
+      if (some.length > 0)
+        await trx
+          .insertInto(name)
+          .values(some.map(({ row }) => row))
+          .execute();
       await note(trx, name, place);
     });
     if (place.done === 1) break;
@@ -147,7 +155,8 @@ function createSum(names: readonly string[]) {
     add(row: Rows): void {
       rows += 1;
       const values = names.map((name) => plain(row[name]));
-      for (const value of values) if (typeof value === 'number' && Number.isInteger(value)) sum += BigInt(value);
+      for (const value of values)
+        if (typeof value === 'number' && Number.isInteger(value)) sum += BigInt(value);
       const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, 32);
       hash = BigInt.asUintN(128, hash + BigInt(`0x${digest}`));
     },
@@ -190,6 +199,8 @@ async function takeUpNumbers(
 ): Promise<void> {
   for (const column of columns) {
     if (!column.isAutoIncrementing || last === 0) continue;
-    await sql`select setval(pg_get_serial_sequence(quote_ident(${name}), ${column.name}), ${last})`.execute(trx);
+    await sql`select setval(pg_get_serial_sequence(quote_ident(${name}), ${column.name}), ${last})`.execute(
+      trx,
+    );
   }
 }

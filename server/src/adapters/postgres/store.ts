@@ -75,7 +75,9 @@ export function openPostgresStore(url: string, options: { log?: Log; moving?: bo
 }
 
 async function assertWhole(db: Kysely<unknown>, place: string): Promise<void> {
-  const found = await sql<{ there: boolean }>`select to_regclass('offhook_move') is not null as there`.execute(db);
+  const found = await sql<{
+    there: boolean;
+  }>`select to_regclass('offhook_move') is not null as there`.execute(db);
   if (found.rows[0]?.there !== true) return;
   const whole = await sql`select 1 from offhook_move where name = '' and done = 1`.execute(db);
   if (whole.rows.length === 0) throw refusal(`${place}: not moved to the end; run: npm run migrate`);
