@@ -233,3 +233,14 @@ test('record - a conversation of thousands of channels is told at once', () => {
   assert.ok(took < 4000, `${s.records.length} records took ${took} ms of processor time`);
   assert.ok(spent(() => buildConversation(s.records)) < 4000);
 });
+
+test('record - a device that sent its call on did so, though the engine was faster than its answer', () => {
+  const records = recordedCall('forward').map((r) => {
+    const { cause: _, source: __, ...facts } = r.facts;
+    return r.extension === '1002' && r.type === 'hangup' ? { ...r, facts: { ...facts, cause: 0 } } : r;
+  });
+  const leg = buildRecord(records, { e164: () => null })!.legs.find(
+    (l) => l.participant.extension === '1002',
+  )!;
+  assert.deepEqual([leg.disposition, leg.cause, leg.ended_by], ['diverted', 23, 'this_leg']);
+});

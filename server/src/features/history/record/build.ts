@@ -135,10 +135,14 @@ function legOn(
     to,
     ended_by: endedBy(scene, c, disposition, segments.findLast(isTalk), left),
     disposition,
-    cause: c.cause === 0 ? null : c.cause,
+    cause: causeOf(c, disposition),
     segments,
   };
 }
+const SENT_ON = 23;
+/** Whether the engine still tells the cause of a device that sent its call on hangs on which of the two was faster. */
+const causeOf = (c: ChannelLine, disposition: LegDisposition): number | null =>
+  c.cause === null || c.cause === 0 ? (disposition === 'diverted' && c.rung ? SENT_ON : null) : c.cause;
 /** A call that comes back from parking dials the device and not a number; what an engine was killed over says none. */
 const dialledOn = (c: ChannelLine): string =>
   (c.endpoint !== null && c.dialled.endsWith(`_${c.endpoint}`)) || (c.rung && c.dialled === '')

@@ -118,7 +118,7 @@ export function endedBy(
   left: ReadonlySet<string>,
 ): RecordedLeg['ended_by'] {
   if (!c.ended) return scene.lost ? 'engine_lost' : null;
-  if (c.hung_up_itself || left.has(c.id)) return 'this_leg';
+  if (c.hung_up_itself || left.has(c.id) || disposition === 'diverted') return 'this_leg';
   if (scene.byName.has(c.hung_up_by)) return 'other_side';
   if (disposition === 'cancelled_by_caller' && c.rung) return 'other_side';
   const { line } = scene;
