@@ -46,3 +46,8 @@ export function e164In(country: string): (number: string) => string | null {
     return found;
   };
 }
+/** Country code and national number of a number in E.164, digits both; null where it is none. */
+export function nationalOf(e164: string): { readonly code: string; readonly national: string } | null {
+  const found = parsePhoneNumberFromString(e164);
+  return found === undefined ? null : { code: found.countryCallingCode, national: found.nationalNumber };
+}

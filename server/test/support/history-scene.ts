@@ -209,6 +209,7 @@ export async function historyScene(): Promise<HistoryScene> {
         'history_rows',
         'history_totals',
         'history_malformed',
+        'history_tombstones',
         'history_facts',
       ] as const) {
         await db.deleteFrom(table).execute();

@@ -3,6 +3,7 @@ import { fold } from '../../core/fold.ts';
 import { cellsOf } from './cells.ts';
 import { inChunks, insertAll } from './chunks.ts';
 import { KEY_LIMIT, keyOf, writeTerms } from './conversations/terms.ts';
+import { rootsWithTombstones } from './erasure/tombstones.ts';
 import { remember, takeChanges } from './feed.ts';
 import { fingerprintOf, writeRecord } from './record-codec.ts';
 import type { ConversationRecord, RecordedParticipant } from './record.ts';
@@ -16,7 +17,7 @@ export interface Told {
 }
 type Stored = Pick<
   Selectable<ConversationIndexRow>,
-  'id' | 'root' | 'revision' | 'state' | 'built_by' | 'fingerprint' | 'erased'
+  'id' | 'root' | 'revision' | 'state' | 'built_by' | 'fingerprint'
 >;
 type Revision = Pick<Stored, 'revision' | 'state'>;
 type Key = Pick<ConversationKeyRow, 'kind' | 'value'>;
@@ -73,7 +74,7 @@ interface Plan {
   readonly old: Stored | undefined;
   readonly record: ConversationRecord;
   readonly place: number;
-  readonly row: Omit<Insertable<ConversationIndexRow>, 'erased' | 'change'>;
+  readonly row: Omit<Insertable<ConversationIndexRow>, 'change'>;
 }
 
 /**
@@ -87,15 +88,18 @@ export async function writeConversations(
 ): Promise<void> {
   const gone = await removeConversations(db, merged);
   const before = await storedOf(db, told);
+  const stones = await rootsWithTombstones(
+    db,
+    told.map((t) => t.root),
+  );
   const changed = told.flatMap(({ root, record, over }) => {
     const old = before.get(root);
-    // What was erased on request stays as it was left: the records it came from would tell it again.
-    if (old?.erased) return [];
     const fingerprint = fingerprintOf(record);
     const next = revisionAfter(old, over, old?.fingerprint !== fingerprint);
     if (next === null && old?.built_by === record.built_by) return [];
     const { revision, state } = next ?? old!;
-    const row = { root, ...shown(record), revision, state, record: writeRecord(record), fingerprint };
+    const erased = stones.has(root) ? 1 : 0;
+    const row = { root, ...shown(record), revision, state, record: writeRecord(record), fingerprint, erased };
     return [{ old, record, row, told: next !== null }];
   });
   const count = gone.length + changed.filter((c) => c.told).length;
@@ -125,7 +129,7 @@ async function storedOf(db: Kysely<Tables>, told: readonly Told[]): Promise<Read
   const rows = await inChunks(roots, (some) =>
     db
       .selectFrom('conversations')
-      .select(['id', 'root', 'revision', 'state', 'built_by', 'fingerprint', 'erased'])
+      .select(['id', 'root', 'revision', 'state', 'built_by', 'fingerprint'])
       .where('root', 'in', some)
       .execute(),
   );
@@ -157,7 +161,7 @@ async function insertNew(db: Kysely<Tables>, plans: readonly Plan[]): Promise<re
   const ids = await inChunks(fresh, (some) =>
     db
       .insertInto('conversations')
-      .values(some.map(({ row, place }) => ({ ...row, change: place, erased: 0 })))
+      .values(some.map(({ row, place }) => ({ ...row, change: place })))
       .returning(['id', 'root'])
       .execute(),
   );

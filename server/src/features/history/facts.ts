@@ -2,13 +2,14 @@ import type { Kysely } from 'kysely';
 import type { Tables } from './tables.ts';
 
 /**
- * `cursor_key` signs cursors; `boot` is the engine's life last seen; `restarted_us` when the newest one was noticed;
- * `published` is a place in the journal before which every event of ours is known; `wrap_ups` how far it was read for them;
- * `rebuild` how far one is that was begun.
+ * `cursor_key` signs cursors; `token_key` makes the tokens of tombstones; `boot` is the engine's life last seen;
+ * `restarted_us` when the newest one was noticed; `published` is a place in the journal before which every event of ours is
+ * known; `wrap_ups` how far it was read for them; `rebuild` how far one is that was begun.
  */
 export type FactKey =
   | 'checkpoint'
   | 'cursor_key'
+  | 'token_key'
   | 'boot'
   | 'restarted_us'
   | 'published'

@@ -3,6 +3,7 @@ import type { CallRecord, CallRecordBatch, CallRecordCheckpoint } from '../../po
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import { inChunks } from './chunks.ts';
+import { withoutErased } from './erasure/tombstones.ts';
 import { readFact, writeFact } from './facts.ts';
 import { linkRecords } from './links.ts';
 import { createPace } from './pace.ts';
@@ -56,7 +57,8 @@ export function createIngest(deps: IngestDeps): Ingest {
   async function tellNews(db: Kysely<Tables>, batch: readonly CallRecord[], isLive: boolean): Promise<News> {
     const news: News = { over: [], soFar: new Map(), later: [] };
     const once = new Map(batch.map((r) => [r.key, r]));
-    const records = [...once.values()].map((r) => withDirectory(r, directory));
+    const given = [...once.values()].map((r) => withDirectory(r, directory));
+    const records = await withoutErased(db, given);
     if (records.length === 0) return news;
     const telling = beginTelling(db, deps);
     const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);

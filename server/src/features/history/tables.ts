@@ -88,7 +88,7 @@ export interface ConversationIndexRow {
   cells: string;
   /** Hash of the record's JSON: telling the same again changes nothing. */
   fingerprint: string;
-  /** 1 when something in it was erased on request; what is told anew stays erased. */
+  /** 1 when something in it was erased on request; its call records no longer hold it. */
   erased: number;
 }
 /** An event that is to be published; deleted some time after it is in the journal, which knows how far that is. */
@@ -157,6 +157,8 @@ export interface Tables {
   history_conversations: ConversationRow;
   history_rows: HistoryRow;
   history_totals: TotalRow;
+  /** Calls of which something was erased; `tokens` know it again without holding it (erasure/eraser.ts). */
+  history_tombstones: { call: string; placeholder: string; tokens: string };
   history_malformed: { id: Generated<number>; seen_at: number; line: string };
   /** `FactKey` (facts.ts). */
   history_facts: { key: string; value: string };
@@ -391,6 +393,18 @@ export const migrations: readonly Migration[] = [
         .execute();
       await gatherRecords(db as unknown as Transaction<Tables & OldTables>);
       await schema.dropTable('history_records').execute();
+    },
+  },
+  {
+    id: '0004-tombstones',
+    async up(db) {
+      await db.schema
+        .createTable('history_tombstones')
+        .addColumn('call', 'text', (c) => c.notNull())
+        .addColumn('placeholder', 'text', (c) => c.notNull())
+        .addColumn('tokens', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('history_tombstones_key', ['call', 'placeholder'])
+        .execute();
     },
   },
 ];

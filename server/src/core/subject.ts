@@ -1,0 +1,48 @@
+import { digitsOf } from './fold.ts';
+import { nationalOf, toE164 } from './e164.ts';
+
+/** About whom something is told or erased: a number in any of its spellings, or an extension of ours. */
+export interface Subject {
+  readonly kind: 'number' | 'extension';
+  /** E.164 where the number has one, else its digits; or the extension. */
+  readonly value: string;
+  /** Every spelling without separators. */
+  readonly spellings: readonly string[];
+  /** Whether a text holds it. */
+  isIn(text: string): boolean;
+  /** The text with `placeholder` in the place of each spelling. */
+  without(text: string, placeholder: string): string;
+}
+
+/** What people write between digits. */
+const GAP = '[\\s()/.-]{0,3}';
+const spaced = (digits: string): string => [...digits].join(GAP);
+
+function patternOf(spellings: readonly string[]): RegExp {
+  const all = spellings.map((s) => (s.startsWith('+') ? `\\+${GAP}${spaced(s.slice(1))}` : spaced(s)));
+  // The longest first: `+49 30…` is one number and not a plus before one.
+  return new RegExp(`(?<![\\d+])(?:${all.join('|')})(?!\\d)`, 'g');
+}
+function subjectOf(kind: Subject['kind'], value: string, spellings: readonly string[], pattern: RegExp): Subject {
+  return {
+    kind,
+    value,
+    spellings,
+    isIn: (text) => text.search(pattern) !== -1,
+    without: (text, placeholder) => text.replace(pattern, placeholder),
+  };
+}
+/** Null for what is no number. `country`: whose national numbers are understood (core/e164.ts). */
+export function numberSubject(number: string, country: string): Subject | null {
+  const digits = digitsOf(number);
+  if (digits === null || digits.length < 3 || digits.length > 32) return null;
+  const e164 = toE164(number, country);
+  const parts = e164 === null ? null : nationalOf(e164);
+  if (e164 === null || parts === null) return subjectOf('number', digits, [digits], patternOf([digits]));
+  const { code, national } = parts;
+  const spellings = [`+${code}0${national}`, e164, `00${code}${national}`, `${code}${national}`, `0${national}`, national];
+  return subjectOf('number', e164, spellings, patternOf(spellings));
+}
+/** An extension is found where its digits stand alone; not in numbers that hold them. */
+export const extensionSubject = (extension: string): Subject =>
+  subjectOf('extension', extension, [extension], new RegExp(`(?<![\\d.:+])${extension}(?![\\d.])`, 'g'));
