@@ -36,6 +36,15 @@ import type {
   NoteReply,
   OutcomeReply,
 } from '@offhook/contract/conversation-list.ts';
+import type {
+  ErasureProof,
+  ErasureReply,
+  ErasuresReply,
+  NewErasure,
+  NewPrivacyExport,
+  PrivacyExportReply,
+  PrivacyQuery,
+} from '@offhook/contract/privacy.ts';
 import type { ExportReply, ExportsQuery, ExportsReply, NewExport } from '@offhook/contract/exports.ts';
 import type { ApiKeyChange, ApiKeyCreated, ApiKeyReply, ApiKeys, NewApiKey } from '@offhook/contract/keys.ts';
 import type {
@@ -354,6 +363,22 @@ export function createRest(request: Request) {
     /** Cancels it, or deletes its file. */
     remove: (id: number): Reply<typeof ExportReply> => request('DELETE', at`/api/v1/exports/${id}`),
   };
+  /** Everything about one number or person: as a file, or erased. For administrators. */
+  const privacy = {
+    export: (who: Body<typeof NewPrivacyExport>, options?: RequestOptions): Reply<typeof PrivacyExportReply> =>
+      post('/api/v1/privacy/exports', who, options),
+    exported: (id: number, signal?: AbortSignal): Reply<typeof PrivacyExportReply> =>
+      get(at`/api/v1/privacy/exports/${id}`, {}, signal),
+    /** The file itself, parsed. */
+    file: (id: number, signal?: AbortSignal): Promise<{ items: { kind: string; value: unknown }[] }> =>
+      get(at`/api/v1/privacy/exports/${id}/file`, {}, signal),
+    erase: (who: Body<typeof NewErasure>, options?: RequestOptions): Reply<typeof ErasureReply> =>
+      post('/api/v1/privacy/erasures', who, options),
+    erasures: (query: Query<PrivacyQuery> = {}, signal?: AbortSignal): Reply<typeof ErasuresReply> =>
+      get('/api/v1/privacy/erasures', query, signal),
+    erasure: (id: number, signal?: AbortSignal): Reply<typeof ErasureProof> =>
+      get(at`/api/v1/privacy/erasures/${id}`, {}, signal),
+  };
   const audit = (query: Query<AuditQuery> = {}, signal?: AbortSignal): Reply<typeof AuditPage> =>
     get('/api/v1/audit', query, signal);
 
@@ -368,6 +393,7 @@ export function createRest(request: Request) {
     webhooks,
     apiKeys,
     exports,
+    privacy,
     audit,
   };
 }

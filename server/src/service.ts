@@ -48,6 +48,10 @@ import { seed } from './features/pbx-config/seed.ts';
 import { toSite } from './features/pbx-config/site.ts';
 import { dynamicMembers, siteEvent } from './features/pbx-config/live.ts';
 import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
+import { privacyOperations } from './features/privacy/operations.ts';
+import { remainsOf } from './features/privacy/remains.ts';
+import { privacyRoutes } from './features/privacy/routes.ts';
+import { createPrivacy } from './features/privacy/service.ts';
 import { queueOperations } from './features/queues/operations.ts';
 import { queueRoutes } from './features/queues/routes.ts';
 import { createQueues } from './features/queues/service.ts';
@@ -213,6 +217,7 @@ export async function startService(
   });
   // Each of the two needs the other.
   const made = Promise.withResolvers<Recordings>();
+  const callRecords = createCelReader({ file: celFile(instance), node, log, clock });
   const history = await createHistory({
     store: records,
     clock,
@@ -221,8 +226,7 @@ export async function startService(
     zone: config.siteZone,
     records: {
       async *read(from, until) {
-        const reader = createCelReader({ file: celFile(instance), node, log, clock });
-        yield* (await made.promise).watching(reader).read(from, until);
+        yield* (await made.promise).watching(callRecords).read(from, until);
       },
     },
     recordings: {
@@ -265,6 +269,21 @@ export async function startService(
     diskFloor: DISK_FLOOR_BYTES,
   });
   stack.defer(() => exports.close());
+  const privacy = await createPrivacy({
+    store,
+    holders: [history.data, audit.data, exports.data],
+    directory,
+    audit,
+    clock,
+    log,
+    folder: path.join(config.data, 'privacy'),
+    hours: config.exportHours,
+    diskFloor: DISK_FLOOR_BYTES,
+    country: config.siteCountry,
+    ...(callRecords.forget === undefined ? {} : { forget: callRecords.forget }),
+    remains: remainsOf(config.journalDays),
+  });
+  stack.defer(() => privacy.close());
   const wallboard = await createWallboard({
     store,
     journal,
@@ -505,6 +524,7 @@ export async function startService(
   callRoutes(app, liveCalls);
   queueRoutes(app, queues);
   exportRoutes(app, exports);
+  privacyRoutes(app, privacy);
   auditRoutes(app, audit);
   callControlRoutes(app, calls);
   recordingRoutes(app, recordings);
@@ -518,6 +538,7 @@ export async function startService(
     ...wallboardOperations(operation, wallboard),
     ...queueOperations(operation, queues),
     ...exportOperations(operation, exports),
+    ...privacyOperations(operation, privacy),
     ...agents.operations(operation),
     ...conversationOperations(operation, history.notes),
   ]);

@@ -123,4 +123,9 @@ export interface CallRecordBatch {
  */
 export interface CallRecords {
   read(from: CallRecordCheckpoint | null, signal: AbortSignal): AsyncIterable<CallRecordBatch>;
+  /**
+   * Deletes what the engine wrote as far as it was read and stored, copies that were put aside included; packed copies of
+   * others are not ours. Resolves when it is gone, which needs a reader at work; rejects with the signal's reason.
+   */
+  forget?(signal: AbortSignal): Promise<void>;
 }

@@ -1,11 +1,14 @@
-import type { Generated, Kysely, Transaction } from 'kysely';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import { AuditRow } from '@offhook/contract/audit.ts';
 import type { AuditQuery } from '@offhook/contract/audit.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { messageOf } from '../../core/errors.ts';
+import type { Subject } from '../../core/subject.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { PersonalData } from '../../ports/privacy.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
 interface Tables {
@@ -48,8 +51,12 @@ const PURGE_AT_ONCE = 5_000;
 export interface AuditTrail extends Required<Audit> {
   /** Newest first; one line more than `limit` is never read into memory. */
   page(query: AuditQuery): Promise<{ entries: AuditRow[]; next_cursor: string | null }>;
+  /** Lines about somebody. A number is taken out of them; who did something is kept for as long as the line. */
+  readonly data: PersonalData;
   close(): void;
 }
+/** Lines read at once. */
+const SCAN = 500;
 
 /** The audit trail: rows are only ever added, and deleted when they are older than 400 days. */
 export async function createAudit(store: Store, clock: Clock, log: Log): Promise<AuditTrail> {
@@ -87,7 +94,55 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
       .execute();
   }
 
+  async function* all(signal: AbortSignal) {
+    for (let after = 0; ; ) {
+      signal.throwIfAborted();
+      const rows = await db
+        .selectFrom('audit')
+        .selectAll()
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(SCAN)
+        .execute();
+      yield* rows;
+      if (rows.length < SCAN) return;
+      after = rows.at(-1)!.id;
+      await turn();
+    }
+  }
+  const isAbout = ({ object, detail }: Selectable<Tables['audit']>, subject: Subject): boolean =>
+    subject.isIn(object ?? '') || subject.isIn(detail);
+  const data: PersonalData = {
+    name: 'audit',
+    async count(subject, signal) {
+      let audit = 0;
+      if (subject.kind === 'extension') return {};
+      for await (const row of all(signal)) if (isAbout(row, subject)) audit += 1;
+      return audit === 0 ? {} : { audit };
+    },
+    async erase(subject, placeholder, signal) {
+      let audit = 0;
+      if (subject.kind === 'extension') return {};
+      for await (const row of all(signal)) {
+        if (!isAbout(row, subject)) continue;
+        const object = row.object === null ? null : subject.without(row.object, placeholder);
+        const detail = subject.without(row.detail, placeholder);
+        await db.updateTable('audit').set({ object, detail }).where('id', '=', row.id).execute();
+        audit += 1;
+      }
+      return audit === 0 ? {} : { audit };
+    },
+    async *collect(subject, signal) {
+      for await (const row of all(signal)) {
+        if (row.actor === subject.value || isAbout(row, subject)) {
+          yield { kind: 'audit', value: { ...row, at: rfc3339(row.at), detail: JSON.parse(row.detail) as unknown } };
+        }
+      }
+    },
+  };
+
   return {
+    data,
     record: (entry) => add(db, entry),
     recordIn: (trx, entry) => add(trx as unknown as Transaction<Tables>, entry),
     async page({ limit = 50, cursor, action, actor, from, to }) {

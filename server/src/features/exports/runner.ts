@@ -10,8 +10,8 @@ import type { ConversationRows, ExportPlace } from '../../ports/conversations.ts
 import type { Store } from '../../ports/store.ts';
 import type { Rows } from './cells.ts';
 import { csvOf } from './csv.ts';
-import { NoRoomError } from './file.ts';
-import type { ExportFolder } from './file.ts';
+import { NoRoomError } from '../../core/file-folder.ts';
+import type { FileFolder } from '../../core/file-folder.ts';
 import type { ExportRow, Tables } from './store.ts';
 import { xlsxOf } from './xlsx.ts';
 
@@ -25,7 +25,7 @@ type Page = Awaited<ReturnType<ConversationRows['page']>>;
 export interface RunnerDeps {
   readonly store: Store;
   readonly rows: ConversationRows;
-  readonly folder: ExportFolder;
+  readonly folder: FileFolder;
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;

@@ -9,13 +9,15 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { covers, historyOf } from '../../core/rights.ts';
 import type { Principal } from '../../core/rights.ts';
+import type { Subject } from '../../core/subject.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ConversationRows } from '../../ports/conversations.ts';
+import type { PersonalData } from '../../ports/privacy.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
-import { createExportFolder } from './file.ts';
+import { createFileFolder } from '../../core/file-folder.ts';
 import { createRunner } from './runner.ts';
 import { countIn, insertExport, migrations, readExport } from './store.ts';
 import type { ExportRow, Tables } from './store.ts';
@@ -64,6 +66,8 @@ export interface Exports extends AsyncDisposable {
   file(actor: Actor, id: number): Promise<ExportFile>;
   /** Deletes every file, and begins again what runs: something in them was erased. Resolves with the number of files. */
   expireAll(): Promise<number>;
+  /** Numbers that exports were narrowed to; erasing them takes every file along. */
+  readonly data: PersonalData;
   close(): Promise<void>;
 }
 
@@ -77,7 +81,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
   const log = deps.log.child({ part: 'exports' });
   await store.migrate('exports', migrations);
   const db = store.db<Tables>();
-  const folder = createExportFolder(deps.folder, deps.diskFloor);
+  const folder = createFileFolder(deps.folder, deps.diskFloor);
   const runner = createRunner({ store, rows, folder, audit, clock, log, keep_ms: deps.hours * HOUR_MS });
 
   const view = (row: ExportRow): Export => {
@@ -178,7 +182,43 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
     await Promise.all([sweeping, runner.close()]);
   };
 
+  async function expireAll(): Promise<number> {
+    const done = await db.selectFrom('exports').selectAll().where('state', '=', 'done').execute();
+    await drop(done, 'expired');
+    const running = await db.selectFrom('exports').selectAll().where('state', '=', 'running').execute();
+    for (const { id } of running) {
+      await db.updateTable('exports').set({ state: 'queued' }).where('id', '=', id).execute();
+      await runner.stop(id);
+    }
+    runner.wake();
+    return done.length;
+  }
+  async function narrowedTo(subject: Subject): Promise<readonly ExportRow[]> {
+    const all = await db.selectFrom('exports').selectAll().execute();
+    const values = (row: ExportRow): unknown[] => Object.values(JSON.parse(row.filter) as object);
+    return all.filter((row) => values(row).some((value) => subject.isIn(String(value))));
+  }
+  const data: PersonalData = {
+    name: 'exports',
+    count: async (subject) => {
+      const { length } = await narrowedTo(subject);
+      return length === 0 ? {} : { exports: length };
+    },
+    async erase(subject) {
+      const found = await narrowedTo(subject);
+      const waiting = found.filter((row) => row.state === 'queued' || row.state === 'running');
+      await drop(waiting, 'cancelled');
+      for (const { id } of found) {
+        await db.updateTable('exports').set({ filter: '{}' }).where('id', '=', id).execute();
+      }
+      const files = await expireAll();
+      return { exports: found.length, export_files: files };
+    },
+  };
+
   return {
+    data,
+    expireAll,
     async create({ caller, ip }, wanted) {
       await begun();
       await checkLimits(caller.person_id);
@@ -253,17 +293,6 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
         sha256: row.sha256!,
         stream: createReadStream(at),
       };
-    },
-    async expireAll() {
-      const done = await db.selectFrom('exports').selectAll().where('state', '=', 'done').execute();
-      await drop(done, 'expired');
-      const running = await db.selectFrom('exports').selectAll().where('state', '=', 'running').execute();
-      for (const { id } of running) {
-        await db.updateTable('exports').set({ state: 'queued' }).where('id', '=', id).execute();
-        await runner.stop(id);
-      }
-      runner.wake();
-      return done.length;
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -9,11 +9,13 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Conversations, RecordingIndex } from '../../ports/conversations.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { JournalReader, JournalRow } from '../../ports/journal-store.ts';
+import type { PersonalData } from '../../ports/privacy.ts';
 import type { Store } from '../../ports/store.ts';
 import { createNotes } from './conversations/notes.ts';
 import type { Notes } from './conversations/notes.ts';
 import { createConversationReader } from './conversations/service.ts';
 import type { ConversationReader } from './conversations/service.ts';
+import { createHistoryData } from './erasure/personal-data.ts';
 import { readFact, writeFact } from './facts.ts';
 import { createIngest } from './ingest.ts';
 import { createKnownConversations } from './known.ts';
@@ -50,6 +52,8 @@ export interface History extends HistoryService, AsyncDisposable {
   readonly known: Conversations;
   /** Begins to read, and to publish: everything the feature was given is there. */
   begin(): void;
+  /** What the history keeps about people. */
+  readonly data: PersonalData;
   /** Give every committed event, in order: a new life of the engine ends the conversations of the one before. */
   onDomainEvent(event: DomainEvent): void;
   /** Stops reading; what is being stored is finished. */
@@ -68,7 +72,8 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   const { store, clock, directory, records } = deps;
   const log = deps.log.child({ part: 'history' });
   await store.migrate('history', migrations);
-  const ingest = createIngest({ store, directory, clock, log, e164: e164In(deps.country) });
+  const e164 = e164In(deps.country);
+  const ingest = createIngest({ store, directory, clock, log, e164 });
   const reading = { ...deps, cursor_key: cursorKeyOf(store) };
   const publisher = createPublisher({ ...deps, log });
   const wrapUps = createWrapUps(deps);
@@ -137,6 +142,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     begin() {
       running ??= Promise.all([read(), tell(), tidy(), publisher.run(signal)]);
     },
+    data: createHistoryData({ ...deps, log, e164 }),
     onDomainEvent(event) {
       publisher.onDomainEvent(event);
       if (event.type !== 'engine.link_up') return;

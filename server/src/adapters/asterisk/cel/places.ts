@@ -59,6 +59,14 @@ export async function retire(file: string, suffix: string): Promise<void> {
   for (const old of (await rotatedPlaces(file)).slice(0, -KEPT)) await rm(old.path, { force: true });
 }
 
+/** Deletes every file that was put aside, but for those that are still to be read; true when none of these is left. */
+export async function forgetRotated(file: string, unread: readonly Place[]): Promise<boolean> {
+  const keep = new Set(unread.map((place) => place.inode));
+  const rotated = await rotatedPlaces(file);
+  for (const old of rotated) if (!keep.has(old.inode)) await rm(old.path, { force: true });
+  return rotated.every((old) => !keep.has(old.inode));
+}
+
 /** Bytes before an offset that tell one file from another. */
 export const MARK_BYTES = 64;
 export const markOf = (bytes: Buffer): string =>

@@ -9,7 +9,7 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import type { Log } from '../../../core/log.ts';
-import type { CallRecordBatch, CallRecordCheckpoint } from '../../../ports/call-records.ts';
+import type { CallRecordBatch, CallRecordCheckpoint, CallRecords } from '../../../ports/call-records.ts';
 import { until } from '../../../../test/support/until.ts';
 import { createCelReader } from './reader.ts';
 import type { CelReaderOptions } from './reader.ts';
@@ -33,6 +33,7 @@ interface Scene extends AsyncDisposable {
   /** Reads on from where the last one stopped, beside what the test does. */
   start(options?: Partial<CelReaderOptions>): void;
   stop(): Promise<void>;
+  forget(signal: AbortSignal): Promise<void>;
   /** Keys of the records in the order they came. */
   readonly keys: string[];
   readonly malformed: string[];
@@ -47,7 +48,9 @@ async function scene(): Promise<Scene> {
   let at: CallRecordCheckpoint | null = null;
   let stop = new AbortController();
   let running: Promise<void> = Promise.resolve();
+  let forget: CallRecords['forget'];
   const s: Scene = {
+    forget: (signal) => forget!(signal),
     file,
     folder: path.dirname(file),
     batches,
@@ -68,6 +71,7 @@ async function scene(): Promise<Scene> {
         linger_ms: 20,
         ...options,
       });
+      forget = (signal) => reader.forget!(signal);
       running = (async () => {
         for await (const batch of reader.read(at, stop.signal)) {
           batches.push(batch);
@@ -331,4 +335,36 @@ test('reading call records - a file that has grown long is put aside once it is 
     return names.length === 3 && !names.includes('offhook.csv');
   });
   assert.deepEqual(s.keys, keys);
+});
+
+test('reading call records - what was read can be forgotten, copies included; what comes meanwhile is read and nothing twice', async () => {
+  await using s = await scene();
+  await fs.writeFile(`${s.file}.1`, lines.slice(0, 5).join(''));
+  await fs.writeFile(s.file, lines.slice(5, 10).join(''));
+  s.start();
+  await s.saw(10);
+  const forgotten = s.forget(AbortSignal.timeout(5_000));
+  for (const line of lines.slice(10, 20)) {
+    await fs.appendFile(s.file, line);
+    await setImmediate();
+  }
+  await forgotten;
+  await s.saw(20);
+  assert.deepEqual(s.keys, keys.slice(0, 20));
+  const left = await fs.readdir(s.folder);
+  const texts = await Promise.all(left.map((name) => fs.readFile(path.join(s.folder, name), 'utf8')));
+  assert.ok(!texts.join('').includes(lines[0]!), 'the first record is nowhere');
+  await fs.appendFile(s.file, lines.slice(20, 22).join(''));
+  await s.saw(22);
+  await s.stop();
+  s.start();
+  await fs.appendFile(s.file, lines[22]!);
+  await until('the newest record', () => s.keys.includes(keys[22]!));
+});
+
+test('reading call records - forgetting that nobody answers ends with its signal', async () => {
+  await using s = await scene();
+  s.start();
+  await s.stop();
+  await assert.rejects(s.forget(AbortSignal.timeout(50)), { name: 'TimeoutError' });
 });

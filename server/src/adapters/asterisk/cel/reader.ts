@@ -18,7 +18,7 @@ import type {
 } from '../../../ports/call-records.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { decodeRecord, salvage } from './decode.ts';
-import { MARK_BYTES, currentPlace, markOf, readMark, retire, rotatedPlaces } from './places.ts';
+import { MARK_BYTES, currentPlace, forgetRotated, markOf, readMark, retire, rotatedPlaces } from './places.ts';
 import type { Place } from './places.ts';
 import { RECORD_LIMIT, splitRecords } from './split.ts';
 import type { RawRecord } from './split.ts';
@@ -147,6 +147,16 @@ export function createCelReader(options: CelReaderOptions): CallRecords {
     return { ...decode(raw), checkpoint, live: !r.done && bytesRead < window.length };
   }
 
+  /** Who waits until what was read is gone. */
+  const forgetting = new Set<PromiseWithResolvers<void>>();
+  async function forgetRead(unread: readonly Place[]): Promise<void> {
+    const waiting = [...forgetting];
+    if (waiting.length === 0 || !(await forgetRotated(file, unread))) return;
+    for (const one of waiting) {
+      forgetting.delete(one);
+      one.resolve();
+    }
+  }
   async function* follow(
     from: CallRecordCheckpoint | null,
     signal: AbortSignal,
@@ -162,6 +172,7 @@ export function createCelReader(options: CelReaderOptions): CallRecords {
             if (queue.length === 0) queue = await placesFrom(at);
             const [place, ...rest] = queue;
             queue = rest;
+            if (place === undefined) await forgetRead([]);
             if (place === undefined) await waker.wait(poll, signal);
             else reading = await openPlace(place, at, rest.length > 0);
             waker.renew();
@@ -176,6 +187,8 @@ export function createCelReader(options: CelReaderOptions): CallRecords {
               await reading.handle.close();
               reading = null;
               queue = (await placesFrom(at)).filter((p) => p.inode !== inode);
+              // What was read is stored, for more was asked for.
+              await forgetRead(queue);
               if (queue.length === 0) await waker.wait(poll, signal);
               continue;
             }
@@ -194,7 +207,7 @@ export function createCelReader(options: CelReaderOptions): CallRecords {
             continue;
           }
           if (batch === null) {
-            if (reading.offset >= rotateAt) await retire(file, String(clock.now()));
+            if (reading.offset >= rotateAt || forgetting.size > 0) await retire(file, String(clock.now()));
             else await waker.wait(poll, signal);
             continue;
           }
@@ -214,5 +227,20 @@ export function createCelReader(options: CelReaderOptions): CallRecords {
       await reading?.handle.close().catch(() => {});
     }
   }
-  return { read: follow };
+  return {
+    read: follow,
+    async forget(signal) {
+      const gone = Promise.withResolvers<void>();
+      const stop = (): void => gone.reject(signal.reason as Error);
+      signal.throwIfAborted();
+      signal.addEventListener('abort', stop, { once: true });
+      forgetting.add(gone);
+      try {
+        await gone.promise;
+      } finally {
+        forgetting.delete(gone);
+        signal.removeEventListener('abort', stop);
+      }
+    },
+  };
 }

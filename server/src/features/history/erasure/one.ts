@@ -1,14 +1,13 @@
 /** Erases somebody from one conversation. */
 import type { Kysely } from 'kysely';
-import type { Log } from '../../../core/log.ts';
 import type { Subject } from '../../../core/subject.ts';
-import type { Directory } from '../../../ports/directory.ts';
 import { remember, takeChanges } from '../feed.ts';
 import { BUILT, recordsOf } from '../packs.ts';
 import { pack, unpack } from '../record-codec.ts';
 import type { KnownRecord } from '../records.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';
 import { beginTelling } from '../tell.ts';
+import type { TellDeps } from '../tell.ts';
 import { eraserOf, mapTexts, namesOf } from './eraser.ts';
 import { setTombstones } from './tombstones.ts';
 
@@ -89,7 +88,7 @@ export async function eraseConversation(
   root: string,
   subject: Subject,
   placeholder: string,
-  deps: { readonly directory: Directory; readonly log: Log },
+  deps: TellDeps,
   count: Count,
 ): Promise<void> {
   const calls = await callsOf(db, root);

@@ -1,10 +1,8 @@
 /** What the history keeps about people: found, counted and erased for features/privacy. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import type { Log } from '../../../core/log.ts';
 import type { Subject } from '../../../core/subject.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
-import type { Directory } from '../../../ports/directory.ts';
 import type { PersonalData, Places } from '../../../ports/privacy.ts';
 import type { Store } from '../../../ports/store.ts';
 import { detailsOf, rowsOf } from '../conversations/read.ts';
@@ -12,6 +10,7 @@ import { readPlaces } from '../conversations/sources.ts';
 import type { Place } from '../conversations/sources.ts';
 import { readRecord, unpack } from '../record-codec.ts';
 import type { Tables } from '../tables.ts';
+import type { TellDeps } from '../tell.ts';
 import { holds } from './eraser.ts';
 import { callsOf, eraseConversation } from './one.ts';
 
@@ -19,11 +18,9 @@ import { callsOf, eraseConversation } from './one.ts';
 const AT_ONCE = 50;
 const TERMS_AT_ONCE = 500;
 
-export interface HistoryDataDeps {
+export interface HistoryDataDeps extends TellDeps {
   readonly store: Store;
-  readonly directory: Directory;
   readonly recordings: RecordingIndex;
-  readonly log: Log;
 }
 type Db = Kysely<Tables>;
 function tally() {

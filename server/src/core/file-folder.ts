@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
 /** The folder of the finished files, for their owner only. */
-export interface ExportFolder {
+export interface FileFolder {
   pathOf(id: number, format: string): string;
   /** Writes everything, then gives the file its name: what has a name is whole. Throws what the file system or `pieces` throw. */
   write(
@@ -23,7 +23,7 @@ export class NoRoomError extends Error {
 const LOOK_BYTES = 8 * 1024 * 1024;
 
 /** `floor`: bytes that stay free on the disk. */
-export function createExportFolder(folder: string, floor: number): ExportFolder {
+export function createFileFolder(folder: string, floor: number): FileFolder {
   const pathOf = (id: number, format: string): string => path.join(folder, `${id}.${format}`);
   async function checkRoom(): Promise<void> {
     const { bavail, bsize } = await statfs(folder);

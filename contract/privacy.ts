@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { PAGE_FIELDS } from './paging.ts';
+
+const Who = {
+  number: z
+    .string()
+    .min(3)
+    .max(32)
+    .regex(/^\+?[\d\s()./-]*$/, 'not a number')
+    .describe('In any spelling; every spelling of the same number is meant.')
+    .optional(),
+  extension: z
+    .string()
+    .regex(/^\d{1,20}$/, 'not an extension')
+    .optional(),
+};
+const oneOf = (body: { number?: string | undefined; extension?: string | undefined }): boolean =>
+  (body.number === undefined) !== (body.extension === undefined);
+const ONE_OF = { path: ['number'], message: 'name a number or an extension, and not both' };
+/** Body of `POST /api/v1/privacy/exports`. */
+export const NewPrivacyExport = z.strictObject(Who).refine(oneOf, ONE_OF);
+export type NewPrivacyExport = z.output<typeof NewPrivacyExport>;
+/** Body of `POST /api/v1/privacy/erasures`. */
+export const NewErasure = z
+  .strictObject({
+    ...Who,
+    reason: z
+      .string()
+      .min(3)
+      .max(500)
+      .regex(/^\P{Cc}*$/u, 'holds a control character')
+      .describe('Why, e.g. the number of the request; not the number or the name itself.'),
+  })
+  .refine(oneOf, ONE_OF);
+export type NewErasure = z.output<typeof NewErasure>;
+export const PrivacyId = z.strictObject({ id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id') });
+export const PrivacyQuery = z.strictObject(PAGE_FIELDS);
+export type PrivacyQuery = z.infer<typeof PrivacyQuery>;
+
+const Places = z.record(z.string(), z.int());
+const shared = {
+  id: z.int(),
+  state: z.enum(['queued', 'running', 'done', 'failed']),
+  subject: z
+    .object({
+      kind: z.enum(['number', 'extension']),
+      salt: z.string(),
+      hash: z.string().describe('scrypt (N 16384, r 8, p 1, 32 bytes) of the number in E.164, or of the extension.'),
+    })
+    .describe('Who it was, for those who know already: the number itself is not kept.'),
+  by: z.string(),
+  error: z.string().nullable(),
+  created_at: z.string(),
+  started_at: z.string().nullable(),
+  finished_at: z.string().nullable(),
+};
+/** An erasure and its proof. */
+export const Erasure = z
+  .object({
+    ...shared,
+    reason: z.string(),
+    placeholder: z.string().describe('What stands where the number or the extension stood.'),
+    before: Places.nullable().describe('Where it was found, rows by table; null until it was looked for.'),
+    erased: Places.describe('What was changed or deleted, rows by table, since it was last begun.'),
+    after: Places.nullable().describe('Where it is found now that it is done: nowhere, unless it says so.'),
+    verified: z.boolean().describe('Everything was searched once more, and nothing was found.'),
+    remains: z
+      .array(z.object({ where: z.string(), until: z.string().nullable(), why: z.string() }))
+      .describe('What was not erased, why, and the time by which it goes; null for no time.'),
+    place: z.int().nullable().describe('Its place in the ledger of erasures; null until it is done.'),
+    previous_hash: z.string().nullable(),
+    hash: z
+      .string()
+      .nullable()
+      .describe('SHA-256 over this entry and the hash before it: none can be changed or left out unseen.'),
+  })
+  .meta({ id: 'Erasure' });
+export type Erasure = z.infer<typeof Erasure>;
+export const ErasureReply = z.object({ success: z.literal(true), erasure: Erasure });
+export const ErasureProof = ErasureReply.extend({
+  ledger_intact: z.boolean().describe('Every hash of the ledger, from the first entry on, is the one it should be.'),
+});
+export const ErasuresReply = z.object({
+  success: z.literal(true),
+  erasures: z.array(Erasure),
+  next_cursor: z.string().nullable(),
+});
+/** A file of everything that is known about somebody. */
+export const PrivacyExport = z
+  .object({
+    ...shared,
+    items: z.int(),
+    bytes: z.int().nullable(),
+    sha256: z.string().nullable(),
+    expires_at: z.string().nullable(),
+  })
+  .meta({ id: 'PrivacyExport' });
+export type PrivacyExport = z.infer<typeof PrivacyExport>;
+export const PrivacyExportReply = z.object({ success: z.literal(true), export: PrivacyExport });

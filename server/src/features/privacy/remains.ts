@@ -1,0 +1,54 @@
+import { rfc3339 } from '../../core/clock.ts';
+import type { Subject } from '../../core/subject.ts';
+import type { Remains } from './service.ts';
+
+const DAY_MS = 86_400_000;
+/** Lines of the audit trail are kept for so long. */
+const AUDIT_DAYS = 400;
+
+/** What an erasure leaves, honestly: where it is, by when it goes, and why it was not touched. */
+export const remainsOf =
+  (journal_days: number) =>
+  (subject: Subject, at_ms: number, files_gone: boolean): Remains => {
+    const after = (days: number): string => rfc3339(at_ms + days * DAY_MS);
+    return [
+      {
+        where: 'journal',
+        until: after(journal_days),
+        why: 'Events that were told already are not changed; they go with the days the journal keeps.',
+      },
+      {
+        where: 'replies kept for Idempotency-Key',
+        until: after(1),
+        why: 'What was answered in the last 24 hours, for requests that are repeated.',
+      },
+      ...(files_gone
+        ? []
+        : [
+            {
+              where: "the engine's own call records",
+              until: null,
+              why: 'They could not be put aside now: they are deleted with a later erasure, or when they have grown long and three newer ones are there.',
+            },
+          ]),
+      ...(subject.kind === 'number'
+        ? []
+        : [
+            {
+              where: 'audit trail',
+              until: after(AUDIT_DAYS),
+              why: 'Who did what with the rights of an extension is kept for accountability.',
+            },
+            {
+              where: 'directory, recordings and figures by agent',
+              until: null,
+              why: 'The extension itself is configuration; that a recording existed and the sums of a working day are kept under it.',
+            },
+          ]),
+      {
+        where: 'logs, backups, and systems that were sent events or files',
+        until: null,
+        why: 'They are outside the database: rotate logs, erase in backups and tell receivers.',
+      },
+    ];
+  };

@@ -1,0 +1,86 @@
+/** What a job does; each step may be repeated, so that a job that was cut off is begun again. */
+import { rfc3339 } from '../../core/clock.ts';
+import type { Subject } from '../../core/subject.ts';
+import type { KnownAbout, PersonalData, Places } from '../../ports/privacy.ts';
+
+/** How often is erased again because more was found at the end: calls that were in progress. */
+const ROUNDS = 3;
+/** How long the engine's own files may take to be put aside and deleted. */
+const FORGET_MS = 30_000;
+
+const sum = (a: Places, b: Places): Places => {
+  const all = { ...a };
+  for (const [place, n] of Object.entries(b)) all[place] = (all[place] ?? 0) + n;
+  return all;
+};
+export async function countAll(
+  holders: readonly PersonalData[],
+  subject: Subject,
+  signal: AbortSignal,
+): Promise<Places> {
+  let found: Places = {};
+  for (const holder of holders) found = sum(found, await holder.count(subject, signal));
+  return found;
+}
+export interface Erased {
+  readonly erased: Places;
+  readonly after: Places;
+  /** Whether the engine's own files are gone too. */
+  readonly files_gone: boolean;
+}
+/** Erases until nothing is found any more, and tells what was found at the end. */
+export async function eraseAll(
+  holders: readonly PersonalData[],
+  subject: Subject,
+  placeholder: string,
+  forget: ((signal: AbortSignal) => Promise<void>) | undefined,
+  signal: AbortSignal,
+): Promise<Erased> {
+  let erased: Places = {};
+  let after: Places = {};
+  let files_gone = false;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const holder of holders) erased = sum(erased, await holder.erase(subject, placeholder, signal));
+    files_gone = await forgotten(forget, signal);
+    after = await countAll(holders, subject, signal);
+    if (Object.keys(after).length === 0) break;
+  }
+  return { erased, after, files_gone };
+}
+async function forgotten(
+  forget: ((signal: AbortSignal) => Promise<void>) | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (forget === undefined) return false;
+  try {
+    await forget(AbortSignal.any([signal, AbortSignal.timeout(FORGET_MS)]));
+    return true;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}
+/** A file of JSON, an item a line. */
+export async function* fileOf(
+  holders: readonly PersonalData[],
+  extra: readonly KnownAbout[],
+  subject: Subject,
+  now: number,
+  counted: (items: number) => void,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let items = 0;
+  const line = (item: KnownAbout): Buffer => {
+    items += 1;
+    counted(items);
+    return Buffer.from(`${items === 1 ? '' : ','}\n${JSON.stringify(item)}`);
+  };
+  const { kind, value } = subject;
+  yield Buffer.from(`{"about":${JSON.stringify({ kind, value })},"made_at":"${rfc3339(now)}","items":[`);
+  for (const item of extra) yield line(item);
+  for (const holder of holders) {
+    if (holder.collect === undefined) continue;
+    for await (const item of holder.collect(subject, signal)) yield line(item);
+  }
+  yield Buffer.from('\n]}\n');
+}
