@@ -365,8 +365,10 @@ export function createRest(request: Request) {
   };
   /** Everything about one number or person: as a file, or erased. For administrators. */
   const privacy = {
-    export: (who: Body<typeof NewPrivacyExport>, options?: RequestOptions): Reply<typeof PrivacyExportReply> =>
-      post('/api/v1/privacy/exports', who, options),
+    export: (
+      who: Body<typeof NewPrivacyExport>,
+      options?: RequestOptions,
+    ): Reply<typeof PrivacyExportReply> => post('/api/v1/privacy/exports', who, options),
     exported: (id: number, signal?: AbortSignal): Reply<typeof PrivacyExportReply> =>
       get(at`/api/v1/privacy/exports/${id}`, {}, signal),
     /** The file itself, parsed. */

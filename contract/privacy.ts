@@ -45,7 +45,9 @@ const shared = {
     .object({
       kind: z.enum(['number', 'extension']),
       salt: z.string(),
-      hash: z.string().describe('scrypt (N 16384, r 8, p 1, 32 bytes) of the number in E.164, or of the extension.'),
+      hash: z
+        .string()
+        .describe('scrypt (N 16384, r 8, p 1, 32 bytes) of the number in E.164, or of the extension.'),
     })
     .describe('Who it was, for those who know already: the number itself is not kept.'),
   by: z.string(),
@@ -78,7 +80,9 @@ export const Erasure = z
 export type Erasure = z.infer<typeof Erasure>;
 export const ErasureReply = z.object({ success: z.literal(true), erasure: Erasure });
 export const ErasureProof = ErasureReply.extend({
-  ledger_intact: z.boolean().describe('Every hash of the ledger, from the first entry on, is the one it should be.'),
+  ledger_intact: z
+    .boolean()
+    .describe('Every hash of the ledger, from the first entry on, is the one it should be.'),
 });
 export const ErasuresReply = z.object({
   success: z.literal(true),

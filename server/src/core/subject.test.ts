@@ -19,7 +19,14 @@ test('subject - a number is found in every spelling and in no other number', () 
     assert.ok(subject.isIn(text), text);
     assert.doesNotMatch(subject.without(text, 'erased-7'), /901/, text);
   }
-  for (const text of ['0309018200', '+30901820', '1030901820', '+440309018201', 'ast1:1763762400.901820', '']) {
+  for (const text of [
+    '0309018200',
+    '+30901820',
+    '1030901820',
+    '+440309018201',
+    'ast1:1763762400.901820',
+    '',
+  ]) {
     assert.ok(!subject.isIn(text), text);
     assert.equal(subject.without(text, 'x'), text);
   }
@@ -28,12 +35,15 @@ test('subject - a number is found in every spelling and in no other number', () 
 test('subject - what has no E.164 is found as its digits; what is no number is none', () => {
   const subject = numberSubject('12345', '')!;
   assert.ok(subject.isIn('12345') && subject.isIn('12 345') && !subject.isIn('123456'));
-  for (const text of ['', 'ab', '12', "1' or 1=1", '9'.repeat(40)]) assert.equal(numberSubject(text, 'DE'), null, text);
+  for (const text of ['', 'ab', '12', "1' or 1=1", '9'.repeat(40)])
+    assert.equal(numberSubject(text, 'DE'), null, text);
 });
 
 test('subject - an extension stands alone', () => {
   const subject = extensionSubject('1001');
-  for (const text of ['1001', 'PJSIP/1001-web-00000012', '1001@default,u']) assert.ok(subject.isIn(text), text);
-  for (const text of ['11001', '10011', 'ast1:1763762400.1001', '+1001']) assert.ok(!subject.isIn(text), text);
+  for (const text of ['1001', 'PJSIP/1001-web-00000012', '1001@default,u'])
+    assert.ok(subject.isIn(text), text);
+  for (const text of ['11001', '10011', 'ast1:1763762400.1001', '+1001'])
+    assert.ok(!subject.isIn(text), text);
   assert.equal(subject.without('PJSIP/1001-web-01', 'erased-3'), 'PJSIP/erased-3-web-01');
 });

@@ -23,7 +23,12 @@ function patternOf(spellings: readonly string[]): RegExp {
   // The longest first: `+49 30…` is one number and not a plus before one.
   return new RegExp(`(?<![\\d+])(?:${all.join('|')})(?!\\d)`, 'g');
 }
-function subjectOf(kind: Subject['kind'], value: string, spellings: readonly string[], pattern: RegExp): Subject {
+function subjectOf(
+  kind: Subject['kind'],
+  value: string,
+  spellings: readonly string[],
+  pattern: RegExp,
+): Subject {
   return {
     kind,
     value,
@@ -40,7 +45,14 @@ export function numberSubject(number: string, country: string): Subject | null {
   const parts = e164 === null ? null : nationalOf(e164);
   if (e164 === null || parts === null) return subjectOf('number', digits, [digits], patternOf([digits]));
   const { code, national } = parts;
-  const spellings = [`+${code}0${national}`, e164, `00${code}${national}`, `${code}${national}`, `0${national}`, national];
+  const spellings = [
+    `+${code}0${national}`,
+    e164,
+    `00${code}${national}`,
+    `${code}${national}`,
+    `0${national}`,
+    national,
+  ];
   return subjectOf('number', e164, spellings, patternOf(spellings));
 }
 /** An extension is found where its digits stand alone; not in numbers that hold them. */

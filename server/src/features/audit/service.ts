@@ -95,7 +95,7 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
   }
 
   async function* all(signal: AbortSignal) {
-    for (let after = 0; ; ) {
+    for (let after = 0; ;) {
       signal.throwIfAborted();
       const rows = await db
         .selectFrom('audit')
@@ -135,7 +135,10 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
     async *collect(subject, signal) {
       for await (const row of all(signal)) {
         if (row.actor === subject.value || isAbout(row, subject)) {
-          yield { kind: 'audit', value: { ...row, at: rfc3339(row.at), detail: JSON.parse(row.detail) as unknown } };
+          yield {
+            kind: 'audit',
+            value: { ...row, at: rfc3339(row.at), detail: JSON.parse(row.detail) as unknown },
+          };
         }
       }
     },

@@ -6,7 +6,12 @@ import type { Subject } from '../../core/subject.ts';
 import type { JobRow, Tables } from './store.ts';
 
 const derive = promisify(
-  scrypt as (value: string, salt: Buffer, length: number, done: (error: Error | null, key: Buffer) => void) => void,
+  scrypt as (
+    value: string,
+    salt: Buffer,
+    length: number,
+    done: (error: Error | null, key: Buffer) => void,
+  ) => void,
 );
 /** Slow on purpose: there are few numbers, and who has the ledger could try them all. Node's defaults are those of the contract. */
 export const hashOf = async (subject: Subject, salt: string): Promise<string> =>

@@ -51,7 +51,10 @@ function tableOf(texts: string[]): PersonalData & { gate: Promise<void>; readonl
   };
   return table;
 }
-async function rig(t: TestContext, texts = ['+4930901820 called', 'nothing', 'asked 030901820 and 030901821']) {
+async function rig(
+  t: TestContext,
+  texts = ['+4930901820 called', 'nothing', 'asked 030901820 and 030901821'],
+) {
   const temp = await temporaryStore();
   const clock = createVirtualClock();
   const audit = await createAudit(temp.store, clock, silent);
@@ -123,7 +126,13 @@ async function rig(t: TestContext, texts = ['+4930901820 called', 'nothing', 'as
 
 test('privacy - an erasure tells where it was, that it is nowhere now, what remains, and not whose number it was', async (t) => {
   const r = await rig(t);
-  await r.audit.record({ action: 'calls.originate', actor: '1001', object: '030901820', outcome: 'ok', ip: null });
+  await r.audit.record({
+    action: 'calls.originate',
+    actor: '1001',
+    object: '030901820',
+    outcome: 'ok',
+    ip: null,
+  });
   const { id } = await r.erase({ number: NUMBER, reason: 'Request 17' });
   const erasure = await r.done(id);
   assert.deepEqual(
@@ -184,9 +193,13 @@ test('privacy - an erasure that was cut off goes on at the next start and counts
 test('privacy - everything about somebody as a file, gone with its hour and with the next erasure', async (t) => {
   const r = await rig(t);
   const url = '/api/v1/privacy/exports';
-  const { export: asked } = PrivacyExportReply.parse((await r.call('admin', 'POST', url, { number: NUMBER })).json());
+  const { export: asked } = PrivacyExportReply.parse(
+    (await r.call('admin', 'POST', url, { number: NUMBER })).json(),
+  );
   const made = await until('it is made', async () => {
-    const { export: now } = PrivacyExportReply.parse((await r.call('admin', 'GET', `${url}/${asked.id}`)).json());
+    const { export: now } = PrivacyExportReply.parse(
+      (await r.call('admin', 'GET', `${url}/${asked.id}`)).json(),
+    );
     return now.state === 'done' ? now : null;
   });
   assert.equal(made.items, 2);
@@ -208,7 +221,11 @@ test('privacy - only administrators in person; what cannot be asked for is refus
   const r = await rig(t);
   const url = '/api/v1/privacy/erasures';
   for (const who of ['user', 'agent', 'supervisor', 'key-all']) {
-    assert.equal((await r.call(who, 'POST', url, { number: NUMBER, reason: 'Request' })).statusCode, 403, who);
+    assert.equal(
+      (await r.call(who, 'POST', url, { number: NUMBER, reason: 'Request' })).statusCode,
+      403,
+      who,
+    );
     assert.equal((await r.call(who, 'GET', url)).statusCode, 403, who);
   }
   for (const [body, field] of [

@@ -112,10 +112,14 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
   const stop = new AbortController();
   const { signal } = stop;
 
-  function subjectOf(who: { readonly number?: string | undefined; readonly extension?: string | undefined }): Subject {
+  function subjectOf(who: {
+    readonly number?: string | undefined;
+    readonly extension?: string | undefined;
+  }): Subject {
     if (who.extension !== undefined) return extensionSubject(who.extension);
     const subject = numberSubject(who.number!, country);
-    if (subject === null) throw new ServiceError('invalid_request', 'number: this cannot be read as a number');
+    if (subject === null)
+      throw new ServiceError('invalid_request', 'number: this cannot be read as a number');
     return subject;
   }
   const change = (id: number, values: Partial<JobRow>): Promise<unknown> =>
@@ -195,7 +199,11 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
         })
         .where('id', '=', row.id)
         .execute();
-      const now = await trx.selectFrom('privacy_jobs').selectAll().where('id', '=', row.id).executeTakeFirstOrThrow();
+      const now = await trx
+        .selectFrom('privacy_jobs')
+        .selectAll()
+        .where('id', '=', row.id)
+        .executeTakeFirstOrThrow();
       await enter(trx, now);
     });
     log.info({ erasure: row.id, erased: done.erased }, 'an erasure is done');
@@ -214,7 +222,15 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
     const { bytes, sha256 } = await folder.write(row.id, 'json', pieces);
     const now = clock.now();
     const expires_ms = now + deps.hours * HOUR_MS;
-    await change(row.id, { state: 'done', subject: null, items, bytes, sha256, finished_ms: now, expires_ms });
+    await change(row.id, {
+      state: 'done',
+      subject: null,
+      items,
+      bytes,
+      sha256,
+      finished_ms: now,
+      expires_ms,
+    });
   }
   /** Of these exports the file goes; all of them where none are named. */
   async function dropFiles(before_ms = Number.MAX_SAFE_INTEGER): Promise<void> {
@@ -231,13 +247,17 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
     }
   }
   async function runOne(row: JobRow): Promise<void> {
-    const subject = row.subject_kind === 'extension' ? extensionSubject(row.subject!) : numberSubject(row.subject!, country)!;
+    const subject =
+      row.subject_kind === 'extension'
+        ? extensionSubject(row.subject!)
+        : numberSubject(row.subject!, country)!;
     await change(row.id, { state: 'running', started_ms: row.started_ms ?? clock.now() });
     try {
       await (row.kind === 'erasure' ? runErasure(row, subject) : runExport(row, subject));
     } catch (error) {
       // What the database refused now, and what the end of the service cut off, goes on later from where it is.
-      if (signal.aborted || (error instanceof ServiceError && error.code === 'store_unavailable')) throw error;
+      if (signal.aborted || (error instanceof ServiceError && error.code === 'store_unavailable'))
+        throw error;
       log.error({ job: row.id, error: messageOf(error) }, `an ${row.kind} failed`);
       const told = { state: 'failed', error: 'the service failed; see its log', subject: null } as const;
       await change(row.id, { ...told, finished_ms: clock.now() });
@@ -263,7 +283,8 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
     while (!signal.aborted) {
       woken = Promise.withResolvers<void>();
       await runAll().catch((error: unknown) => {
-        if (!signal.aborted) log.warn({ error: messageOf(error) }, 'an erasure or export waits; it goes on later');
+        if (!signal.aborted)
+          log.warn({ error: messageOf(error) }, 'an erasure or export waits; it goes on later');
       });
       const rest = new AbortController();
       await Promise.race([
@@ -318,7 +339,14 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
       if (row.bytes === null) throw new ServiceError('file_gone', 'the file was deleted');
       const detail = { salt: row.salt, items: row.items, made_by: row.by };
       const object = row.subject_hash;
-      await audit.record({ action: 'privacy.download', actor: caller.extension, object, outcome: 'ok', ip, detail });
+      await audit.record({
+        action: 'privacy.download',
+        actor: caller.extension,
+        object,
+        outcome: 'ok',
+        ip,
+        detail,
+      });
       return {
         name: `about-${row.id}.json`,
         bytes: Number(row.bytes),

@@ -18,7 +18,15 @@ import type {
 } from '../../../ports/call-records.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { decodeRecord, salvage } from './decode.ts';
-import { MARK_BYTES, currentPlace, forgetRotated, markOf, readMark, retire, rotatedPlaces } from './places.ts';
+import {
+  MARK_BYTES,
+  currentPlace,
+  forgetRotated,
+  markOf,
+  readMark,
+  retire,
+  rotatedPlaces,
+} from './places.ts';
 import type { Place } from './places.ts';
 import { RECORD_LIMIT, splitRecords } from './split.ts';
 import type { RawRecord } from './split.ts';

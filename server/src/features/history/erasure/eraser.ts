@@ -98,5 +98,7 @@ export function withoutTokens(
     ...(isKnown(person_name ?? '') || isKnown(extension ?? '') ? [person_name ?? ''] : []),
   ].filter((name) => name.trim().length >= LONG_ENOUGH);
   const withoutNames = eraseNames(names, placeholder);
-  return mapTexts(record, (text) => withoutNumbers(withoutNames(isKnown(text) && !/\d/.test(text) ? '' : text)));
+  return mapTexts(record, (text) =>
+    withoutNumbers(withoutNames(isKnown(text) && !/\d/.test(text) ? '' : text)),
+  );
 }

@@ -39,7 +39,12 @@ function fromOutside(records: readonly CallRecord[]): readonly CallRecord[] {
   const first = records[0]!.caller_number;
   return records.map((r, i) =>
     r.caller_number === first && first !== ''
-      ? { ...r, caller_number: spellings[i % 3]!, caller_name: NAME, app_data: `x,${spellings[i % 3]!},${NAME}` }
+      ? {
+          ...r,
+          caller_number: spellings[i % 3]!,
+          caller_name: NAME,
+          app_data: `x,${spellings[i % 3]!},${NAME}`,
+        }
       : r,
   );
 }
@@ -62,7 +67,9 @@ const sumsOf = async (scene: HistoryScene) => {
   assert.deepEqual(stored, counted, 'totals are those of the rows');
   const sums = stored as readonly { direction: string; calls: number; billsec: number }[];
   return ['in', 'out', 'missed'].map((direction) =>
-    sums.filter((s) => s.direction === direction).reduce((n, s) => [n[0]! + s.calls, n[1]! + s.billsec], [0, 0]),
+    sums
+      .filter((s) => s.direction === direction)
+      .reduce((n, s) => [n[0]! + s.calls, n[1]! + s.billsec], [0, 0]),
   );
 };
 const shapesOf = async (scene: HistoryScene) =>
@@ -144,7 +151,13 @@ test('erasure - records that are packed are erased too, and what comes late lose
   await data.erase(subject, PLACEHOLDER, signal);
   assert.deepEqual(await data.count(subject, signal), {});
   for (const [i, caller_number] of ['+49 30 901820', '030901820', '(030) 90-18-20'].entries()) {
-    await scene.feed({ ...late, key: `late-${i}`, at_us: late.at_us + i + 1, caller_number, caller_name: NAME });
+    await scene.feed({
+      ...late,
+      key: `late-${i}`,
+      at_us: late.at_us + i + 1,
+      caller_number,
+      caller_name: NAME,
+    });
   }
   assert.deepEqual(await data.count(subject, signal), {});
   assert.ok(!(await dump(scene)).includes('Wilhelmina'));
@@ -158,7 +171,10 @@ test('erasure - cut off in the middle it goes on and ends in the same state', as
   let steps = 0;
   const { store } = scene;
   const failing = createHistoryData({
-    store: { ...store, transaction: (work) => (++steps > 2 ? Promise.reject(new Error('killed')) : store.transaction(work)) },
+    store: {
+      ...store,
+      transaction: (work) => (++steps > 2 ? Promise.reject(new Error('killed')) : store.transaction(work)),
+    },
     directory: scene.directory,
     recordings: { erase: () => Promise.resolve({ erased: 0, bytes: 0 }) } as unknown as RecordingIndex,
     log: silent,
@@ -169,7 +185,10 @@ test('erasure - cut off in the middle it goes on and ends in the same state', as
   assert.equal(half.filter((c) => c.state === 'amended').length, 2);
   await data.erase(subject, PLACEHOLDER, signal);
   const all = await scene.conversations();
-  assert.deepEqual(all.map((c) => [c.state, c.revision]), Array.from({ length: 5 }, () => ['amended', 2]));
+  assert.deepEqual(
+    all.map((c) => [c.state, c.revision]),
+    Array.from({ length: 5 }, () => ['amended', 2]),
+  );
   assert.deepEqual(await data.count(subject, signal), {});
 });
 
@@ -178,7 +197,10 @@ test('erasure - a line that could not be read goes as a whole', async () => {
   const { data } = dataOf(scene);
   const db = scene.store.db<Tables>();
   const lines = ['"CHAN_START","030901820",', '"CHAN_START","030901821",'];
-  await db.insertInto('history_malformed').values(lines.map((line) => ({ seen_at: 0, line }))).execute();
+  await db
+    .insertInto('history_malformed')
+    .values(lines.map((line) => ({ seen_at: 0, line })))
+    .execute();
   assert.deepEqual(await data.erase(subject, PLACEHOLDER, signal), { history_malformed: 1 });
   assert.deepEqual(
     (await db.selectFrom('history_malformed').select('line').execute()).map((r) => r.line),

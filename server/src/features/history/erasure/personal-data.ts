@@ -34,7 +34,7 @@ function tally() {
 }
 /** All conversations by their roots, a few at a time. */
 async function* allRoots(db: Db, signal: AbortSignal): AsyncGenerator<readonly string[]> {
-  for (let after = ''; ; ) {
+  for (let after = ''; ;) {
     signal.throwIfAborted();
     const rows = await db
       .selectFrom('history_conversations')
@@ -164,7 +164,7 @@ export function createHistoryData(deps: HistoryDataDeps): PersonalData {
     async *collect(subject, signal) {
       const kind = subject.kind === 'number' ? 'number' : 'person';
       const keys = subject.spellings.map((value) => ({ kind, value }) as const);
-      for (let after: Place | null = null; ; ) {
+      for (let after: Place | null = null; ;) {
         signal.throwIfAborted();
         const cut = { from_ms: null, to_ms: null, after, limit: AT_ONCE };
         const places: readonly Place[] = await readPlaces(db, { keys }, cut);
