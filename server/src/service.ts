@@ -280,7 +280,7 @@ export async function startService(
     hours: config.exportHours,
     diskFloor: DISK_FLOOR_BYTES,
     country: config.siteCountry,
-    ...(callRecords.forget === undefined ? {} : { forget: callRecords.forget }),
+    forget: (until) => callRecords.forget(until),
     remains: remainsOf(config.journalDays),
   });
   stack.defer(() => privacy.close());

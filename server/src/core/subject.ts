@@ -16,7 +16,7 @@ export interface Subject {
 
 /** What people write between digits. */
 const GAP = '[\\s()/.-]{0,3}';
-const spaced = (digits: string): string => [...digits].join(GAP);
+const spaced = (digits: string): string => digits.split('').join(GAP);
 
 function patternOf(spellings: readonly string[]): RegExp {
   const all = spellings.map((s) => (s.startsWith('+') ? `\\+${GAP}${spaced(s.slice(1))}` : spaced(s)));

@@ -71,7 +71,7 @@ async function scene(): Promise<Scene> {
         linger_ms: 20,
         ...options,
       });
-      forget = (signal) => reader.forget!(signal);
+      forget = (signal) => reader.forget(signal);
       running = (async () => {
         for await (const batch of reader.read(at, stop.signal)) {
           batches.push(batch);

@@ -84,7 +84,7 @@ async function holds(place: Place, at: CallRecordCheckpoint): Promise<boolean> {
 }
 
 /** The call records of one engine from the file it writes itself. */
-export function createCelReader(options: CelReaderOptions): CallRecords {
+export function createCelReader(options: CelReaderOptions): Required<CallRecords> {
   const { file, node, clock } = options;
   const log = options.log.child({ part: 'call-records' });
   const poll = options.poll_ms ?? 1000;
