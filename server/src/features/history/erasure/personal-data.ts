@@ -105,7 +105,7 @@ async function malformedAbout(db: Db, subject: Subject): Promise<readonly number
 
 /** Ids of what searches look through. */
 async function* termsAbout(db: Db, subject: Subject, signal: AbortSignal): AsyncGenerator<readonly number[]> {
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     signal.throwIfAborted();
     const rows = await db
       .selectFrom('conversation_terms')
