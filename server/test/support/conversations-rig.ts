@@ -8,7 +8,6 @@ import { conversationRoutes } from '../../src/features/history/conversations/rou
 import { createConversationReader } from '../../src/features/history/conversations/service.ts';
 import type { ConversationRecord } from '../../src/features/history/record.ts';
 import type { Tables } from '../../src/features/history/tables.ts';
-import { createIdempotencyStore } from '../../src/http/idempotency.ts';
 import { addOperations, operation } from '../../src/http/operations.ts';
 import type { Commands } from '../../src/ports/operations.ts';
 import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
@@ -89,10 +88,7 @@ export async function conversationsRig(
   };
   const recorded = new Set<string>();
   const recordings = recordingsOf(recorded);
-  const host = await hostFixture({
-    authenticator: authenticatorWithKeys(keys),
-    idempotency: await createIdempotencyStore(store, clock),
-  });
+  const host = await hostFixture({ authenticator: authenticatorWithKeys(keys) });
   const cursor_key = async () => Buffer.alloc(32, 7);
   conversationRoutes(host.app, createConversationReader({ store, recordings, cursor_key, country: 'DE' }));
   const commands = addOperations(
