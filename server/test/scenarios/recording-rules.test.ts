@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as talk } from 'node:timers/promises';
+import { describe, test } from 'node:test';
+import type { Recording } from '@offhook/contract/recordings.ts';
+import { RecordingsReply } from '@offhook/contract/recordings.ts';
+import { setRecordingRule } from '../../src/features/pbx-config/recording-rules.ts';
+import { prepareDemo } from '../support/company.ts';
+import type { PhoneCall } from '../support/phone.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+describe('recording by rule', () => {
+  const site = useSite({
+    prepare: prepareDemo(async (store) => {
+      await setRecordingRule(store, { extension: '1003' }, 'always');
+      await setRecordingRule(store, { extension: '1007' }, 'always');
+      await setRecordingRule(store, { queue: 'support' }, 'always');
+    }),
+  });
+  const recordings = async (): Promise<readonly Recording[]> => {
+    const { token } = await site().person('1001');
+    const response = await fetch(`${site().base}/api/v1/recordings`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(20_000),
+    });
+    return RecordingsReply.parse(await response.json()).recordings.toReversed();
+  };
+  /** By whose rule, once so many are stored. */
+  const stored = (count: number): Promise<readonly string[]> =>
+    until(
+      `${count} recordings to be stored`,
+      async () => {
+        const all = await recordings();
+        const done = all.length >= count && all.every((r) => r.state === 'stored' && r.bytes! > 8_000);
+        return done && all.map((r) => `${r.by} ${r.queue ?? r.extension}`);
+      },
+      { ms: 15_000, seen: recordings },
+    );
+  async function speak(call: PhoneCall, other: PhoneCall): Promise<void> {
+    call.play('tone');
+    other.play('tone');
+    await Promise.all([call.hears(), other.hears()]);
+    await talk(1_000);
+    await call.hangup();
+    await other.ended();
+  }
+
+  test('a queue and its agent: one recording of the caller; one made while the service was away is found', async () => {
+    await using caller = await site().phone('1008');
+    await using agent = await site().phone('1003');
+    await using owner = await site().phone('1007');
+    const call = await caller.invite('500');
+    await call.answered();
+    const offered = await agent.incoming(10_000);
+    offered.ring();
+    await offered.answer();
+    await speak(call, offered);
+    assert.deepEqual(await stored(1), ['queue support']);
+
+    await site().kill('SIGKILL');
+    const unseen = await caller.invite('1007');
+    const incoming = await owner.incoming();
+    await incoming.answer();
+    await unseen.answered();
+    await speak(unseen, incoming);
+    const refused = await caller.invite('1007');
+    (await owner.incoming()).reject(486);
+    await refused.answered(10_000).catch(() => {});
+    await refused.hangup();
+    await site().start();
+    assert.deepEqual(await stored(2), ['queue support', 'extension 1007']);
+    assert.equal((await readdir(path.join(site().dataDir, 'recordings'))).length, 2);
+  });
+});
