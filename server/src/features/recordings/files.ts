@@ -45,6 +45,9 @@ const missing = (error: unknown): null => {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
   throw error;
 };
+/** A link is no recording either. */
+const missingOrLink = (error: unknown): null =>
+  (error as NodeJS.ErrnoException).code === 'ELOOP' ? null : missing(error);
 
 export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
   const at = (file: string): string => {
@@ -53,7 +56,7 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
   };
   // A link in its place would lead out of the folder.
   const openFile = (file: string): Promise<FileHandle | null> =>
-    open(at(file), constants.O_RDONLY | constants.O_NOFOLLOW).catch(missing);
+    open(at(file), constants.O_RDONLY | constants.O_NOFOLLOW).catch(missingOrLink);
 
   const files: RecordingFiles = {
     async look(file) {

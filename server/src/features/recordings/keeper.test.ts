@@ -175,10 +175,52 @@ test('recordings - what the dialplan began is known from the call records, late 
 test('recordings - an end that the engine wrote down is earlier than the one that was told: it counts', async (t) => {
   const rig = await recordingsRig(t);
   const began = rig.clock.now();
-  const id = await rig.stored(4_000);
+  const id = await rig.recordings().keeper.begin(rig.leg());
+  await rig.recordings().keeper.paused(LEG, true, began + 3_000);
+  await rig.recordings().keeper.paused(LEG, false, began + 3_200);
+  await rig.recordings().keeper.paused(LEG, true, began + 3_600);
+  await rig.clock.advance(4_000);
+  await rig.write(id, wav(8));
+  rig.stopped();
+  await rig.recordings().idle();
   await rig.hear({ type: 'channel_end', channel: LEG as never, at_us: us(began + 3_500) });
   await rig.hear({ type: 'channel_end', channel: LEG as never, at_us: us(began + 3_800) });
   assert.equal((await rig.get('token-supervisor', `/${id}`)).body.recording.duration, 3.5);
+  const { paused } = (await rig.get('token-supervisor', `/${id}`)).body.recording;
+  assert.deepEqual(
+    paused.map(({ from }) => Date.parse(from) - began),
+    [3_000],
+    'and what would begin after it was never',
+  );
+});
+
+test('recordings - the model hears of what began, or ended, while nobody listened; not of what it knows', async (t) => {
+  const rig = await recordingsRig(t);
+  const facts = (file: string) => ({ recording: { by: 'queue' as const, of: 'support', file } });
+  const began = (id: string, file: string) =>
+    rig.hear({
+      type: 'user_defined',
+      channel: id as never,
+      at_us: us(rig.clock.now()),
+      facts: facts(file),
+    });
+  rig.leg('ast1:1.1');
+  rig.legs.set('ast1:2.2', { ...rig.leg('ast1:2.2'), recording: false });
+  await began('ast1:1.1', 'a');
+  await began('ast1:2.2', 'b');
+  assert.deepEqual(rig.told, [], 'its own fact may be on the way');
+  await rig.done();
+  const told = () => rig.told.map((input) => ['id' in input && input.id, 'on' in input && input.on]);
+  assert.deepEqual(told(), [['ast1:2.2', true]]);
+  // It ended while the link was down: its file is closed, and the model still believes in it.
+  await rig.write('a', wav(8));
+  await rig.write('b', openWav(8));
+  rig.event('engine.link_up', {});
+  await rig.done();
+  assert.deepEqual(told().slice(1), [
+    ['ast1:1.1', false],
+    ['ast1:2.2', true],
+  ]);
 });
 
 test('recordings - a name that leads elsewhere is left out', async (t) => {

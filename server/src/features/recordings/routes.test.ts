@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { readdir, readlink } from 'node:fs/promises';
+import { readdir, readlink, rename, symlink } from 'node:fs/promises';
+import path from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
@@ -139,8 +140,8 @@ test('recordings - eight parts at once for one person; who goes away makes room,
   const { port } = await rig.host.listen({ host: '127.0.0.1', port: 0 });
   const ask = async (): Promise<http.IncomingMessage> => {
     const headers = { authorization: `Bearer ${BOSS}` };
-    const path = `/api/v1/recordings/${id}/audio`;
-    const [answer] = (await once(http.get({ port, path, headers, agent: false }), 'response')) as [
+    const url = `/api/v1/recordings/${id}/audio`;
+    const [answer] = (await once(http.get({ port, path: url, headers, agent: false }), 'response')) as [
       http.IncomingMessage,
     ];
     return answer;
@@ -167,4 +168,15 @@ test('recordings - eight parts at once for one person; who goes away makes room,
   await rig.host.close();
   await assert.rejects(paused.toArray());
   assert.equal(await openFiles(), 0);
+});
+
+test('recordings - a link in the place of a file leads nowhere', async (t) => {
+  const rig = await recordingsRig(t);
+  const id = await rig.stored();
+  const file = path.join(rig.folder, `${id}.wav`);
+  await rename(file, `${rig.folder}.secret`);
+  await symlink(`${rig.folder}.secret`, file);
+  const { status, bytes } = await rig.get(BOSS, `/${id}/audio`);
+  assert.equal(status, 409);
+  assert.equal(bytes.includes('WAVE'), false);
 });
