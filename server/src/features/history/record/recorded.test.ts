@@ -279,8 +279,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'forward at 0.0: - moved 1001 to 1003 (1003), completed',
   ],
   'forward-refused': [
-    'internal missed by called · 0.2/0.0/0.0/0.0/0.0',
-    '1001 caller diverted by exchange · alerting 0.1',
+    'internal missed by exchange · 0.2/0.0/0.0/0.0/0.0',
+    '1001 caller busy by exchange · alerting 0.1',
     '1002 called diverted by this_leg · alerting 0.1',
     'forward at 0.1: 1002 moved 1001 to 0301234 (-), failed',
   ],

@@ -227,6 +227,7 @@ function createStage(
     const seen = new Set([bridge]);
     for (const id of seen) {
       for (const member of inBridge.get(id) ?? []) {
+        if (legs.length > 2 * NAMED) return { bridges: seen, legs, loose };
         if (member.leg) legs.push(member);
         const half = member.line.pair === null ? undefined : halfOf(member);
         if (half?.bridge) seen.add(half.bridge.bridge);
@@ -261,8 +262,9 @@ function createStage(
         const group = groupAt(bridge);
         for (const id of group.bridges) done.add(id);
         const many = group.legs.length > NAMED;
-        for (const now of group.legs) {
-          if (!now.ended && (!many || touched.has(now))) tell(now, at, viewIn(group, now));
+        for (const now of many ? touched : group.legs) {
+          if (!now.leg || now.ended || now.bridge === null || !group.bridges.has(now.bridge.bridge)) continue;
+          tell(now, at, viewIn(group, now));
         }
       }
       touched.clear();
