@@ -100,7 +100,7 @@ export const EVENT_DATA = {
       .describe('The call that goes on with the legs of this one, where the reason is `merged`.'),
   }).describe('The last leg is gone; nothing more comes of this call.'),
   'conversation.opened': ConversationEvent.describe(
-    'The record of a conversation was begun: its first call is known to the history.',
+    'The record of a conversation was begun: its first call is known to the history. One that was over before it was read, because the service was away, has only its `conversation.finalised`.',
   ),
   'conversation.updated': ConversationEvent.describe(
     'More is known of a conversation that goes on, or people added to one that is over: a note, a result, a recording.',
