@@ -82,6 +82,7 @@ import { webhookRoutes } from './delivery/webhooks/routes.ts';
 import { createWebhooks } from './delivery/webhooks/service.ts';
 import { createOwners } from './delivery/webhooks/subscription.ts';
 import { readyText, urlOf } from './banner.ts';
+import { RECORDS } from './record-move.ts';
 import { newPassword, writeCredentials } from './credentials.ts';
 import type { Credential } from './credentials.ts';
 
@@ -152,7 +153,9 @@ export async function startService(
   const store = await openSqliteStore(path.join(config.data, 'offhook.db'), { log });
   stack.defer(() => store.close());
   // Live work needs nothing of it: while it is away, calls, agents and signing in go on.
-  const records = config.databaseUrl === null ? store : openPostgresStore(config.databaseUrl, { log });
+  const features = Object.keys(RECORDS);
+  const records =
+    config.databaseUrl === null ? store : openPostgresStore(config.databaseUrl, { log, features });
   stack.defer(() => records.close());
   const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log });
   const instance = await createInstance(config.data);

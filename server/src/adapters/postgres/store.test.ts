@@ -126,3 +126,10 @@ test('postgres store - a transaction that went on after a failed statement keeps
   assert.deepEqual(await store.db<Tables>().selectFrom('item').selectAll().execute(), []);
   await store.close();
 });
+
+test('postgres store - a feature that the move does not know keeps nothing here', async () => {
+  const store = openPostgresStore(await server.createDatabase(), { features: ['history'] });
+  await store.migrate('history', [item]);
+  await assert.rejects(store.migrate('guests', [item]), /guests is not in RECORDS/);
+  await store.close();
+});

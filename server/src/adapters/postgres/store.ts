@@ -17,9 +17,10 @@ interface Steps {
 /**
  * The relational store in a PostgreSQL database. It opens without it: `migrate` notes what the database cannot take now, and
  * nothing is read or written before that is made up for; until then everything is `store_unavailable` within seconds. `moving`
- * is for the move alone (src/record-move.ts): for everybody else a database that is half moved into is not there yet.
+ * is for the move alone (src/record-move.ts): for everybody else a database that is half moved into is not there yet. `features`
+ * names those the move knows: another one must not keep anything here.
  */
-export function openPostgresStore(url: string, options: { log?: Log; moving?: boolean } = {}): Store {
+export function openPostgresStore(url: string, options: { log?: Log; moving?: boolean; features?: readonly string[] } = {}): Store {
   const log = options.log ?? silent;
   const link = new Link(url);
   const waiting: Steps[] = [];
@@ -56,6 +57,9 @@ export function openPostgresStore(url: string, options: { log?: Log; moving?: bo
     transaction: <T, R>(work: (trx: Transaction<T>) => Promise<R>) =>
       inTransaction(db, async (trx) => await work(trx as unknown as Transaction<T>)),
     async migrate(feature, migrations) {
+      if (options.features?.includes(feature) === false) {
+        throw new Error(`${feature} is not in RECORDS (src/record-move.ts): a move would leave its tables behind`);
+      }
       const steps = { feature, migrations };
       waiting.push(steps);
       try {
