@@ -20,7 +20,10 @@ interface Steps {
  * is for the move alone (src/record-move.ts): for everybody else a database that is half moved into is not there yet. `features`
  * names those the move knows: another one must not keep anything here.
  */
-export function openPostgresStore(url: string, options: { log?: Log; moving?: boolean; features?: readonly string[] } = {}): Store {
+export function openPostgresStore(
+  url: string,
+  options: { log?: Log; moving?: boolean; features?: readonly string[] } = {},
+): Store {
   const log = options.log ?? silent;
   const link = new Link(url);
   const waiting: Steps[] = [];
@@ -58,7 +61,9 @@ export function openPostgresStore(url: string, options: { log?: Log; moving?: bo
       inTransaction(db, async (trx) => await work(trx as unknown as Transaction<T>)),
     async migrate(feature, migrations) {
       if (options.features?.includes(feature) === false) {
-        throw new Error(`${feature} is not in RECORDS (src/record-move.ts): a move would leave its tables behind`);
+        throw new Error(
+          `${feature} is not in RECORDS (src/record-move.ts): a move would leave its tables behind`,
+        );
       }
       const steps = { feature, migrations };
       waiting.push(steps);
