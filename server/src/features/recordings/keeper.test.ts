@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { CALL, openWav, recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
+import { until } from '../../../test/support/until.ts';
 import { ServiceError } from '../../core/errors.ts';
 
 const LEG = 'ast1:1.1';
@@ -105,7 +106,7 @@ test('recordings - the file is looked at once the engine has closed it; one it l
   const id = await rig.recordings().keeper.begin(rig.leg());
   await rig.write(id, openWav(100));
   rig.stopped();
-  await rig.clock.advance(500);
+  await until('it waits for the engine', () => rig.clock.sleepers >= 2);
   assert.equal(await state(id), 'running');
   await rig.write(id, wav(200));
   await rig.done();
