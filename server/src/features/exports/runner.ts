@@ -15,8 +15,8 @@ import type { FileFolder } from '../../core/file-folder.ts';
 import type { ExportRow, Tables } from './store.ts';
 import { xlsxOf } from './xlsx.ts';
 
-/** Rows of one read: a few milliseconds of the event loop. */
-const PAGE = 500;
+/** Rows of one read: two milliseconds of the event loop, and texts small enough to be collected young. */
+const PAGE = 200;
 /** How long, and how often, a database that does not answer is asked again before the export fails. */
 const PATIENCE_MS = 15 * 60_000;
 const AGAIN_MS = 2_000;
