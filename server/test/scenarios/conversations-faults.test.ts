@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { extensions } from '../support/company.ts';
+import { assertToldAnew } from '../support/conversation-rebuild.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
 
@@ -167,4 +168,7 @@ describe('conversations: faults', () => {
     });
     assert.ok(killed > there.times.began);
   });
+
+  test('conversations: faults - all of them told anew are what was told live', () =>
+    assertToldAnew(stage.site()));
 });

@@ -1,6 +1,7 @@
 /** Calls over trunks, played with real phones on both ends: direction by the ends, numbers as received and in E.164. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { assertToldAnew } from '../support/conversation-rebuild.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
 import { openFarSide } from '../support/phone.ts';
@@ -305,4 +306,7 @@ describe('conversations: trunks', () => {
       ],
     });
   });
+
+  test('conversations: trunks - all of them told anew are what was told live', () =>
+    assertToldAnew(stage.site(), 'DE'));
 });

@@ -87,9 +87,9 @@ export interface ExpectedConversation {
 }
 
 /** How far a second of the service may be from a phone's: the way between them is no longer on a busy machine. */
-const TOLERANCE_S = 0.5;
+const TOLERANCE_S = 0.75;
 /** The same for what is summed over all legs. */
-const SUM_TOLERANCE_S = 1;
+const SUM_TOLERANCE_S = 1.5;
 /** What is shorter than this is a step of the engine and nothing that anybody could measure. */
 const BLINK_S = 0.25;
 
@@ -368,3 +368,26 @@ export const leg = (
   ...(Number.isNaN(answered) ? {} : { answered }),
   segments,
 });
+/** A wait of the leg `a`. */
+export const visit = (
+  queue: string,
+  [from, to]: readonly [number, number],
+  outcome: ExpectedVisit['outcome'],
+  by: readonly [agent: string, leg: string] | null,
+  offers: ExpectedVisit['offers'],
+): ExpectedVisit => ({
+  queue,
+  leg: 'a',
+  from,
+  to,
+  outcome,
+  agent: by?.[0] ?? null,
+  agent_leg: by?.[1] ?? null,
+  offers,
+});
+export const offer = (
+  name: string,
+  { began }: CallTimes,
+  to: number,
+  disposition: ExpectedVisit['offers'][number]['disposition'],
+): ExpectedVisit['offers'][number] => ({ leg: name, from: began, to, disposition });
