@@ -11,6 +11,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
 import { csvOf } from '../../server/src/features/exports/csv.ts';
+import { PAGE_ROWS } from '../../server/src/features/exports/runner.ts';
 import { createConversationRows } from '../../server/src/features/history/conversations/export-rows.ts';
 import type { ExportPlace } from '../../server/src/ports/conversations.ts';
 import { bare } from './directory.ts';
@@ -31,7 +32,7 @@ if (way === 'ours') {
   const { bound } = await history.begin(reader, {});
   async function* pages() {
     for (let after: ExportPlace | null = null; ;) {
-      const page = await history.page(reader, {}, { bound, after, limit: 500 });
+      const page = await history.page(reader, {}, { bound, after, limit: PAGE_ROWS });
       rows += page.lines.length;
       peak = Math.max(peak, process.memoryUsage.rss());
       yield page.lines;

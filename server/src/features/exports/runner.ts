@@ -16,7 +16,7 @@ import type { ExportRow, Tables } from './store.ts';
 import { xlsxOf } from './xlsx.ts';
 
 /** Rows of one read: two milliseconds of the event loop, and texts small enough to be collected young. */
-const PAGE = 200;
+export const PAGE_ROWS = 200;
 /** How long, and how often, a database that does not answer is asked again before the export fails. */
 const PATIENCE_MS = 15 * 60_000;
 const AGAIN_MS = 2_000;
@@ -75,7 +75,7 @@ export function createRunner(deps: RunnerDeps): Runner {
   ): Rows & AsyncGenerator {
     for (let after: ExportPlace | null = null; ;) {
       const page: Page = await patient(
-        () => rows.page(reader, filter, { bound, after, limit: PAGE }),
+        () => rows.page(reader, filter, { bound, after, limit: PAGE_ROWS }),
         signal,
       );
       if (page.lines.length > 0) yield page.lines;
