@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { KyselyPlugin } from 'kysely';
 import { ConversationChangesReply } from '@offhook/contract/conversation-list.ts';
 import { STARTED, recordOf } from '../../../../test/support/conversation-record.ts';
-import { conversationsRig } from '../../../../test/support/conversations-rig.ts';
+import { conversationsRig, noRecordings } from '../../../../test/support/conversations-rig.ts';
 import type { ConversationsRig } from '../../../../test/support/conversations-rig.ts';
 import { touchConversations } from '../feed.ts';
 import type { Tables } from '../tables.ts';
+import { readChanges } from './changes.ts';
 
 const PATH = '/api/v1/conversations/changes';
 async function changes(rig: ConversationsRig, query: string, who?: string) {
@@ -62,6 +64,39 @@ test('conversation changes - who follows the feed holds what is there, whatever 
   await rig.scene.store.transaction<Tables, void>((trx) => touchConversations(trx, ['ast1:4.1']));
   const [erased] = (await changes(rig, `?since=${since}`)).changes;
   assert.deepEqual([erased!.id, erased!.conversation!.erased], ['ast1:4.1', true]);
+});
+
+test('conversation changes - what is committed while the feed is read is not passed over', async () => {
+  await using rig = await conversationsRig();
+  const { store } = rig.scene;
+  await rig.put([call(1), call(2), call(9)]);
+  // After each statement of the reader two others commit: one changes a conversation, the next joins two.
+  for (let committedAfter = 1; committedAfter < 6; committedAfter += 1) {
+    const since = (await changes(rig, '')).since;
+    const [talk_ms, from, to] = [committedAfter, 10 + committedAfter, 20 + committedAfter];
+    await rig.put([call(from), call(to)]);
+    let statements = 0;
+    const plugin: KyselyPlugin = {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        statements += 1;
+        if (statements === committedAfter) {
+          await rig.put([call(9, { talk_ms })]);
+          await rig.put([call(from, { merged_from: [`ast1:${to}.1`] })], [`ast1:${to}.1`]);
+        }
+        return result;
+      },
+    };
+    const query = { since, limit: 500, detail: false };
+    const first = await readChanges(store.db<Tables>().withPlugin(plugin), noRecordings, null, query);
+    const second = await readChanges(store.db<Tables>(), noRecordings, null, {
+      ...query,
+      since: first.since,
+    });
+    const newest = new Map([...first.changes, ...second.changes].map((c) => [c.id, c]));
+    assert.equal(newest.get('ast1:9.1')?.conversation?.talk_time, (2 * talk_ms) / 1000, `after ${committedAfter}`);
+    assert.equal(newest.get(`ast1:${to}.1`)?.merged_into, `ast1:${from}.1`, `after ${committedAfter}`);
+  }
 });
 
 test('conversation changes - a note comes too; with detail the whole conversation does', async () => {

@@ -54,27 +54,32 @@ export async function readChanges(
   return { changes, since: last?.change ?? query.since, more: cut || all.length === window };
 }
 
+/** In one statement: what is committed between two would come before a place that the reader has passed. */
 async function changedAfter(db: Kysely<Tables>, since: number, limit: number): Promise<readonly Changed[]> {
-  const told = await db
+  const told = db
     .selectFrom('conversations')
-    .select(['id', 'root', 'change'])
+    .select((e) => ['change', 'root', e.ref('id').$castTo<number | null>().as('id')])
     .where('change', '>', since)
     .orderBy('change')
-    .limit(limit)
-    .execute();
-  const merged = await db
+    .limit(limit);
+  const merged = db
     .selectFrom('conversation_merged')
-    .select(['root', 'change'])
+    .select((e) => ['change', 'root', e.cast<number | null>(e.val(null), 'bigint').as('id')])
     .where('change', '>', since)
+    .orderBy('change')
+    .limit(limit);
+  const rows = await db
+    .selectFrom(told.as('t'))
+    .selectAll()
+    .unionAll(db.selectFrom(merged.as('m')).selectAll())
     .orderBy('change')
     .limit(limit)
     .execute();
-  return [
-    ...told.map((c) => ({ id: Number(c.id), root: c.root, change: Number(c.change) })),
-    ...merged.map((c) => ({ id: null, root: c.root, change: Number(c.change) })),
-  ]
-    .sort((a, b) => a.change - b.change)
-    .slice(0, limit);
+  return rows.map(({ change, root, id }) => ({
+    change: Number(change),
+    root,
+    id: id === null ? null : Number(id),
+  }));
 }
 /** Where the joined ones went. */
 async function rootsOfMerged(
