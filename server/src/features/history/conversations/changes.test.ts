@@ -94,7 +94,11 @@ test('conversation changes - what is committed while the feed is read is not pas
       since: first.since,
     });
     const newest = new Map([...first.changes, ...second.changes].map((c) => [c.id, c]));
-    assert.equal(newest.get('ast1:9.1')?.conversation?.talk_time, (2 * talk_ms) / 1000, `after ${committedAfter}`);
+    assert.equal(
+      newest.get('ast1:9.1')?.conversation?.talk_time,
+      (2 * talk_ms) / 1000,
+      `after ${committedAfter}`,
+    );
     assert.equal(newest.get(`ast1:${to}.1`)?.merged_into, `ast1:${from}.1`, `after ${committedAfter}`);
   }
 });
