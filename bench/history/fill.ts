@@ -45,6 +45,17 @@ const tablesOf = (conversations: number, rows: number, changes: number): readonl
   { table: 'history_totals', moved: { day: 't.day + s.c' } },
 ];
 
+/** Names that a search looks through: so many callers from outside, each with one of the conversations. */
+const CALLERS = 500_000;
+const callers = (conversations: number): readonly string[] => [
+  `insert into conversation_terms (kind, value, text)
+   with recursive s(i) as (select 1 union all select i + 1 from s where i < ${CALLERS})
+   select 'number', '+4930' || (1000000 + i), 'caller ' || i || ' of company ' || (i % 7919) || char(10) || '+4930' || (1000000 + i) from s`,
+  `insert into conversation_keys (kind, value, started_ms, conversation)
+   with recursive s(i) as (select 1 union all select i + 1 from s where i < ${CALLERS})
+   select 'number', '+4930' || (1000000 + i), c.started_ms, c.id from s join conversations c on c.id = 1 + i % ${conversations}`,
+];
+
 /** Fills up a SQLite store that holds some conversations of one day to `conversations` of them or a few more. */
 export function multiply(
   file: string,
@@ -79,6 +90,7 @@ export function multiply(
     }
     db.exec('drop table template');
   }
+  for (const sql of callers(own)) db.exec(sql);
   for (const { sql } of indexes) db.exec(sql);
   db.exec('analyze; pragma journal_mode=wal');
   db.close();

@@ -48,7 +48,7 @@ interface Ingested {
   readonly cpu_ms: number;
   readonly rss: number;
 }
-async function storeOf(conversations: number): Promise<string> {
+export async function storeOf(conversations: number): Promise<string> {
   fs.mkdirSync(KEPT, { recursive: true });
   const made_by = spawnSync('git', ['rev-parse', '--short', 'HEAD:server/src/features/history'], {
     cwd: import.meta.dirname,
@@ -65,9 +65,10 @@ async function storeOf(conversations: number): Promise<string> {
     SUBJECT_CORE,
   );
   const filled = path.join(folder.path, 'offhook.db');
-  multiply(filled, conversations);
-  fs.copyFileSync(filled, `${file}.part`);
-  fs.renameSync(`${file}.part`, file);
+  const part = `${file}.part`;
+  fs.copyFileSync(filled, part);
+  multiply(part, conversations);
+  fs.renameSync(part, file);
   return file;
 }
 
@@ -154,6 +155,8 @@ export async function p9(): Promise<Row> {
       lists['own calls, 200 pages deep'] = await deep(base, lists['own calls (history.php)']!, 200);
       lists['text that is rare (zoë)'] = '/api/v1/conversations?limit=50&q=zo%C3%AB';
       lists['text that is nowhere'] = '/api/v1/conversations?limit=50&q=nobody-is-called-so';
+      lists['a caller’s name out of 500,000'] = '/api/v1/conversations?limit=50&q=caller%20314159%20';
+      lists['a company’s name out of 500,000'] = '/api/v1/conversations?limit=50&q=company%20271';
       lists['an empty answer'] = '/hello';
       const rounds = await interleave(Object.keys(lists), ROUNDS, (name) => timed(base, lists[name]!));
       for (const [name, all] of rounds) {
