@@ -63,7 +63,7 @@ export function multiply(
 ): { readonly conversations: number; readonly days: number } {
   const db = new DatabaseSync(file);
   db.exec(
-    'pragma journal_mode=off; pragma synchronous=off; pragma cache_size=-1000000; pragma temp_store=memory',
+    'pragma journal_mode=delete; pragma journal_mode=off; pragma synchronous=off; pragma cache_size=-1000000; pragma temp_store=memory',
   );
   const most = (table: string, column: string): number =>
     Number(db.prepare(`select max("${column}") as most from "${table}"`).get()!['most']);
