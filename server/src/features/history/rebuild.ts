@@ -83,9 +83,7 @@ const inRange = (db: Kysely<Tables>, { from_ms, to_ms }: RebuildRange) =>
 const after = (db: Kysely<Tables>, range: RebuildRange, { last_us, root }: Place) =>
   inRange(db, range)
     .selectAll()
-    .where((e) =>
-      e.or([e('last_us', '>', last_us), e.and([e('last_us', '=', last_us), e('root', '>', root)])]),
-    )
+    .where((e) => e(e.refTuple('last_us', 'root'), '>', e.tuple(e.val(last_us), e.val(root))))
     .orderBy('last_us')
     .orderBy('root')
     .limit(AT_ONCE)

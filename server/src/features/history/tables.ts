@@ -407,6 +407,16 @@ export const migrations: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    id: '0006-rebuild',
+    async up(db) {
+      await db.schema
+        .createIndex('history_conversations_time')
+        .on('history_conversations')
+        .columns(['last_us', 'root'])
+        .execute();
+    },
+  },
 ];
 
 /** One record in a row of its own, as JSON. */
