@@ -60,6 +60,26 @@ test('conversations - one that was joined into another is gone, and the feed say
   assert.equal(keys.length, 1, 'nothing is left of the other');
 });
 
+test('conversations - one that was told and is joined is found in the other at once, told a moment ago or not', async () => {
+  const records = recorded('queue-attended-transfer');
+  const [first, second] = [...new Set(records.map((r) => r.call))];
+  for (const live of [true, false]) {
+    await using scene = await historyScene();
+    const joins = records.findIndex((r, i) =>
+      records.slice(0, i).some((old) => old.channel === r.channel && old.call !== r.call),
+    );
+    await scene.feed(...records.slice(0, joins));
+    assert.deepEqual(await told(scene), [
+      [first, 'open', 0],
+      [second, 'open', 0],
+    ]);
+    await scene.ingest.store({ ...batchOf([records[joins]!], 1_000), live });
+    assert.deepEqual(await told(scene), [[first, 'open', 0]]);
+    const [whole] = await scene.conversations();
+    assert.deepEqual(whole!.record.merged_from, [second], `live: ${live}`);
+  }
+});
+
 test('conversations - nothing is told as open while the reader catches up; when it has, all of it is', async () => {
   await using scene = await historyScene();
   const clock = createVirtualClock();

@@ -63,17 +63,21 @@ export function createIngest(deps: IngestDeps): Ingest {
     const telling = beginTelling(db, deps);
     const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
     const { touched, merged } = await linkRecords(db, records, telling.totals);
+    const known = await toldOf(db, merged);
     const conversations = touched.map((t) => {
+      // Who reads of those that went into it finds them again in it, or nowhere: it is told with them.
+      const joined = t.joined.some((root) => known.has(root));
       const over = t.row.built !== BUILT.no || t.row.last_us < restarted;
       const mayEnd = over || t.row.closing === 1;
-      return { ...t, over, mayEnd, tells: mayEnd || (isLive && pace.isReady(t.row.root)) };
+      const goesOn = joined || (isLive && (mayEnd || pace.isReady(t.row.root)));
+      return { ...t, over, mayEnd, goesOn, tells: mayEnd || goesOn };
     });
     const before = await recordsOf(
       db,
       conversations.filter((c) => c.tells && !c.fresh).map((c) => c.row.root),
     );
     const fresh: KnownRecord[] = [];
-    for (const { row, records: own, over, mayEnd, tells } of conversations) {
+    for (const { row, records: own, over, mayEnd, goesOn } of conversations) {
       const stored = before.get(row.root) ?? [];
       const keys = new Set(stored.map((r) => r.key));
       const added = keys.size === 0 ? own : own.filter((r) => !keys.has(r.key));
@@ -84,7 +88,7 @@ export function createIngest(deps: IngestDeps): Ingest {
       // What comes to a packed one is packed with it later.
       const next = row.built === BUILT.packed ? { ...row, built: BUILT.yes } : row;
       if (mayEnd && telling.end(next, all, over)) news.over.push(row.root);
-      else if (isLive && tells) {
+      else if (goesOn) {
         telling.soFar(row, all);
         news.soFar.set(row.root, all.length);
       } else {
@@ -207,6 +211,13 @@ export function createIngest(deps: IngestDeps): Ingest {
   };
 }
 
+/** Those of the conversations that were told. */
+async function toldOf(db: Kysely<Tables>, roots: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await inChunks(roots, (some) =>
+    db.selectFrom('conversations').select('root').where('root', 'in', some).execute(),
+  );
+  return new Set(rows.map((row) => row.root));
+}
 async function keepMalformed(db: Kysely<Tables>, lines: readonly string[], now: number): Promise<void> {
   if (lines.length === 0) return;
   await inChunks(lines.slice(-MALFORMED_KEPT), async (some) => {

@@ -13,6 +13,8 @@ export interface Touched {
   readonly records: readonly KnownRecord[];
   /** Nothing of it is stored. */
   readonly fresh: boolean;
+  /** Ids that went into it now. */
+  readonly joined: readonly string[];
 }
 export interface Linked {
   readonly touched: readonly Touched[];
@@ -75,7 +77,8 @@ export async function linkRecords(
     const old = known.get(root) ?? { root, last_us: 0, closing: 0, built: BUILT.no, built_by: 0 };
     const last_us = own.reduce((most, r) => Math.max(most, r.at_us), old.last_us);
     const closing = own.some((r) => r.type === 'linked_end') ? 1 : old.closing;
-    return { row: { ...old, last_us, closing }, records: own, fresh: !known.has(root) };
+    const joined = [...moved].filter((from) => sets.rootOf(from) === root);
+    return { row: { ...old, last_us, closing }, records: own, fresh: !known.has(root), joined };
   });
   return { touched, merged: [...moved] };
 }
