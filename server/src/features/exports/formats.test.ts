@@ -108,7 +108,7 @@ test('export csv - any text comes back, whether all columns are asked for or som
 });
 
 test('export xlsx - attacks are plain texts and never formulas; a cell holds no more than Excel takes', async () => {
-  const names = [...ATTACKS, 'y'.repeat(40_000), '\u0000\u0008\uFFFE'];
+  const names = [...ATTACKS, 'y'.repeat(40_000), '\u0000\u0008\uFFFE\uFFFF\uD800'];
   const rows = names.map((name, i) => rowOf(`ast1:1.${i}`, name, i + 0.5));
   const bytes = await collect(xlsxOf([...COLUMNS], groups(rows), rows.length));
   const { sheets } = await readXlsx(bytes);
@@ -120,6 +120,8 @@ test('export xlsx - attacks are plain texts and never formulas; a cell holds no 
     assert.equal(told[i]![2], i + 0.5);
   }
   assert.equal((told.at(-2)![1] as string).length, 32_767);
+  // In XML, a character that it has no room for makes the whole sheet unreadable.
+  assert.equal(told.at(-1)![1], "'\u0000\u0008\uFFFD\uFFFD\uFFFD");
 });
 
 test('export xlsx - what does not fit into one sheet goes on in the next, with its headings', async () => {

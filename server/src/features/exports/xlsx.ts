@@ -12,8 +12,16 @@ const LARGE_ROWS = 500_000;
 /** How a workbook writes characters that XML has no room for; a text that looks like one is not to be read as one. */
 const LOOKS_ESCAPED = /_(?=x[0-9A-Fa-f]{4}_)/g;
 
-const cellValue = (cell: Cell): Cell =>
-  typeof cell === 'string' ? harmless(cell).slice(0, CELL_LIMIT).replaceAll(LOOKS_ESCAPED, '_x005F_') : cell;
+/** XML has no room for these two, and they are nobody's letters; one of them makes the whole sheet unreadable. */
+const NO_CHARACTERS = /[\uFFFE\uFFFF]/g;
+
+const cellText = (text: string): string =>
+  harmless(text)
+    .slice(0, CELL_LIMIT)
+    .toWellFormed()
+    .replaceAll(NO_CHARACTERS, '\uFFFD')
+    .replaceAll(LOOKS_ESCAPED, '_x005F_');
+const cellValue = (cell: Cell): Cell => (typeof cell === 'string' ? cellText(cell) : cell);
 
 /**
  * A workbook whose texts are inline strings, so that none is ever a formula. What does not fit into the 1,048,576 rows of a
