@@ -183,6 +183,9 @@ test('call records - what is no record is malformed, what says nothing about a c
     `${first},"more"`,
     first.replace('"ANSWER"', 'ANSWER'),
     first.replace('1795226931.000042', 'yesterday'),
+    // Beyond 2^53 microseconds: a database that has stored it cannot be read any more.
+    first.replace('1795226931.000042', '9007199254.740992'),
+    first.replace('1795226931.000042', '9999999999.000000'),
     line({ uniqueid: '' }),
     line({ eventenum: 'HANGUP', eventextra: '{broken' }),
     '',

@@ -75,10 +75,11 @@ function readFields(text: string): Fields | null {
   return fields as Fields;
 }
 
-/** `<seconds>.<six digits>` as microseconds; whole numbers stay exact until the year 2255. */
+/** `<seconds>.<six digits>` as microseconds; null also beyond the year 2255, where they are no exact numbers any more. */
 function readTime(text: string): number | null {
   const m = /^(\d{9,10})\.(\d{6})$/.exec(text);
-  return m ? Number(m[1]) * 1_000_000 + Number(m[2]) : null;
+  const at_us = m ? Number(m[1]) * 1_000_000 + Number(m[2]) : null;
+  return at_us !== null && Number.isSafeInteger(at_us) ? at_us : null;
 }
 
 /** The name of the file begins with the channel that is recorded; the record is on that of who answered. */
