@@ -72,6 +72,16 @@ test('conversation terms - somebody with a name and no number is found by it', a
   );
 });
 
+test('conversation terms - whoever sends a name without end is found by its number', async () => {
+  await using rig = await conversationsRig();
+  const number = '030901820';
+  await rig.put([recordOf({ id: 'ast1:1.1', caller: { number, name: `Nil ${'n'.repeat(1_000)}` } })]);
+  for (const q of ['0901820', 'nil nn', 'n'.repeat(64)]) {
+    const { body } = await rig.get(`/api/v1/conversations?q=${q}`);
+    assert.equal(body.conversations.length, 1, q);
+  }
+});
+
 test('conversation terms - a text that hundreds of people share finds the same as one that few do', async () => {
   await using rig = await conversationsRig();
   const records = Array.from({ length: 600 }, (_, i) =>

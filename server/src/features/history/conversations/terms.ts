@@ -10,7 +10,7 @@ import type { Key } from './sources.ts';
 
 /** A key is cut to this: what a caller sends as its number may be any length, and an index takes less. */
 export const KEY_LIMIT = 64;
-const TEXT_LIMIT = 256;
+const NAME_LIMIT = 256;
 /** Terms of one block, which is searched in about 0.3 ms. */
 const BLOCK = 10_000;
 /** After these, others get their turn. */
@@ -37,7 +37,10 @@ function termsOf({ caller, parties, dialled, dialled_e164 }: ConversationRecord)
   ];
   return everybody.flatMap((p): Term[] => {
     const key = keyOf(p);
-    const text = fold([p.name, p.number, p.number_e164 ?? ''].join('\n')).slice(0, TEXT_LIMIT);
+    // Each cut by itself: what a caller sends as its name may be any length, and its number is searched all the same.
+    const name = fold(p.name).slice(0, NAME_LIMIT);
+    const numbers = [p.number, p.number_e164 ?? ''].map((number) => fold(number).slice(0, KEY_LIMIT));
+    const text = [name, ...numbers].filter((part) => part !== '').join(' ');
     return key === null ? [] : [{ ...key, text }];
   });
 }
