@@ -47,3 +47,16 @@ test('subject - an extension stands alone', () => {
     assert.ok(!subject.isIn(text), text);
   assert.equal(subject.without('PJSIP/1001-web-01', 'erased-3'), 'PJSIP/erased-3-web-01');
 });
+
+test('subject - no number is found in a time, an address or an argument of the engine, nor in what an erasure left', () => {
+  const texts = [
+    'PJSIP/1002/sip:1002@127.0.0.1:52832&&,30,tT',
+    '500,t,,,300',
+    'erased-300',
+    'b(watch^s^1(x;1',
+  ];
+  const subjects = ['30', '127', '52832', '300', '12'].map(extensionSubject);
+  for (const number of ['001', '127001', '52832', '300']) subjects.push(numberSubject(number, 'DE')!);
+  for (const subject of subjects)
+    for (const text of texts) assert.ok(!subject.isIn(text), `${subject.value}: ${text}`);
+});

@@ -18,10 +18,16 @@ export interface Subject {
 const GAP = '[\\s()/.-]{0,3}';
 const spaced = (digits: string): string => digits.split('').join(GAP);
 
-function patternOf(spellings: readonly string[]): RegExp {
+/** Neither what an erasure left nor an address of the network (`127.0.0.1:5060`) is anybody's number. */
+const NOT_AFTER = '(?<!erased-|\\d[.:])';
+const NOT_BEFORE = '(?!\\d|[.:]\\d)';
+/** Short digits in an argument of the engine are mostly seconds or a place: `500,t,,,300`. */
+const NO_ARGUMENT = '(?<![,;^])';
+
+function patternOf(spellings: readonly string[], before = ''): RegExp {
   const all = spellings.map((s) => (s.startsWith('+') ? `\\+${GAP}${spaced(s.slice(1))}` : spaced(s)));
   // The longest first: `+49 30…` is one number and not a plus before one.
-  return new RegExp(`(?<![\\d+])(?:${all.join('|')})(?!\\d)`, 'g');
+  return new RegExp(`(?<![\\d+])${NOT_AFTER}${before}(?:${all.join('|')})${NOT_BEFORE}`, 'g');
 }
 function subjectOf(
   kind: Subject['kind'],
@@ -43,7 +49,8 @@ export function numberSubject(number: string, country: string): Subject | null {
   if (digits === null || digits.length < 3 || digits.length > 32) return null;
   const e164 = toE164(number, country);
   const parts = e164 === null ? null : nationalOf(e164);
-  if (e164 === null || parts === null) return subjectOf('number', digits, [digits], patternOf([digits]));
+  if (e164 === null || parts === null)
+    return subjectOf('number', digits, [digits], patternOf([digits], NO_ARGUMENT));
   const { code, national } = parts;
   const spellings = [
     `+${code}0${national}`,
@@ -57,4 +64,9 @@ export function numberSubject(number: string, country: string): Subject | null {
 }
 /** An extension is found where its digits stand alone; not in numbers that hold them. */
 export const extensionSubject = (extension: string): Subject =>
-  subjectOf('extension', extension, [extension], new RegExp(`(?<![\\d.:+])${extension}(?![\\d.])`, 'g'));
+  subjectOf(
+    'extension',
+    extension,
+    [extension],
+    new RegExp(`(?<![\\d.:+])${NOT_AFTER}${NO_ARGUMENT}${extension}(?![\\d.])`, 'g'),
+  );

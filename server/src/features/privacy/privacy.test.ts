@@ -234,6 +234,7 @@ test('privacy - only administrators in person; what cannot be asked for is refus
     [{ number: "' or 1=1; --", reason: 'Request' }, /number/],
     [{ number: '()/', reason: 'Request' }, /number/],
     [{ extension: '%', reason: 'Request' }, /extension/],
+    [{ extension: '1', reason: 'Request' }, /extension/],
     [{ number: NUMBER }, /reason/],
     [{ number: NUMBER, reason: 'call +49 30 901820' }, /reason/],
     [{ number: NUMBER, reason: 'Request', name: 'Anna' }, /name/],

@@ -116,7 +116,13 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
     readonly number?: string | undefined;
     readonly extension?: string | undefined;
   }): Subject {
-    if (who.extension !== undefined) return extensionSubject(who.extension);
+    if (who.extension !== undefined) {
+      // A single digit stands in many texts and is nobody's.
+      if (who.extension.length < 2) {
+        throw new ServiceError('invalid_request', 'extension: it has at least two digits');
+      }
+      return extensionSubject(who.extension);
+    }
     const subject = numberSubject(who.number!, country);
     if (subject === null)
       throw new ServiceError('invalid_request', 'number: this cannot be read as a number');

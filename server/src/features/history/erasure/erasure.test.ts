@@ -207,3 +207,23 @@ test('erasure - a line that could not be read goes as a whole', async () => {
     lines.slice(1),
   );
 });
+
+test('erasure - an extension like a time, a port or a word in a note takes no conversation of others along', async () => {
+  await using scene = await historyScene();
+  const { data, erased } = dataOf(scene);
+  const records = recorded('attended-after-answer');
+  await scene.feed(...records);
+  assert.ok(
+    records.some((r) => r.app_data.includes(',30,')),
+    'the engine dials for 30 seconds',
+  );
+  const db = scene.store.db<Tables>();
+  const note = { call: records[0]!.call as string, at_ms: 1, by: '1002', text: 'call back at 17 sharp' };
+  await db.insertInto('conversation_notes').values(note).execute();
+  const before = await dump(scene);
+  for (const extension of ['30', '17', '127']) {
+    assert.deepEqual(await data.count(extensionSubject(extension), signal), {}, extension);
+    await data.erase(extensionSubject(extension), PLACEHOLDER, signal);
+  }
+  assert.deepEqual([erased, await dump(scene)], [[], before]);
+});

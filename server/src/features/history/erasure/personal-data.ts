@@ -50,7 +50,7 @@ async function* allRoots(db: Db, signal: AbortSignal): AsyncGenerator<readonly s
   }
 }
 /** What is kept of these conversations, by table. */
-async function rowsAbout(db: Db, roots: readonly string[]) {
+async function rowsAbout(db: Db, roots: readonly string[], { kind }: Subject) {
   const ofRoots = db.selectFrom('history_calls').select('call').where('root', 'in', roots);
   const calls = await db.selectFrom('history_calls').selectAll().where('root', 'in', roots).execute();
   const rootOf = new Map(calls.map(({ call, root }) => [call, root]));
@@ -76,6 +76,9 @@ async function rowsAbout(db: Db, roots: readonly string[]) {
     .where('conversations.root', 'in', roots)
     .execute();
   const people = new Set(['person', 'agent', 'number']);
+  // In what people write, the digits of an extension are mostly an hour or a price.
+  const written = ({ text, by }: { readonly text: string | null; readonly by: string }) =>
+    kind === 'extension' ? by : [text, by];
   return [
     ...loose.map((r) => ({ place: 'history_loose', root: at(r.call), value: unpack<unknown>(r.records) })),
     ...packs.map((r) => ({ place: 'history_packs', root: r.root, value: unpack<unknown>(r.records) })),
@@ -92,8 +95,8 @@ async function rowsAbout(db: Db, roots: readonly string[]) {
     ...keys
       .filter((r) => people.has(r.kind))
       .map((r) => ({ place: 'conversation_keys', root: r.root, value: r.value })),
-    ...notes.map((r) => ({ place: 'conversation_notes', root: at(r.call), value: [r.text, r.by] })),
-    ...outcomes.map((r) => ({ place: 'conversation_outcomes', root: at(r.call), value: [r.text, r.by] })),
+    ...notes.map((r) => ({ place: 'conversation_notes', root: at(r.call), value: written(r) })),
+    ...outcomes.map((r) => ({ place: 'conversation_outcomes', root: at(r.call), value: written(r) })),
     ...wrapUps.map((r) => ({ place: 'conversation_wrap_ups', root: at(r.call), value: r.extension })),
   ];
 }
@@ -131,7 +134,8 @@ export function createHistoryData(deps: HistoryDataDeps): PersonalData {
     async count(subject, signal) {
       const { add, places } = tally();
       for await (const roots of allRoots(db, signal)) {
-        for (const { place, value } of await rowsAbout(db, roots)) if (holds(value, subject)) add(place, 1);
+        for (const { place, value } of await rowsAbout(db, roots, subject))
+          if (holds(value, subject)) add(place, 1);
       }
       for await (const ids of termsAbout(db, subject, signal)) add('conversation_terms', ids.length);
       add('history_malformed', (await malformedAbout(db, subject)).length);
@@ -140,7 +144,7 @@ export function createHistoryData(deps: HistoryDataDeps): PersonalData {
     async erase(subject, placeholder, signal) {
       const { add, places } = tally();
       for await (const roots of allRoots(db, signal)) {
-        const about = (await rowsAbout(db, roots)).filter(({ value }) => holds(value, subject));
+        const about = (await rowsAbout(db, roots, subject)).filter(({ value }) => holds(value, subject));
         for (const root of new Set(about.map((row) => row.root))) {
           signal.throwIfAborted();
           // First, so that a conversation that counts as erased has no recording left.
