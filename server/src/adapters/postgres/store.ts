@@ -79,6 +79,8 @@ export function openPostgresStore(
       }
     },
     freeBytes: async () => Infinity,
+    // Its own server clears its files away (autovacuum).
+    forget: async () => {},
     close: () => (closing ??= link.close()),
   };
 }

@@ -250,3 +250,28 @@ test('sqlite store - a damaged file is refused by name and left as it is', async
     assert.deepEqual(readFileSync(file), bytes, damage);
   }
 });
+
+test('sqlite - what was deleted or changed is nowhere in the files once it is forgotten', async () => {
+  const file = newFile();
+  await using closing = new AsyncDisposableStack();
+  const store = await openSqliteStore(file);
+  closing.defer(() => store.close());
+  await store.migrate('test', [item]);
+  const db = store.db<Tables>();
+  const secret = (id: number): string => `+49309018${id}`.padEnd(600, '+4930901820 ');
+  for (let id = 1; id <= 60; id += 1)
+    await db
+      .insertInto('item')
+      .values({ id, name: secret(id) })
+      .execute();
+  await store.forget();
+  const found = (): boolean =>
+    fs
+      .readdirSync(path.dirname(file))
+      .some((name) => readFileSync(path.join(path.dirname(file), name)).includes('+4930901820'));
+  assert.ok(found());
+  await db.deleteFrom('item').where('id', '<', 50).execute();
+  await db.updateTable('item').set({ name: 'erased-1' }).execute();
+  await store.forget();
+  assert.ok(!found());
+});

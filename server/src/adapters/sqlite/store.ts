@@ -1,7 +1,8 @@
 import { mkdir, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { Kysely } from 'kysely';
+import { CompiledQuery, Kysely } from 'kysely';
 import type { Transaction } from 'kysely';
+import { ServiceError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { silent } from '../../core/log.ts';
 import { createMigrationTable, runMigrations } from '../../core/migrations.ts';
@@ -51,6 +52,13 @@ export async function openSqliteStore(
       const { bavail, bsize } = await statfs(path.dirname(file));
       return bavail * bsize;
     },
+    async forget() {
+      // Of what was written over, the write-ahead log keeps the old pages until it is written over itself.
+      const { rows } = await db.executeQuery<{ busy: number }>(
+        CompiledQuery.raw('pragma wal_checkpoint(truncate)'),
+      );
+      if (rows[0]?.busy !== 0) throw new ServiceError('store_unavailable', 'the write-ahead log is in use');
+    },
     close: () => (closing ??= db.destroy()),
   };
 }
@@ -61,6 +69,8 @@ function openWriter(file: string): Connection {
     writer.exec('pragma journal_mode=wal');
     writer.exec('pragma synchronous=normal');
     writer.exec('pragma foreign_keys=on');
+    // What is deleted is written over: an erased number is not to be left in pages that nothing uses.
+    writer.exec('pragma secure_delete=on');
     // After a burst the write-ahead log is cut back to this, so that it cannot fill the disk for good.
     writer.exec('pragma journal_size_limit=16777216');
     return writer;

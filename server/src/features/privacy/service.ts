@@ -212,6 +212,11 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
         .executeTakeFirstOrThrow();
       await enter(trx, now);
     });
+    await store
+      .forget()
+      .catch((error: unknown) =>
+        log.warn({ error: messageOf(error) }, 'what was erased stays in the log of the database for a while'),
+      );
     log.info({ erasure: row.id, erased: done.erased }, 'an erasure is done');
   }
   function known(subject: Subject): readonly KnownAbout[] {
