@@ -101,6 +101,23 @@ test('conversations - nothing is told as open while the reader catches up; when 
   assert.equal((await told(scene)).length, 2);
 });
 
+test('conversations - one that goes on after a part of it was closed is told once a second too', async () => {
+  await using scene = await historyScene();
+  const clock = createVirtualClock();
+  const { store, directory } = scene;
+  const ingest = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
+  const [first, ...rest] = recorded('internal-answered').slice(0, 8);
+  const closed = { ...first!, type: 'linked_end', key: 'closed' } as const;
+  await ingest.store(batchOf([first!, closed], 1));
+  const [before] = await places(scene);
+  for (const [i, record] of rest.entries()) await ingest.store(batchOf([record], i + 2));
+  assert.deepEqual(await places(scene), [before]);
+  await clock.advance(1000);
+  await ingest.tellDue();
+  const [whole] = await scene.conversations();
+  assert.equal(whole!.record.ended, Math.floor(rest.at(-1)!.at_us / 1000));
+});
+
 test('conversations - one with much news is told once a second, and its newest news is not forgotten', async () => {
   await using scene = await historyScene();
   const clock = createVirtualClock();

@@ -22,6 +22,7 @@ const AT_ONCE = 50;
 const MOST_OPEN = 10_000;
 /** A conversation without a sign of life for this long has lost its end. */
 export const SILENT_US = 12 * 3_600_000_000;
+const ENDING: ReadonlySet<CallRecord['type']> = new Set(['hangup', 'channel_end', 'linked_end']);
 /** Records are kept one by one for this long after the last of them. */
 const PACK_AFTER_US = 48 * 3_600_000_000;
 
@@ -68,7 +69,9 @@ export function createIngest(deps: IngestDeps): Ingest {
       // Who reads of those that went into it finds them again in it, or nowhere: it is told with them.
       const joined = t.joined.some((root) => known.has(root));
       const over = t.row.built !== BUILT.no || t.row.last_us < restarted;
-      const mayEnd = over || t.row.closing === 1;
+      // Only these complete it: what else is news of one that goes on after a part of it was closed waits its turn.
+      const ends = t.joined.length > 0 || t.records.some((r) => ENDING.has(r.type));
+      const mayEnd = over || (t.row.closing === 1 && ends);
       const goesOn = joined || (isLive && (mayEnd || pace.isReady(t.row.root)));
       return { ...t, over, mayEnd, goesOn, tells: mayEnd || goesOn };
     });
