@@ -90,6 +90,18 @@ test('rebuild - newer rules that tell the same are written down, and are no news
   assert.ok(built_by > 0);
 });
 
+test('rebuild - a range that older rules began to tell is told from its start', async () => {
+  await using scene = await historyScene();
+  await scene.feed(...recorded('internal-answered'));
+  const db = scene.store.db<Tables>();
+  await db.updateTable('conversations').set({ built_by: 0 }).execute();
+  const killed = { ...ALL, rules: '0/0', last_us: Number.MAX_SAFE_INTEGER, root: '', done: 1 };
+  await db.insertInto('history_facts').values({ key: 'rebuild', value: JSON.stringify(killed) }).execute();
+  await rebuild(scene);
+  const { built_by } = await db.selectFrom('conversations').select('built_by').executeTakeFirstOrThrow();
+  assert.ok(built_by > 0);
+});
+
 test('rebuild - killed at any statement it goes on, and ends as if it had not been', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'), ...recorded('queue-abandoned'));

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
+import { BUILT_BY } from './conversation.ts';
 import { readFact, writeFact } from './facts.ts';
 import { BUILT, recordsOf } from './packs.ts';
+import { RECORD_BUILT_BY } from './record/build.ts';
 import type { ConversationRow, Tables } from './tables.ts';
 import { beginTelling } from './tell.ts';
 import type { TellDeps } from './tell.ts';
@@ -8,6 +10,7 @@ import type { Store } from '../../ports/store.ts';
 
 /** Conversations told in one transaction. */
 const AT_ONCE = 200;
+const RULES = `${BUILT_BY}/${RECORD_BUILT_BY}`;
 
 /** Milliseconds since 1970: conversations whose last record is at `from_ms` or later, and before `to_ms`. */
 export interface RebuildRange {
@@ -23,6 +26,8 @@ export interface RebuildProgress {
 }
 /** How far a rebuild is, stored with what it told. */
 interface Place extends RebuildRange {
+  /** Versions of the rules: a range that others began to tell is told from its start. */
+  readonly rules: string;
   readonly last_us: number;
   readonly root: string;
   readonly done: number;
@@ -45,8 +50,8 @@ export async function rebuildConversations(
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   const known = JSON.parse((await readFact(db, 'rebuild')) ?? 'null') as Place | null;
-  const same = known?.from_ms === range.from_ms && known.to_ms === range.to_ms;
-  let place: Place = same ? known : { ...range, last_us: -1, root: '', done: 0 };
+  const same = known?.from_ms === range.from_ms && known.to_ms === range.to_ms && known.rules === RULES;
+  let place: Place = same ? known : { ...range, rules: RULES, last_us: -1, root: '', done: 0 };
   const before = await newestChange(db);
   const progress = async (): Promise<RebuildProgress> => ({
     done: place.done,
@@ -60,7 +65,7 @@ export async function rebuildConversations(
       if (last === undefined) return null;
       await tellAgain(trx, deps, rows);
       const { last_us, root } = last;
-      const reached = { ...range, last_us, root, done: place.done + rows.length };
+      const reached = { ...place, last_us, root, done: place.done + rows.length };
       await writeFact(trx, 'rebuild', JSON.stringify(reached));
       return reached;
     });
