@@ -96,7 +96,10 @@ test('rebuild - a range that older rules began to tell is told from its start', 
   const db = scene.store.db<Tables>();
   await db.updateTable('conversations').set({ built_by: 0 }).execute();
   const killed = { ...ALL, rules: '0/0', last_us: Number.MAX_SAFE_INTEGER, root: '', done: 1 };
-  await db.insertInto('history_facts').values({ key: 'rebuild', value: JSON.stringify(killed) }).execute();
+  await db
+    .insertInto('history_facts')
+    .values({ key: 'rebuild', value: JSON.stringify(killed) })
+    .execute();
   await rebuild(scene);
   const { built_by } = await db.selectFrom('conversations').select('built_by').executeTakeFirstOrThrow();
   assert.ok(built_by > 0);
