@@ -54,9 +54,14 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
     if (!isFileName(file)) throw new Error('not the name of a recording');
     return path.join(folder, file);
   };
-  // A link in its place would lead out of the folder.
-  const openFile = (file: string): Promise<FileHandle | null> =>
-    open(at(file), constants.O_RDONLY | constants.O_NOFOLLOW).catch(missingOrLink);
+  // A link in its place would lead out of the folder, and a pipe would wait for its writer: some of them stop all file access.
+  const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  async function openFile(file: string): Promise<FileHandle | null> {
+    const handle = await open(at(file), FLAGS).catch(missingOrLink);
+    if (handle === null || (await handle.stat()).isFile()) return handle;
+    await handle.close();
+    return null;
+  }
 
   const files: RecordingFiles = {
     async look(file) {

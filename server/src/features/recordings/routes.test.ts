@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { readdir, readlink, rename, symlink } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, open, readdir, readlink, rename, rm, rmdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
 import { until } from '../../../test/support/until.ts';
@@ -179,4 +181,22 @@ test('recordings - a link in the place of a file leads nowhere', async (t) => {
   const { status, bytes } = await rig.get(BOSS, `/${id}/audio`);
   assert.equal(status, 409);
   assert.equal(bytes.includes('WAVE'), false);
+});
+
+test('recordings - a folder or a pipe in the place of a file is none, and nobody waits for it', async (t) => {
+  const rig = await recordingsRig(t);
+  const id = await rig.stored(1_000);
+  const file = path.join(rig.folder, `${id}.wav`);
+  await rm(file);
+  await mkdir(file);
+  const played = async () => (await rig.get(BOSS, `/${id}/audio`)).body.code;
+  assert.equal(await played(), 'no_audio');
+  await rmdir(file);
+  await promisify(execFile)('mkfifo', [file]);
+  // Whoever waits for a writer gets one in the end, so that a failure is told instead of waited for.
+  const writer = setTimeout(() => void open(file, 'r+'), 3_000);
+  t.after(() => clearTimeout(writer));
+  const began = performance.now();
+  assert.deepEqual(await Promise.all([1, 2, 3, 4, 5].map(played)), Array(5).fill('no_audio'));
+  assert.ok(performance.now() - began < 2_500);
 });
