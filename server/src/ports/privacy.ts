@@ -17,6 +17,6 @@ export interface PersonalData {
   count(subject: Subject, signal: AbortSignal): Promise<Places>;
   /** `placeholder` stands where it stood, the same in every place. Resolves with what was changed. */
   erase(subject: Subject, placeholder: string, signal: AbortSignal): Promise<Places>;
-  /** Everything about the subject, for the person to read. */
-  collect?(subject: Subject, signal: AbortSignal): AsyncIterable<KnownAbout>;
+  /** Everything about the subject, for the person to read. `usernames`: of the person of that extension. */
+  collect?(subject: Subject, usernames: readonly string[], signal: AbortSignal): AsyncIterable<KnownAbout>;
 }

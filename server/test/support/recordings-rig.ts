@@ -171,6 +171,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
     return { status: response.statusCode, body: response.json() as Body };
   };
   return {
+    store: temp.store,
     audit,
     clock,
     conversations,

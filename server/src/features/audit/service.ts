@@ -132,9 +132,11 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
       }
       return audit === 0 ? {} : { audit };
     },
-    async *collect(subject, signal) {
+    async *collect(subject, usernames, signal) {
       for await (const row of all(signal)) {
-        if (row.actor === subject.value || isAbout(row, subject)) {
+        // Some lines name who did it by the extension, some by the user name.
+        const did = row.actor === subject.value || usernames.includes(row.actor ?? '');
+        if (did || isAbout(row, subject)) {
           yield {
             kind: 'audit',
             value: { ...row, at: rfc3339(row.at), detail: JSON.parse(row.detail) as unknown },

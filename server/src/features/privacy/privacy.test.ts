@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import path from 'node:path';
+import type { AuditRow } from '@offhook/contract/audit.ts';
 import { ErasureProof, ErasureReply, PrivacyExportReply } from '@offhook/contract/privacy.ts';
 import type { Erasure } from '@offhook/contract/privacy.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
@@ -215,6 +216,25 @@ test('privacy - everything about somebody as a file, gone with its hour and with
   assert.equal((gone.json() as { code: string }).code, 'file_gone');
   const actions = (await r.audit.page({ limit: 50 })).entries.map((line) => line.action);
   assert.deepEqual(actions.toReversed(), ['privacy.export', 'privacy.download', 'privacy.erasure']);
+});
+
+test('privacy - the file about a person holds what it did under its user name too', async (t) => {
+  const r = await rig(t);
+  const line = { action: 'recordings.play', object: 'r1', outcome: 'ok', ip: null } as const;
+  for (const actor of ['bea', '1003', 'cem']) await r.audit.record({ ...line, actor });
+  const url = '/api/v1/privacy/exports';
+  const { export: asked } = PrivacyExportReply.parse(
+    (await r.call('admin', 'POST', url, { extension: '1003' })).json(),
+  );
+  const file = await until('it is made', async () => {
+    const reply = await r.call('admin', 'GET', `${url}/${asked.id}/file`);
+    return reply.statusCode === 200 ? (reply.json() as { items: { kind: string; value: AuditRow }[] }) : null;
+  });
+  const plays = file.items.filter(({ value }) => value.action === 'recordings.play');
+  assert.deepEqual(
+    plays.map(({ value }) => value.actor),
+    ['bea', '1003'],
+  );
 });
 
 test('privacy - only administrators in person; what cannot be asked for is refused with the name of the field', async (t) => {

@@ -219,12 +219,15 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
       );
     log.info({ erasure: row.id, erased: done.erased }, 'an erasure is done');
   }
-  function known(subject: Subject): readonly KnownAbout[] {
+  function known(subject: Subject): { items: readonly KnownAbout[]; usernames: readonly string[] } {
     const people = deps.directory.people();
     const found = people.filter((p) =>
       subject.kind === 'extension' ? p.extension === subject.value : subject.isIn(p.mobile ?? ''),
     );
-    return found.map((value) => ({ kind: 'person', value }));
+    return {
+      items: found.map((value) => ({ kind: 'person', value })),
+      usernames: subject.kind === 'extension' ? found.map((p) => p.username) : [],
+    };
   }
   async function runExport(row: JobRow, subject: Subject): Promise<void> {
     let items = 0;

@@ -63,7 +63,7 @@ async function forgotten(
 /** A file of JSON, an item a line. */
 export async function* fileOf(
   holders: readonly PersonalData[],
-  extra: readonly KnownAbout[],
+  known: { readonly items: readonly KnownAbout[]; readonly usernames: readonly string[] },
   subject: Subject,
   now: number,
   counted: (items: number) => void,
@@ -77,10 +77,10 @@ export async function* fileOf(
   };
   const { kind, value } = subject;
   yield Buffer.from(`{"about":${JSON.stringify({ kind, value })},"made_at":"${rfc3339(now)}","items":[`);
-  for (const item of extra) yield line(item);
+  for (const item of known.items) yield line(item);
   for (const holder of holders) {
     if (holder.collect === undefined) continue;
-    for await (const item of holder.collect(subject, signal)) yield line(item);
+    for await (const item of holder.collect(subject, known.usernames, signal)) yield line(item);
   }
   yield Buffer.from('\n]}\n');
 }

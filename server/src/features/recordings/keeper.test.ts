@@ -100,6 +100,31 @@ test('recordings - windows of silence are listed, each once, and end with the re
   assert.deepEqual((await windows()).at(-1), { from: at(3_000), to: at(4_000) });
 });
 
+test('recordings - the store is away: a pause that the engine did is no error, and its window is stored in order later', async (t) => {
+  const rig = await recordingsRig(t);
+  const began = rig.clock.now();
+  const id = await rig.recordings().keeper.begin(rig.leg());
+  const { schema } = rig.store.db();
+  const paused = async (on: boolean, ms: number) => {
+    await rig.clock.advance(began + ms - rig.clock.now());
+    rig.event(on ? 'call.recording_paused' : 'call.recording_resumed', { leg: { leg_id: LEG } });
+    await rig.recordings().keeper.paused(LEG, on, rig.clock.now());
+  };
+  await schema.alterTable('recordings').renameTo('away').execute();
+  await paused(true, 1_000);
+  await paused(false, 2_000);
+  await rig.clock.advance(50);
+  await schema.alterTable('away').renameTo('recordings').execute();
+  // The resume would be tried before the pause now.
+  await rig.clock.advance(100);
+  await rig.write(id, wav(8));
+  rig.stopped();
+  await rig.done();
+  const { paused: windows } = (await rig.get('token-supervisor', `/${id}`)).body.recording;
+  const at = (ms: number) => new Date(began + ms).toISOString();
+  assert.deepEqual(windows, [{ from: at(1_000), to: at(2_000) }]);
+});
+
 test('recordings - the file is looked at once the engine has closed it; one it lost gets its length', async (t) => {
   const rig = await recordingsRig(t);
   const state = async (id: string) => (await rig.get('token-supervisor', `/${id}`)).body.recording.state;

@@ -70,10 +70,14 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       }
     }
   }
-  const go = (what: string, work: () => Promise<void>): void => {
-    const task = persist(what, work).finally(() => tasks.delete(task));
+  const go = (what: string, work: () => Promise<void>, after?: Promise<void>): Promise<void> => {
+    const begun = after === undefined ? persist(what, work) : after.then(() => persist(what, work));
+    const task = begun.finally(() => tasks.delete(task));
     tasks.add(task);
+    return task;
   };
+  /** By id: the newest write of a window. Stored before its pause, a resume or an end would leave the window out. */
+  const windows = new Map<string, Promise<void>>();
 
   /** One file after the other: many calls that end together are not to hold everybody up. */
   const hashOf = (file: string): Promise<string> => {
@@ -85,7 +89,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   function finish(row: RecordingRow, at: number | null): void {
     if (ending.has(row.id)) return;
     ending.add(row.id);
-    go('storing a recording', async () => {
+    const settle = async (): Promise<void> => {
       if (at !== null) await store.end(row.id, at);
       const found = await files.settled(row.file, signal);
       if (at === null) await store.end(row.id, found?.written_ms ?? row.started_ms);
@@ -100,7 +104,8 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       running.delete(row.id);
       ending.delete(row.id);
       await conversations.touch([row.call]);
-    });
+    };
+    void go('storing a recording', settle, windows.get(row.id));
   }
   const ofChannel = (channel: string): RecordingRow[] =>
     [...running.values()].filter((row) => row.channel === channel);
@@ -136,7 +141,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
    * be on the way, and is not to count twice.
    */
   function remind(row: RecordingRow): void {
-    go('telling the model of a recording', async () => {
+    void go('telling the model of a recording', async () => {
       await clock.sleep(FACT_MS, signal);
       const goesOn = running.has(row.id) && !ending.has(row.id);
       if (!goesOn || live.leg(row.channel)?.recording !== false) return;
@@ -229,7 +234,12 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     },
     byRule: (leg) => ofChannel(leg).some((row) => row.by !== 'on_demand' && !ending.has(row.id)),
     async paused(leg, on, at) {
-      await Promise.all(ofChannel(leg).map((row) => store.pause(row.id, on, at)));
+      // The engine has done it: where this cannot be written now, the event of it is, as soon as it can be.
+      const written = ofChannel(leg).map((row) => store.pause(row.id, on, at));
+      for (const one of await Promise.allSettled(written)) {
+        if (one.status === 'rejected')
+          log.debug({ error: messageOf(one.reason) }, 'a window waits for the store');
+      }
     },
     onDomainEvent(event) {
       switch (event.type) {
@@ -237,7 +247,10 @@ export function createKeeper(deps: KeeperDeps): Keeper {
         case 'call.recording_resumed': {
           const on = event.type === 'call.recording_paused';
           for (const row of ofChannel(event.data.leg.leg_id)) {
-            go('writing down that a recording pauses', () => store.pause(row.id, on, event.at));
+            const write = (): Promise<void> => store.pause(row.id, on, event.at);
+            const task = go('writing down that a recording pauses', write, windows.get(row.id));
+            windows.set(row.id, task);
+            void task.then(() => windows.get(row.id) === task && windows.delete(row.id));
           }
           return;
         }
@@ -256,7 +269,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
           }
           return;
         case 'engine.link_up':
-          go('looking through what an earlier life left', sweepUntilCertain);
+          void go('looking through what an earlier life left', sweepUntilCertain);
       }
     },
     async adopt(records) {

@@ -165,7 +165,7 @@ export function createHistoryData(deps: HistoryDataDeps): PersonalData {
       add('history_malformed', lines.length);
       return places();
     },
-    async *collect(subject, signal) {
+    async *collect(subject, _usernames, signal) {
       const kind = subject.kind === 'number' ? 'number' : 'person';
       const keys = subject.spellings.map((value) => ({ kind, value }) as const);
       for (let after: Place | null = null; ;) {
