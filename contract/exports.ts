@@ -67,7 +67,7 @@ export const Export = z
     state: z
       .enum(['queued', 'running', 'done', 'failed', 'cancelled', 'expired'])
       .describe(
-        '`expired`: the file was deleted when its time was over, or because something in it was erased.',
+        '`expired`: the file was deleted, because its time was over, something in it was erased, or somebody asked.',
       ),
     format: ExportFormat,
     filter: ConversationFilter,
