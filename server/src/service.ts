@@ -284,6 +284,7 @@ export async function startService(
     diskFloor: DISK_FLOOR_BYTES,
     country: config.siteCountry,
     forget: (until) => callRecords.forget(until),
+    forgetRows: async () => !(await Promise.all([store, records].map((one) => one.forget()))).includes(false),
     remains: remainsOf(config.journalDays),
   });
   stack.defer(() => privacy.close());

@@ -25,7 +25,10 @@ export interface Store {
   migrate(feature: string, migrations: readonly Migration[]): Promise<void>;
   /** Bytes free where the store lives; infinite where that is not ours to see. */
   freeBytes(): Promise<number>;
-  /** Leaves nothing of what was deleted or changed in the files of the store, as far as they are ours. */
-  forget(): Promise<void>;
+  /**
+   * Leaves nothing of what was deleted or changed in the files of the store; false where it does, now or because they are not
+   * ours.
+   */
+  forget(): Promise<boolean>;
   close(): Promise<void>;
 }

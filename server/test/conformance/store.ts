@@ -170,6 +170,11 @@ export function storeConformance(adapter: string, open: () => Promise<Store>): v
 
     sqlConformance(withStore);
 
+    it('store - what was deleted can be asked to be gone from its files', async () => {
+      await withStore(async (store) => {
+        assert.equal(typeof (await store.forget()), 'boolean');
+      });
+    });
     it('store - tells its free space and closes twice', async () => {
       const store = await open();
       assert.ok((await store.freeBytes()) > 0);

@@ -47,6 +47,20 @@ async function storedIn(store: Store): Promise<ReadonlyMap<string, object>> {
   );
 }
 
+/** Runs `npm run rebuild` over everything a stopped site has. */
+export function rebuild(site: Site, country = ''): ReturnType<typeof run> {
+  const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+  const command = [
+    process.execPath,
+    path.join(REPOSITORY, 'server/src/rebuild.ts'),
+    '--from',
+    day(-1),
+    '--to',
+    day(1),
+  ];
+  const env = { PATH: process.env['PATH'], OFFHOOK_DATA: site.dataDir, OFFHOOK_SITE_COUNTRY: country };
+  return run(command, { env });
+}
 /** Stops the service; what was told live is what `npm run rebuild` tells, and what a site tells that reads all records at once. */
 export async function assertToldAnew(site: Site, country = ''): Promise<void> {
   await site.stop();
@@ -62,17 +76,7 @@ export async function assertToldAnew(site: Site, country = ''): Promise<void> {
   const live = await read();
   assert.ok(live.size > 0);
 
-  const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
-  const command = [
-    process.execPath,
-    path.join(REPOSITORY, 'server/src/rebuild.ts'),
-    '--from',
-    day(-1),
-    '--to',
-    day(1),
-  ];
-  const env = { PATH: process.env['PATH'], OFFHOOK_DATA: site.dataDir, OFFHOOK_SITE_COUNTRY: country };
-  const { code, stdout, stderr } = await run(command, { env });
+  const { code, stdout, stderr } = await rebuild(site, country);
   assert.equal(code, 0, stderr);
   assert.match(
     stdout,

@@ -83,6 +83,8 @@ export interface PhoneOptions {
   readonly password: string;
   /** User name to register with; the extension itself when not given. */
   readonly username?: string;
+  /** Shown beside its number. */
+  readonly name?: string;
   /** Its own address on loopback; any port of 127.0.0.1 when not given. */
   readonly at?: { readonly host: string; readonly port: number };
 }
@@ -103,7 +105,9 @@ export async function registerPhone(options: PhoneOptions): Promise<Phone> {
  * from; it is given every call that goes out over the trunk, whatever number that is for.
  */
 export const openFarSide = (
-  options: Pick<PhoneOptions, 'server' | 'extension'> & { readonly at: NonNullable<PhoneOptions['at']> },
+  options: Pick<PhoneOptions, 'server' | 'extension' | 'name'> & {
+    readonly at: NonNullable<PhoneOptions['at']>;
+  },
 ): Promise<Phone> => openPhone({ ...options, password: '' });
 
 async function openPhone({
@@ -111,6 +115,7 @@ async function openPhone({
   extension,
   password,
   username = extension,
+  name,
   at: own,
 }: PhoneOptions): Promise<Phone> {
   const at = `${server.host}:${server.port}`;
@@ -177,7 +182,7 @@ async function openPhone({
       const to = `sip:${encodeURIComponent(number)}@${at}`;
       const dialog: Dialog = {
         callId: randomTag(),
-        local: `${address};tag=${randomTag()}`,
+        local: `${name === undefined ? '' : `"${name}" `}${address};tag=${randomTag()}`,
         remote: `<${to}>`,
         target: to,
         cseq: 0,

@@ -79,8 +79,8 @@ export function openPostgresStore(
       }
     },
     freeBytes: async () => Infinity,
-    // Its own server clears its files away (autovacuum).
-    forget: async () => {},
+    // Rows that are gone stay in its server's files until that has vacuumed, and in its log.
+    forget: async () => false,
     close: () => (closing ??= link.close()),
   };
 }

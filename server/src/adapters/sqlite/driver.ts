@@ -151,6 +151,26 @@ export class SqliteDriver implements Driver {
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
     await this.rollbackTransaction(connection);
   }
+  /**
+   * Moves the write-ahead log, which holds pages as they were, into the file and cuts it to nothing. False where somebody goes on
+   * reading from it.
+   */
+  async forget(): Promise<boolean> {
+    for (const deadline = performance.now() + LOCK_WAIT_MS; ;) {
+      await this.turn.take();
+      try {
+        const { rows } = this.writer.run('pragma wal_checkpoint(truncate)', []);
+        if (rows[0]?.['busy'] === 0) return true;
+      } catch (error) {
+        if (!isBusy(error)) throw unavailable(error, this.file);
+      } finally {
+        // Others write between two attempts.
+        this.turn.give();
+      }
+      if (performance.now() > deadline) return false;
+      await wait(50);
+    }
+  }
   async destroy(): Promise<void> {
     await this.turn.take();
     await this.flusher.close();

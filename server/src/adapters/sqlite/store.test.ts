@@ -274,4 +274,17 @@ test('sqlite - what was deleted or changed is nowhere in the files once it is fo
   await db.updateTable('item').set({ name: 'erased-1' }).execute();
   await store.forget();
   assert.ok(!found());
+  const other = new DatabaseSync(file, { readOnly: true });
+  other.exec('begin');
+  other.prepare('select * from item').all();
+  await db
+    .updateTable('item')
+    .set({ name: secret(1) })
+    .where('id', '=', 50)
+    .execute();
+  await db.updateTable('item').set({ name: 'erased-1' }).execute();
+  assert.equal(await store.forget(), false, 'somebody else reads what was before');
+  other.close();
+  assert.equal(await store.forget(), true);
+  assert.ok(!found());
 });

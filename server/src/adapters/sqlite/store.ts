@@ -1,8 +1,7 @@
 import { mkdir, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { CompiledQuery, Kysely } from 'kysely';
+import { Kysely } from 'kysely';
 import type { Transaction } from 'kysely';
-import { ServiceError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { silent } from '../../core/log.ts';
 import { createMigrationTable, runMigrations } from '../../core/migrations.ts';
@@ -34,9 +33,8 @@ export async function openSqliteStore(
     writer.close();
     throw error;
   }
-  const db = new Kysely<unknown>({
-    dialect: sqliteDialect(new SqliteDriver(file, reader, writer, options.flusher ?? createFlusher(file))),
-  });
+  const driver = new SqliteDriver(file, reader, writer, options.flusher ?? createFlusher(file));
+  const db = new Kysely<unknown>({ dialect: sqliteDialect(driver) });
   const transaction = async <T, R>(work: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
     await db.transaction().execute(async (trx) => await work(trx as unknown as Transaction<T>));
   await transaction<unknown, void>(createMigrationTable);
@@ -52,13 +50,7 @@ export async function openSqliteStore(
       const { bavail, bsize } = await statfs(path.dirname(file));
       return bavail * bsize;
     },
-    async forget() {
-      // Of what was written over, the write-ahead log keeps the old pages until it is written over itself.
-      const { rows } = await db.executeQuery<{ busy: number }>(
-        CompiledQuery.raw('pragma wal_checkpoint(truncate)'),
-      );
-      if (rows[0]?.busy !== 0) throw new ServiceError('store_unavailable', 'the write-ahead log is in use');
-    },
+    forget: () => driver.forget(),
     close: () => (closing ??= db.destroy()),
   };
 }

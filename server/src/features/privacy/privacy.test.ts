@@ -61,6 +61,7 @@ async function rig(
   const audit = await createAudit(temp.store, clock, silent);
   const table = tableOf(texts);
   let forgotten = 0;
+  const traces = { gone: true };
   const open = (): Promise<Privacy> =>
     createPrivacy({
       store: temp.store,
@@ -74,6 +75,7 @@ async function rig(
       hours: 1,
       country: 'DE',
       forget: () => Promise.resolve(void (forgotten += 1)),
+      forgetRows: () => Promise.resolve(traces.gone),
       remains: remainsOf(7),
     });
   let privacy = await open();
@@ -108,6 +110,7 @@ async function rig(
     call,
     proof,
     forgotten: () => forgotten,
+    traces,
     async erase(body: object): Promise<Erasure> {
       const reply = await call('admin', 'POST', '/api/v1/privacy/erasures', body);
       assert.equal(reply.statusCode, 202, reply.payload);
@@ -147,6 +150,7 @@ test('privacy - an erasure tells where it was, that it is nowhere now, what rema
     [
       ['journal', '2026-11-28T09:00:00.000Z'],
       ['replies kept for Idempotency-Key', '2026-11-22T09:00:00.000Z'],
+      ["the engine's own call records", null],
       ['logs, backups, and systems that were sent events or files', null],
     ],
   );
@@ -155,6 +159,14 @@ test('privacy - an erasure tells where it was, that it is nowhere now, what rema
   const lines = await r.audit.page({ limit: 50 });
   assert.ok(!/90.?18.?20/.test(JSON.stringify([jobs, lines])), 'the number is kept nowhere');
   assert.equal((await r.proof(id)).ledger_intact, true);
+});
+
+test('privacy - a proof says where the database keeps former bytes', async (t) => {
+  const r = await rig(t);
+  r.traces.gone = false;
+  const { id } = await r.erase({ number: NUMBER, reason: 'Request' });
+  const { state, remains } = await r.done(id);
+  assert.deepEqual([state, remains[3]?.where], ['done', 'the files and the log of the database']);
 });
 
 test('privacy - the ledger shows an entry that was changed, and one that was taken out', async (t) => {

@@ -1,6 +1,6 @@
 import { rfc3339 } from '../../core/clock.ts';
 import type { Subject } from '../../core/subject.ts';
-import type { Remains } from './service.ts';
+import type { Gone, Remains } from './service.ts';
 
 const DAY_MS = 86_400_000;
 /** Lines of the audit trail are kept for so long. */
@@ -9,7 +9,7 @@ const AUDIT_DAYS = 400;
 /** What an erasure leaves, honestly: where it is, by when it goes, and why it was not touched. */
 export const remainsOf =
   (journal_days: number) =>
-  (subject: Subject, at_ms: number, files_gone: boolean): Remains => {
+  (subject: Subject, at_ms: number, gone: Gone): Remains => {
     const after = (days: number): string => rfc3339(at_ms + days * DAY_MS);
     return [
       {
@@ -22,13 +22,20 @@ export const remainsOf =
         until: after(1),
         why: 'What was answered in the last 24 hours, for requests that are repeated.',
       },
-      ...(files_gone
+      {
+        where: "the engine's own call records",
+        until: null,
+        why: gone.files
+          ? 'None that were there. What the engine writes later of calls in progress is stored without it, but stays in its own file until a later erasure, or until that has grown long and three newer ones are there.'
+          : 'They could not be put aside now: they are deleted with a later erasure, or when they have grown long and three newer ones are there.',
+      },
+      ...(gone.traces
         ? []
         : [
             {
-              where: "the engine's own call records",
+              where: 'the files and the log of the database',
               until: null,
-              why: 'They could not be put aside now: they are deleted with a later erasure, or when they have grown long and three newer ones are there.',
+              why: 'Former bytes of rows stay in them until the database overwrites them: PostgreSQL after a vacuum, SQLite once nobody else reads from its file.',
             },
           ]),
       ...(subject.kind === 'number'

@@ -32,6 +32,12 @@ const SWEEP_MS = 30_000;
 
 /** What is not erased: why, and when it goes. */
 export type Remains = Erasure['remains'];
+export interface Gone {
+  /** The engine's own call records. */
+  readonly files: boolean;
+  /** Former bytes in the files of the databases. */
+  readonly traces: boolean;
+}
 export interface PrivacyDeps {
   readonly store: Store;
   /** Who keeps what about people; erased in this order, so files made of the others come last. */
@@ -47,7 +53,9 @@ export interface PrivacyDeps {
   readonly country: string;
   /** Deletes the engine's own call records as far as they were read. */
   readonly forget?: (signal: AbortSignal) => Promise<void>;
-  remains(subject: Subject, at_ms: number, files_gone: boolean): Remains;
+  /** Whether former bytes of what is erased are gone from the files of the databases. */
+  forgetRows(): Promise<boolean>;
+  remains(subject: Subject, at_ms: number, gone: Gone): Remains;
 }
 export interface PrivacyFile {
   readonly name: string;
@@ -190,6 +198,7 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
     // Files about others may hold the subject too.
     await dropFiles();
     const done = await eraseAll(holders, subject, placeholderOf(row.id), deps.forget, signal);
+    const gone = { files: done.files_gone, traces: await deps.forgetRows() };
     const finished_ms = clock.now();
     await store.transaction<Tables, void>(async (trx) => {
       await trx
@@ -200,7 +209,7 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
           erased_places: JSON.stringify(done.erased),
           after_places: JSON.stringify(done.after),
           verified: Object.keys(done.after).length === 0 ? 1 : 0,
-          remains: JSON.stringify(deps.remains(subject, finished_ms, done.files_gone)),
+          remains: JSON.stringify(deps.remains(subject, finished_ms, gone)),
           finished_ms,
         })
         .where('id', '=', row.id)
@@ -212,11 +221,6 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
         .executeTakeFirstOrThrow();
       await enter(trx, now);
     });
-    await store
-      .forget()
-      .catch((error: unknown) =>
-        log.warn({ error: messageOf(error) }, 'what was erased stays in the log of the database for a while'),
-      );
     log.info({ erasure: row.id, erased: done.erased }, 'an erasure is done');
   }
   function known(subject: Subject): { items: readonly KnownAbout[]; usernames: readonly string[] } {
@@ -277,6 +281,8 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
       await change(row.id, { ...told, finished_ms: clock.now() });
     }
   }
+  /** Jobs that are over leave nothing in the free space of the file of whom they were about. */
+  let forgotten = false;
   async function runAll(): Promise<void> {
     await dropFiles(clock.now());
     while (!signal.aborted) {
@@ -287,9 +293,11 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
         .orderBy('id')
         .limit(1)
         .executeTakeFirst();
-      if (row === undefined) return;
+      if (row === undefined) break;
+      forgotten = false;
       await runOne(row);
     }
+    forgotten ||= await store.forget();
   }
   let woken = Promise.withResolvers<void>();
   const wake = (): void => woken.resolve();

@@ -1,0 +1,195 @@
+/** Somebody outside is erased from a real site: from what it tells, and from the bytes of its files. */
+import assert from 'node:assert/strict';
+import { appendFileSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, describe, test } from 'node:test';
+import { ConversationChangesReply } from '@offhook/contract/conversation-list.ts';
+import { ConversationEvent } from '@offhook/contract/conversations.ts';
+import type { Conversation } from '@offhook/contract/conversations.ts';
+import { ErasureProof, ErasureReply } from '@offhook/contract/privacy.ts';
+import type { Erasure } from '@offhook/contract/privacy.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { celFile } from '../../src/adapters/asterisk/instance.ts';
+import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
+import { ask, recordingsOf } from '../support/call-steps.ts';
+import { rebuild } from '../support/conversation-rebuild.ts';
+import { connect, talk, useStage } from '../support/conversation-stage.ts';
+import { openFarSide } from '../support/phone.ts';
+import type { Phone } from '../support/phone.ts';
+import { freePort } from '../support/ports.ts';
+import { openSse } from '../support/sse-client.ts';
+import { until } from '../support/until.ts';
+
+const ANY = z.unknown();
+const Told = z.object({ data: ConversationEvent });
+const north = { host: '127.0.0.2', port: await freePort() };
+const NUMBER = '+4930901820';
+const NAME = 'Wilhelmina Quastenflosser';
+const NOTE = 'would like the blue one';
+/** Any spelling of the number, the name and what was said. */
+const TEXTS = ['30901820', 'Quastenflosser', NOTE];
+/** Where a proof says that something may be, and the files of that. */
+const REMAINS: Readonly<Record<string, RegExp>> = {
+  journal: /^journal\.db/,
+  'logs, backups, and systems that were sent events or files': /^engine\/log\/(?!cel-custom)/,
+};
+/** What the engine writes later of these calls, which a proof says too. */
+const REMAINS_LATE = /^engine\/log\/cel-custom\/offhook\.csv/;
+
+/** Files under a folder that hold any of these, by their path in it. */
+function filesWith(folder: string, needles: readonly (string | Buffer)[]): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(path.join(folder, name), { throwIfNoEntry: false })?.isFile())
+    .filter((name) => {
+      const bytes = readFileSync(path.join(folder, name));
+      return needles.some((needle) => bytes.includes(needle));
+    });
+}
+/** What is stored of conversations in packed form, where no text is found. */
+function packedIn(dataDir: string): readonly Buffer[] {
+  const db = new DatabaseSync(path.join(dataDir, 'offhook.db'), { readOnly: true });
+  try {
+    return ['history_loose.records', 'history_packs.records', 'conversations.record'].flatMap((at) => {
+      const [table, column] = at.split('.');
+      return db
+        .prepare(`select ${column} as bytes from ${table}`)
+        .all()
+        .map((row) => Buffer.from(row['bytes'] as Uint8Array));
+    });
+  } finally {
+    db.close();
+  }
+}
+const OTHER = new Set(
+  'number number_e164 name text parties revision change erased recordings has_recording notes'.split(' '),
+);
+/** Everything that is counted or timed, and nothing of who it was. */
+const shapeOf = (c: Conversation): string =>
+  JSON.stringify({ ...c, state: '' }, (key, value: unknown) => (OTHER.has(key) ? undefined : value));
+
+describe('privacy', () => {
+  let outside: Phone;
+  const stage = useStage(
+    {
+      people: ['2001'],
+      trunks: [{ name: 'north', title: 'North', ...north }],
+      inbound: [{ trunk: 'north', number: '+493012345601', to: { number: '2001' } }],
+    },
+    {
+      env: { OFFHOOK_SITE_COUNTRY: 'DE' },
+      async prepare(_dataDir, server) {
+        outside = await openFarSide({ server, extension: NUMBER, name: NAME, at: north });
+      },
+    },
+  );
+  after(() => outside?.[Symbol.asyncDispose]());
+  const api = async <T extends z.ZodType>(to: string, schema: T, body?: object): Promise<z.infer<T>> => {
+    const { token } = await stage.site().person('1001');
+    const response = await fetch(`${stage.site().base}/api/v1/${to}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(20_000),
+    });
+    const json: unknown = await response.json();
+    assert.ok(response.ok, JSON.stringify(json));
+    return schema.parse(json);
+  };
+  const rowsOf = async () => {
+    const { calls, ...totals } = await (await stage.site().person('1001')).history('?extension=2001');
+    return { totals, rows: calls.map((c) => [c.call_key, c.direction, c.talk_seconds, c.duration]) };
+  };
+
+  test('privacy - a number is erased from a real site: its conversations stay without it, and no byte of it in its files', async () => {
+    const site = stage.site();
+    const { dataDir } = site;
+    await using desk = await stage.phone('2001');
+    const own = await site.person('2001');
+    const [call, there] = await connect(outside, '+493012345601', desk);
+    assert.deepEqual(there.party, { number: NUMBER, name: NAME });
+    const id = await stage.open('2001');
+    await ask(site, own, `/${id}/record`, { on: true });
+    await talk(1, call, there);
+    await call.hangup();
+    await api(`conversations/${encodeURIComponent(id)}/notes`, ANY, { text: NOTE });
+    await until('the recording to be stored', async () => {
+      const all = await recordingsOf(site, own, id);
+      return all[0]?.state === 'stored' && all;
+    });
+    const before = await until('it to be final', async () => {
+      const c = await stage.detail(id);
+      return c.state === 'final' && c;
+    });
+    assert.ok(before.notes.length === 1 && before.has_recording && !before.erased && before.revision === 1);
+    const rows = await rowsOf();
+    const { since } = await api('conversations/changes', ConversationChangesReply);
+    const packed = packedIn(dataDir);
+    const records = celFile(loadInstance(dataDir)!);
+    const lines = readFileSync(records, 'utf8');
+    const held = filesWith(dataDir, [...TEXTS, ...packed]);
+    for (const name of ['offhook.db-wal', path.relative(dataDir, records)])
+      assert.ok(held.includes(name), `${name} in ${held.join(' ')}`);
+
+    await using stream = new AsyncDisposableStack();
+    const sse = await openSse(`${site.base}/api/v1/events?topics=history`, (await site.person('1001')).token);
+    stream.defer(() => sse.stop());
+    const asked = { number: '030 / 90 18 20', reason: 'Request 17' };
+    const { erasure } = await api('privacy/erasures', ErasureReply, asked);
+    const proof: Erasure = await until('the erasure to be over', async () => {
+      const { erasure: now } = await api(`privacy/erasures/${erasure.id}`, ErasureProof);
+      return (now.state === 'done' || now.state === 'failed') && now;
+    });
+    assert.deepEqual([proof.state, proof.verified, proof.after], ['done', true, {}], JSON.stringify(proof));
+    assert.ok(proof.before!['conversations'] === 1 && proof.erased['recordings'] === 1);
+
+    const now = await stage.detail(id);
+    assert.deepEqual([now.state, now.erased, now.revision], ['amended', true, 2]);
+    assert.equal(shapeOf(now), shapeOf(before));
+    assert.deepEqual(await rowsOf(), rows);
+    const { conversation } = await until('the stream to tell it', () =>
+      sse.messages
+        .filter((m) => m.data.includes('"conversation.finalised"'))
+        .map((m) => Told.parse(JSON.parse(m.data)).data)
+        .find((told) => told.conversation.revision === 2),
+    );
+    assert.deepEqual([conversation.id, conversation.erased], [id, true]);
+    const { changes } = await api(`conversations/changes?since=${since}`, ConversationChangesReply);
+    assert.deepEqual(
+      changes.map((c) => [c.id, c.conversation?.erased, c.conversation?.revision]),
+      [[id, true, 2]],
+    );
+    assert.equal((await recordingsOf(site, own, id))[0]?.state, 'erased');
+    assert.deepEqual(readdirSync(path.join(dataDir, 'recordings')), []);
+
+    const allowed = proof.remains.flatMap(({ where }) => REMAINS[where] ?? []);
+    const kept = packedIn(dataDir);
+    const former = packed.filter((bytes) => !kept.some((other) => other.equals(bytes)));
+    assert.ok(former.length > 1, `${former.length} packed records were rewritten`);
+    const left = () =>
+      filesWith(dataDir, [...TEXTS, ...former]).filter((f) => !allowed.some((a) => a.test(f)));
+    let found: readonly string[] = [];
+    await until('no file to hold it', () => (found = left()).length === 0, { seen: () => found });
+
+    // The same records once more, and one that is new.
+    const stored = packedIn(dataDir);
+    const first = lines.split('\n').find((line) => line.includes(NUMBER))!;
+    const late = first.replace(/(\.\d{5})(\d)/, (_, at, digit) => `${at}${(Number(digit) + 1) % 10}`);
+    appendFileSync(records, `${lines}${late}\n`);
+    await until('the late record to be stored', () => !isDeepStrictEqual(packedIn(dataDir), stored));
+    assert.equal(shapeOf(await stage.detail(id)), shapeOf(before));
+    await site.stop();
+    const { code, stdout, stderr } = await rebuild(site, 'DE');
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /1 of 1 conversations told anew/);
+    await site.start();
+    const again = await stage.detail(id);
+    assert.ok(again.erased && shapeOf(again) === shapeOf(before));
+    assert.ok((await api('privacy/erasures/1', ErasureProof)).ledger_intact);
+    allowed.push(REMAINS_LATE);
+    await until('only the engine to hold what came late', () => (found = left()).length === 0, {
+      seen: () => found,
+    });
+  });
+});
