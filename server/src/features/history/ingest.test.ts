@@ -200,6 +200,25 @@ test('history - records of a dead engine that are read after its next life began
   assert.equal((await scene.rows()).length, 2);
 });
 
+test('history - what a dead engine wrote is told once it is read, and not over before', async () => {
+  await using scene = await historyScene();
+  const { ingest } = scene;
+  const records = recorded('internal-answered');
+  const lost = later(recorded('internal-answered').slice(0, 8), 60);
+  const [first, second] = [records.slice(0, 5), records.slice(5, 9)];
+  await ingest.engineBooted('first', records[0]!.at_us / 1000 - 60_000);
+  await ingest.store({ ...batchOf([...first, ...lost], 1), live: false });
+  await ingest.engineBooted('second', lost.at(-1)!.at_us / 1000 + 60_000);
+  await ingest.store({ ...batchOf(second, 2), live: false });
+  assert.deepEqual(await scene.conversations(), []);
+  await ingest.store(batchOf(records.slice(9), 3));
+  const told = (await scene.conversations()).map((c) => [c.root, c.state, c.revision, c.record.ended_by]);
+  assert.deepEqual(told, [
+    [records[0]!.call, 'final', 1, 'caller'],
+    [lost[0]!.call, 'final', 1, 'engine_lost'],
+  ]);
+});
+
 test('history - a conversation whose end was lost is closed after a silence, one that just speaks is not', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered').filter(

@@ -54,6 +54,8 @@ export function createIngest(deps: IngestDeps): Ingest {
   /** Whether the newest batch was all there was, and whether it was seen to what an earlier process left open. */
   let live = false;
   let begun = false;
+  /** Whether the newest batch was not all there was. */
+  let behind = false;
   /** Stores records and tells what they are news of. */
   async function tellNews(db: Kysely<Tables>, batch: readonly CallRecord[], isLive: boolean): Promise<News> {
     const news: News = { over: [], soFar: new Map(), later: [] };
@@ -68,7 +70,8 @@ export function createIngest(deps: IngestDeps): Ingest {
     const conversations = touched.map((t) => {
       // Who reads of those that went into it finds them again in it, or nowhere: it is told with them.
       const joined = t.joined.some((root) => known.has(root));
-      const over = t.row.built !== BUILT.no || t.row.last_us < restarted;
+      // While the reader catches up the rest of what an earlier life of the engine wrote may be still to come.
+      const over = t.row.built !== BUILT.no || (isLive && t.row.last_us < restarted);
       // Only these complete it: what else is news of one that goes on after a part of it was closed waits its turn.
       const ends = t.joined.length > 0 || t.records.some((r) => ENDING.has(r.type));
       const mayEnd = over || (t.row.closing === 1 && ends);
@@ -160,7 +163,10 @@ export function createIngest(deps: IngestDeps): Ingest {
       for (const root of news.over) pace.over(root);
       for (const [root, records] of news.soFar) pace.told(root, records);
       for (const root of news.later) pace.postpone(root);
+      if (behind && batch.live)
+        await closeBefore(Number((await readFact(store.db<Tables>(), 'restarted_us')) ?? 0));
       live = batch.live;
+      behind = !live;
     },
     async tellDue() {
       if (!live) return;
@@ -204,7 +210,7 @@ export function createIngest(deps: IngestDeps): Ingest {
         return Number((await readFact(db, 'restarted_us')) ?? 0);
       });
       // Also in a life that is known: we may have been killed after writing it down.
-      if (restarted > 0) await closeBefore(restarted);
+      if (restarted > 0 && !behind) await closeBefore(restarted);
     },
     async tidy() {
       const now_us = clock.now() * 1000;
