@@ -40,7 +40,7 @@ const DAY_RECORDS = 100_000;
 const SIZES = QUICK ? [10_000, 100_000] : [10_000, 100_000, 1_000_000, 10_000_000];
 const TIMES = QUICK ? 40 : 200;
 const WARM = 20;
-/** Filled stores are big and slow to make: they are kept for the next run. */
+/** Filled stores are big and slow to make: they are kept for the next run, which brings them up to date as a site's is. */
 const KEPT = path.join(os.homedir(), '.cache', 'offhook', 'bench-history');
 
 interface Ingested {
@@ -50,11 +50,7 @@ interface Ingested {
 }
 export async function storeOf(conversations: number): Promise<string> {
   fs.mkdirSync(KEPT, { recursive: true });
-  const made_by = spawnSync('git', ['rev-parse', '--short', 'HEAD:server/src/features/history'], {
-    cwd: import.meta.dirname,
-    encoding: 'utf8',
-  });
-  const file = path.join(KEPT, `${conversations}-${made_by.stdout.trim()}.db`);
+  const file = path.join(KEPT, `${conversations}.db`);
   if (fs.existsSync(file)) return file;
   using folder = temporaryFolder();
   const records = path.join(folder.path, 'records.csv');
