@@ -68,6 +68,8 @@ describe('desk phones', () => {
 
   test('desk phones - 600 gives back what it hears, 601 plays music', async () => {
     await using phone = await site().phone('1011');
+    const kwame = await site().person('1011');
+    const before = (await kwame.history()).calls.length;
     const echo = await phone.invite('600');
     await echo.answered();
     echo.play('tone');
@@ -77,6 +79,7 @@ describe('desk phones', () => {
     await music.answered();
     await music.hears(50);
     await music.hangup();
+    await finishedCalls(kwame, before + 2);
   });
 
   test('desk phones - a message is left for somebody who is not there', async () => {
