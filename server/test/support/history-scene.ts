@@ -207,6 +207,7 @@ export async function historyScene(): Promise<HistoryScene> {
         'history_calls',
         'history_conversations',
         'history_rows',
+        'history_terms',
         'history_totals',
         'history_malformed',
         'history_tombstones',

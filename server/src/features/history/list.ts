@@ -37,11 +37,16 @@ function rowsOf(db: Kysely<Tables>, list: ListQuery, from_us: number | null, to_
   return rows;
 }
 
+export interface PageOf {
+  readonly limit: number;
+  readonly offset: number;
+  readonly after: Position | null;
+}
 /** Newest first. With `after`, O(log n + limit) however deep; `offset` reads what it skips. */
 export async function readPage(
   db: Kysely<Tables>,
   list: ListQuery,
-  page: { readonly limit: number; readonly offset: number; readonly after: Position | null },
+  page: PageOf,
 ): Promise<readonly StoredRow[]> {
   const { after } = page;
   let rows = rowsOf(db, list, list.from_us, list.to_us);
@@ -59,7 +64,7 @@ export async function readPage(
     .execute();
 }
 
-type Sums = { direction: HistoryRow['direction']; calls: number; billsec: number };
+export type Sums = { direction: HistoryRow['direction']; calls: number; billsec: number };
 
 /** Counts of the whole list: whole days from their totals, the parts of days at both ends and searches from the rows. */
 export async function readStats(db: Kysely<Tables>, list: ListQuery): Promise<HistoryStats> {
@@ -76,6 +81,9 @@ export async function readStats(db: Kysely<Tables>, list: ListQuery): Promise<Hi
     if (to_us !== null && end! * DAY_US < to_us)
       sums.push(...(await sumRows(db, list, end! * DAY_US, to_us)));
   } else sums.push(...(await sumRows(db, list, from_us, to_us)));
+  return statsOf(sums);
+}
+export function statsOf(sums: readonly Sums[]): HistoryStats {
   const count = (direction: Sums['direction']): number =>
     sums.filter((s) => s.direction === direction).reduce((n, s) => n + s.calls, 0);
   const [incoming_calls, outgoing_calls, missed_calls] = [count('in'), count('out'), count('missed')];

@@ -3,6 +3,8 @@ import type { Directory } from '../../ports/directory.ts';
 import type { Conversation, ConversationParty } from './conversation.ts';
 import { inChunks, insertAll } from './chunks.ts';
 import { fold } from '../../core/fold.ts';
+import { dropTexts, keepTexts } from './party-search.ts';
+import { TEXT_LIMIT } from './tables.ts';
 import type { HistoryRow, Tables } from './tables.ts';
 import type { Totals } from './totals.ts';
 
@@ -19,7 +21,8 @@ function nameOf(party: ConversationParty, directory: Directory): string {
 }
 function toRow(root: string, party: ConversationParty, directory: Directory): Omit<NewRow, 'id' | 'hidden'> {
   const party_name = nameOf(party, directory);
-  return { ...party, root, party_name, search: fold(`${party.party}\n${party_name}`) };
+  const search = fold(`${party.party}\n${party_name}`).slice(0, TEXT_LIMIT);
+  return { ...party, root, party_name, search };
 }
 
 /** Writes the rows of conversations: those that are there keep their id and stay hidden, others come and go. */
@@ -34,6 +37,7 @@ export async function writeRows(
   );
   const before = new Map(stored.map((row) => [`${row.root} ${row.extension}`, row]));
   const fresh: NewRow[] = [];
+  const texts = { old: new Set<string>(), now: new Set<string>() };
   for (const [root, { parties }] of conversations) {
     for (const party of parties) {
       const row = toRow(root, party, directory);
@@ -44,10 +48,14 @@ export async function writeRows(
         totals.remove(old);
         await db.updateTable('history_rows').set(row).where('id', '=', old.id).execute();
       } else continue;
+      if (old?.search !== row.search) texts.now.add(row.search);
+      if (old !== undefined && old.search !== row.search) texts.old.add(old.search);
       totals.add({ ...row, hidden: old?.hidden ?? 0 });
     }
   }
   await insertAll(fresh, (some) => db.insertInto('history_rows').values(some).execute());
+  await keepTexts(db, texts.now);
+  await dropTexts(db, texts.old);
   await removeRows(db, [...before.values()], totals);
 }
 const isSame = (old: StoredRow, row: Omit<NewRow, 'id' | 'hidden'>): boolean =>
@@ -62,4 +70,5 @@ export async function removeRows(
     totals.remove(row);
     await db.deleteFrom('history_rows').where('id', '=', row.id).execute();
   }
+  await dropTexts(db, new Set(rows.map((row) => row.search)));
 }

@@ -16,6 +16,7 @@ import { rootsWithRecording } from './conversations/annotations.ts';
 import { clearCalls, hideCalls } from './hide.ts';
 import { identityOf, readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
+import { createPartySearch, readFound, statsOfFound } from './party-search.ts';
 import type { Tables } from './tables.ts';
 import { callOnWire, localTimeIn } from './wire.ts';
 
@@ -37,6 +38,7 @@ export function createHistoryService(deps: {
 }): HistoryService {
   const { store, cursor_key } = deps;
   const localTime = localTimeIn(deps.zone);
+  const search = createPartySearch(store);
 
   function listOf(reader: Reader, query: HistoryQuery): ListQuery {
     const extension = query.extension ?? reader.extension;
@@ -59,7 +61,9 @@ export function createHistoryService(deps: {
       if (cursor !== undefined && after === null) throw invalid('cursor: not a cursor of this list');
       if (after && offset > 0) throw invalid('offset: a cursor already says where the page begins');
       const db = store.db<Tables>();
-      const rows = await readPage(db, list, { limit: limit + 1, offset, after });
+      const found = list.q === '' ? null : await search.find(list);
+      const cut = { limit: limit + 1, offset, after };
+      const rows = found === null ? await readPage(db, list, cut) : await readFound(db, found, cut);
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       const recorded = await rootsWithRecording(
@@ -76,7 +80,7 @@ export function createHistoryService(deps: {
           last && rows.length > limit
             ? writeCursor(await cursor_key(), { at: last.started_us, id: last.id }, identityOf(list))
             : null,
-        stats: await readStats(db, list),
+        stats: found === null ? await readStats(db, list) : statsOfFound(found),
         calls: page.map((row) => callOnWire(row, localTime, recorded.has(row.root))),
       };
     },

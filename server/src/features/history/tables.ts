@@ -1,6 +1,10 @@
+import { sql } from 'kysely';
 import type { Generated, Transaction } from 'kysely';
 import type { Migration } from '../../ports/store.ts';
 import { pack } from './record-codec.ts';
+
+/** Characters of a text that is searched; an index takes less than a caller may send. */
+export const TEXT_LIMIT = 256;
 
 /** Call records of one call that came together: KnownRecords as a JSON array, compressed (`record-codec.ts`). */
 interface LooseRow {
@@ -53,6 +57,11 @@ export interface HistoryRow {
   queue: string | null;
   /** 1 when its own person does not want to see it any more. */
   hidden: number;
+}
+/** What `search` holds in any row, each once. */
+interface PartyTermRow {
+  id: Generated<number>;
+  text: string;
 }
 /** Sums of the rows of one extension, day (UTC) and direction, so that a page never counts them. */
 interface TotalRow {
@@ -156,6 +165,7 @@ export interface Tables {
   history_calls: CallRow;
   history_conversations: ConversationRow;
   history_rows: HistoryRow;
+  history_terms: PartyTermRow;
   history_totals: TotalRow;
   /** Calls of which something was erased; `tokens` know it again without holding it (erasure/eraser.ts). */
   history_tombstones: { call: string; placeholder: string; tokens: string };
@@ -414,6 +424,34 @@ export const migrations: readonly Migration[] = [
         .createIndex('history_conversations_time')
         .on('history_conversations')
         .columns(['last_us', 'root'])
+        .execute();
+    },
+  },
+  {
+    id: '0007-terms-of-rows',
+    async up(db) {
+      const tables = db as unknown as Transaction<Tables>;
+      // As rows are written from now on: an index takes no text of any length.
+      await tables
+        .updateTable('history_rows')
+        .set({ search: sql<string>`substr(search, 1, ${TEXT_LIMIT})` })
+        .where(sql<boolean>`length(search) > ${TEXT_LIMIT}`)
+        .execute();
+      await db.schema
+        .createTable('history_terms')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('text', 'text', (c) => c.notNull().unique())
+        .execute();
+      await tables
+        .insertInto('history_terms')
+        .columns(['text'])
+        .expression((e) => e.selectFrom('history_rows').select('search').distinct())
+        .execute();
+      // Everything that a search and its stats need.
+      await db.schema
+        .createIndex('history_rows_search')
+        .on('history_rows')
+        .columns(['search', 'extension', 'started_us', 'id', 'hidden', 'direction', 'talk_seconds'])
         .execute();
     },
   },

@@ -6,7 +6,7 @@ import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { STARTED, recordOf } from '../../../../test/support/conversation-record.ts';
 import { conversationsRig } from '../../../../test/support/conversations-rig.ts';
 import type { Tables } from '../tables.ts';
-import { createTerms, forgetTerms, writeTerms } from './terms.ts';
+import { createTerms, writeTerms } from './terms.ts';
 
 type Row = { kind: 'number'; value: string; text: string };
 async function fill(scene: HistoryScene, rows: readonly Row[]): Promise<void> {
@@ -54,7 +54,9 @@ test('conversation terms - who was erased is not found', async () => {
   const { store } = scene;
   for (const record of records) await store.transaction<Tables, void>((db) => writeTerms(db, [record]));
   assert.deepEqual(await terms.find('anna', 9), [{ kind: 'number', value: '030901820' }]);
-  await store.transaction<Tables, void>((db) => forgetTerms(db, [{ kind: 'number', value: '030901820' }]));
+  await store.transaction<Tables, void>(async (db) => {
+    await db.deleteFrom('conversation_terms').where('value', '=', '030901820').execute();
+  });
   assert.deepEqual(await terms.find('anna', 9), []);
   assert.deepEqual(await terms.find('ada', 9), [{ kind: 'person', value: '1001' }], 'others still are');
 });

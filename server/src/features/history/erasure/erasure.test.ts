@@ -77,7 +77,13 @@ const shapesOf = async (scene: HistoryScene) =>
 
 const dump = async (scene: HistoryScene): Promise<string> => {
   const db = scene.store.db<Tables>();
-  const tables = ['history_rows', 'conversation_terms', 'conversation_keys', 'conversation_notes'] as const;
+  const tables = [
+    'history_rows',
+    'history_terms',
+    'conversation_terms',
+    'conversation_keys',
+    'conversation_notes',
+  ] as const;
   const rows = await Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()));
   const shown = await db.selectFrom('conversations').select(['search', 'cells']).execute();
   const loose = await db.selectFrom('history_loose').select('records').execute();
