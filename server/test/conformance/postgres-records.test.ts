@@ -10,6 +10,7 @@ runTestsOver(async () => openPostgresStore(await server.createDatabase()));
 
 await import('../../src/features/history/ingest.test.ts');
 await import('../../src/features/history/routes.test.ts');
+await import('../../src/features/history/party-search.test.ts');
 await import('../../src/features/history/conversations.test.ts');
 await import('../../src/features/history/conversations/export-rows.test.ts');
 await import('../../src/features/history/conversations/attacks.test.ts');

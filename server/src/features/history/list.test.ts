@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { historyScene } from '../../../test/support/history-scene.ts';
+import { historyScene, recorded } from '../../../test/support/history-scene.ts';
 import { readPage } from './list.ts';
 import type { ListQuery } from './list.ts';
+import { createPartySearch } from './party-search.ts';
 import type { Tables } from './tables.ts';
 
 test('history - a page is found by an index, however deep, and never sorted', async () => {
@@ -47,4 +48,32 @@ test('history - a page is found by an index, however deep, and never sorted', as
   for (const plan of plans)
     assert.match(plan, /^SEARCH history_rows USING INDEX history_rows_(own|all)/, plan);
   for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE|SCAN/, plan);
+});
+
+test('history search - an index leads from a text to its rows, also in a database nobody analysed', async () => {
+  await using scene = await historyScene();
+  const db = scene.store.db<Tables>();
+  const statements: { sql: string; parameters: readonly unknown[] }[] = [];
+  const watching = db.withPlugin({
+    transformQuery: ({ node, queryId }) => {
+      statements.push(db.getExecutor().compileQuery(node as never, queryId));
+      return node;
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  });
+  await scene.feed(...recorded('internal-answered'));
+  const search = createPartySearch({ ...scene.store, db: () => watching as never });
+  const list = { extension: '1001', own: true, filter: 'in', q: '100', from_us: 1, to_us: null } as const;
+  await search.find(list);
+  const { sql, parameters } = statements.find((s) => s.sql.includes('history_rows'))!;
+  const plan = await db.executeQuery<{ detail: string }>({
+    ...db.selectNoFrom((e) => e.val(1).as('x')).compile(),
+    sql: `explain query plan ${sql}`,
+    parameters,
+    query: { kind: 'RawNode', sqlFragments: [], parameters: [] } as never,
+  });
+  assert.match(
+    plan.rows.map((row) => row.detail).join('; '),
+    /^SEARCH t USING INTEGER PRIMARY KEY .*; SEARCH r USING COVERING INDEX history_rows_search \(search=\? AND extension=\?\)$/,
+  );
 });

@@ -85,34 +85,6 @@ test('history search - every text of a row is searched, and none that is in no r
   assert.deepEqual(new Set((await terms(scene)).kept), new Set((await terms(scene)).shown));
 });
 
-test('history search - an index leads from a text to its rows, also in a database nobody analysed', async () => {
-  await using scene = await historyScene();
-  const db = scene.store.db<Tables>();
-  const statements: { sql: string; parameters: readonly unknown[] }[] = [];
-  const watching = db.withPlugin({
-    transformQuery: ({ node, queryId }) => {
-      statements.push(db.getExecutor().compileQuery(node as never, queryId));
-      return node;
-    },
-    transformResult: ({ result }) => Promise.resolve(result),
-  });
-  await scene.feed(...recorded('internal-answered'));
-  const search = createPartySearch({ ...scene.store, db: () => watching as never });
-  const list = { extension: '1001', own: true, filter: 'in', q: '100', from_us: 1, to_us: null } as const;
-  await search.find(list);
-  const { sql, parameters } = statements.find((s) => s.sql.includes('history_rows'))!;
-  const plan = await db.executeQuery<{ detail: string }>({
-    ...db.selectNoFrom((e) => e.val(1).as('x')).compile(),
-    sql: `explain query plan ${sql}`,
-    parameters,
-    query: { kind: 'RawNode', sqlFragments: [], parameters: [] } as never,
-  });
-  assert.match(
-    plan.rows.map((row) => row.detail).join('; '),
-    /^SEARCH t USING INTEGER PRIMARY KEY .*; SEARCH r USING COVERING INDEX history_rows_search \(search=\? AND extension=\?\)$/,
-  );
-});
-
 test('history search - where very many fit, the list is read instead', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'));
