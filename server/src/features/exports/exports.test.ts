@@ -286,3 +286,24 @@ test('exports - after an erasure every file is gone, and what runs begins again'
   assert.equal((await r.settled('supervisor', running.id)).rows.done, 1_200);
   assert.deepEqual(await r.files(), [`${running.id}.csv`]);
 });
+
+test('exports - one that ends while all files are deleted for an erasure is made anew', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  let made = 0;
+  const audit: ExportsDeps['audit'] = {
+    async record({ action }) {
+      if (action === 'exports.done' && (made += 1) === 2) await gate.promise;
+    },
+  };
+  const r = await rig(t, { audit });
+  const { id } = await r.make('supervisor');
+  await r.settled('supervisor', id);
+  const ending = await r.make('supervisor');
+  await until('it is nearly over', () => made === 2 || null);
+  const expired = r.exports().expireAll();
+  gate.resolve();
+  await expired;
+  await r.settled('supervisor', ending.id);
+  assert.equal(made, 3, 'the file from before the erasure is not the one that is given out');
+  assert.deepEqual(await r.files(), [`${ending.id}.csv`]);
+});

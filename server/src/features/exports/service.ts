@@ -183,13 +183,16 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
   };
 
   async function expireAll(): Promise<number> {
+    // Those under way first: one that ends meanwhile finds that it does not run any more, and leaves no file.
+    const again = await db
+      .updateTable('exports')
+      .set({ state: 'queued' })
+      .where('state', '=', 'running')
+      .returning('id')
+      .execute();
     const done = await db.selectFrom('exports').selectAll().where('state', '=', 'done').execute();
+    for (const { id } of again) await runner.stop(id);
     await drop(done, 'expired');
-    const running = await db.selectFrom('exports').selectAll().where('state', '=', 'running').execute();
-    for (const { id } of running) {
-      await db.updateTable('exports').set({ state: 'queued' }).where('id', '=', id).execute();
-      await runner.stop(id);
-    }
     runner.wake();
     return done.length;
   }
