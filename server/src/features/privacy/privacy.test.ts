@@ -151,6 +151,7 @@ test('privacy - an erasure tells where it was, that it is nowhere now, what rema
       ['journal', '2026-11-28T09:00:00.000Z'],
       ['replies kept for Idempotency-Key', '2026-11-22T09:00:00.000Z'],
       ["the engine's own call records", null],
+      ['directory, call forwards, trunks and routes', null],
       ['logs, backups, and systems that were sent events or files', null],
     ],
   );

@@ -39,7 +39,13 @@ export const remainsOf =
             },
           ]),
       ...(subject.kind === 'number'
-        ? []
+        ? [
+            {
+              where: 'directory, call forwards, trunks and routes',
+              until: null,
+              why: 'A number that was entered as the mobile of a colleague, or to lead calls somewhere, is configuration: it goes where it was entered.',
+            },
+          ]
         : [
             {
               where: 'audit trail',
