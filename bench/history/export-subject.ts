@@ -32,7 +32,7 @@ if (way === 'ours') {
   const { bound } = await history.begin(reader, {});
   async function* pages() {
     for (let after: ExportPlace | null = null; ;) {
-      const page = await history.page(reader, {}, { bound, after, limit: PAGE_ROWS });
+      const page = await history.page(reader, {}, { bound, after, limit: PAGE_ROWS.csv });
       rows += page.lines.length;
       peak = Math.max(peak, process.memoryUsage.rss());
       yield page.lines;
