@@ -57,7 +57,7 @@ export const ERRORS = {
   internal: { status: 500, retry: 'later', title: 'The service failed' },
   engine_refused: { status: 502, retry: 'after_change', title: 'The engine refused' },
   engine_unavailable: { status: 503, retry: 'later', title: 'The engine is not connected' },
-  store_unavailable: { status: 503, retry: 'later', title: 'The database does not take this write now' },
+  store_unavailable: { status: 503, retry: 'later', title: 'The database does not answer now' },
   overloaded: { status: 503, retry: 'later', title: 'The service is busy' },
   engine_timeout: { status: 504, retry: 'later', title: 'The engine did not confirm in time' },
   storage_full: { status: 507, retry: 'later', title: 'There is no room to record' },
