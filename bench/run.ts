@@ -27,6 +27,7 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P5: async () => (await import('./rows/fan-out.ts')).p5(),
   P6: async () => (await import('./rows/wallboard.ts')).p6(),
   P7: async () => (await import('./rows/directory.ts')).p7(),
+  P8: async () => (await import('./rows/search.ts')).p8(),
   P9: async () => (await import('./rows/history.ts')).p9(),
   P10: async () => (await import('./rows/history.ts')).p10(),
   P11: async () => (await import('./rows/pause.ts')).p11(),
