@@ -49,11 +49,11 @@ const named = words.filter((word) => !word.startsWith('--'));
 const QUICK_ROWS = ['P1', 'P2', 'P5', 'P7', 'P12', 'P21'];
 const wanted = QUICK && named.length === 0 ? QUICK_ROWS : named;
 const unknown = words.filter(
-  (word) => !['--baseline', '--quick'].includes(word) && !Object.hasOwn(ROWS, word),
+  (word) => !['--baseline', '--quick', '--large'].includes(word) && !Object.hasOwn(ROWS, word),
 );
 if (unknown.length > 0) {
   process.stderr.write(
-    `no row ${unknown.join(', ')}; there are ${Object.keys(ROWS).join(', ')}, --baseline keeps the figures to compare with, --quick measures a little\n`,
+    `no row ${unknown.join(', ')}; there are ${Object.keys(ROWS).join(', ')}, --baseline keeps the figures to compare with, --quick measures a little, --large the biggest sizes too\n`,
   );
   process.exit(2);
 }

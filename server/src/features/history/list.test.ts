@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { historyScene, recorded } from '../../../test/support/history-scene.ts';
-import { readPage } from './list.ts';
+import { readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
 import { createPartySearch } from './party-search.ts';
 import type { Tables } from './tables.ts';
@@ -10,6 +10,7 @@ test('history - a page is found by an index, however deep, and never sorted', as
   await using scene = await historyScene();
   const db = scene.store.db<Tables>();
   const plans: string[] = [];
+  const sums: string[] = [];
   const explaining = db.withPlugin({
     transformQuery: ({ node }) => node,
     transformResult: ({ result }) => Promise.resolve(result),
@@ -34,20 +35,26 @@ test('history - a page is found by an index, however deep, and never sorted', as
           transformResult: ({ result }) => Promise.resolve(result),
         });
         await readPage(watching, list, { limit: 51, offset: 0, after });
-        const { sql, parameters } = compiled[0]!;
-        const plan = await db.executeQuery<{ detail: string }>({
-          ...db.selectNoFrom((e) => e.val(1).as('x')).compile(),
-          sql: `explain query plan ${sql}`,
-          parameters,
-          query: { kind: 'RawNode', sqlFragments: [], parameters: [] } as never,
-        });
-        plans.push(plan.rows.map((r) => r.detail).join('; '));
+        await readStats(watching, { ...list, to_us: null });
+        for (const { sql, parameters } of compiled) {
+          const plan = await db.executeQuery<{ detail: string }>({
+            ...db.selectNoFrom((e) => e.val(1).as('x')).compile(),
+            sql: `explain query plan ${sql}`,
+            parameters,
+            query: { kind: 'RawNode', sqlFragments: [], parameters: [] } as never,
+          });
+          const text = plan.rows.map((r) => r.detail).join('; ');
+          if (sql.includes('history_totals')) sums.push(text);
+          else if (!sql.includes('sum(')) plans.push(text);
+        }
       }
     }
   }
   for (const plan of plans)
     assert.match(plan, /^SEARCH history_rows USING INDEX history_rows_(own|all)/, plan);
   for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE|SCAN/, plan);
+  assert.equal(sums.length, 8);
+  for (const plan of sums) assert.match(plan, /COVERING INDEX history_totals_sums/, plan);
 });
 
 test('history search - an index leads from a text to its rows, also in a database nobody analysed', async () => {

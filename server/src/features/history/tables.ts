@@ -455,6 +455,17 @@ export const migrations: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    id: '0008-sums',
+    async up(db) {
+      // The stats of a page add up years of days: from the index alone, a tenth of the time.
+      await db.schema
+        .createIndex('history_totals_sums')
+        .on('history_totals')
+        .columns(['extension', 'day', 'direction', 'calls', 'billsec', 'hidden_calls', 'hidden_billsec'])
+        .execute();
+    },
+  },
 ];
 
 /** One record in a row of its own, as JSON. */
