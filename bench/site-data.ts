@@ -3,9 +3,10 @@ import { hash } from 'node:crypto';
 import path from 'node:path';
 import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
 import { hashPassword } from '../server/src/core/password.ts';
+import { openObjects } from '../server/src/features/pbx-config/objects.ts';
+import { putObjects } from '../server/src/features/pbx-config/put.ts';
 import { seed } from '../server/src/features/pbx-config/seed.ts';
 import { migrations } from '../server/src/features/pbx-config/tables.ts';
-import type { Tables } from '../server/src/features/pbx-config/tables.ts';
 import { createSessionStore } from '../server/src/features/sessions/store.ts';
 import type { SessionTables } from '../server/src/features/sessions/store.ts';
 import { FIRST_EXTENSION } from './recording.ts';
@@ -41,10 +42,8 @@ export async function fillSite(data: string, size: SiteSize): Promise<void> {
     await createSessionStore(store);
     const password = await hashPassword(PASSWORD);
     const at = Date.now();
-    const ids = Array.from({ length: size.extensions }, (_, i) => i + 2);
     const agents = Math.min(size.extensions, size.queues * size.agentsPerQueue);
-    const people = ids.map((id, i) => ({
-      id,
+    const people = Array.from({ length: size.extensions }, (_, i) => ({
       extension: extensionOf(i),
       username: `person${i}`,
       name: `Person Nummer ${i}`,
@@ -52,38 +51,26 @@ export async function fillSite(data: string, size: SiteSize): Promise<void> {
       mobile: `+1202555${String(i).padStart(5, '0')}`,
       department: `Department ${i % 40}`,
       level: size.level ?? (i < agents ? ('agent' as const) : ('user' as const)),
-      active: 1,
       sip_password: `a-long-sip-password-of-${i}`,
-      voicemail: 1,
       voicemail_pin: '123456',
     }));
-    const endpoints = people.flatMap(({ id, extension }) => [
-      { name: extension, person_id: id, kind: 'sip' as const },
-      { name: `${extension}-web`, person_id: id, kind: 'webrtc' as const },
-      { name: `${extension}-mobile`, person_id: id, kind: 'mobile' as const },
-    ]);
-    const queues = Array.from({ length: size.queues }, (_, i) => ({
-      id: i + 1,
-      name: queueOf(i),
-      number: String(5_000 + i),
-      title: `Queue ${i}`,
+    const queues = Array.from({ length: size.queues }, (_, q) => ({
+      name: queueOf(q),
+      number: String(5_000 + q),
+      title: `Queue ${q}`,
       strategy: 'rrmemory' as const,
       ring_seconds: 15,
       wrap_up_seconds: 5,
       max_wait_seconds: 600,
-    }));
-    const members = queues.flatMap(({ id }, q) =>
-      Array.from({ length: Math.min(size.agentsPerQueue, agents) }, (_, i) => ({
-        queue_id: id,
-        person_id: ids[(q * size.agentsPerQueue + i) % agents]!,
-        static: size.static === true ? 1 : 0,
+      members: Array.from({ length: Math.min(size.agentsPerQueue, agents) }, (_, i) => ({
+        extension: extensionOf((q * size.agentsPerQueue + i) % agents),
+        static: size.static === true,
       })),
-    );
-    await store.transaction<Tables & SessionTables, void>(async (trx) => {
-      for (const rows of slices(people)) await trx.insertInto('people').values(rows).execute();
-      for (const rows of slices(endpoints)) await trx.insertInto('endpoints').values(rows).execute();
-      for (const rows of slices(queues)) await trx.insertInto('queues').values(rows).execute();
-      for (const rows of slices(members)) await trx.insertInto('queue_agents').values(rows).execute();
+    }));
+    await putObjects(store, { extension: people, queue: queues });
+    const known = (await openObjects(store)).applied().of('extension');
+    const ids = people.map((p) => known.get(p.extension)!.id);
+    await store.transaction<SessionTables, void>(async (trx) => {
       // The administrator of the empty site has number 1.
       const everybody = [1, ...ids].map((person_id) => ({ person_id, password, changed_at: at }));
       for (const rows of slices(everybody)) await trx.insertInto('credentials').values(rows).execute();

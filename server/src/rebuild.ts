@@ -11,6 +11,7 @@ import { silent } from './core/log.ts';
 import { rebuildConversations } from './features/history/rebuild.ts';
 import { migrations } from './features/history/tables.ts';
 import { createDirectory } from './features/pbx-config/directory.ts';
+import { openObjects } from './features/pbx-config/objects.ts';
 import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
 
 const USAGE = `Usage: npm run rebuild -- --from 2026-11-01 --to 2026-12-01
@@ -49,7 +50,11 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   stack.defer(() => store.close());
   await store.migrate('history', migrations);
   const began = performance.now();
-  const tell = { directory: await createDirectory(local), log: silent, e164: e164In(config.siteCountry) };
+  const tell = {
+    directory: createDirectory(await openObjects(local)),
+    log: silent,
+    e164: e164In(config.siteCountry),
+  };
   const said = { percent: -1 };
   const { done, total, changed } = await rebuildConversations(
     { ...tell, store },

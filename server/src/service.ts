@@ -43,6 +43,7 @@ import { conversationRoutes } from './features/history/conversations/routes.ts';
 import { createHistory } from './features/history/feature.ts';
 import { historyRoutes } from './features/history/routes.ts';
 import { createDirectory } from './features/pbx-config/directory.ts';
+import { openObjects } from './features/pbx-config/objects.ts';
 import type { StoredDirectory } from './features/pbx-config/directory.ts';
 import { seed } from './features/pbx-config/seed.ts';
 import { toSite } from './features/pbx-config/site.ts';
@@ -166,7 +167,7 @@ export async function startService(
   await store.migrate('pbx-config', pbxConfigMigrations);
   const seeded = await seed(store, { empty: config.empty });
   if (config.empty && !seeded) say('--empty changes nothing: this site has people already.');
-  const directory = await createDirectory(store);
+  const directory = createDirectory(await openObjects(store));
   const audit = await createAudit(store, clock, log);
   stack.defer(() => audit.close());
   const sessions = await createSessions({ store, clock, directory, audit, log, config });
@@ -312,8 +313,8 @@ export async function startService(
     tell: (input) => loop.tell(input),
     publish: (events) => loop.publish(events),
     numbers: () => {
-      const { services, parking } = directory.config();
-      return { services: services.map((s) => s.number), parking };
+      const { services, parking_lots } = directory.config();
+      return { services: services.map((s) => s.number), parking_lots };
     },
     zone: config.siteZone,
   });

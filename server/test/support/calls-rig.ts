@@ -106,7 +106,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
       log: silent,
       numbers: () => ({
         services: ['600'],
-        parking: { number: '700', first_slot: 701, last_slot: 720, timeout_seconds: 60 },
+        parking_lots: [{ first_slot: 701, last_slot: 720 }],
       }),
       zone: 'Europe/Istanbul',
       tell(input) {

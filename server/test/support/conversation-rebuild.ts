@@ -17,6 +17,7 @@ import { readRecord } from '../../src/features/history/record-codec.ts';
 import { migrations } from '../../src/features/history/tables.ts';
 import type { Tables } from '../../src/features/history/tables.ts';
 import { createDirectory } from '../../src/features/pbx-config/directory.ts';
+import { openObjects } from '../../src/features/pbx-config/objects.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { Site } from './site.ts';
 import { REPOSITORY } from './sources.ts';
@@ -89,7 +90,7 @@ export async function assertToldAnew(site: Site, country = ''): Promise<void> {
   const local = await openSqliteStore(file);
   try {
     await store.migrate('history', migrations);
-    const directory = await createDirectory(local);
+    const directory = createDirectory(await openObjects(local));
     const ingest = createIngest({ store, directory, clock: systemClock, log: silent, e164: e164In(country) });
     const instance = loadInstance(site.dataDir)!;
     const records = recordedIn(nodeId(instance.node), celFile(instance));

@@ -23,7 +23,10 @@ export interface CallControlFeatureDeps extends PerformDeps {
   readonly store: Store;
   readonly recordings: RecordingKeeper;
   /** What can be dialled beside people and queues. */
-  readonly numbers: () => { readonly services: readonly string[]; readonly parking: SiteParking | null };
+  readonly numbers: () => {
+    readonly services: readonly string[];
+    readonly parking_lots: readonly Pick<SiteParking, 'first_slot' | 'last_slot'>[];
+  };
   /** IANA name of the site's zone: a day of the limits is a day there. */
   readonly zone: string;
 }
@@ -41,9 +44,10 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
   const store = await createCallStore(deps.store, deps.audit);
   let settings = await store.settings();
   const isSlot = (number: string): boolean => {
-    const { parking } = numbers();
     const n = Number(number);
-    return parking !== null && n >= parking.first_slot && n <= parking.last_slot && String(n) === number;
+    return (
+      String(n) === number && numbers().parking_lots.some((lot) => n >= lot.first_slot && n <= lot.last_slot)
+    );
   };
   const own: OwnNumbers = {
     has(number) {

@@ -1,25 +1,24 @@
-import type { Insertable } from 'kysely';
-import type { PersonLevel } from '@offhook/contract/ids.ts';
-import type { PauseReason } from '../../ports/directory.ts';
-import type { SiteParking, SiteService } from '../../ports/site.ts';
-import type { QueueRow } from './tables.ts';
+import { pickupGroup } from './pickup-group.ts';
+import type { ConfigInput } from './put.ts';
 
-export interface DemoPerson {
-  readonly extension: string;
-  readonly username: string;
-  readonly name: string;
-  readonly level: PersonLevel;
-  readonly department: string;
-  readonly mobile: string | null;
-}
+type DemoPerson = ConfigInput<'extension'>;
 const person = (
   extension: string,
   username: string,
   name: string,
-  level: PersonLevel,
+  level: DemoPerson['level'],
   department: string,
   mobile: string | null = null,
-): DemoPerson => ({ extension, username, name, level, department, mobile });
+): DemoPerson => ({
+  extension,
+  username,
+  name,
+  level,
+  department,
+  mobile,
+  email: `${username}@example.com`,
+  pickup_group: pickupGroup(department),
+});
 
 /** Names of many scripts on purpose: what cannot carry them breaks on the first day and not at a customer's. */
 export const DEMO_PEOPLE: readonly DemoPerson[] = [
@@ -44,9 +43,8 @@ export const DEMO_ADMINISTRATOR: DemoPerson = person(
   'Administration',
 );
 
-export const DEMO_QUEUES: readonly (Omit<Insertable<QueueRow>, 'id'> & {
-  readonly agents: readonly string[];
-})[] = [
+const AGENTS = ['1003', '1004', '1005', '1006'].map((extension) => ({ extension }));
+export const DEMO_QUEUES: readonly ConfigInput<'queue'>[] = [
   {
     name: 'support',
     number: '500',
@@ -55,7 +53,7 @@ export const DEMO_QUEUES: readonly (Omit<Insertable<QueueRow>, 'id'> & {
     ring_seconds: 15,
     wrap_up_seconds: 5,
     max_wait_seconds: 600,
-    agents: ['1003', '1004', '1005', '1006'],
+    members: AGENTS,
   },
   {
     name: 'sales',
@@ -65,26 +63,24 @@ export const DEMO_QUEUES: readonly (Omit<Insertable<QueueRow>, 'id'> & {
     ring_seconds: 20,
     wrap_up_seconds: 5,
     max_wait_seconds: 600,
-    agents: ['1003', '1004', '1005', '1006'],
+    members: AGENTS,
   },
 ];
-const reason = (id: string, name: string, fields: Partial<PauseReason> = {}): PauseReason => ({
-  id,
-  name,
-  paid: true,
-  longest_seconds: null,
-  supervisor_only: false,
-  ...fields,
-});
-export const DEMO_REASONS: readonly PauseReason[] = [
-  reason('break', 'Break', { longest_seconds: 900 }),
-  reason('lunch', 'Lunch', { paid: false, longest_seconds: 3600 }),
-  reason('training', 'Training'),
-  reason('back_office', 'Back office'),
+export const DEMO_REASONS: readonly ConfigInput<'pause_reason'>[] = [
+  { id: 'break', name: 'Break', position: 0, longest_seconds: 900 },
+  { id: 'lunch', name: 'Lunch', position: 1, paid: false, longest_seconds: 3600 },
+  { id: 'training', name: 'Training', position: 2 },
+  { id: 'back_office', name: 'Back office', position: 3 },
 ];
-export const SERVICES: readonly SiteService[] = [
+export const SERVICES: readonly ConfigInput<'service'>[] = [
   { number: '600', kind: 'echo', title: 'Echo test' },
   { number: '601', kind: 'music_on_hold', title: 'Music on hold' },
   { number: '*97', kind: 'voicemail', title: 'Voicemail' },
 ];
-export const PARKING: SiteParking = { number: '700', first_slot: 701, last_slot: 720, timeout_seconds: 120 };
+export const PARKING: ConfigInput<'parking_lot'> = {
+  name: 'default',
+  title: 'Parking',
+  number: '700',
+  first_slot: 701,
+  last_slot: 720,
+};

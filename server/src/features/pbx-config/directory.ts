@@ -1,8 +1,9 @@
 import { ServiceError } from '../../core/errors.ts';
 import type { Directory, QueueEntry, TrunkEntry } from '../../ports/directory.ts';
-import type { Store } from '../../ports/store.ts';
-import { readPbxConfig } from './config.ts';
+import { dialMatcher } from '../../core/dial-pattern.ts';
+import { toPbxConfig } from './config.ts';
 import type { PbxConfig } from './config.ts';
+import type { ObjectStore } from './objects.ts';
 
 /** Everything the directory answers from, built once for each version of the configuration. */
 function indexOf(config: PbxConfig) {
@@ -22,6 +23,7 @@ function indexOf(config: PbxConfig) {
     Object.freeze({ name, title, endpoint }),
   );
   const people = config.people.map((p) => p.person);
+  const enabled = new Set(config.trunks.filter((t) => t.enabled).map((t) => t.name));
   return {
     people,
     byExtension: new Map(people.map((p) => [p.extension, p])),
@@ -32,36 +34,28 @@ function indexOf(config: PbxConfig) {
     queuesOf,
     trunks,
     trunkByEndpoint: new Map(trunks.map((t) => [t.endpoint, t])),
-    prefixes: config.outbound_routes.map((r) => r.prefix),
+    outside: config.outbound_routes
+      .filter((r) => r.trunks.some((t) => enabled.has(t.trunk)))
+      .flatMap((r) => r.patterns.map(dialMatcher)),
     reasons: config.pause_reasons,
     secrets: new Map(config.people.map((p) => [p.person.extension, p.sip_password])),
   };
 }
 
-/** The directory of the store; `reload` reads it again and tells the listeners when something is different. */
+/** The directory of what is applied; `reload` takes the newest version in and tells the listeners when something is different. */
 export interface StoredDirectory extends Directory {
-  /** What was read last, for the renderer: the directory and the engine's files then show the same version. */
+  /** What it was made of, for the renderer: the directory and the engine's files then show the same version. */
   config(): PbxConfig;
-  /** Resolves when the newest state is in force. On an error everything stays as it was. */
-  reload(): Promise<void>;
+  reload(): void;
 }
 
 /** User names are found whatever their case. `sipPassword` of an unknown extension is `not_found`. */
-export async function createDirectory(store: Store): Promise<StoredDirectory> {
-  let config = await readPbxConfig(store);
+export function createDirectory(objects: Pick<ObjectStore, 'applied'>): StoredDirectory {
+  let model = objects.applied();
+  let config = toPbxConfig(model);
   let index = indexOf(config);
   let version = 1;
   const listeners = new Set<() => void>();
-  // One at a time, so that an older reading never replaces a newer one.
-  let last: Promise<void> = Promise.resolve();
-  const read = async (): Promise<void> => {
-    const next = await readPbxConfig(store);
-    if (JSON.stringify(next) === JSON.stringify(config)) return;
-    config = next;
-    index = indexOf(next);
-    version += 1;
-    for (const listener of listeners) listener();
-  };
   return {
     get version() {
       return version;
@@ -75,7 +69,7 @@ export async function createDirectory(store: Store): Promise<StoredDirectory> {
     queuesOf: (extension) => index.queuesOf.get(extension) ?? [],
     trunks: () => index.trunks,
     trunkByEndpoint: (endpoint) => index.trunkByEndpoint.get(endpoint),
-    leadsOut: (number) => index.prefixes.some((p) => number.startsWith(p) && number.length > p.length),
+    leadsOut: (number) => index.outside.some((matches) => matches(number)),
     pauseReasons: () => index.reasons,
     sipPassword(extension) {
       const password = index.secrets.get(extension);
@@ -88,6 +82,14 @@ export async function createDirectory(store: Store): Promise<StoredDirectory> {
       return () => void listeners.delete(listener);
     },
     config: () => config,
-    reload: () => (last = last.then(read, read)),
+    reload() {
+      const next = objects.applied();
+      if (next === model) return;
+      model = next;
+      config = toPbxConfig(next);
+      index = indexOf(config);
+      version += 1;
+      for (const listener of listeners) listener();
+    },
   };
 }

@@ -1,55 +1,49 @@
-import { createHash } from 'node:crypto';
+import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
 import type { FeatureCode, Site } from '../../ports/site.ts';
 import type { PbxConfig } from './config.ts';
 
-/** A department as a pick-up group: its own letters where they are plain, and a hash where two names could meet. */
-export function pickupGroup(department: string | null): string | null {
-  if (department === null || department.trim() === '') return null;
-  const plain = department
-    .normalize('NFKD')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, ' ')
-    .trim()
-    .replaceAll(' ', '-')
-    .slice(0, 40);
-  if (/^[A-Za-z0-9]+( [A-Za-z0-9]+)*$/.test(department) && department.length <= 40) return plain;
-  const hash = createHash('sha256').update(department).digest('hex').slice(0, 8);
-  return plain === '' ? `group-${hash}` : `${plain}-${hash}`;
+type CodeChange = ConfigBody<'feature_code'>;
+/** A feature code as the site dials it: its patterns begin with another code, or it is not there. */
+function asDialled(code: FeatureCode, changed: CodeChange | undefined): FeatureCode | null {
+  if (changed === undefined) return code;
+  if (!changed.enabled) return null;
+  const own = defaultCode(code);
+  return { ...code, patterns: code.patterns.map((p) => p.replace(own, changed.code)) };
 }
+/** What a code of the exchange begins with where the site changed nothing, e.g. `*22`. */
+export const defaultCode = (code: FeatureCode): string =>
+  code.patterns
+    .map((p) => /^_?([*#][0-9*#]+)/.exec(p)?.[1] ?? p)
+    .reduce((a, b) => (b.length < a.length ? b : a));
 
 /**
- * What the renderer is given: active people only, and the feature codes the exchange knows. A route from outside to a number
- * that is no more, or whose person is not active, is no way in.
+ * What the renderer is given: active people and enabled trunks only, and the feature codes the exchange knows. A way to
+ * somebody who is not active, or over a trunk that is switched off, is no way.
  */
 export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
-  const numbers = new Set([
-    ...config.people.filter(({ person }) => person.active).map(({ person }) => person.extension),
-    ...config.queues.map((q) => q.number),
-    ...config.services.map((s) => s.number),
-  ]);
+  const off = new Set(config.people.filter((p) => !p.person.active).map((p) => p.person.extension));
+  const trunks = config.trunks.filter((t) => t.enabled);
+  const enabled = new Set(trunks.map((t) => t.name));
+  const leads = (to: Destination): boolean =>
+    to.kind === 'extension' ? !off.has(to.key) : to.kind !== 'trunk' || enabled.has(to.key);
+  const changed = new Map(config.feature_codes.map((c) => [c.id, c]));
+  const { people, inbound_routes, outbound_routes, ...rest } = config;
   return {
-    extensions: config.people
+    ...rest,
+    extensions: people
       .filter(({ person }) => person.active)
-      .map(({ person, sip_password, voicemail, voicemail_pin, forward_outside, recording }) => ({
-        extension: person.extension,
-        name: person.name,
-        email: person.email,
-        endpoints: person.endpoints,
-        sip_password,
-        voicemail,
-        voicemail_pin,
-        forward_outside,
-        recording,
-        pickup_group: pickupGroup(person.department),
+      .map(({ person: { extension, name, email, endpoints }, ...own }) => ({
+        ...own,
+        extension,
+        name,
+        email,
+        endpoints,
       })),
-    queues: config.queues,
-    services: config.services,
-    parking: config.parking,
-    recording_announcement: config.recording_announcement,
-    pause_reasons: config.pause_reasons,
-    feature_codes: codes,
-    trunks: config.trunks,
-    inbound_routes: config.inbound_routes.filter(({ to }) => 'trunk' in to || numbers.has(to.number)),
-    outbound_routes: config.outbound_routes,
+    trunks: trunks.map(({ enabled: _, ...trunk }) => trunk),
+    feature_codes: codes.flatMap((code) => asDialled(code, changed.get(code.id)) ?? []),
+    inbound_routes: inbound_routes.filter((r) => leads(r.to) && (r.trunk === null || enabled.has(r.trunk))),
+    outbound_routes: outbound_routes
+      .map((r) => ({ ...r, trunks: r.trunks.filter((t) => enabled.has(t.trunk)) }))
+      .filter((r) => r.trunks.length > 0),
   };
 }

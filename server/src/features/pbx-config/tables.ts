@@ -1,97 +1,5 @@
-import type { Generated } from 'kysely';
-import type { PersonLevel } from '@offhook/contract/ids.ts';
-import type { EndpointKind } from '../../ports/directory.ts';
-import type { RecordingRule, SiteQueue, SiteService, SiteTrunk } from '../../ports/site.ts';
 import type { Migration } from '../../ports/store.ts';
-
-export interface PersonRow {
-  id: number;
-  extension: string;
-  /** Lower case. */
-  username: string;
-  name: string;
-  email: string | null;
-  mobile: string | null;
-  department: string | null;
-  level: PersonLevel;
-  active: number;
-  /** Phones are given it at sign-in, so it is kept as it is; the password a person signs in with is not here. */
-  sip_password: string;
-  voicemail: number;
-  voicemail_pin: string;
-  /** Its calls may be forwarded to a number outside. */
-  forward_outside: Generated<number>;
-  recording: Generated<RecordingRule>;
-}
-export interface QueueRow {
-  id: number;
-  name: string;
-  number: string;
-  title: string;
-  strategy: SiteQueue['strategy'];
-  ring_seconds: number;
-  wrap_up_seconds: number;
-  max_wait_seconds: number;
-  max_callers: Generated<number>;
-  join_when_empty: Generated<number>;
-  leave_when_empty: Generated<number>;
-  /** Both or none. */
-  exit_key: Generated<string | null>;
-  exit_number: Generated<string | null>;
-  recording: Generated<RecordingRule>;
-}
-export interface TrunkRow {
-  id: Generated<number>;
-  name: string;
-  title: string;
-  host: string;
-  port: number;
-  transport: SiteTrunk['transport'];
-  /** Both or none; the engine needs the password as it is. */
-  username: string | null;
-  password: string | null;
-  register: number;
-  /** JSON list. */
-  codecs: string;
-  outbound_number: string | null;
-}
-/** `to_number` or `to_trunk`; the change of the number goes with the second. */
-export interface InboundRouteRow {
-  trunk_id: number;
-  number: string;
-  prefix: number;
-  to_number: string | null;
-  to_trunk_id: number | null;
-  strip: number;
-  prepend: string;
-}
-export interface OutboundRouteRow {
-  prefix: string;
-  position: number;
-  trunk_id: number;
-  strip: number;
-  prepend: string;
-}
-export interface Tables {
-  trunks: TrunkRow;
-  inbound_routes: InboundRouteRow;
-  outbound_routes: OutboundRouteRow;
-  people: PersonRow;
-  endpoints: { name: string; person_id: number; kind: EndpointKind };
-  queues: QueueRow;
-  queue_agents: { queue_id: number; person_id: number; static: number };
-  pause_reasons: {
-    id: string;
-    name: string;
-    position: number;
-    paid: number;
-    longest_seconds: number | null;
-    supervisor_only: number;
-  };
-  services: { number: string; kind: SiteService['kind']; title: string };
-  /** One JSON value for each key: `parking`, `recording_announcement`. */
-  pbx_settings: { key: string; value: string };
-}
+import { moveToObjects } from './move-to-objects.ts';
 
 export const migrations: readonly Migration[] = [
   {
@@ -243,6 +151,47 @@ export const migrations: readonly Migration[] = [
           .addColumn('recording', 'text', (c) => c.notNull().defaultTo('never'))
           .execute();
       }
+    },
+  },
+  {
+    id: '0006-objects',
+    async up(db) {
+      const { schema } = db;
+      await schema
+        .createTable('config_identities')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('kind', 'text', (c) => c.notNull())
+        .addColumn('key', 'text', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('config_versions')
+        .addColumn('version', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('author', 'text', (c) => c.notNull())
+        .addColumn('comment', 'text')
+        .addColumn('at', 'bigint', (c) => c.notNull())
+        .addColumn('objects', 'integer', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('config_objects')
+        .addColumn('id', 'integer', (c) => c.notNull())
+        .addColumn('kind', 'text', (c) => c.notNull())
+        .addColumn('key', 'text', (c) => c.notNull())
+        .addColumn('body', 'text', (c) => c.notNull())
+        .addColumn('since_version', 'integer', (c) => c.notNull())
+        .addColumn('until_version', 'integer')
+        .addPrimaryKeyConstraint('config_objects_key', ['kind', 'key', 'since_version'])
+        .execute();
+      await schema
+        .createTable('config_draft')
+        .addColumn('kind', 'text', (c) => c.notNull())
+        .addColumn('key', 'text', (c) => c.notNull())
+        .addColumn('id', 'integer')
+        .addColumn('body', 'text')
+        .addColumn('author', 'text', (c) => c.notNull())
+        .addColumn('at', 'bigint', (c) => c.notNull())
+        .addPrimaryKeyConstraint('config_draft_key', ['kind', 'key'])
+        .execute();
+      await moveToObjects(db);
     },
   },
 ];

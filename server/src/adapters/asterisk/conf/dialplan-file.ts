@@ -2,11 +2,12 @@
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
+import { destinationSteps } from './destinations.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { forwardAfter, forwardContexts, forwardFirst, ownForward, watched } from './forward-contexts.ts';
 import { recordingSteps } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
-import { outboundInclude, ownContext, trunkContexts } from './trunk-files.ts';
+import { outboundInclude, trunkContexts } from './trunk-files.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import {
   application,
@@ -197,7 +198,7 @@ function exit(q: SiteQueue, site: Site): ConfText {
   return context(conf`exit-${slug(q.name, 'a queue name')}`, [
     exten(dialledKey(q.exit.key, `${what} key`), [
       left(conf`EXIT_KEY`),
-      conf`Goto(${ownContext(site, q.exit.number)},${dialled(q.exit.number, `${what} number`)},1)`,
+      ...destinationSteps(q.exit.to, site, what),
     ]),
   ]);
 }

@@ -46,10 +46,9 @@ export function recordingSteps(site: Site): RecordingSteps {
   const extensions = site.extensions.filter((e) => e.recording === 'always');
   const queues = new Set(site.queues.filter((q) => q.recording === 'always').map((q) => q.name));
   if (extensions.length === 0 && queues.size === 0) return NOTHING;
+  const said = site.settings.recording_announcement;
   const sound =
-    site.recording_announcement === null
-      ? null
-      : soundName(site.recording_announcement, 'the announcement of recording');
+    said === null || !('built_in' in said) ? null : soundName(said.built_in, 'the announcement of recording');
   const BEGIN_EXTENSION = conf`Gosub(record,extension,1)`;
   return {
     caller: [BEGIN_EXTENSION],

@@ -15,13 +15,6 @@ const refuse = (detail: string): never => {
   throw new ServiceError('invalid_request', detail);
 };
 
-const ownNumbers = (site: Site): ReadonlySet<string> =>
-  new Set([
-    ...site.extensions.map((e) => e.extension),
-    ...site.queues.map((q) => q.number),
-    ...site.services.map((s) => s.number),
-  ]);
-
 /** What no single file shows: a number or name that means two things, and a name that means nothing. */
 function checkSite(site: Site): void {
   const numbers = new Map<string, string>();
@@ -47,7 +40,6 @@ function checkSite(site: Site): void {
     }
   }
   const queues = new Set<string>();
-  const own = ownNumbers(site);
   for (const q of site.queues) {
     take(q.number, `queue ${q.name}`);
     if (queues.has(q.name)) refuse(`two queues are named ${q.name}`);
@@ -55,8 +47,6 @@ function checkSite(site: Site): void {
     for (const e of [...q.agents, ...q.static_members]) {
       if (!known.has(e)) refuse(`queue ${q.name}: ${JSON.stringify(e)} is not an extension`);
     }
-    if (q.exit !== null && !own.has(q.exit.number))
-      refuse(`queue ${q.name}: exit number ${JSON.stringify(q.exit.number)} is no number of ours`);
     if (new Set(q.agents).size < q.agents.length) refuse(`queue ${q.name}: an agent stands in it twice`);
     for (const e of q.static_members) {
       if (!q.agents.includes(e)) refuse(`queue ${q.name}: static member ${e} is not among its agents`);
@@ -64,18 +54,17 @@ function checkSite(site: Site): void {
   }
   for (const s of site.services) take(s.number, s.title);
   for (const code of site.feature_codes) for (const p of code.patterns) take(p, `feature code ${code.id}`);
-  if (site.parking !== null) {
-    const { number, first_slot, last_slot } = site.parking;
-    take(number, 'parking');
+  for (const lot of site.parking_lots) {
+    const { number, first_slot, last_slot } = lot;
+    take(number, `parking lot ${lot.name}`);
     if (last_slot < first_slot || last_slot - first_slot > 999)
-      refuse('parking: from 1 to 1000 slots, first to last');
+      refuse(`parking lot ${lot.name}: from 1 to 1000 slots, first to last`);
     for (let slot = first_slot; slot <= last_slot; slot++) take(String(slot), 'a parking slot');
   }
 }
 
 function checkTrunks(site: Site): void {
   const trunks = new Set<string>();
-  const own = ownNumbers(site);
   const known = (name: string, what: string): void => {
     if (!trunks.has(name)) refuse(`${what}: there is no trunk ${JSON.stringify(name)}`);
   };
@@ -87,16 +76,12 @@ function checkTrunks(site: Site): void {
     if (t.codecs.length === 0) refuse(`trunk ${t.name}: it needs a codec`);
     if (t.register && t.login === null) refuse(`trunk ${t.name}: to register it needs a login`);
   }
-  const taken = new Set<string>();
-  for (const { trunk, number, prefix, to } of site.inbound_routes) {
-    const what = `trunk ${trunk}: inbound number ${JSON.stringify(number)}`;
-    known(trunk, what);
-    if (taken.has(`${trunk} ${number} ${prefix}`)) refuse(`${what} leads to two places`);
-    taken.add(`${trunk} ${number} ${prefix}`);
-    if ('trunk' in to) known(to.trunk, what);
-    else if (!own.has(to.number)) refuse(`${what}: ${JSON.stringify(to.number)} is no number of ours`);
+  for (const { name, trunk, to } of site.inbound_routes) {
+    if (trunk !== null) known(trunk, `inbound route ${name}`);
+    if (to.kind === 'trunk') known(to.key, `inbound route ${name}`);
   }
-  for (const route of site.outbound_routes) known(route.trunk, `prefix ${JSON.stringify(route.prefix)}`);
+  for (const route of site.outbound_routes)
+    for (const { trunk } of route.trunks) known(trunk, `outbound route ${route.name}`);
 }
 
 /**
@@ -128,7 +113,7 @@ export function renderSite(
     'voicemail.conf': voicemailConf(site.extensions, settings),
     'musiconhold.conf': musicConf,
     'features.conf': featuresConf,
-    'res_parking.conf': parkingConf(site.parking),
+    'res_parking.conf': parkingConf(site.parking_lots),
     'extensions.conf': extensionsConf(site),
   };
   const head = conf`; Rendered by Offhook from its database. What is written here by hand is lost; use custom/ for that.

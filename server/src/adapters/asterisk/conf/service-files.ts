@@ -10,7 +10,16 @@ import type { ConfText } from './text.ts';
  */
 const WRAP_UP_GUARD_SECONDS = 2;
 const nothing = conf``;
-const STRATEGIES = ['ringall', 'leastrecent', 'fewestcalls', 'random', 'rrmemory', 'linear'] as const;
+const STRATEGIES = [
+  'ringall',
+  'leastrecent',
+  'fewestcalls',
+  'random',
+  'rrmemory',
+  'linear',
+  'rrordered',
+  'wrandom',
+] as const;
 
 function queue(q: SiteQueue): ConfText {
   const name = slug(q.name, 'a queue name');
@@ -102,8 +111,9 @@ ${joined(
 )}#tryinclude custom/voicemail.conf
 `;
 
-export function parkingConf(parking: SiteParking | null): ConfText {
-  if (parking === null)
+export function parkingConf(lots: readonly SiteParking[]): ConfText {
+  const parking = lots.find((lot) => lot.name === 'default');
+  if (parking === undefined)
     return conf`
 [general]
 `;

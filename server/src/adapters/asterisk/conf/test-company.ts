@@ -1,4 +1,20 @@
-import type { Site } from '../../../ports/site.ts';
+import type { z } from 'zod';
+import {
+  InboundRouteConfig,
+  OutboundRouteConfig,
+  QueueConfig,
+  ROUTE_CLASSES,
+  TrunkConfig,
+} from '@offhook/contract/config-objects.ts';
+import type {
+  Site,
+  SiteExtension,
+  SiteInboundRoute,
+  SiteOutboundRoute,
+  SiteParking,
+  SiteQueue,
+  SiteTrunk,
+} from '../../../ports/site.ts';
 
 export const PASSWORD = 'a-secret-of-24-letters-0';
 /** Valid names that would hurt a careless writer. */
@@ -12,73 +28,106 @@ export const NAMES = [
   'a',
   '花'.repeat(26),
 ];
+/** Objects as the configuration gives them to the renderer, with the defaults of their schema. */
+export const extension = (number: string, fields: Partial<SiteExtension> = {}): SiteExtension => ({
+  extension: number,
+  name: `Person ${number}`,
+  email: null,
+  endpoints: [
+    { kind: 'sip', name: number },
+    { kind: 'webrtc', name: `${number}-web` },
+    { kind: 'mobile', name: `${number}-mobile` },
+  ],
+  sip_password: PASSWORD,
+  voicemail_pin: '4711',
+  voicemail: true,
+  pickup_group: 'front',
+  forward_outside: false,
+  recording: 'never',
+  caller_id: null,
+  call_permission: [...ROUTE_CLASSES],
+  ...fields,
+});
+export function queue(fields: Omit<z.input<typeof QueueConfig>, 'title'>): SiteQueue {
+  const parsed = QueueConfig.parse({ title: 'A queue', ...fields });
+  return {
+    ...parsed,
+    agents: parsed.members.map((m) => m.extension),
+    static_members: parsed.members.filter((m) => m.static).map((m) => m.extension),
+  };
+}
+export function trunk({
+  login = null,
+  ...fields
+}: Omit<z.input<typeof TrunkConfig>, 'title' | 'username' | 'password'> & {
+  readonly login?: SiteTrunk['login'];
+}): SiteTrunk {
+  const {
+    username: _,
+    password: __,
+    enabled: ___,
+    ...parsed
+  } = TrunkConfig.parse({ title: 'A trunk', ...fields });
+  return { ...parsed, login, endpoint: `trunk-${parsed.name}` };
+}
+export const inboundRoute = (fields: z.input<typeof InboundRouteConfig>): SiteInboundRoute =>
+  InboundRouteConfig.parse(fields);
+export const outboundRoute = (fields: z.input<typeof OutboundRouteConfig>): SiteOutboundRoute =>
+  OutboundRouteConfig.parse(fields);
+export const parkingLot = (fields: Partial<SiteParking> = {}): SiteParking => ({
+  name: 'default',
+  title: 'Parking',
+  number: '700',
+  first_slot: 701,
+  last_slot: 703,
+  timeout_seconds: 60,
+  music_class: null,
+  ...fields,
+});
+
 /** A company whose queues are short-tempered, so that tests need not wait. */
 export const company = (fields: Partial<Site> = {}): Site => ({
   extensions: Array.from({ length: 10 }, (_, i) => {
-    const extension = String(1001 + i);
-    return {
-      extension,
-      name: NAMES[i] ?? `Person ${extension}`,
-      email: null,
-      endpoints: [
-        { kind: 'sip', name: extension },
-        { kind: 'webrtc', name: `${extension}-web` },
-        { kind: 'mobile', name: `${extension}-mobile` },
-      ],
-      sip_password: PASSWORD,
-      voicemail_pin: '4711',
-      voicemail: extension !== '1002',
-      pickup_group: 'front',
-      forward_outside: false,
-      recording: 'never',
-    };
+    const number = String(1001 + i);
+    return extension(number, { ...(NAMES[i] ? { name: NAMES[i] } : {}), voicemail: number !== '1002' });
   }),
   queues: [
-    {
+    queue({
       name: 'support',
       number: '500',
-      title: 'Support',
-      strategy: 'ringall',
       ring_seconds: 3,
-      wrap_up_seconds: 0,
       max_wait_seconds: 60,
-      max_callers: 0,
-      join_when_empty: true,
-      leave_when_empty: false,
-      exit: null,
-      recording: 'never',
-      static_members: ['1006'],
-      agents: ['1003', '1004', '1006'],
-    },
-    {
+      members: [{ extension: '1003' }, { extension: '1004' }, { extension: '1006', static: true }],
+    }),
+    queue({
       name: 'sales',
       number: '510',
-      title: 'Sales',
       strategy: 'rrmemory',
-      ring_seconds: 15,
       wrap_up_seconds: 7,
       max_wait_seconds: 2,
-      max_callers: 0,
-      join_when_empty: true,
-      leave_when_empty: false,
-      exit: null,
-      recording: 'never',
-      static_members: [],
-      agents: ['1003'],
-    },
+      members: [{ extension: '1003' }],
+    }),
   ],
+  ring_groups: [],
+  menus: [],
+  time_conditions: [],
+  holidays: [],
+  conferences: [],
+  mailboxes: [],
+  music_classes: [],
+  prompts: [],
   services: [
     { number: '600', kind: 'echo', title: 'Echo' },
     { number: '601', kind: 'music_on_hold', title: 'Music' },
     { number: '*97', kind: 'voicemail', title: 'Voicemail' },
   ],
-  parking: { number: '700', first_slot: 701, last_slot: 703, timeout_seconds: 60 },
+  parking_lots: [parkingLot()],
   pause_reasons: [
     { id: 'break', name: 'Break', paid: true, longest_seconds: null, supervisor_only: false },
     { id: 'lunch', name: 'Lunch', paid: true, longest_seconds: null, supervisor_only: false },
   ],
   feature_codes: [],
-  recording_announcement: null,
+  settings: { name: 'site', recording_announcement: null },
   trunks: [],
   inbound_routes: [],
   outbound_routes: [],

@@ -56,6 +56,11 @@ export const outside = rule(
   /^(?:\+?[0-9]{1,32}|\+)$/,
   'must be 1 to 32 digits, with or without a + in front',
 );
+/** A dial pattern of numbers outside, without the `_` in front. */
+export const outsidePattern = rule(
+  /^\+?[0-9XZN]{0,32}[.!]?$/,
+  'must be digits and X, Z, N with . or ! at the end',
+);
 /** What another exchange knows us by, chosen there. */
 export const loginName = rule(/^[A-Za-z0-9+._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 + . _ -');
 /** A secret chosen elsewhere. The value is never part of the refusal. */

@@ -8,17 +8,18 @@ import type {
   SiteTrunk,
 } from '../../../ports/site.ts';
 import { callingPhone } from './call-contexts.ts';
+import { destinationSteps } from './destinations.ts';
 import { context, exten } from './dialplan-text.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import {
   conf,
-  dialled,
   foreignSecret,
   host,
   joined,
   loginName,
   objectName,
   outside,
+  outsidePattern,
   whole,
   word,
 } from './text.ts';
@@ -134,59 +135,59 @@ function dial(
 }
 const OVER = conf`Hangup($\{HANGUPCAUSE})`;
 
-/** The context of a number of ours. */
-export function ownContext(site: Site, number: string): ConfText {
-  if (site.queues.some((q) => q.number === number)) return conf`queues`;
-  return site.services.some((s) => s.number === number) ? conf`services` : conf`people`;
-}
 function inbound(route: SiteInboundRoute, site: Site, trunks: ReadonlyMap<string, SiteTrunk>): ConfText {
-  const number = outside(route.number, `trunk ${route.trunk}: inbound number`);
+  const what = `inbound route ${route.name}`;
+  const number = route.number === null ? conf`_X!` : outside(route.number, `${what}: number`);
   const matched = route.prefix ? conf`_${number}!` : number;
   const { to } = route;
-  if ('trunk' in to)
-    return exten(matched, [DIGITS_ONLY, dial(trunks.get(to.trunk)!, to, 'caller', nothing), OVER, REFUSED]);
-  const own = dialled(to.number, `trunk ${route.trunk}: inbound number ${route.number}: destination`);
-  return exten(matched, [conf`Goto(${ownContext(site, to.number)},${own},1)`]);
+  return to.kind === 'trunk'
+    ? exten(matched, [DIGITS_ONLY, dial(trunks.get(to.key)!, to, 'caller', nothing), OVER, REFUSED])
+    : exten(matched, destinationSteps(to, site, what));
 }
 
 function outbound(
-  routes: readonly SiteOutboundRoute[],
+  route: SiteOutboundRoute,
   trunks: ReadonlyMap<string, SiteTrunk>,
   { caller, announce, announced, answered }: RecordingSteps,
 ): ConfText {
   const more = conf`${announced}${answered}`;
-  const prefix = outside(routes[0]!.prefix, 'an outbound prefix');
-  const tries = routes.flatMap((route, i) => [
+  const tries = route.trunks.flatMap((way, i) => [
     ...(i === 0
       ? []
       : [conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL" | "$\{DIALSTATUS}" = "CONGESTION"]?:over)`]),
-    dial(trunks.get(route.trunk)!, route, 'trunk', more),
+    dial(trunks.get(way.trunk)!, way, 'trunk', more),
   ]);
-  return exten(conf`_${prefix}X!`, [
-    DIGITS_ONLY,
-    ...caller,
-    ...announce,
-    ...tries,
-    conf`(over),${OVER}`,
-    REFUSED,
-  ]);
+  return joined(
+    route.patterns.map((p) =>
+      exten(conf`_${outsidePattern(p, `outbound route ${route.name}: pattern`)}`, [
+        DIGITS_ONLY,
+        ...caller,
+        ...announce,
+        ...tries,
+        conf`(over),${OVER}`,
+        REFUSED,
+      ]),
+    ),
+    '',
+  );
 }
 
 export function trunkContexts(site: Site, recording: RecordingSteps): ConfText {
   if (site.trunks.length === 0) return nothing;
   const trunks = new Map(site.trunks.map((t) => [t.name, t]));
-  const prefixes = Map.groupBy(site.outbound_routes, (r) => r.prefix);
   return joined(
     [
       ...site.trunks.map((t) =>
         context(
           arrivals(t),
-          site.inbound_routes.filter((r) => r.trunk === t.name).map((r) => inbound(r, site, trunks)),
+          site.inbound_routes
+            .filter((r) => r.trunk === null || r.trunk === t.name)
+            .map((r) => inbound(r, site, trunks)),
         ),
       ),
       context(
         conf`outbound`,
-        [...prefixes.values()].map((routes) => outbound(routes, trunks, recording)),
+        site.outbound_routes.map((route) => outbound(route, trunks, recording)),
       ),
       context(conf`shown-outside`, [
         exten(conf`s`, [conf`Set(CONNECTEDLINE(all,i)=<$\{ARG1}>)`, conf`Return()`]),

@@ -1,0 +1,473 @@
+/**
+ * The objects the configuration of an exchange consists of. A schema here is what the API takes and what is stored; secrets are
+ * optional, are taken and never given back, and where one is missing the stored one stays.
+ */
+import { z } from 'zod';
+import { LEVELS } from './ids.ts';
+
+/** Machine name of an object. */
+export const Slug = z.string().regex(/^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/, 'not 1 to 40 of a-z 0-9 _ -');
+/** A number of ours, as it is dialled. */
+export const OwnNumber = z.string().regex(/^[1-9][0-9]{1,9}$/, 'not 2 to 10 digits, the first not 0');
+/** A number outside, or the beginning of one. */
+export const Outside = z
+  .string()
+  .regex(/^\+?[0-9]{1,32}$/, 'not 1 to 32 digits, with or without a + in front');
+/** What people read: one line of any script, with nothing in it that a file of the engine or a page could take for its own. */
+export const Title = z
+  .string()
+  .max(80)
+  .regex(
+    /^(?=.{1,80}$)[\p{L}\p{N}.'’()&/+_-][\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]*(?: [\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]+)*$/u,
+    "not 1 to 80 letters, digits, single spaces or . ' ( ) & / + _ -",
+  );
+const DisplayName = z
+  .string()
+  .max(64)
+  .regex(
+    /^(?=.{1,64}$)[\p{L}\p{N}.'’()&/+_-][\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]*(?: [\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]+)*$/u,
+    "not 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -",
+  )
+  .refine((s) => new TextEncoder().encode(s).length <= 79, 'more than 79 bytes of UTF-8');
+const Pin = z.string().regex(/^[0-9]{4,12}$/, 'not 4 to 12 digits');
+const secret = <T extends z.ZodType>(schema: T) => schema.optional().meta({ writeOnly: true });
+
+/** A sound: an uploaded prompt, or one that comes with the engine. */
+export const SoundRef = z.union([
+  z.strictObject({ prompt: Slug }),
+  z.strictObject({
+    built_in: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9_-]{0,63}(\/[a-z0-9][a-z0-9_-]{0,63}){0,2}$/, 'not the name of a sound'),
+  }),
+]);
+export type SoundRef = z.output<typeof SoundRef>;
+
+/** What becomes of a number: digits taken off its beginning, then others put there. */
+const Change = {
+  strip: z.int().min(0).max(32).default(0).describe('Digits that are taken off its beginning.'),
+  prepend: z
+    .union([z.literal(''), Outside])
+    .default('')
+    .describe('Digits that are put in front after that.'),
+};
+const to = <K extends string>(kind: K, key: z.ZodType<string>) =>
+  z.strictObject({ kind: z.literal(kind), key });
+/** Where a call goes. */
+export const Destination = z
+  .discriminatedUnion('kind', [
+    to('extension', OwnNumber),
+    to('queue', Slug),
+    to('ring_group', Slug),
+    to('menu', Slug),
+    to('time_condition', Slug),
+    to('conference', Slug),
+    to('mailbox', OwnNumber),
+    to('service', z.string().regex(/^[0-9*#]{1,20}$/, 'not a service number')),
+    z.strictObject({ kind: z.literal('trunk'), key: Slug, ...Change }),
+    z.strictObject({
+      kind: z.literal('hang_up'),
+      reason: z.enum(['normal', 'busy', 'congestion', 'not_found']).default('normal'),
+      play: SoundRef.nullable().default(null).describe('Heard before it.'),
+    }),
+  ])
+  .meta({ id: 'ConfigDestination' });
+export type Destination = z.output<typeof Destination>;
+
+const Recording = z.enum(['never', 'always']).default('never');
+/** What a number outside costs, and who may call it; emergency numbers are for everybody. */
+export const ROUTE_CLASSES = [
+  'emergency',
+  'local',
+  'national',
+  'mobile',
+  'international',
+  'premium',
+] as const;
+export const RouteClass = z.enum(ROUTE_CLASSES);
+
+export const ExtensionConfig = z
+  .strictObject({
+    extension: OwnNumber,
+    username: z
+      .string()
+      .regex(/^[a-z0-9](?:[a-z0-9._@-]{0,62}[a-z0-9])?$/, 'not 1 to 64 of a-z 0-9 . _ @ -')
+      .describe('What the person signs in with beside the extension.'),
+    name: DisplayName,
+    email: z.email().max(200).nullable().default(null),
+    mobile: Outside.nullable().default(null),
+    department: Title.nullable().default(null),
+    level: z.enum(LEVELS).exclude(['public']).default('user'),
+    active: z.boolean().default(true).describe('False: nobody signs in, registers or is reached there.'),
+    devices: z
+      .array(z.enum(['sip', 'webrtc', 'mobile']))
+      .max(3)
+      .refine((d) => new Set(d).size === d.length, 'one of them twice')
+      .default(['sip', 'webrtc', 'mobile']),
+    voicemail: z.boolean().default(true),
+    voicemail_pin: secret(Pin).describe('Made up where it is not given.'),
+    sip_password: secret(
+      z.string().regex(/^[A-Za-z0-9_-]{22,128}$/, 'not 22 to 128 of A-Z a-z 0-9 _ -'),
+    ).describe('Made up where it is not given; phones get it when their person signs in.'),
+    forward_outside: z.boolean().default(false).describe('Its calls may be forwarded to a number outside.'),
+    recording: Recording,
+    caller_id: Outside.nullable()
+      .default(null)
+      .describe('Number shown outside; null for that of the trunk, or the extension itself.'),
+    pickup_group: Slug.nullable().default(null),
+    call_permission: z
+      .array(RouteClass)
+      .max(ROUTE_CLASSES.length)
+      .refine((d) => new Set(d).size === d.length, 'one of them twice')
+      .default([...ROUTE_CLASSES])
+      .describe('Classes of outbound routes its phones may use.'),
+  })
+  .meta({ id: 'ExtensionConfig' });
+
+const Seconds = (min: number, max: number) => z.int().min(min).max(max);
+export const QueueConfig = z
+  .strictObject({
+    name: Slug,
+    number: OwnNumber,
+    title: Title,
+    strategy: z
+      .enum(['ringall', 'leastrecent', 'fewestcalls', 'random', 'rrmemory', 'linear', 'rrordered', 'wrandom'])
+      .default('ringall'),
+    members: z
+      .array(
+        z.strictObject({
+          extension: OwnNumber,
+          static: z.boolean().default(false).describe('A member by configuration that cannot log out.'),
+          penalty: z.int().min(0).max(100).default(0),
+        }),
+      )
+      .max(1_000)
+      .default([]),
+    ring_seconds: Seconds(1, 600).default(15).describe('How long one agent rings.'),
+    retry_seconds: Seconds(1, 60).default(1).describe('Between two rounds of ringing.'),
+    wrap_up_seconds: Seconds(0, 3_600).default(0),
+    max_wait_seconds: Seconds(0, 86_400).default(0).describe('0 for ever.'),
+    max_callers: z.int().min(0).max(10_000).default(0).describe('0 for any number.'),
+    weight: z
+      .int()
+      .min(0)
+      .max(100)
+      .default(0)
+      .describe('A queue of more weight gets an agent of both first.'),
+    ring_in_use: z.boolean().default(false).describe('Rings agents who are in another call.'),
+    join_when_empty: z.boolean().default(true),
+    leave_when_empty: z.boolean().default(false),
+    exit: z
+      .strictObject({ key: z.string().regex(/^[0-9*#]$/, 'not one key'), to: Destination })
+      .nullable()
+      .default(null)
+      .describe('A key that leads a waiting caller out.'),
+    otherwise: Destination.nullable()
+      .default(null)
+      .describe('Where callers go whom nobody took; null for a sentence and the end.'),
+    recording: Recording,
+    music_class: Slug.nullable().default(null),
+    announcement: SoundRef.nullable().default(null).describe('Heard once, before waiting.'),
+    agent_announcement: SoundRef.nullable().default(null).describe('Heard by the agent who answers.'),
+    periodic_announcement: z
+      .strictObject({ sound: SoundRef, every_seconds: Seconds(10, 3_600) })
+      .nullable()
+      .default(null),
+    announce_position: z.boolean().default(false),
+    announce_hold_time: z.boolean().default(false),
+    announce_every_seconds: Seconds(0, 3_600).default(0).describe('Position and hold time; 0 for never.'),
+    service_level_seconds: Seconds(1, 3_600).default(20),
+    thresholds: z
+      .strictObject({
+        waiting: z
+          .strictObject({ warn: z.int().min(1).max(10_000), alarm: z.int().min(1).max(10_000) })
+          .nullable()
+          .default(null),
+        longest_wait_seconds: z
+          .strictObject({ warn: Seconds(1, 86_400), alarm: Seconds(1, 86_400) })
+          .nullable()
+          .default(null),
+        service_level_percent: z
+          .strictObject({ warn: z.int().min(0).max(100), alarm: z.int().min(0).max(100) })
+          .nullable()
+          .default(null),
+      })
+      .default({ waiting: null, longest_wait_seconds: null, service_level_percent: null })
+      .describe('When a wallboard marks this queue.'),
+  })
+  .meta({ id: 'QueueConfig' });
+
+export const RingGroupConfig = z
+  .strictObject({
+    name: Slug,
+    number: OwnNumber,
+    title: Title,
+    strategy: z.enum(['all', 'in_order']).default('all'),
+    members: z.array(OwnNumber).min(1).max(50).describe('Extensions.'),
+    ring_seconds: Seconds(5, 300).default(20).describe('All together, or each in its turn.'),
+    recording: Recording,
+    otherwise: Destination.nullable().default(null),
+  })
+  .meta({ id: 'RingGroupConfig' });
+
+export const MenuConfig = z
+  .strictObject({
+    name: Slug,
+    number: OwnNumber.nullable().default(null),
+    title: Title,
+    greeting: SoundRef.nullable().default(null),
+    choices: z
+      .array(z.strictObject({ key: z.string().regex(/^[0-9*#]$/, 'not one key'), to: Destination }))
+      .max(12)
+      .default([]),
+    dial_extensions: z.boolean().default(false).describe('A caller who knows an extension may dial it.'),
+    timeout_seconds: Seconds(1, 30).default(5),
+    attempts: z.int().min(1).max(10).default(3),
+    otherwise: Destination.describe('After the last attempt.'),
+  })
+  .meta({ id: 'MenuConfig' });
+
+const Day = z.enum(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']);
+const Clock = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$/, 'not a time such as 08:30');
+export const TimeConditionConfig = z
+  .strictObject({
+    name: Slug,
+    number: OwnNumber.nullable().default(null),
+    title: Title,
+    hours: z
+      .array(z.strictObject({ days: z.array(Day).min(1).max(7), from: Clock, to: Clock }))
+      .max(50)
+      .default([])
+      .describe("Open hours in the site's zone; `to` is not included, one before `from` is of the next day."),
+    holidays: z.array(Slug).max(20).default([]),
+    override: z.enum(['none', 'open', 'closed']).default('none').describe('Night switch.'),
+    when_open: Destination,
+    when_closed: Destination,
+    on_holiday: Destination.nullable().default(null).describe('Null for `when_closed`.'),
+  })
+  .meta({ id: 'TimeConditionConfig' });
+export const HolidaysConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title,
+    days: z
+      .array(
+        z.strictObject({
+          title: Title,
+          year: z.int().min(2000).max(2100).nullable().default(null).describe('Null for every year.'),
+          month: z.int().min(1).max(12),
+          day: z.int().min(1).max(31),
+        }),
+      )
+      .max(400)
+      .default([]),
+  })
+  .meta({ id: 'HolidaysConfig' });
+
+export const ConferenceConfig = z
+  .strictObject({
+    name: Slug,
+    number: OwnNumber,
+    title: Title,
+    pin: secret(Pin.nullable()),
+    leader_pin: secret(Pin.nullable()),
+    wait_for_leader: z.boolean().default(false),
+    max_members: z.int().min(0).max(500).default(50).describe('0 for any number.'),
+    music_class: Slug.nullable().default(null).describe('Heard alone.'),
+    announce: z.boolean().default(true).describe('Tells who comes and goes by a tone.'),
+  })
+  .meta({ id: 'ConferenceConfig' });
+export const MailboxConfig = z
+  .strictObject({
+    number: OwnNumber,
+    title: Title,
+    pin: secret(Pin).describe('Made up where it is not given.'),
+  })
+  .meta({ id: 'MailboxConfig' });
+export const ParkingLotConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title,
+    number: OwnNumber,
+    first_slot: z.int().min(10).max(999_999_999),
+    last_slot: z.int().min(10).max(999_999_999),
+    timeout_seconds: Seconds(10, 86_400).default(120),
+    music_class: Slug.nullable().default(null),
+  })
+  .refine((p) => p.last_slot >= p.first_slot && p.last_slot - p.first_slot <= 999, {
+    path: ['last_slot'],
+    message: 'not 1 to 1000 slots, first to last',
+  })
+  .meta({ id: 'ParkingLotConfig' });
+export const MusicClassConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title,
+    prompts: z.array(Slug).min(1).max(100),
+    order: z.enum(['random', 'as_listed']).default('random'),
+  })
+  .meta({ id: 'MusicClassConfig' });
+export const PromptConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title,
+    sound: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'not the id of a sound')
+      .describe('Of an upload to `/api/v1/config/sounds`.'),
+  })
+  .meta({ id: 'PromptConfig' });
+
+export const TrunkConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title,
+    enabled: z.boolean().default(true),
+    host: z
+      .union([z.ipv4(), z.ipv6(), z.hostname()])
+      .describe('Name or address; what comes from it is this trunk.'),
+    port: z.int().min(1).max(65535).default(5060),
+    transport: z.enum(['udp', 'tcp']).default('udp'),
+    username: z
+      .string()
+      .regex(/^[A-Za-z0-9+._-]{1,64}$/, 'not 1 to 64 of A-Z a-z 0-9 + . _ -')
+      .nullable()
+      .default(null)
+      .describe('What its challenges are answered with.'),
+    password: secret(
+      z.string().regex(/^[!-:<-[\]-~]{1,128}$/, 'not 1 to 128 printable characters other than ; \\'),
+    ),
+    register: z.boolean().default(false),
+    codecs: z
+      .array(z.enum(['ulaw', 'alaw', 'g722', 'opus']))
+      .min(1)
+      .max(4)
+      .refine((c) => new Set(c).size === c.length, 'one of them twice')
+      .default(['alaw', 'ulaw', 'g722']),
+    outbound_number: Outside.nullable()
+      .default(null)
+      .describe('Number that calls from inside are shown with; null for the extension itself.'),
+    show_extensions: z
+      .boolean()
+      .default(false)
+      .describe("An extension's own `caller_id` is shown instead where it has one."),
+    max_calls: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .nullable()
+      .default(null)
+      .describe('Both ways; null for any number.'),
+  })
+  .meta({ id: 'TrunkConfig' });
+export const InboundRouteConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title.nullable().default(null),
+    trunk: Slug.nullable().default(null).describe('Null for all.'),
+    number: Outside.nullable()
+      .default(null)
+      .describe('The number that was called, as received; null for any.'),
+    prefix: z.boolean().default(false).describe('`number` is only what it begins with.'),
+    caller: Outside.nullable().default(null).describe('Only calls whose caller begins with this.'),
+    to: Destination,
+  })
+  .refine((r) => !r.prefix || r.number !== null, {
+    path: ['number'],
+    message: 'missing: it is to be a prefix',
+  })
+  .meta({ id: 'InboundRouteConfig' });
+export const OutboundRouteConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title.nullable().default(null),
+    position: z.int().min(0).max(10_000).default(100).describe('The first that matches decides.'),
+    patterns: z
+      .array(
+        z
+          .string()
+          .regex(/^\+?[0-9XZN]{0,32}[.!]?$/, 'not digits and X, Z, N with . or ! at the end')
+          .refine(
+            (p) => /[0-9+]/.test(p) || (/^[XZN]+$/.test(p) && p.length >= 5),
+            'matches nearly everything',
+          ),
+      )
+      .min(1)
+      .max(100)
+      .describe('X is any digit, Z 1 to 9, N 2 to 9; `.` one or more of anything, `!` none or more.'),
+    class: RouteClass.default('national'),
+    trunks: z
+      .array(z.strictObject({ trunk: Slug, ...Change }))
+      .min(1)
+      .max(10)
+      .describe('Tried in this order.'),
+  })
+  .meta({ id: 'OutboundRouteConfig' });
+
+export const FeatureCodeConfig = z
+  .strictObject({
+    id: Slug,
+    code: z.string().regex(/^[*#][0-9*#]{1,6}$/, 'not * or # and 1 to 6 digits'),
+    enabled: z.boolean().default(true),
+  })
+  .meta({ id: 'FeatureCodeConfig' });
+export const PauseReasonConfig = z
+  .strictObject({
+    id: Slug,
+    name: Title,
+    position: z.int().min(0).max(1_000).default(0),
+    paid: z.boolean().default(true),
+    longest_seconds: Seconds(1, 86_400).nullable().default(null),
+    supervisor_only: z.boolean().default(false),
+  })
+  .meta({ id: 'PauseReasonConfig' });
+export const ServiceConfig = z
+  .strictObject({
+    number: z.string().regex(/^(?:[1-9][0-9]{1,9}|[*#][0-9*#]{1,6})$/, 'not a number or a code'),
+    kind: z.enum(['echo', 'music_on_hold', 'voicemail']),
+    title: Title,
+  })
+  .meta({ id: 'ServiceConfig' });
+export const SettingsConfig = z
+  .strictObject({
+    name: z.literal('site').default('site'),
+    recording_announcement: SoundRef.nullable()
+      .default(null)
+      .describe('Both sides hear it before they are recorded by rule.'),
+  })
+  .meta({ id: 'SettingsConfig' });
+
+/** Every kind of object: its schema, and the field that names it. */
+export const CONFIG_KINDS = {
+  extension: { schema: ExtensionConfig, key: 'extension', path: 'extensions' },
+  queue: { schema: QueueConfig, key: 'name', path: 'queues' },
+  ring_group: { schema: RingGroupConfig, key: 'name', path: 'ring-groups' },
+  menu: { schema: MenuConfig, key: 'name', path: 'menus' },
+  time_condition: { schema: TimeConditionConfig, key: 'name', path: 'time-conditions' },
+  holidays: { schema: HolidaysConfig, key: 'name', path: 'holidays' },
+  conference: { schema: ConferenceConfig, key: 'name', path: 'conferences' },
+  mailbox: { schema: MailboxConfig, key: 'number', path: 'mailboxes' },
+  parking_lot: { schema: ParkingLotConfig, key: 'name', path: 'parking-lots' },
+  music_class: { schema: MusicClassConfig, key: 'name', path: 'music-classes' },
+  prompt: { schema: PromptConfig, key: 'name', path: 'prompts' },
+  trunk: { schema: TrunkConfig, key: 'name', path: 'trunks' },
+  inbound_route: { schema: InboundRouteConfig, key: 'name', path: 'inbound-routes' },
+  outbound_route: { schema: OutboundRouteConfig, key: 'name', path: 'outbound-routes' },
+  feature_code: { schema: FeatureCodeConfig, key: 'id', path: 'feature-codes' },
+  pause_reason: { schema: PauseReasonConfig, key: 'id', path: 'pause-reasons' },
+  service: { schema: ServiceConfig, key: 'number', path: 'services' },
+  settings: { schema: SettingsConfig, key: 'name', path: 'settings' },
+} as const;
+export type ConfigKind = keyof typeof CONFIG_KINDS;
+/** A stored object of one kind, its secrets with it. */
+export type ConfigBody<K extends ConfigKind> = z.output<(typeof CONFIG_KINDS)[K]['schema']>;
+export const KINDS = Object.keys(CONFIG_KINDS) as readonly ConfigKind[];
+/** Fields that are taken and never given back. */
+export const CONFIG_SECRETS: Readonly<Record<ConfigKind, readonly string[]>> = Object.fromEntries(
+  KINDS.map((kind) => [
+    kind,
+    Object.entries(CONFIG_KINDS[kind].schema.shape)
+      .filter(([, field]) => (field as z.ZodType).meta()?.['writeOnly'] === true)
+      .map(([name]) => name),
+  ]),
+) as unknown as Record<ConfigKind, readonly string[]>;

@@ -1,0 +1,104 @@
+/** What no single object shows: numbers and names that mean two things, and names that mean nothing. */
+import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { allObjects } from './model.ts';
+import type { Model, StoredObject } from './model.ts';
+import { usesOf } from './uses.ts';
+
+/** One thing that is wrong: the object, the field in it, and a sentence for people. */
+export interface Finding {
+  readonly kind: ConfigKind;
+  readonly key: string;
+  readonly path: string;
+  readonly detail: string;
+}
+/** What of the exchange itself a model is checked against. */
+export interface House {
+  /** Ids of its feature codes, each with what it begins with where the site changed nothing. */
+  readonly codes: ReadonlyMap<string, string>;
+}
+
+/** Numbers that somebody can dial, each with the field it comes from. */
+function* numbersOf(object: StoredObject): Generator<readonly [number: string, path: string]> {
+  const body = object.body as Record<string, unknown>;
+  switch (object.kind) {
+    case 'extension':
+      yield [object.key, 'extension'];
+      return;
+    case 'parking_lot': {
+      const { number, first_slot, last_slot } = (object as StoredObject<'parking_lot'>).body;
+      yield [number, 'number'];
+      for (let slot = first_slot; slot <= last_slot; slot++) yield [String(slot), 'first_slot'];
+      return;
+    }
+    default:
+      if (typeof body['number'] === 'string' && object.kind !== 'inbound_route')
+        yield [body['number'], 'number'];
+  }
+}
+
+/** In order of kind and key; empty where everything fits. O(objects and numbers). */
+export function checkModel(model: Model, house: House): readonly Finding[] {
+  const findings: Finding[] = [];
+  const find = ({ kind, key }: StoredObject, path: string, detail: string): void =>
+    void findings.push({ kind, key, path, detail });
+  const numbers = new Map<string, string>();
+  const users = new Map<string, string>();
+  const codes = new Map(house.codes);
+  for (const { key, body } of model.of('feature_code').values())
+    if (body.enabled) codes.set(key, body.code);
+    else codes.delete(key);
+  for (const [id, code] of codes) numbers.set(code, `feature code ${id}`);
+  for (const object of allObjects(model)) {
+    for (const use of usesOf(object))
+      if (!model.of(use.kind).has(use.key))
+        find(object, use.path, `there is no ${use.kind.replaceAll('_', ' ')} ${JSON.stringify(use.key)}`);
+    for (const [number, path] of numbersOf(object)) {
+      const what = `${object.kind.replaceAll('_', ' ')} ${object.key}`;
+      const other = numbers.get(number);
+      if (other === undefined) numbers.set(number, what);
+      else find(object, path, `${number} is ${other} already`);
+    }
+  }
+  for (const object of model.of('extension').values()) {
+    const { username } = object.body;
+    const other = users.get(username);
+    if (other !== undefined) find(object, 'username', `extension ${other} has this user name`);
+    users.set(username, object.key);
+    if (model.of('extension').has(username) && username !== object.key)
+      find(object, 'username', 'it is the extension of somebody else');
+  }
+  for (const object of model.of('queue').values())
+    if (new Set(object.body.members.map((m) => m.extension)).size < object.body.members.length)
+      find(object, 'members', 'somebody is in it twice');
+  for (const object of model.of('menu').values())
+    if (new Set(object.body.choices.map((c) => c.key)).size < object.body.choices.length)
+      find(object, 'choices', 'a key leads to two places');
+  for (const object of model.of('trunk').values()) {
+    const { register, username, password } = object.body;
+    if (register && (username === null || password === undefined))
+      find(object, 'register', 'to register it needs a username and a password');
+    if ((username === null) !== (password === undefined))
+      find(object, username === null ? 'username' : 'password', 'a login is both a username and a password');
+  }
+  const inbound = new Map<string, string>();
+  for (const object of model.of('inbound_route').values()) {
+    const { trunk, number, prefix, caller } = object.body;
+    const way = JSON.stringify([trunk, number, prefix, caller]);
+    const other = inbound.get(way);
+    if (other !== undefined) find(object, 'number', `inbound route ${other} is for the same calls`);
+    inbound.set(way, object.key);
+  }
+  for (const object of model.of('outbound_route').values()) {
+    const shortest = Math.min(...object.body.patterns.map((p) => p.replace(/[.!]$/, '').length));
+    object.body.trunks.forEach((t, i) => {
+      if (t.strip > shortest) find(object, `trunks.${i}.strip`, 'more digits than the shortest pattern has');
+    });
+  }
+  for (const object of model.of('feature_code').values())
+    if (!house.codes.has(object.key)) find(object, 'id', 'the exchange has no such feature code');
+  if (![...model.of('extension').values()].some(({ body }) => body.level === 'admin' && body.active)) {
+    const [first] = model.of('extension').values();
+    if (first !== undefined) find(first, 'level', 'nobody would be left to administer the exchange');
+  }
+  return findings;
+}

@@ -1,0 +1,101 @@
+/** The configuration as a set of objects: what is in it, what differs between two of them, what uses what, what is wrong with it. */
+import { createHash } from 'node:crypto';
+import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
+import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+
+/** One object. `id` is its own for ever, also over versions in which it is not there; people are known by it. */
+export interface StoredObject<K extends ConfigKind = ConfigKind> {
+  readonly id: number;
+  readonly kind: K;
+  readonly key: string;
+  readonly body: ConfigBody<K>;
+  /** Changes with every byte of the body, its secrets with it. */
+  readonly etag: string;
+}
+/** All objects by kind and key. Never changed: `withObjects` makes another. */
+export interface Model {
+  of<K extends ConfigKind>(kind: K): ReadonlyMap<string, StoredObject<K>>;
+}
+export interface ObjectRef {
+  readonly kind: ConfigKind;
+  readonly key: string;
+}
+/** One object that is put, or with null taken away. */
+export interface ObjectChange extends ObjectRef {
+  readonly object: StoredObject | null;
+}
+
+type Maps = ReadonlyMap<ConfigKind, ReadonlyMap<string, StoredObject>>;
+const EMPTY: ReadonlyMap<string, StoredObject> = new Map();
+const maps = new WeakMap<Model, Maps>();
+const modelOf = (of: Maps): Model => {
+  const model: Model = {
+    of: <K extends ConfigKind>(kind: K) =>
+      (of.get(kind) ?? EMPTY) as unknown as ReadonlyMap<string, StoredObject<K>>,
+  };
+  maps.set(model, of);
+  return model;
+};
+export const EMPTY_MODEL: Model = modelOf(new Map());
+
+/** Numbers of different length sort as numbers do, and as strings of digits they may be longer than any number. */
+export const byNumber = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+const plain = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const ORDER: Partial<Record<ConfigKind, (a: string, b: string) => number>> = {
+  extension: byNumber,
+  mailbox: byNumber,
+  service: byNumber,
+};
+
+export function storedObject<K extends ConfigKind>(
+  id: number,
+  kind: K,
+  body: ConfigBody<K>,
+): StoredObject<K> {
+  const key = (body as Record<string, unknown>)[CONFIG_KINDS[kind].key] as string;
+  const etag = createHash('sha256')
+    .update(`${kind} ${JSON.stringify(body)}`)
+    .digest('hex')
+    .slice(0, 32);
+  return Object.freeze({ id, kind, key, body, etag });
+}
+/** Each kind stays in order of key. O(objects of the kinds that change, times their logarithm). */
+export function withObjects(model: Model, changes: Iterable<ObjectChange>): Model {
+  const before = maps.get(model)!;
+  const after = new Map(before);
+  const touched = new Map<ConfigKind, Map<string, StoredObject>>();
+  for (const { kind, key, object } of changes) {
+    let map = touched.get(kind);
+    if (map === undefined) touched.set(kind, (map = new Map(before.get(kind))));
+    if (object === null) map.delete(key);
+    else map.set(key, object);
+  }
+  for (const [kind, map] of touched) {
+    const order = ORDER[kind] ?? plain;
+    after.set(kind, new Map([...map].sort(([a], [b]) => order(a, b))));
+  }
+  return modelOf(after);
+}
+export const toModel = (objects: Iterable<StoredObject>): Model =>
+  withObjects(
+    EMPTY_MODEL,
+    [...objects].map((object) => ({ kind: object.kind, key: object.key, object })),
+  );
+export function* allObjects(model: Model): Generator<StoredObject> {
+  for (const kind of KINDS) yield* model.of(kind).values() as Iterable<StoredObject>;
+}
+/** What leads from one to the other, in order of kind. */
+export function difference(from: Model, to: Model): (ObjectChange & { before: StoredObject | null })[] {
+  const changes: (ObjectChange & { before: StoredObject | null })[] = [];
+  for (const kind of KINDS) {
+    const old: ReadonlyMap<string, StoredObject> = from.of(kind);
+    const now: ReadonlyMap<string, StoredObject> = to.of(kind);
+    if (old === now) continue;
+    for (const [key, object] of now) {
+      const before = old.get(key) ?? null;
+      if (before?.etag !== object.etag) changes.push({ kind, key, object, before });
+    }
+    for (const [key, before] of old) if (!now.has(key)) changes.push({ kind, key, object: null, before });
+  }
+  return changes;
+}

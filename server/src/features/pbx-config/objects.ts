@@ -1,0 +1,189 @@
+/**
+ * The objects in the store. Every version that was applied can be read again: a row says from which version on it holds and
+ * before which one it ends. The draft is what differs from the newest version; there is one for the whole site.
+ */
+import type { Insertable, Transaction } from 'kysely';
+import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+import type { Store } from '../../ports/store.ts';
+import { difference, storedObject, toModel, withObjects } from './model.ts';
+import type { Model, ObjectChange, StoredObject } from './model.ts';
+import type { ObjectTables } from './object-tables.ts';
+
+/** Who made a version, as people are told. */
+export interface Authorship {
+  readonly author: string;
+  readonly comment: string | null;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+export interface ObjectStore {
+  /** The newest version, 0 where nothing was ever applied. */
+  readonly version: number;
+  /** What the engine runs with. */
+  applied(): Model;
+  /** What would be applied. The same model until it changes. */
+  draft(): Model;
+  /** How it was at an earlier version; null where there is none of that number. */
+  at(version: number): Promise<Model | null>;
+  /** A new object of the draft; its id is taken for good. */
+  make<K extends ConfigKind>(kind: K, body: ConfigBody<K>): Promise<StoredObject<K>>;
+  /** Makes the draft another one. All or nothing. */
+  setDraft(next: Model, who: { readonly author: string; readonly at: number }): Promise<void>;
+  /** Makes `model` the newest version; what the draft has beyond it stays. `also` runs in the same transaction. */
+  commit(
+    model: Model,
+    by: Authorship,
+    also?: (trx: Transaction<ObjectTables>, version: number) => Promise<void>,
+  ): Promise<number>;
+}
+const MOST_ROWS = 500;
+function* slices<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < rows.length; at += MOST_ROWS) yield rows.slice(at, at + MOST_ROWS);
+}
+const read = ({ id, kind, body }: { id: number; kind: string; body: string }): StoredObject =>
+  storedObject(id, kind as ConfigKind, JSON.parse(body) as ConfigBody<ConfigKind>);
+
+/** Writes a new version; its number. */
+export async function writeVersion(
+  trx: Transaction<ObjectTables>,
+  changes: readonly ObjectChange[],
+  { author, comment, at }: Authorship,
+): Promise<number> {
+  const { version } = await trx
+    .insertInto('config_versions')
+    .values({ author, comment, at, objects: changes.length })
+    .returning('version')
+    .executeTakeFirstOrThrow();
+  for (const { kind, key } of changes)
+    await trx
+      .updateTable('config_objects')
+      .set({ until_version: version })
+      .where('kind', '=', kind)
+      .where('key', '=', key)
+      .where('until_version', 'is', null)
+      .execute();
+  const rows = changes.flatMap(({ kind, key, object }): Insertable<ObjectTables['config_objects']>[] =>
+    object === null
+      ? []
+      : [
+          {
+            id: object.id,
+            kind,
+            key,
+            body: JSON.stringify(object.body),
+            since_version: version,
+            until_version: null,
+          },
+        ],
+  );
+  for (const slice of slices(rows))
+    await trx
+      .insertInto('config_objects')
+      .values([...slice])
+      .execute();
+  return version;
+}
+export async function newIdentity(
+  trx: Transaction<ObjectTables>,
+  kind: ConfigKind,
+  key: string,
+): Promise<number> {
+  const { id } = await trx
+    .insertInto('config_identities')
+    .values({ kind, key })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** Reads what is there; `store_unavailable` when the database does not answer. */
+export async function openObjects(store: Store): Promise<ObjectStore> {
+  const db = store.db<ObjectTables>();
+  const newest = await db
+    .selectFrom('config_versions')
+    .select((e) => e.fn.max('version').as('version'))
+    .executeTakeFirst();
+  let version = newest?.version ?? 0;
+  let applied = toModel(
+    (
+      await db
+        .selectFrom('config_objects')
+        .select(['id', 'kind', 'body'])
+        .where('until_version', 'is', null)
+        .execute()
+    ).map(read),
+  );
+  const pending = await db.selectFrom('config_draft').selectAll().execute();
+  let draft = withObjects(
+    applied,
+    pending.map(({ id, kind, key, body }) => ({
+      kind: kind as ConfigKind,
+      key,
+      object: body === null || id === null ? null : read({ id, kind, body }),
+    })),
+  );
+  return {
+    get version() {
+      return version;
+    },
+    applied: () => applied,
+    draft: () => draft,
+    async at(wanted) {
+      if (wanted === version) return applied;
+      if (!Number.isSafeInteger(wanted) || wanted < 1 || wanted > version) return null;
+      const rows = await db
+        .selectFrom('config_objects')
+        .select(['id', 'kind', 'body'])
+        .where('since_version', '<=', wanted)
+        .where((e) => e.or([e('until_version', 'is', null), e('until_version', '>', wanted)]))
+        .execute();
+      return toModel(rows.map(read));
+    },
+    make: async (kind, body) =>
+      await store.transaction<ObjectTables, StoredObject<typeof kind>>(async (trx) => {
+        const { key } = storedObject(0, kind, body);
+        return storedObject(await newIdentity(trx, kind, key), kind, body);
+      }),
+    async setDraft(next, { author, at }) {
+      const touched = difference(draft, next);
+      const pending = new Set(difference(applied, next).map(({ kind, key }) => `${kind} ${key}`));
+      const rows = touched
+        .filter(({ kind, key }) => pending.has(`${kind} ${key}`))
+        .map(({ kind, key, object }) => ({
+          kind,
+          key,
+          id: object?.id ?? null,
+          body: object === null ? null : JSON.stringify(object.body),
+          author,
+          at,
+        }));
+      await store.transaction<ObjectTables, void>(async (trx) => {
+        for (const { kind, key } of touched)
+          await trx.deleteFrom('config_draft').where('kind', '=', kind).where('key', '=', key).execute();
+        for (const slice of slices(rows))
+          await trx
+            .insertInto('config_draft')
+            .values([...slice])
+            .execute();
+      });
+      draft = next;
+    },
+    async commit(model, by, also) {
+      const changes = difference(applied, model);
+      const left = difference(model, draft);
+      const made = await store.transaction<ObjectTables, number>(async (trx) => {
+        const number = await writeVersion(trx, changes, by);
+        const keep = new Set(left.map(({ kind, key }) => `${kind} ${key}`));
+        for (const { kind, key } of await trx.selectFrom('config_draft').select(['kind', 'key']).execute())
+          if (!keep.has(`${kind} ${key}`))
+            await trx.deleteFrom('config_draft').where('kind', '=', kind).where('key', '=', key).execute();
+        await also?.(trx, number);
+        return number;
+      });
+      applied = model;
+      version = made;
+      draft = withObjects(model, left);
+      return made;
+    },
+  };
+}

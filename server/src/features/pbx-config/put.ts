@@ -1,0 +1,37 @@
+/** Objects written as a version of their own, for a site whose service does not run: the first start, tests, benches. */
+import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
+import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import type { z } from 'zod';
+import type { Store } from '../../ports/store.ts';
+import { withSecrets } from './secrets.ts';
+import { toModel, storedObject, withObjects } from './model.ts';
+import { newIdentity, openObjects, writeVersion } from './objects.ts';
+import type { Authorship } from './objects.ts';
+import type { ObjectTables } from './object-tables.ts';
+
+export type ConfigInput<K extends ConfigKind> = z.input<(typeof CONFIG_KINDS)[K]['schema']>;
+/** What is to be there, by kind. */
+export type Objects = { readonly [K in ConfigKind]?: readonly ConfigInput<K>[] };
+
+/** Puts objects beside those that are there; one of the same name is replaced. All or nothing; throws what the schema says. */
+export async function putObjects(
+  store: Store,
+  objects: Objects,
+  by: Authorship = { author: 'setup', comment: null, at: Date.now() },
+): Promise<void> {
+  const applied = (await openObjects(store)).applied();
+  await store.transaction<ObjectTables, void>(async (trx) => {
+    const changes = [];
+    for (const [name, inputs] of Object.entries(objects)) {
+      const kind = name as ConfigKind;
+      for (const input of inputs) {
+        const { key } = storedObject(0, kind, CONFIG_KINDS[kind].schema.parse(input));
+        const before = applied.of(kind).get(key);
+        const body = withSecrets(kind, CONFIG_KINDS[kind].schema.parse({ ...before?.body, ...input }));
+        const id = before?.id ?? (await newIdentity(trx, kind, key));
+        changes.push({ kind, key, object: storedObject(id, kind, body) });
+      }
+    }
+    await writeVersion(trx, changes, by);
+  });
+}
