@@ -8,10 +8,10 @@ import { systemClock } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import type { EngineEvent, EngineEventOf, EngineEventType } from '../../ports/engine.ts';
-import type { Site, SiteExtension, SiteQueue } from '../../ports/site.ts';
 import { connectAmi } from './ami/connection.ts';
 import type { AmiConnection } from './ami/connection.ts';
 import { MAX_LINE_BYTES } from './ami/codec.ts';
+import { company, extension, queue } from './conf/test-company.ts';
 import { startTestEngine } from './conf/test-engine.ts';
 import type { TestEngine } from './conf/test-engine.ts';
 import { createAsteriskEngine } from './engine.ts';
@@ -19,50 +19,26 @@ import type { AsteriskEngine } from './engine.ts';
 import { findLiving } from './process/living.ts';
 import { reasonFixture } from '../../../test/support/directory-fixture.ts';
 
-const person = (extension: string): SiteExtension => ({
-  extension,
-  name: `Person ${extension}`,
-  email: null,
-  endpoints: [
-    { name: extension, kind: 'sip' },
-    { name: `${extension}-web`, kind: 'webrtc' },
-    { name: `${extension}-mobile`, kind: 'mobile' },
+const site = company({
+  extensions: ['1001', '1002'].map((number) => extension(number, { voicemail: false })),
+  queues: [
+    queue({
+      name: 'support',
+      number: '500',
+      ring_seconds: 10,
+      members: [{ extension: '1001' }, { extension: '1002' }],
+    }),
+    queue({
+      name: 'sales',
+      number: '510',
+      ring_seconds: 10,
+      members: [{ extension: '1001' }, { extension: '1002', static: true }],
+    }),
   ],
-  sip_password: 'p'.repeat(32),
-  voicemail_pin: '123456',
-  voicemail: false,
-  pickup_group: 'all',
-  forward_outside: false,
-  recording: 'never',
-});
-const queue = (name: string, number: string, static_members: readonly string[]): SiteQueue => ({
-  name,
-  number,
-  title: name,
-  strategy: 'ringall',
-  ring_seconds: 10,
-  wrap_up_seconds: 0,
-  max_wait_seconds: 0,
-  max_callers: 0,
-  join_when_empty: true,
-  leave_when_empty: false,
-  exit: null,
-  recording: 'never',
-  static_members,
-  agents: ['1001', '1002'],
-});
-const site: Site = {
-  extensions: ['1001', '1002'].map(person),
-  queues: [queue('support', '500', []), queue('sales', '510', ['1002'])],
   services: [{ number: '600', kind: 'echo', title: 'Echo' }],
-  parking: null,
+  parking_lots: [],
   pause_reasons: [reasonFixture('lunch', 'Lunch')],
-  feature_codes: [],
-  recording_announcement: null,
-  trunks: [],
-  inbound_routes: [],
-  outbound_routes: [],
-};
+});
 /** The state of each thread of a process, one letter. */
 const threads = (pid: number): string[] =>
   fs

@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reasonFixture } from '../../../test/support/directory-fixture.ts';
+import { company } from '../../adapters/asterisk/conf/test-company.ts';
 import type { Site } from '../../ports/site.ts';
 import { FEATURE_CODES, featureCodesTable } from './feature-codes.ts';
 
-const site = (reasons: number): Site => ({
-  extensions: [],
-  queues: [],
-  services: [],
-  parking: null,
-  pause_reasons: Array.from({ length: reasons }, (_, i) =>
-    reasonFixture(`reason${i + 1}`, `Reason ${i + 1}`),
-  ),
-  feature_codes: FEATURE_CODES,
-  recording_announcement: null,
-  trunks: [],
-  inbound_routes: [],
-  outbound_routes: [],
-});
+const site = (reasons: number): Site =>
+  company({
+    extensions: [],
+    queues: [],
+    services: [],
+    parking_lots: [],
+    pause_reasons: Array.from({ length: reasons }, (_, i) =>
+      reasonFixture(`reason${i + 1}`, `Reason ${i + 1}`),
+    ),
+    feature_codes: FEATURE_CODES,
+  });
 
 test('feature-codes - no id, pattern or title stands twice', () => {
   for (const list of [

@@ -8,7 +8,7 @@ import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts'
 import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from '../cel/test-records.ts';
 import { celFile } from '../instance.ts';
-import { PASSWORD, company } from './test-company.ts';
+import { PASSWORD, company, outboundRoute, parkingLot, trunk } from './test-company.ts';
 import { startTestEngine } from './test-engine.ts';
 import type { TestEngine } from './test-engine.ts';
 
@@ -23,22 +23,16 @@ before(async () => {
         voicemail: false,
         forward_outside: e.extension === '1003',
       })),
-      parking: { number: '700', first_slot: 701, last_slot: 703, timeout_seconds: 10 },
+      parking_lots: [parkingLot({ timeout_seconds: 10 })],
       feature_codes: FEATURE_CODES,
-      trunks: [
-        {
-          name: 'north',
-          title: 'North',
-          endpoint: 'trunk-north',
-          ...at,
-          transport: 'udp',
-          login: null,
-          register: false,
-          codecs: ['alaw', 'ulaw'],
-          outbound_number: '+49305550',
-        },
+      trunks: [trunk({ name: 'north', ...at, codecs: ['alaw', 'ulaw'], outbound_number: '+49305550' })],
+      outbound_routes: [
+        outboundRoute({
+          name: 'out',
+          patterns: ['0X!'],
+          trunks: [{ trunk: 'north', strip: 1, prepend: '+49' }],
+        }),
       ],
-      outbound_routes: [{ prefix: '0', trunk: 'north', strip: 1, prepend: '+49' }],
     }),
   );
 });

@@ -23,7 +23,7 @@ before(async () => {
           number: '521',
           static_members: [],
           max_callers: 1,
-          exit: { key: '0', number: '1008' },
+          exit: { key: '0', to: { kind: 'extension', key: '1008' } },
         },
         {
           ...queues[0]!,

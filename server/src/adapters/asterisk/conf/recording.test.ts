@@ -25,7 +25,7 @@ before(async () => {
       recording: ['1001', '1002', '1006'].includes(e.extension) ? 'always' : 'never',
     })),
     queues: plain.queues.map((q) => ({ ...q, recording: q.name === 'support' ? 'always' : 'never' })),
-    recording_announcement: 'conf-now-recording',
+    settings: { name: 'site', recording_announcement: { built_in: 'conf-now-recording' } },
   });
 });
 after(async () => {

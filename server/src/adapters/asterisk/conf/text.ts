@@ -56,10 +56,10 @@ export const outside = rule(
   /^(?:\+?[0-9]{1,32}|\+)$/,
   'must be 1 to 32 digits, with or without a + in front',
 );
-/** A dial pattern of numbers outside, without the `_` in front. */
+/** A dial pattern of numbers outside, without the `_` in front; one that nearly every number matches is none. */
 export const outsidePattern = rule(
-  /^\+?[0-9XZN]{0,32}[.!]?$/,
-  'must be digits and X, Z, N with . or ! at the end',
+  /^(?=.*[0-9+]|[XZN]{5,32}$)\+?[0-9XZN]{0,32}[.!]?$/,
+  'must be digits and X, Z, N with . or ! at the end, at least one digit or + among them or 5 of X, Z, N alone',
 );
 /** What another exchange knows us by, chosen there. */
 export const loginName = rule(/^[A-Za-z0-9+._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 + . _ -');

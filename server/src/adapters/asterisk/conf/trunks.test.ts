@@ -6,25 +6,14 @@ import type { Phone } from '../../../../test/support/phone.ts';
 import { freePort } from '../../../../test/support/ports.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import type { SiteTrunk } from '../../../ports/site.ts';
-import { PASSWORD, company } from './test-company.ts';
+import { PASSWORD, company, inboundRoute, outboundRoute, trunk } from './test-company.ts';
 import { startTestEngine } from './test-engine.ts';
 import type { TestEngine } from './test-engine.ts';
 
 const ADDRESS = { north: '127.0.0.2', south: '127.0.0.3' } as const;
 const port = { north: 0, south: 0 };
-const trunk = (name: 'north' | 'south', fields: Partial<SiteTrunk> = {}): SiteTrunk => ({
-  name,
-  title: name,
-  endpoint: `trunk-${name}`,
-  host: ADDRESS[name],
-  port: port[name],
-  transport: 'udp',
-  login: null,
-  register: false,
-  codecs: ['alaw', 'ulaw'],
-  outbound_number: null,
-  ...fields,
-});
+const carrier = (name: 'north' | 'south', outbound_number: string | null = null): SiteTrunk =>
+  trunk({ name, host: ADDRESS[name], port: port[name], codecs: ['alaw', 'ulaw'], outbound_number });
 let engine: TestEngine;
 before(async () => {
   port.north = await freePort();
@@ -32,15 +21,41 @@ before(async () => {
   engine = await startTestEngine(
     company({
       feature_codes: FEATURE_CODES,
-      trunks: [trunk('north', { outbound_number: '+49305550' }), trunk('south')],
+      trunks: [carrier('north', '+49305550'), carrier('south')],
       inbound_routes: [
-        { trunk: 'north', number: '+493055501', prefix: false, to: { number: '1001' } },
-        { trunk: 'north', number: '500', prefix: false, to: { number: '500' } },
-        { trunk: 'north', number: '+44', prefix: true, to: { trunk: 'south', strip: 1, prepend: '00' } },
+        inboundRoute({
+          name: 'desk',
+          trunk: 'north',
+          number: '+493055501',
+          to: { kind: 'extension', key: '1001' },
+        }),
+        inboundRoute({
+          name: 'support',
+          trunk: 'north',
+          number: '500',
+          to: { kind: 'queue', key: 'support' },
+        }),
+        inboundRoute({
+          name: 'through',
+          trunk: 'north',
+          number: '+44',
+          prefix: true,
+          to: { kind: 'trunk', key: 'south', strip: 1, prepend: '00' },
+        }),
       ],
       outbound_routes: [
-        { prefix: '0', trunk: 'north', strip: 1, prepend: '+49' },
-        { prefix: '00', trunk: 'south', strip: 0, prepend: '' },
+        outboundRoute({
+          name: 'abroad',
+          position: 98,
+          patterns: ['00X!'],
+          trunks: [{ trunk: 'south' }],
+        }),
+        outboundRoute({
+          name: 'inland',
+          position: 99,
+          patterns: ['0X!'],
+          trunks: [{ trunk: 'north', strip: 1, prepend: '+49' }],
+        }),
       ],
     }),
   );
@@ -87,7 +102,7 @@ test('conf/trunks - an extension reaches outside; the number is changed and the 
   await call.hears();
   await incoming.hangup();
   await call.ended();
-  // The longer prefix decides, and a trunk without a number of its own is given the extension.
+  // The first route that matches decides, and a trunk without a number of its own is given the extension.
   const abroad = await desk.invite('0044207946000');
   const there = await other.incoming();
   assert.deepEqual([there.dialled, there.party.number], ['0044207946000', '1001']);

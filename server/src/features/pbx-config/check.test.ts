@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
+import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+import { checkModel } from './check.ts';
+import { storedObject, toModel } from './model.ts';
+
+const HOUSE = { codes: new Map([['agent.pause', '*22']]) };
+type Given = readonly [kind: ConfigKind, body: object];
+const GOOD: readonly Given[] = [
+  ['extension', { extension: '1001', username: 'ada', name: 'Ada', level: 'admin' }],
+  ['queue', { name: 'support', number: '500', title: 'Support' }],
+  ['service', { number: '600', kind: 'echo', title: 'Echo' }],
+  ['trunk', { name: 'north', title: 'North', host: 'sip.example.com' }],
+];
+/** What is found in a sound company with these objects beside or instead of its own. */
+const found = (...more: readonly Given[]): string[] => {
+  const objects = [...GOOD, ...more].map(([kind, body], i) =>
+    storedObject(i + 1, kind, CONFIG_KINDS[kind].schema.parse(body) as ConfigBody<ConfigKind>),
+  );
+  return checkModel(toModel(objects), HOUSE).map((f) => `${f.kind} ${f.key}: ${f.path}: ${f.detail}`);
+};
+const route = (name: string, fields: object = {}): Given => [
+  'inbound_route',
+  { name, trunk: 'north', number: '49', to: { kind: 'extension', key: '1001' }, ...fields },
+];
+const exit = (to: object): Given => [
+  'queue',
+  { name: 'support', number: '500', title: 'Support', exit: { key: '0', to } },
+];
+const out = (trunk: string): Given => [
+  'outbound_route',
+  { name: 'out', patterns: ['0X!'], trunks: [{ trunk }] },
+];
+
+test('pbx-config - routes and exits that lead somewhere are in order', () => {
+  for (const to of [
+    { kind: 'extension', key: '1001' },
+    { kind: 'queue', key: 'support' },
+    { kind: 'service', key: '600' },
+    { kind: 'trunk', key: 'north' },
+  ])
+    assert.deepEqual(found(route('in', { to }), exit(to), out('north')), []);
+  const others = [{ number: '50' }, { prefix: true }, { trunk: null }, { caller: '+44' }];
+  assert.deepEqual(found(route('in'), ...others.map((fields, i) => route(`other-${i}`, fields))), []);
+});
+
+test('pbx-config - a way to what is not there is found, with the field that names it', () => {
+  const cases: [Given, string][] = [
+    [route('in', { trunk: 'south' }), 'inbound_route in: trunk: there is no trunk "south"'],
+    [
+      route('in', { to: { kind: 'extension', key: '1099' } }),
+      'inbound_route in: to: there is no extension "1099"',
+    ],
+    [route('in', { to: { kind: 'service', key: '*22' } }), 'inbound_route in: to: there is no service "*22"'],
+    [route('in', { to: { kind: 'trunk', key: 'south' } }), 'inbound_route in: to: there is no trunk "south"'],
+    [out('south'), 'outbound_route out: trunks.0.trunk: there is no trunk "south"'],
+    [exit({ kind: 'extension', key: '1099' }), 'queue support: exit.to: there is no extension "1099"'],
+  ];
+  for (const [given, says] of cases) assert.deepEqual(found(given), [says]);
+});
+
+test('pbx-config - two inbound routes for the same calls are found', () => {
+  assert.deepEqual(found(route('a'), route('b', { to: { kind: 'queue', key: 'support' } })), [
+    'inbound_route b: number: inbound route a is for the same calls',
+  ]);
+});
