@@ -21,21 +21,36 @@ describe('conversations: trunks', () => {
     {
       people: ['2001', '2002', '2003', '2004', '2005', '2006'],
       queues: [{ number: '500', agents: ['2005'] }],
-      trunks: [
-        { name: 'north', title: 'North', ...north, outbound_number: '+493012345600' },
-        { name: 'south', title: 'South', ...south },
-      ],
-      inbound: [
-        { trunk: 'north', number: '+493012345601', to: { number: '2001' } },
-        { trunk: 'north', number: '+493012345604', to: { number: '2004' } },
-        { trunk: 'north', number: '+493012345605', to: { number: '500' } },
-        { trunk: 'north', number: '+493012345606', to: { number: '2006' } },
-        { trunk: 'north', number: '+44', prefix: true, to: { trunk: 'south' } },
-      ],
-      outbound: [
-        { prefix: '0', trunk: 'north', strip: 1, prepend: '+49' },
-        { prefix: '+44', trunk: 'south' },
-      ],
+      objects: {
+        trunk: [
+          { name: 'north', title: 'North', ...north, outbound_number: '+493012345600' },
+          { name: 'south', title: 'South', ...south },
+        ],
+        inbound_route: [
+          ...['2001', '2004', '2006'].map((key) => ({
+            name: `in-${key}`,
+            trunk: 'north',
+            number: `+49301234560${key.slice(-1)}`,
+            to: { kind: 'extension' as const, key },
+          })),
+          { name: 'queue', trunk: 'north', number: '+493012345605', to: { kind: 'queue', key: 'q500' } },
+          {
+            name: 'through',
+            trunk: 'north',
+            number: '+44',
+            prefix: true,
+            to: { kind: 'trunk', key: 'south' },
+          },
+        ],
+        outbound_route: [
+          {
+            name: 'national',
+            patterns: ['0X!'],
+            trunks: [{ trunk: 'north', strip: 1, prepend: '+49' }],
+          },
+          { name: 'britain', patterns: ['+44X!'], trunks: [{ trunk: 'south' }] },
+        ],
+      },
     },
     {
       env: { OFFHOOK_SITE_COUNTRY: 'DE' },

@@ -74,8 +74,12 @@ describe('privacy', () => {
   const stage = useStage(
     {
       people: ['2001'],
-      trunks: [{ name: 'north', title: 'North', ...north }],
-      inbound: [{ trunk: 'north', number: '+493012345601', to: { number: '2001' } }],
+      objects: {
+        trunk: [{ name: 'north', title: 'North', ...north }],
+        inbound_route: [
+          { name: 'in', trunk: 'north', number: '+493012345601', to: { kind: 'extension', key: '2001' } },
+        ],
+      },
     },
     {
       env: { OFFHOOK_SITE_COUNTRY: 'DE' },

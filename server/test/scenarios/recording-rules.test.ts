@@ -5,7 +5,7 @@ import { setTimeout as talk } from 'node:timers/promises';
 import { describe, test } from 'node:test';
 import type { Recording } from '@offhook/contract/recordings.ts';
 import { RecordingsReply } from '@offhook/contract/recordings.ts';
-import { setRecordingRule } from '../../src/features/pbx-config/recording-rules.ts';
+import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { prepareDemo } from '../support/company.ts';
 import type { PhoneCall } from '../support/phone.ts';
 import { until } from '../support/until.ts';
@@ -14,9 +14,10 @@ import { useSite } from '../support/use-site.ts';
 describe('recording by rule', () => {
   const site = useSite({
     prepare: prepareDemo(async (store) => {
-      await setRecordingRule(store, { extension: '1003' }, 'always');
-      await setRecordingRule(store, { extension: '1007' }, 'always');
-      await setRecordingRule(store, { queue: 'support' }, 'always');
+      await putObjects(store, {
+        extension: ['1003', '1007'].map((extension) => ({ extension, recording: 'always' })),
+        queue: [{ name: 'support', recording: 'always' }],
+      });
     }),
   });
   const recordings = async (): Promise<readonly Recording[]> => {

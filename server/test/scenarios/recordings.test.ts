@@ -7,7 +7,7 @@ import { ConversationReply } from '@offhook/contract/conversation-list.ts';
 import { RecordingsReply } from '@offhook/contract/recordings.ts';
 import type { Recording } from '@offhook/contract/recordings.ts';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
-import { setRecordingRule } from '../../src/features/pbx-config/recording-rules.ts';
+import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { ApiError } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { ask, doneBy, eventsOf, recordingsOf } from '../support/call-steps.ts';
@@ -223,7 +223,7 @@ describe('recordings by rule', () => {
         queues: [{ number: '500', name: 'support', agents: ['1004'], recording: 'always' }],
       })(dataDir);
       const store = await openSqliteStore(path.join(dataDir, 'offhook.db'));
-      await setRecordingRule(store, { extension: '1002' }, 'always');
+      await putObjects(store, { extension: [{ extension: '1002', recording: 'always' }] });
       await store.close();
     },
   });

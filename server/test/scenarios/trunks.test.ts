@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { INITIAL_CALL_SETTINGS } from '@offhook/contract/call-settings.ts';
-import { putInboundRoute, putOutboundRoute, putTrunk } from '../../src/features/pbx-config/trunks.ts';
+import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { ApiError } from '../support/api.ts';
 import { ask, eventsOf } from '../support/call-steps.ts';
 import { prepareDemo } from '../support/company.ts';
@@ -23,14 +23,29 @@ describe('trunks', () => {
   });
   const site = useSite({
     prepare: prepareDemo(async (store) => {
-      for (const name of ['north', 'south'] as const) {
-        const outbound_number = name === 'north' ? '+49305550' : null;
-        await putTrunk(store, { name, title: name, host: HOSTS[name], port: ports[name], outbound_number });
-      }
-      await putInboundRoute(store, { trunk: 'north', number: '+493055501', to: { number: '1007' } });
-      await putInboundRoute(store, { trunk: 'north', number: '+44', prefix: true, to: { trunk: 'south' } });
-      await putOutboundRoute(store, { prefix: '0', trunk: 'north', strip: 1, prepend: '+49' });
-      await putOutboundRoute(store, { prefix: '+49', trunk: 'north' });
+      await putObjects(store, {
+        trunk: (['north', 'south'] as const).map((name) => ({
+          name,
+          title: name,
+          host: HOSTS[name],
+          port: ports[name],
+          outbound_number: name === 'north' ? '+49305550' : null,
+        })),
+        inbound_route: [
+          { name: 'lan', trunk: 'north', number: '+493055501', to: { kind: 'extension', key: '1007' } },
+          {
+            name: 'through',
+            trunk: 'north',
+            number: '+44',
+            prefix: true,
+            to: { kind: 'trunk', key: 'south' },
+          },
+        ],
+        outbound_route: [
+          { name: 'national', patterns: ['0X!'], trunks: [{ trunk: 'north', strip: 1, prepend: '+49' }] },
+          { name: 'germany', patterns: ['+49X!'], trunks: [{ trunk: 'north' }] },
+        ],
+      });
     }),
   });
   const far = (name: Trunk): Promise<Phone> =>

@@ -93,7 +93,9 @@ export function difference(from: Model, to: Model): (ObjectChange & { before: St
     if (old === now) continue;
     for (const [key, object] of now) {
       const before = old.get(key) ?? null;
-      if (before?.etag !== object.etag) changes.push({ kind, key, object, before });
+      // Taken away and made anew is another object, even where it looks the same.
+      if (before?.etag !== object.etag || before.id !== object.id)
+        changes.push({ kind, key, object, before });
     }
     for (const [key, before] of old) if (!now.has(key)) changes.push({ kind, key, object: null, before });
   }

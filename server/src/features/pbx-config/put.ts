@@ -10,8 +10,8 @@ import type { Authorship } from './objects.ts';
 import type { ObjectTables } from './object-tables.ts';
 
 export type ConfigInput<K extends ConfigKind> = z.input<(typeof CONFIG_KINDS)[K]['schema']>;
-/** What is to be there, by kind. */
-export type Objects = { readonly [K in ConfigKind]?: readonly ConfigInput<K>[] };
+/** What is to be there, by kind; of an object that is there already, the fields that change. */
+export type Objects = { readonly [K in ConfigKind]?: readonly Partial<ConfigInput<K>>[] };
 
 /** Puts objects beside those that are there; one of the same name is replaced. All or nothing; throws what the schema says. */
 export async function putObjects(
@@ -25,9 +25,10 @@ export async function putObjects(
     for (const [name, inputs] of Object.entries(objects)) {
       const kind = name as ConfigKind;
       for (const input of inputs) {
-        const { key } = storedObject(0, kind, CONFIG_KINDS[kind].schema.parse(input));
-        const before = applied.of(kind).get(key);
+        const named = (input as Record<string, unknown>)[CONFIG_KINDS[kind].key];
+        const before = typeof named === 'string' ? applied.of(kind).get(named) : undefined;
         const body = withSecrets(kind, CONFIG_KINDS[kind].schema.parse({ ...before?.body, ...input }));
+        const { key } = storedObject(0, kind, body);
         const id = before?.id ?? (await newIdentity(trx, kind, key));
         changes.push({ kind, key, object: storedObject(id, kind, body) });
       }

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { temporaryStore } from '../../../test/conformance/store-temp.ts';
+import type { Store } from '../../ports/store.ts';
+import { allObjects, difference, storedObject, withObjects } from './model.ts';
+import type { Model, ObjectChange } from './model.ts';
+import { openObjects } from './objects.ts';
+import type { ObjectStore } from './objects.ts';
+import { migrations } from './tables.ts';
+
+const by = { author: 'defne', comment: null, at: 1 };
+const plain = (model: Model): string[] => [...allObjects(model)].map((o) => `${o.id} ${o.key} ${o.etag}`);
+async function empty(): Promise<AsyncDisposable & { store: Store }> {
+  const temp = await temporaryStore();
+  await temp.store.migrate('pbx-config', migrations);
+  return temp;
+}
+const holidays = (name: string, title: string) => ({ name, title, days: [] });
+async function put(objects: ObjectStore, name: string, title: string | null): Promise<Model> {
+  const kind = 'holidays';
+  const old = objects.draft().of(kind).get(name);
+  const object =
+    title === null
+      ? null
+      : old === undefined
+        ? await objects.make(kind, holidays(name, title))
+        : storedObject(old.id, kind, holidays(name, title));
+  return withObjects(objects.draft(), [{ kind, key: name, object }]);
+}
+
+test('objects - the draft is kept over a restart and the applied version stays as it is', async () => {
+  await using temp = await empty();
+  const objects = await openObjects(temp.store);
+  await objects.setDraft(await put(objects, 'a', 'One'), by);
+  await objects.setDraft(await put(objects, 'b', 'Two'), by);
+  assert.equal(objects.applied().of('holidays').size, 0);
+  const again = await openObjects(temp.store);
+  assert.deepEqual(plain(again.draft()), plain(objects.draft()));
+  assert.equal(await again.commit(again.draft(), by), 1);
+  await again.setDraft(await put(again, 'a', null), by);
+  const third = await openObjects(temp.store);
+  assert.deepEqual(
+    [[...third.applied().of('holidays').keys()], [...third.draft().of('holidays').keys()]],
+    [['a', 'b'], ['b']],
+  );
+});
+
+test('objects - what the draft got while a version was applied stays in the draft', async () => {
+  await using temp = await empty();
+  const objects = await openObjects(temp.store);
+  await objects.setDraft(await put(objects, 'a', 'One'), by);
+  const seen = objects.draft();
+  await objects.setDraft(await put(objects, 'a', 'Later'), by);
+  await objects.setDraft(await put(objects, 'b', 'New'), by);
+  await objects.commit(seen, by);
+  const reopened = await openObjects(temp.store);
+  for (const store of [objects, reopened]) {
+    assert.equal(store.applied().of('holidays').get('a')?.body.title, 'One');
+    assert.deepEqual(
+      [...store.draft().of('holidays').values()].map((o) => o.body.title),
+      ['Later', 'New'],
+    );
+  }
+});
+
+test('objects - any run of changes can be read again at every version, with the ids it had', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.array(
+          fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.option(fc.constantFrom('X', 'Y'), { nil: null })),
+          {
+            minLength: 1,
+            maxLength: 4,
+          },
+        ),
+        { minLength: 1, maxLength: 6 },
+      ),
+      async (versions) => {
+        await using temp = await empty();
+        const objects = await openObjects(temp.store);
+        const told: string[][] = [];
+        for (const changes of versions) {
+          for (const [name, title] of changes) await objects.setDraft(await put(objects, name, title), by);
+          await objects.commit(objects.draft(), by);
+          told.push(plain(objects.applied()));
+        }
+        const reopened = await openObjects(temp.store);
+        for (const [i, was] of told.entries()) assert.deepEqual(plain((await reopened.at(i + 1))!), was);
+        assert.equal(await reopened.at(told.length + 1), null);
+        assert.deepEqual(plain(reopened.draft()), told.at(-1));
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
+
+test('objects - a failure inside a commit changes nothing, in memory or in the store', async () => {
+  await using temp = await empty();
+  const objects = await openObjects(temp.store);
+  await objects.setDraft(await put(objects, 'a', 'One'), by);
+  const before = [objects.version, plain(objects.applied()), plain(objects.draft())];
+  await assert.rejects(
+    objects.commit(objects.draft(), by, () => Promise.reject(new Error('no room'))),
+    /no room/,
+  );
+  const reopened = await openObjects(temp.store);
+  for (const store of [objects, reopened])
+    assert.deepEqual([store.version, plain(store.applied()), plain(store.draft())], before);
+});
+
+test('objects - the difference of two models leads from one to the other', async () => {
+  await using temp = await empty();
+  const objects = await openObjects(temp.store);
+  await objects.setDraft(await put(objects, 'a', 'One'), by);
+  const one = objects.draft();
+  await objects.setDraft(await put(objects, 'a', null), by);
+  await objects.setDraft(await put(objects, 'b', 'Two'), by);
+  const two = objects.draft();
+  const changes: readonly ObjectChange[] = difference(one, two);
+  assert.deepEqual(
+    changes.map((c) => [c.key, c.object === null]),
+    [
+      ['b', false],
+      ['a', true],
+    ],
+  );
+  assert.deepEqual(plain(withObjects(one, changes)), plain(two));
+});
