@@ -31,7 +31,6 @@ const OLD = [
   'services',
   'pbx_settings',
 ] as const;
-/** Where a field of a later schema is missing in a row that was not checked against it, its default. */
 const bool = (value: unknown): boolean => Boolean(value);
 
 export async function moveToObjects(trx: Transaction<unknown>): Promise<void> {
@@ -147,7 +146,8 @@ export async function moveToObjects(trx: Transaction<unknown>): Promise<void> {
       .executeTakeFirstOrThrow();
     // People first: sessions and histories know them by their id.
     for (const { kind, body, id } of objects) {
-      const full = { ...defaultsOf(kind), ...body };
+      const taken = CONFIG_KINDS[kind].schema.safeParse(body);
+      const full: Row = taken.success ? taken.data : { ...defaultsOf(kind), ...body };
       const key = String(full[CONFIG_KINDS[kind].key]);
       const own = await now
         .insertInto('config_identities')
@@ -169,7 +169,7 @@ export async function moveToObjects(trx: Transaction<unknown>): Promise<void> {
   }
   for (const table of OLD) await trx.schema.dropTable(table).execute();
 }
-/** A row of an older version is taken as it is, so only what it has no field for comes from the schema. */
+/** A row that was never held against the schema is taken as it is; only what it has no field for comes from there. */
 function defaultsOf(kind: ConfigKind): Row {
   const shape = CONFIG_KINDS[kind].schema.shape as Record<
     string,
