@@ -7,7 +7,7 @@ const CLASS: Readonly<Record<string, string>> = { X: '[0-9]', Z: '[1-9]', N: '[2
 export function dialMatcher(pattern: string): (number: string) => boolean {
   const open = /[.!]$/.exec(pattern)?.[0];
   const fixed = open === undefined ? pattern : pattern.slice(0, -1);
-  const body = [...fixed].map((c) => CLASS[c] ?? c.replaceAll(/[^A-Za-z0-9]/g, '\\$&')).join('');
+  const body = Array.from(fixed, (c) => CLASS[c] ?? c.replaceAll(/[^A-Za-z0-9]/g, '\\$&')).join('');
   const end = open === undefined ? '' : open === '.' ? '.+' : '.*';
   const regex = new RegExp(`^${body}${end}$`, 's');
   return (number) => regex.test(number);

@@ -1,13 +1,13 @@
 import type { Site } from './site.ts';
 
-/** Every configuration file of the engine by its name, e.g. `pjsip.conf`, or `<folder>/<name>` for sounds' lists; whole texts. */
+/** Every configuration file of the engine by its name, e.g. `queues.conf`, or `<folder>/<name>` for sounds' lists; whole texts. */
 export type EngineFiles = ReadonlyMap<string, string>;
 
 /** Something an engine does not hold as it was meant. `words` are the engine's own where it said any, else what was found. */
 export interface EngineProblem {
   /** e.g. `endpoint 1004`, `queue support`, `dialplan people`; null where it cannot be told. */
   readonly object: string | null;
-  /** e.g. `pjsip.conf`; null where it cannot be told. */
+  /** e.g. `queues.conf`; null where it cannot be told. */
   readonly file: string | null;
   readonly words: string;
 }

@@ -96,7 +96,13 @@ export function toPbxConfig(model: Model): PbxConfig {
     outbound_routes: bodies('outbound_route').sort((a, b) => a.position - b.position),
     pause_reasons: bodies('pause_reason')
       .sort((a, b) => a.position - b.position)
-      .map(({ position: _, ...reason }) => reason),
+      .map(({ id, name, paid, longest_seconds, supervisor_only }) => ({
+        id,
+        name,
+        paid,
+        longest_seconds,
+        supervisor_only,
+      })),
     services: bodies('service'),
     ring_groups: bodies('ring_group'),
     menus: bodies('menu'),

@@ -105,7 +105,7 @@ test('pbx-config - seeding again, in either way, changes nothing', async () => {
   const before = JSON.stringify(directory.config());
   assert.equal(await seed(temp.store, { empty: true }), false);
   assert.equal(await seed(temp.store, { empty: false }), false);
-  await directory.reload();
+  directory.reload();
   assert.equal(JSON.stringify(directory.config()), before);
   assert.equal(directory.version, 1);
 });

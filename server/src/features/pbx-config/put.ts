@@ -4,7 +4,7 @@ import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import type { z } from 'zod';
 import type { Store } from '../../ports/store.ts';
 import { withSecrets } from './secrets.ts';
-import { toModel, storedObject, withObjects } from './model.ts';
+import { storedObject } from './model.ts';
 import { newIdentity, openObjects, writeVersion } from './objects.ts';
 import type { Authorship } from './objects.ts';
 import type { ObjectTables } from './object-tables.ts';

@@ -39,7 +39,7 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
         email,
         endpoints,
       })),
-    trunks: trunks.map(({ enabled: _, ...trunk }) => trunk),
+    trunks,
     feature_codes: codes.flatMap((code) => asDialled(code, changed.get(code.id)) ?? []),
     inbound_routes: inbound_routes.filter((r) => leads(r.to) && (r.trunk === null || enabled.has(r.trunk))),
     outbound_routes: outbound_routes
