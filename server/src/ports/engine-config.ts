@@ -51,6 +51,13 @@ export interface EngineConfig {
   reload(names: readonly string[], signal?: AbortSignal): Promise<void>;
   /** Reads back from the live engine what the named files give it, and compares it with the proof. Empty when all is as meant. */
   verify(proof: Proof, names: readonly string[], signal?: AbortSignal): Promise<readonly EngineProblem[]>;
+  /**
+   * The hand-written files beside ours, in order of name, e.g. `custom/queues.conf`, which is read with `queues.conf`. They are
+   * never written; what is in them is proven with the rest.
+   */
+  handWritten(): Promise<readonly FileOnDisk[]>;
+  /** The text of a file with a mark in the place of every secret, another mark for another secret; line by line as it was. */
+  hidden(name: string, text: string): string;
   /** Names among these that only a new start of the engine takes in, e.g. `modules.conf`. */
   needsRestart(names: readonly string[]): readonly string[];
 }
