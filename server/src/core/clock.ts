@@ -29,6 +29,9 @@ export function rfc3339(ms: number): string {
   return lastText;
 }
 
+/** The same where there may be no time. */
+export const rfc3339OrNull = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
+
 /** The machine's clock. */
 export const systemClock = {
   now: (): number => Date.now(),

@@ -1,7 +1,7 @@
 /** What an agent is and does, derived from facts and from what the house decided. */
 import type { AgentState, AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
 import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from '../core/agent-reasons.ts';
-import { rfc3339 } from '../core/clock.ts';
+import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
 import type { QueueMember } from '../ports/engine.ts';
 import type { LiveAgent } from '../ports/live.ts';
 import { firstOffer } from './queues.ts';
@@ -217,7 +217,6 @@ function stateOf(agent: Agent, doing: Doing): AgentState {
   return agent.readiness.reason === '' ? 'available' : 'not_ready';
 }
 
-const time = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
 /** Logged out and with nothing left of before: whatever it does on the phone is not an agent's. */
 export const isAtRest = (s: State, agent: Agent): boolean =>
   agent.members.length === 0 &&
@@ -255,7 +254,7 @@ export function derive(s: State, t: Turn, agent: Agent): AgentSummary {
   const name = s.site.names.get(agent.extension) ?? agent.extension;
   const session = agent.members.length > 0 ? 'logged_in' : 'logged_out';
   const shown = readinessOf(s, agent, fresh);
-  const deadline = time(doing.deadline);
+  const deadline = rfc3339OrNull(doing.deadline);
   const not_responding = agent.not_responding !== 'no';
   if (
     same &&

@@ -9,6 +9,7 @@ import type {
 } from '@offhook/contract/webhooks.ts';
 import { MAX_WEBHOOKS, ROTATION_GRACE_HOURS } from '@offhook/contract/webhooks.ts';
 import { rfc3339 } from '../../core/clock.ts';
+import { pageOf } from '../../core/page.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { heardAs } from '../../core/rights.ts';
@@ -311,12 +312,8 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
       await runner.save().catch(() => undefined);
       const before = cursor === undefined ? null : Number(cursor);
       const rows = await store.lines(id, { limit: limit + 1, before, state: state ?? null });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      return {
-        deliveries: page.map((row) => deliveryOf(row, hook)),
-        next_cursor: rows.length > limit && last !== undefined ? String(last.number) : null,
-      };
+      const { page, next_cursor } = pageOf(rows, limit, (row) => row.number);
+      return { deliveries: page.map((row) => deliveryOf(row, hook)), next_cursor };
     },
     figures() {
       const all = [...hooks.values()].filter(({ settings }) => settings.enabled);

@@ -1,9 +1,7 @@
 import type { Webhook, WebhookDelivery } from '@offhook/contract/webhooks.ts';
-import { rfc3339 } from '../../core/clock.ts';
+import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import type { Hook } from './lane.ts';
 import type { DeliveryRow } from './store.ts';
-
-const timeOf = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
 
 /** A webhook as the outside sees it, at `now` and with the journal's newest seq. */
 export function webhookOf({ id, settings, progress }: Hook, head: number, now: number): Webhook {
@@ -18,7 +16,7 @@ export function webhookOf({ id, settings, progress }: Hook, head: number, now: n
     description: settings.description,
     enabled: settings.enabled,
     disabled_reason: settings.disabled_reason,
-    disabled_at: timeOf(settings.disabled_at),
+    disabled_at: rfc3339OrNull(settings.disabled_at),
     created_at: rfc3339(settings.created_at),
     created_by: settings.created_by,
     cursor: live.at,
@@ -33,7 +31,9 @@ export function webhookOf({ id, settings, progress }: Hook, head: number, now: n
             failing_since: rfc3339(waits.first_at),
           },
     replay: replay === null ? null : { from: replay.at + 1, to: replay.to },
-    previous_secret_until: timeOf(previous_until === null || now >= previous_until ? null : previous_until),
+    previous_secret_until: rfc3339OrNull(
+      previous_until === null || now >= previous_until ? null : previous_until,
+    ),
   };
 }
 
@@ -56,6 +56,6 @@ export function deliveryOf(row: DeliveryRow, { settings, progress }: Hook): Webh
     excerpt: row.excerpt,
     first_attempt_at: rfc3339(row.first_at),
     last_attempt_at: rfc3339(row.last_at),
-    next_attempt_at: waits ? timeOf(row.next_at) : null,
+    next_attempt_at: waits ? rfc3339OrNull(row.next_at) : null,
   };
 }

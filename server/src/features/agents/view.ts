@@ -1,6 +1,6 @@
 import type { Agent, AgentQueue, AgentReply, StatusKey } from '@offhook/contract/agents.ts';
 import type { z } from 'zod';
-import { rfc3339 } from '../../core/clock.ts';
+import { rfc3339OrNull } from '../../core/clock.ts';
 import { isPaused, loggedOut } from '../../pbx/agent-state.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { QueueMember } from '../../ports/engine.ts';
@@ -19,7 +19,6 @@ export function queuesOf({ directory, live }: ViewDeps, extension: string): stri
   return [...new Set([...names, ...rowsOf(live, extension).map((row) => row.queue)])];
 }
 
-const time = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
 const queueOf = (queue: string, row: QueueMember | undefined): AgentQueue => {
   // Held back by the system after a call is not a pause of anybody.
   const paused = row !== undefined && isPaused(row);
@@ -29,9 +28,9 @@ const queueOf = (queue: string, row: QueueMember | undefined): AgentQueue => {
     membership: row?.membership ?? null,
     paused,
     pause_reason: paused ? row.paused_reason : null,
-    paused_since: paused ? time(row.paused_at) : null,
+    paused_since: paused ? rfc3339OrNull(row.paused_at) : null,
     in_call: row?.in_call ?? false,
-    last_call_at: time(row?.last_call_at ?? null),
+    last_call_at: rfc3339OrNull(row?.last_call_at ?? null),
   };
 };
 

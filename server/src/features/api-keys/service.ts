@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ApiKey, ApiKeyChange, NewApiKey } from '@offhook/contract/keys.ts';
 import { KEY_PREFIX, MAX_API_KEYS } from '@offhook/contract/keys.ts';
-import { rfc3339 } from '../../core/clock.ts';
+import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { KeyRights } from '../../core/rights.ts';
@@ -109,7 +109,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         detail: {
           name: row.name,
           scopes: row.scopes.join(' '),
-          expires_at: row.expires_at === null ? null : rfc3339(row.expires_at),
+          expires_at: rfc3339OrNull(row.expires_at),
         },
       };
       return audit.recordIn(trx, entry);
@@ -141,8 +141,8 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     extensions: row.extensions === null ? null : [...row.extensions],
     created_at: rfc3339(row.created_at),
     created_by: row.created_by,
-    expires_at: row.expires_at === null ? null : rfc3339(row.expires_at),
-    last_used_at: row.last_used_at === null ? null : rfc3339(row.last_used_at),
+    expires_at: rfc3339OrNull(row.expires_at),
+    last_used_at: rfc3339OrNull(row.last_used_at),
   });
 
   async function save(): Promise<void> {

@@ -3,6 +3,7 @@ import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import { AuditRow } from '@offhook/contract/audit.ts';
 import type { AuditQuery } from '@offhook/contract/audit.ts';
 import { rfc3339 } from '../../core/clock.ts';
+import { pageOf } from '../../core/page.ts';
 import type { Log } from '../../core/log.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Subject } from '../../core/subject.ts';
@@ -161,14 +162,13 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
       if (actor !== undefined) query = query.where('actor', '=', actor);
       if (from !== undefined) query = query.where('at', '>=', Date.parse(from));
       if (to !== undefined) query = query.where('at', '<', Date.parse(to));
-      const rows = await query.execute();
-      const entries = rows.slice(0, limit).map((row) => ({
+      const { page, next_cursor } = pageOf(await query.execute(), limit, (row) => row.id);
+      const entries = page.map((row) => ({
         ...row,
         at: rfc3339(row.at),
         detail: AuditRow.shape.detail.parse(JSON.parse(row.detail)),
       }));
-      const last = entries.at(-1);
-      return { entries, next_cursor: rows.length > limit && last !== undefined ? String(last.id) : null };
+      return { entries, next_cursor };
     },
     close: () => clearInterval(timer),
   };

@@ -1,6 +1,6 @@
 import type { Call, CallReply, CallsReply, Leg } from '@offhook/contract/calls.ts';
 import type { z } from 'zod';
-import { rfc3339 } from '../../core/clock.ts';
+import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import { callsOf } from '../../core/rights.ts';
 import type { Objects, Principal } from '../../core/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -43,7 +43,7 @@ export const callView = (call: LiveCall): Call => ({
   direction: call.direction,
   dialled: call.dialled,
   started_at: rfc3339(call.started_at),
-  answered_at: call.answered_at === null ? null : rfc3339(call.answered_at),
+  answered_at: rfc3339OrNull(call.answered_at),
   extensions: [...call.extensions],
   parties: partiesOf(call),
   legs: call.legs.map(legOf),

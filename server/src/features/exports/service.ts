@@ -5,6 +5,7 @@ import type { ConversationFilter } from '@offhook/contract/conversations.ts';
 import type { Export, ExportColumn, ExportsQuery, NewExport } from '@offhook/contract/exports.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../../core/clock.ts';
+import { pageOf } from '../../core/page.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { covers, historyOf } from '../../core/rights.ts';
@@ -249,13 +250,8 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
         .limit(limit + 1);
       if (!seesAll(caller)) query = query.where('person_id', '=', caller.person_id);
       if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
-      const found = await query.execute();
-      const shown = found.slice(0, limit);
-      const last = shown.at(-1);
-      return {
-        exports: shown.map(view),
-        next_cursor: last !== undefined && found.length > limit ? String(last.id) : null,
-      };
+      const { page, next_cursor } = pageOf(await query.execute(), limit, (row) => row.id);
+      return { exports: page.map(view), next_cursor };
     },
     one: async (caller, id) => view(await mine(caller, id)),
     async remove({ caller, ip }, id) {

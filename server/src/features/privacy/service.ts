@@ -8,6 +8,7 @@ import type {
   PrivacyQuery,
 } from '@offhook/contract/privacy.ts';
 import { rfc3339 } from '../../core/clock.ts';
+import { pageOf } from '../../core/page.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { createFileFolder } from '../../core/file-folder.ts';
 import type { Log } from '../../core/log.ts';
@@ -339,13 +340,8 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
         .orderBy('id', 'desc')
         .limit(limit + 1);
       if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
-      const rows = await query.execute();
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      return {
-        erasures: shown.map(erasureView),
-        next_cursor: last !== undefined && rows.length > limit ? String(last.id) : null,
-      };
+      const { page, next_cursor } = pageOf(await query.execute(), limit, (row) => row.id);
+      return { erasures: page.map(erasureView), next_cursor };
     },
     erasure: async (id) => ({
       erasure: erasureView(await job('erasure', id)),

@@ -1,5 +1,5 @@
 import type { Queue, QueueCaller, QueueMember, QueueOffer } from '@offhook/contract/queues.ts';
-import { rfc3339 } from '../../core/clock.ts';
+import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import type { QueueMember as EngineMember } from '../../ports/engine.ts';
 import type { LiveCaller, LiveOffer, LiveQueue } from '../../ports/live.ts';
 import type { SiteQueue } from '../../ports/site.ts';
@@ -11,7 +11,6 @@ export type QueueSettings = Pick<
   'name' | 'number' | 'title' | 'strategy' | 'ring_seconds' | 'wrap_up_seconds' | 'max_wait_seconds'
 >;
 
-const orNull = (at: number | null): string | null => (at === null ? null : rfc3339(at));
 const memberOf = (m: EngineMember): QueueMember => ({
   extension: m.extension,
   name: m.name,
@@ -19,11 +18,11 @@ const memberOf = (m: EngineMember): QueueMember => ({
   // Held back by the system after a call is not a pause of anybody.
   paused: isPaused(m),
   pause_reason: isPaused(m) ? m.paused_reason : null,
-  paused_since: isPaused(m) ? orNull(m.paused_at) : null,
+  paused_since: isPaused(m) ? rfc3339OrNull(m.paused_at) : null,
   in_call: m.in_call,
   device_state: m.state,
   penalty: m.penalty,
-  last_call_at: orNull(m.last_call_at),
+  last_call_at: rfc3339OrNull(m.last_call_at),
 });
 export const callerOf = (c: LiveCaller): QueueCaller => ({
   id: c.leg,

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Recording, RecordingsQuery } from '@offhook/contract/recordings.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { pageOf } from '../../core/page.ts';
 import { reaches, recordingsOf } from '../../core/rights.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -90,12 +91,8 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
         below: cursor,
         limit: limit + 1,
       });
-      const page = rows.slice(0, limit);
-      const more = rows.length > limit;
-      return {
-        recordings: page.map((row) => recordingOf(row, clock.now())),
-        next_cursor: more ? (page.at(-1)?.id ?? null) : null,
-      };
+      const { page, next_cursor } = pageOf(rows, limit, (row) => row.id);
+      return { recordings: page.map((row) => recordingOf(row, clock.now())), next_cursor };
     },
     one: async (caller, id) => recordingOf(await found(caller, id), clock.now()),
     async audio(actor, id) {

@@ -1,5 +1,5 @@
 import type { Recording } from '@offhook/contract/recordings.ts';
-import { rfc3339 } from '../../core/clock.ts';
+import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import type { RecordingView } from '../../ports/conversations.ts';
 import type { RecordingRow } from './tables.ts';
 
@@ -15,11 +15,11 @@ export function viewOf(row: RecordingRow, now: number): RecordingView {
     id: row.id,
     leg_id: row.channel,
     started_at: rfc3339(row.started_ms),
-    ended_at: ended === null ? null : rfc3339(ended),
+    ended_at: rfc3339OrNull(ended),
     duration: Math.max(0, (ended ?? now) - row.started_ms) / 1000,
     paused: windowsOf(row).map(([from, to]) => ({
       from: rfc3339(from),
-      to: to === null ? null : rfc3339(to),
+      to: rfc3339OrNull(to),
     })),
     by: row.by,
     state: row.state,

@@ -1,7 +1,7 @@
 /** A stored conversation, its record and what hangs on it, as REST and the events show it. */
 import type { Selectable } from 'kysely';
 import type { Conversation, ConversationSummary } from '@offhook/contract/conversations.ts';
-import { rfc3339 } from '../../../core/clock.ts';
+import { rfc3339, rfc3339OrNull } from '../../../core/clock.ts';
 import type { RecordingView } from '../../../ports/conversations.ts';
 import type { ConversationRecord, RecordedLeg, RecordedSegment, RecordedVisit } from '../record.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';
@@ -32,7 +32,6 @@ export interface Details {
 export const NOTHING_ADDED: Annotations = { wrap_ups: [], notes: 0, outcome: null, has_recording: false };
 
 const seconds = (ms: number): number => ms / 1000;
-const moment = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
 const lengthOf = (w: WrapUp): number => Math.max(0, Number(w.to_ms) - Number(w.from_ms));
 const sum = (values: readonly number[]): number => values.reduce((total, n) => total + n, 0);
 /** Ids of all calls it consists of. */
@@ -59,7 +58,7 @@ export function summaryOf(
     cause: record.cause,
     ended_by: record.ended_by,
     started_at: rfc3339(started),
-    answered_at: moment(record.answered),
+    answered_at: rfc3339OrNull(record.answered),
     ended_at: row.state === 'open' ? null : rfc3339(ended),
     duration: seconds(ended - started),
     ring_time: seconds(record.ring_ms),
@@ -114,7 +113,7 @@ function legOnWire({ from, to, answered, segments, ...leg }: RecordedLeg): Conve
   return {
     ...leg,
     started_at: rfc3339(from),
-    answered_at: moment(answered),
+    answered_at: rfc3339OrNull(answered),
     ended_at: rfc3339(to),
     duration: seconds(to - from),
     ring_time: time('alerting'),

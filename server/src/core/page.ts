@@ -1,0 +1,10 @@
+/** A page out of rows of which one more than its `limit` was asked for; `at` names the place behind a row. */
+export function pageOf<T>(
+  rows: readonly T[],
+  limit: number,
+  at: (row: T) => string | number,
+): { readonly page: readonly T[]; readonly next_cursor: string | null } {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { page, next_cursor: rows.length > limit && last !== undefined ? String(at(last)) : null };
+}
