@@ -22,6 +22,7 @@ import type { Store, StoreOptions } from './store.ts';
 import type { StoreRecords, StoreTopic } from './folds.ts';
 import { createStream } from './stream.ts';
 import type { EventStream, StreamOptions, StreamSession } from './stream.ts';
+import type { SoundKind, UploadedSound } from '@offhook/contract/sounds.ts';
 import type { LoginReply, Ping } from '@offhook/contract/session.ts';
 
 export { OffhookError };
@@ -72,6 +73,11 @@ export interface HistoryQueryInput {
   readonly to?: string;
   readonly extension?: string;
 }
+export interface UploadOptions {
+  /** Decides how long it may last; `prompt`. */
+  readonly kind?: SoundKind;
+  readonly signal?: AbortSignal;
+}
 /** Every call rejects with `OffhookError`, or with the network's or the signal's own error. */
 export interface Client extends Rest {
   readonly token: string | null;
@@ -92,6 +98,13 @@ export interface Client extends Rest {
   audio(recording: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
   /** The file of an export as it is sent; the signal ends it. Each download stands in the audit trail of the site. */
   exportFile(id: number, options?: { signal?: AbortSignal }): Promise<Response>;
+  /**
+   * Uploads a prompt or music on hold: the file itself, known by its content. It may take as long as it takes: the signal ends
+   * it. The same sound again gives the same id.
+   */
+  uploadSound(sound: Blob, options?: UploadOptions): Promise<z.infer<typeof UploadedSound>>;
+  /** An uploaded sound as it is kept, WAV; `range` as with `audio`. */
+  soundFile(sound: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
   agent(request: AgentRequest, signal?: AbortSignal): Promise<AgentReply>;
   /** Begins at once; read it with `for await`. */
   stream(options: StreamOptions): EventStream;
@@ -108,6 +121,7 @@ interface Call {
   readonly method: Method;
   readonly path: string;
   readonly body?: object | undefined;
+  readonly sound?: Blob;
   readonly signal?: AbortSignal | undefined;
   readonly idempotency_key?: string | undefined;
   readonly range?: string | undefined;
@@ -126,7 +140,7 @@ export function createClient(options: ClientOptions): Client {
   };
 
   async function ask(
-    { method, path, body, signal, idempotency_key, range }: Call,
+    { method, path, body, sound, signal, idempotency_key, range }: Call,
     bearer: string | null,
   ): Promise<Response> {
     const response = await fetch(new URL(path, options.base), {
@@ -134,10 +148,12 @@ export function createClient(options: ClientOptions): Client {
       headers: {
         ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(sound === undefined ? {} : { 'content-type': 'application/octet-stream' }),
         ...(range === undefined ? {} : { range }),
         ...(idempotency_key === undefined ? {} : { 'idempotency-key': idempotency_key }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(sound === undefined ? {} : { body: sound }),
       ...(signal === undefined ? {} : { signal }),
     });
     if (response.ok) return response;
@@ -252,6 +268,13 @@ export function createClient(options: ClientOptions): Client {
       ),
     exportFile: (id, how = {}) =>
       signedIn({ method: 'GET', path: `/api/v1/exports/${id}/file`, ...how }, ask),
+    async uploadSound(sound, { kind = 'prompt', signal } = {}) {
+      const path = `/api/v1/config/sounds${queryOf({ kind })}`;
+      const response = await signedIn({ method: 'POST', path, sound, signal }, ask);
+      return (await response.json()) as z.infer<typeof UploadedSound>;
+    },
+    soundFile: (sound, how = {}) =>
+      signedIn({ method: 'GET', path: `/api/v1/config/sounds/${encodeURIComponent(sound)}`, ...how }, ask),
     agent: (request, signal) => post('/api/cc_actions/agent.php', request, signal),
     stream: open,
     store: (topic, how = {}) => createStore(topic, how, open),

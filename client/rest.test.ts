@@ -12,6 +12,8 @@ const ELSEWHERE = new Set([
   'GET /api/v1/stream',
   'GET /api/v1/recordings/{id}/audio',
   'GET /api/v1/exports/{id}/file',
+  'POST /api/v1/config/sounds',
+  'GET /api/v1/config/sounds/{sound}',
   'GET /api/v1/events',
   'GET /api/v1/events/poll',
 ]);

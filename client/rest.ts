@@ -63,6 +63,7 @@ import type {
   OtpState,
   WhoAmI,
 } from '@offhook/contract/session.ts';
+import type { SoundsReply } from '@offhook/contract/sounds.ts';
 import type { RecordingReply, RecordingsQuery, RecordingsReply } from '@offhook/contract/recordings.ts';
 import type {
   QueueStatsQuery,
@@ -352,6 +353,12 @@ export function createRest(request: Request) {
       request('PATCH', at`/api/v1/api-keys/${id}`, change),
     revoke: (id: number): Reply<typeof Done> => request('DELETE', at`/api/v1/api-keys/${id}`),
   };
+  /** Prompts and music on hold; `uploadSound` and `soundFile` of the client carry their bytes. */
+  const sounds = {
+    list: (signal?: AbortSignal): Reply<typeof SoundsReply> => get('/api/v1/config/sounds', {}, signal),
+    /** Refused with `in_use` while the configuration uses it. */
+    remove: (sound: string): Reply<typeof Done> => request('DELETE', at`/api/v1/config/sounds/${sound}`),
+  };
   /** Files of conversations, made in the background; `exportFile` of the client gets one. */
   const exports = {
     list: (query: Query<ExportsQuery> = {}, signal?: AbortSignal): Reply<typeof ExportsReply> =>
@@ -391,6 +398,7 @@ export function createRest(request: Request) {
     calls,
     conversations,
     recordings,
+    sounds,
     wallboard,
     webhooks,
     apiKeys,

@@ -42,12 +42,16 @@ export const ERRORS = {
   not_in_wrap_up: { status: 409, retry: 'never', title: 'The agent is not in wrap-up' },
   static_member: { status: 409, retry: 'never', title: 'A static member cannot leave its queue' },
   file_not_ready: { status: 409, retry: 'later', title: 'The file is not made yet' },
+  in_use: { status: 409, retry: 'after_change', title: 'Something uses this' },
   call_gone: { status: 409, retry: 'never', title: 'The call, or this leg of it, is over' },
   wrong_call_state: { status: 409, retry: 'after_change', title: 'The call is not in a state for this' },
   no_audio: { status: 409, retry: 'after_change', title: 'There is nothing to play' },
   device_unreachable: { status: 409, retry: 'later', title: 'No device can be rung' },
   file_gone: { status: 410, retry: 'never', title: 'The file is not there any more' },
   body_too_large: { status: 413, retry: 'after_change', title: 'The body is larger than 64 KiB' },
+  sound_too_large: { status: 413, retry: 'after_change', title: 'The upload is larger than 20 MB' },
+  sound_too_long: { status: 413, retry: 'after_change', title: 'The sound lasts too long' },
+  not_audio: { status: 415, retry: 'after_change', title: 'This is no sound that is read here' },
   unsupported_media_type: { status: 415, retry: 'after_change', title: 'This kind of body is not read here' },
   range_not_satisfiable: { status: 416, retry: 'after_change', title: 'This part is not in the file' },
   upgrade_required: { status: 426, retry: 'after_change', title: 'This path speaks WebSocket' },
@@ -60,7 +64,7 @@ export const ERRORS = {
   store_unavailable: { status: 503, retry: 'later', title: 'The database does not answer now' },
   overloaded: { status: 503, retry: 'later', title: 'The service is busy' },
   engine_timeout: { status: 504, retry: 'later', title: 'The engine did not confirm in time' },
-  storage_full: { status: 507, retry: 'later', title: 'There is no room to record' },
+  storage_full: { status: 507, retry: 'later', title: 'There is no room for it' },
 } as const satisfies Record<string, ErrorRow>;
 export type ErrorCode = keyof typeof ERRORS;
 

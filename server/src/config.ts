@@ -261,6 +261,13 @@ export const SETTINGS = {
     about: 'How long the file of an export is kept.',
     parse: integer(1, 8_760),
   }),
+  soundMegabytes: setting({
+    name: 'OFFHOOK_SOUND_MEGABYTES',
+    expects: 'a whole number from 1 to 1000000',
+    initial: '1024',
+    about: 'Room that uploaded prompts and music on hold may take.',
+    parse: integer(1, 1_000_000),
+  }),
   streamHeartbeatSeconds: setting({
     name: 'OFFHOOK_STREAM_HEARTBEAT_SECONDS',
     expects: 'whole seconds from 1 to 300',

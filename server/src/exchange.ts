@@ -21,6 +21,8 @@ export interface Exchange {
   running(): boolean;
   /** False where another program has the address of desk phones. */
   deskPhones(): boolean;
+  /** Null until it was found. */
+  program(): AsteriskProgram | null;
   /** What it does or what is missing, one sentence for people. */
   state(): string;
   /** Resolves once the engine's process runs for the first time. */
@@ -74,6 +76,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
   let engine: EngineProcess | undefined;
   let state = 'the engine is being looked for';
   let deskPhones = true;
+  let found: AsteriskProgram | null = null;
   const running = (): boolean => {
     const now = engine?.status().state;
     return now === 'running' || now === 'adopted';
@@ -103,6 +106,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
         log.warn({ reason: error.reason, next_try_ms: next }, error.message);
       },
     });
+    found = program;
     log.info({ version: program.version, origin: program.origin }, 'engine program found');
     const living = findLiving(instance);
     deskPhones = living !== null || !(await sipPortTaken(config.sipListen));
@@ -146,6 +150,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
   return {
     running,
     deskPhones: () => deskPhones,
+    program: () => found,
     state: () => state,
     started: first.promise,
     async stop() {

@@ -3,7 +3,8 @@ import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createCelReader } from './adapters/asterisk/cel/reader.ts';
 import { createAsteriskEngine } from './adapters/asterisk/engine.ts';
-import { celFile, recordingsDir } from './adapters/asterisk/instance.ts';
+import { celFile, recordingsDir, soundsDir } from './adapters/asterisk/instance.ts';
+import { builtInSounds } from './adapters/asterisk/built-in-sounds.ts';
 import { createInstance } from './adapters/asterisk/process/instance-file.ts';
 import { openPostgresStore } from './adapters/postgres/store.ts';
 import { openSqliteJournal } from './adapters/sqlite/journal.ts';
@@ -47,6 +48,7 @@ import { openObjects } from './features/pbx-config/objects.ts';
 import type { StoredDirectory } from './features/pbx-config/directory.ts';
 import { seed } from './features/pbx-config/seed.ts';
 import { toSite } from './features/pbx-config/site.ts';
+import { usedSounds } from './features/pbx-config/used-sounds.ts';
 import { dynamicMembers, siteEvent } from './features/pbx-config/live.ts';
 import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
 import { privacyOperations } from './features/privacy/operations.ts';
@@ -63,6 +65,9 @@ import { recordingRoutes } from './features/recordings/routes.ts';
 import { sessionRoutes } from './features/sessions/routes.ts';
 import { createSessions } from './features/sessions/service.ts';
 import type { Sessions } from './features/sessions/service.ts';
+import { soundOperations } from './features/sounds/operations.ts';
+import { soundRoutes } from './features/sounds/routes.ts';
+import { createSounds } from './features/sounds/service.ts';
 import { wallboardOperations } from './features/wallboard/operations.ts';
 import { wallboardRoutes } from './features/wallboard/routes.ts';
 import { createWallboard } from './features/wallboard/service.ts';
@@ -318,6 +323,17 @@ export async function startService(
     },
     zone: config.siteZone,
   });
+  const sounds = await createSounds({
+    audit,
+    clock,
+    log,
+    folder: soundsDir(instance),
+    budget: config.soundMegabytes * 1_048_576,
+    diskFloor: DISK_FLOOR_BYTES,
+    usedSounds: () => usedSounds(store),
+    builtIn: () => builtInSounds(exchange.program()),
+  });
+  stack.defer(() => sounds.close());
   const stopExchange = new AbortController();
   let keepEngine = false;
   const exchange = runExchange({
@@ -533,6 +549,7 @@ export async function startService(
   auditRoutes(app, audit);
   callControlRoutes(app, calls);
   recordingRoutes(app, recordings);
+  soundRoutes(app, sounds);
   apiKeyRoutes(app, apiKeys);
   webhookRoutes(app, webhooks);
   const commands = addOperations(app, [
@@ -540,6 +557,7 @@ export async function startService(
     ...webhookOperations(operation, webhooks),
     ...callOperations(operation, calls),
     ...recordingOperations(operation, recordings),
+    ...soundOperations(operation, sounds),
     ...wallboardOperations(operation, wallboard),
     ...queueOperations(operation, queues),
     ...exportOperations(operation, exports),

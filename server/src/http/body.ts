@@ -9,6 +9,7 @@ export const BODY_LIMIT = 64 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 const FORM_TYPE =
   /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+const AUDIO_TYPE = /^(?:audio\/[a-z0-9.+-]{1,60}|application\/octet-stream)[ \t]*(?:;[^\r\n]*)?$/i;
 /** Bytes of a refused body that are still read and thrown away, so that its sender sees the answer and not a reset. */
 const DRAIN_LIMIT = 4 * 1024 * 1024;
 
@@ -25,8 +26,16 @@ export function checkBodyHeaders(request: FastifyRequest): void {
   if (!hasBody(request)) return;
   const { headers } = request.raw;
   const type = headers['content-type'];
-  const form = request.routeOptions.config.body === 'form';
-  if (type === undefined || !(JSON_TYPE.test(type) || (form && FORM_TYPE.test(type)))) {
+  const { body, bodyBytes } = request.routeOptions.config;
+  const form = body === 'form';
+  if (body === 'audio') {
+    if (type === undefined || !AUDIO_TYPE.test(type)) {
+      throw new ServiceError(
+        'unsupported_media_type',
+        'Content-Type must be audio/… or application/octet-stream',
+      );
+    }
+  } else if (type === undefined || !(JSON_TYPE.test(type) || (form && FORM_TYPE.test(type)))) {
     throw new ServiceError(
       'unsupported_media_type',
       `Content-Type must be application/json${form ? ' or application/x-www-form-urlencoded' : ''} in UTF-8`,
@@ -36,12 +45,17 @@ export function checkBodyHeaders(request: FastifyRequest): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'a compressed body is not read here');
   }
-  if (Number(headers['content-length'] ?? 0) > BODY_LIMIT) throw tooLarge();
+  const length = Number(headers['content-length'] ?? 0);
+  if (body === 'audio') {
+    if (length > (bodyBytes ?? 0)) throw soundTooLarge(bodyBytes ?? 0);
+  } else if (length > BODY_LIMIT) throw tooLarge();
 }
+const soundTooLarge = (most: number): ServiceError =>
+  new ServiceError('sound_too_large', `the upload is larger than ${most} bytes`);
 export const tooLarge = (): ServiceError =>
   new ServiceError('body_too_large', `the body is larger than ${BODY_LIMIT} bytes`);
 
-/** JSON and form encoding; nothing else is ever parsed. */
+/** JSON and form encoding; sound goes on as a stream, bounded by who reads it; nothing else is ever parsed. */
 export function addBodyParsers(app: App): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -59,6 +73,8 @@ export function addBodyParsers(app: App): void {
       done(null, parseForm(utf8(bytes)));
     },
   );
+  // Only the routes that say so get here: every other refuses these types by the request's head.
+  app.addContentTypeParser(AUDIO_TYPE, (_request, payload, done) => done(null, payload));
 }
 function utf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new ServiceError('invalid_request', 'body: not valid UTF-8');

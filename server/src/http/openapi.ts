@@ -15,7 +15,7 @@ interface Operation {
   'x-level'?: string;
   /** The scope an API key needs, `any` where each key may; none where no key may. */
   'x-scope'?: string;
-  requestBody?: { content?: Record<string, object> };
+  requestBody?: { required?: boolean; content?: Record<string, object> };
   responses?: Record<string, { description: string; content?: object; headers?: object }>;
 }
 /** The document this module completes; only the parts it touches are typed. */
@@ -58,10 +58,11 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
   if (level !== 'public' && level !== 'user') codes.add('forbidden');
   if (level !== 'public' && method !== 'GET') codes.add('foreign_origin');
   if (method !== 'GET') {
-    for (const code of ['invalid_request', 'body_too_large', 'unsupported_media_type'] as const)
-      codes.add(code);
+    const tooLarge = config.body === 'audio' ? 'sound_too_large' : 'body_too_large';
+    for (const code of ['invalid_request', tooLarge, 'unsupported_media_type'] as const) codes.add(code);
   }
-  if (method === 'POST' && path.startsWith('/api/v1/')) codes.add('idempotency_conflict');
+  if (method === 'POST' && path.startsWith('/api/v1/') && config.body !== 'audio')
+    codes.add('idempotency_conflict');
   codes.add('internal');
   return [...codes].toSorted((a, b) => ERRORS[a].status - ERRORS[b].status || (a < b ? -1 : 1));
 }
@@ -87,6 +88,13 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
       const json = operation.requestBody?.content?.['application/json'];
       if (json !== undefined && config.body === 'form') {
         operation.requestBody!.content!['application/x-www-form-urlencoded'] = json;
+      }
+      if (config.body === 'audio') {
+        const schema = { type: 'string', format: 'binary' };
+        operation.requestBody = {
+          required: true,
+          content: { 'audio/*': { schema }, 'application/octet-stream': { schema } },
+        };
       }
       addErrors(operation, errorsOf(method, entry.path, config));
     }

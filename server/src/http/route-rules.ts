@@ -44,6 +44,11 @@ export function checkRoute(method: string, route: RouteOptions & { readonly url:
   }
   const v1 = route.url.startsWith('/api/v1/');
   if (v1 && config.body === 'form') throw new Error(`${name}: forms are for the .php and login paths`);
+  if (config.body === 'audio') {
+    if (schema?.body !== undefined || !config.bodyBytes)
+      throw new Error(`${name}: audio has bodyBytes and no schema`);
+    return;
+  }
   if (v1 && method !== 'DELETE' && !isStrict(schema?.body)) {
     throw new Error(`${name}: schema.body must be a strict object; NoFields where there are none`);
   }

@@ -47,8 +47,13 @@ declare module 'fastify' {
     identify?: boolean;
     /** Codes this route can answer beside those its level and body imply; they become its documented replies. */
     errors?: readonly ErrorCode[];
-    /** `form`: takes form encoding beside JSON and ignores unknown fields. */
-    body?: 'json' | 'form';
+    /**
+     * `form`: takes form encoding beside JSON and ignores unknown fields. `audio`: takes a sound, and nothing else;
+     * `request.body` is its `Readable`, null where there is none, of which the handler reads `bodyBytes` at most.
+     */
+    body?: 'json' | 'form' | 'audio';
+    /** With `body: 'audio'`: bytes it may have; more by its head is `sound_too_large` before a byte is read. */
+    bodyBytes?: number;
     /** The operation whose route this is; it can be asked for by a `command` frame too. */
     operation?: AnyOperation;
     /** This path takes WebSocket upgrades (GET only); on every other path an upgrade is 404. */

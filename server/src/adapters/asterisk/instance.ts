@@ -40,5 +40,7 @@ export const asteriskConf = (i: Instance): string => path.join(etcDir(i), 'aster
 export const logDir = (i: Instance): string => path.join(i.folder, 'log');
 /** Where Asterisk itself writes its durable call records. */
 export const celFile = (i: Instance): string => path.join(logDir(i), 'cel-custom', 'offhook.csv');
+/** Where uploaded sounds lie: beside the engine; any engine that is given these paths may read them, none writes there. */
+export const soundsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'sounds');
 /** Where recordings of calls lie: beside the engine, because they outlive it. */
 export const recordingsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'recordings');

@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { SAME_LISTENING_MS } from './plays.ts';
-import { partOf } from './range.ts';
+import { partOf } from '../../core/byte-range.ts';
 
 const BOSS = 'token-supervisor'; // 1002
 const OWN = 'token-agent'; // 1003, whose leg is recorded

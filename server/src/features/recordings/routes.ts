@@ -6,9 +6,8 @@ import {
   RecordingsReply,
 } from '@offhook/contract/recordings.ts';
 import { z } from 'zod';
-import { ServiceError } from '../../core/errors.ts';
 import type { App } from '../../ports/http.ts';
-import { partOf } from './range.ts';
+import { answerPart } from '../../core/byte-range.ts';
 import type { RecordingService } from './service.ts';
 
 /** Reading and playing recordings. */
@@ -77,14 +76,10 @@ export function recordingRoutes(app: App, recordings: RecordingService): void {
     async (request, reply) => {
       const audio = await recordings.audio({ caller: request.person(), ip: request.ip }, request.params.id);
       try {
-        const { bytes } = audio;
-        const etag = `"${audio.sha256}"`;
-        const { range, 'if-range': same } = request.headers;
-        const part = same === undefined || same === etag ? partOf(range, bytes) : null;
-        if (part === 'unsatisfiable') {
-          reply.header('content-range', `bytes */${bytes}`);
-          throw new ServiceError('range_not_satisfiable', `the file has ${bytes} bytes`);
-        }
+        const file = { size: audio.bytes, etag: `"${audio.sha256}"` };
+        const { status, start, end, headers } = answerPart(request.headers, file, (name, value) =>
+          reply.header(name, value),
+        );
         const playing = await audio.play();
         // Who has gone meanwhile is not told of again.
         if (reply.raw.destroyed) playing.done();
@@ -95,18 +90,13 @@ export function recordingRoutes(app: App, recordings: RecordingService): void {
             playing.done();
           });
         }
-        const { start, end } = part ?? { start: 0, end: bytes - 1 };
         const stream = audio.handle.createReadStream({ start, end: Math.max(start, end) });
         return reply
-          .code(part === null ? 200 : 206)
+          .code(status)
           .headers({
+            ...headers,
             'content-type': 'audio/wav',
-            'content-length': String(end - start + 1),
             'content-disposition': `attachment; filename="${audio.name}"`,
-            'cache-control': 'private, no-store',
-            'accept-ranges': 'bytes',
-            etag,
-            ...(part === null ? {} : { 'content-range': `bytes ${start}-${end}/${bytes}` }),
           })
           .send(
             // The schema is for the document: a stream goes out as it is.

@@ -13,6 +13,7 @@ function decodeUlaw(byte: number): number {
   const magnitude = (((b & 0x0f) << 3) + 132) << ((b >> 4) & 7);
   return (b & 0x80 ? -1 : 1) * (magnitude - 132);
 }
+const RATE = 8000;
 const SAMPLES = 160;
 const FRAME_MS = 20;
 const EVENT_PAYLOAD = 101;
@@ -34,6 +35,8 @@ export interface MediaCounts {
   readonly received: number;
   /** Packets received whose mean amplitude is that of sound, not of silence or comfort noise. */
   readonly heard: number;
+  /** The last second of what came in, 8,000 samples; shorter before there was as much. */
+  readonly sound: readonly number[];
 }
 
 /** The media of one call: µ-law both ways and RFC 2833 digits on a loopback port of its own. */
@@ -55,7 +58,8 @@ export async function openMedia(): Promise<Media> {
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   const port = socket.address().port;
-  const counts = { sent: 0, received: 0, heard: 0 };
+  const sound: number[] = [];
+  const counts = { sent: 0, received: 0, heard: 0, sound };
   const queued: Buffer[] = [];
   const waiting: (() => void)[] = [];
   let target: { host: string; port: number } | undefined;
@@ -92,7 +96,12 @@ export async function openMedia(): Promise<Media> {
     counts.received += 1;
     if ((data[1]! & 0x7f) !== 0) return;
     let sum = 0;
-    for (let i = 12; i < data.length; i += 1) sum += Math.abs(decodeUlaw(data[i]!));
+    for (let i = 12; i < data.length; i += 1) {
+      const sample = decodeUlaw(data[i]!);
+      sum += Math.abs(sample);
+      sound.push(sample);
+    }
+    if (sound.length > RATE) sound.splice(0, sound.length - RATE);
     if (sum / Math.max(1, data.length - 12) > 200) counts.heard += 1;
   });
   socket.on('error', () => {});

@@ -39,6 +39,13 @@ export const soundName = rule(
   /^[a-z0-9][a-z0-9_-]{0,63}(?:\/[a-z0-9][a-z0-9_-]{0,63}){0,2}$/,
   'must be the name of a sound',
 );
+/** Id of an uploaded sound. */
+export const soundId = rule(/^[0-9a-f]{64}$/, 'must be the id of a sound');
+/** A folder whose path can be data of a dialplan step, where `,` `&` and brackets separate. */
+export const soundFolder = rule(
+  /^\/(?:[\p{L}\p{M}\p{N}._+@=~-][\p{L}\p{M}\p{N} ._+@=~-]*\/)*[\p{L}\p{M}\p{N}._+@=~-]+$/u,
+  'must be an absolute path of letters, digits, blanks and . _ + @ = ~ - where sounds are to be played from it',
+);
 /** Queue name, pause reason, pickup group: kept by the engine's own store without any escaping, so nothing but these. */
 export const slug = rule(/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/, 'must be 1 to 64 of a-z 0-9 _ -');
 /**

@@ -1,0 +1,38 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { AsteriskProgram } from './instance.ts';
+
+/** More than any language of the engine has. */
+const MOST = 5_000;
+const DEEPEST = 3;
+const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+async function namesIn(folder: string, prefix: string, depth: number): Promise<string[]> {
+  // Debian links folders of the tree into each other, so what is a folder is told by trying.
+  const entries = await readdir(folder).catch(() => []);
+  const names: string[] = [];
+  for (const entry of entries) {
+    const { name, ext } = path.parse(entry);
+    if (!NAME.test(name)) continue;
+    if (ext !== '') names.push(prefix + name);
+    else if (depth < DEEPEST)
+      names.push(...(await namesIn(path.join(folder, entry), `${prefix}${name}/`, depth + 1)));
+  }
+  return names;
+}
+
+const read = new Map<string, Promise<readonly string[]>>();
+/**
+ * Names of the sounds that this engine brought along, e.g. `vm-goodbye` or `digits/1`, in order; those that the configuration
+ * cannot name are left out. Read once for each program.
+ */
+export function builtInSounds(program: AsteriskProgram | null): Promise<readonly string[]> {
+  if (program === null) return Promise.resolve([]);
+  const folder = path.join(program.data_dir, 'sounds', 'en');
+  let names = read.get(folder);
+  if (names === undefined) {
+    names = namesIn(folder, '', 1).then((found) => [...new Set(found)].toSorted().slice(0, MOST));
+    read.set(folder, names);
+  }
+  return names;
+}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { closeSync, fchmodSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import type { SoundFormat } from '@offhook/contract/sounds.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { readSource } from './formats/read.ts';
+import { notAudio } from './formats/source.ts';
+import type { Source } from './formats/source.ts';
+import { createResampler } from './resample.ts';
+
+/** What everything is converted to: mono, 16 bit. */
+export const KEPT_RATE = 16_000;
+export const HEAD_BYTES = 44;
+const LOUDEST = 32_767;
+/** Full scale is 1; a float beyond this is no sound somebody made. */
+const ABSURD = 16;
+const SHORTEST_SECONDS = 0.02;
+
+export interface Converted {
+  /** Of the kept file, in lower-case hex. */
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly seconds: number;
+  readonly format: SoundFormat;
+  /** As it was uploaded. */
+  readonly sample_rate: number;
+}
+
+/** The head of a kept file with so many samples. */
+export function wavHead(samples: number): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.write('RIFF', 0, 'latin1');
+  head.writeUInt32LE(HEAD_BYTES - 8 + samples * 2, 4);
+  head.write('WAVEfmt ', 8, 'latin1');
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(KEPT_RATE, 24);
+  head.writeUInt32LE(KEPT_RATE * 2, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write('data', 36, 'latin1');
+  head.writeUInt32LE(samples * 2, 40);
+  return head;
+}
+const checkLength = (seconds: number, most: number): void => {
+  if (seconds <= most) return;
+  throw new ServiceError(
+    'sound_too_long',
+    `it lasts longer than the ${most} seconds a sound of this kind may`,
+  );
+};
+function mono(channels: readonly Float32Array[]): Float32Array {
+  const [left = new Float32Array(), right] = channels;
+  const mixed = right === undefined ? left : left.map((value, i) => (value + right[i]!) / 2);
+  for (const value of mixed) {
+    // The other way round, so that what is no number is caught too.
+    if (!(Math.abs(value) <= ABSURD)) throw notAudio('it holds samples that are no sound');
+  }
+  return mixed;
+}
+/** Decodes the whole sound once; returns the number of samples and the loudest before `gain`. */
+async function run(source: Source, most: number, gain: number, write: (pcm: Buffer) => void) {
+  const resampler = createResampler(source.sample_rate, KEPT_RATE);
+  let [taken, samples, peak] = [0, 0, 0];
+  const put = (values: Float32Array): void => {
+    const pcm = Buffer.alloc(values.length * 2);
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i]! * 32_768;
+      peak = Math.max(peak, Math.abs(value));
+      pcm.writeInt16LE(Math.max(-32_768, Math.min(LOUDEST, Math.round(value * gain))), i * 2);
+    }
+    samples += values.length;
+    write(pcm);
+  };
+  for await (const channels of source.blocks()) {
+    taken += channels[0]?.length ?? 0;
+    checkLength(taken / source.sample_rate, most);
+    put(resampler.push(mono(channels)));
+  }
+  put(resampler.flush());
+  return { samples, peak };
+}
+
+/**
+ * Converts the sound in `from` into a new file `to` (0640, flushed): mono, 16 bit, 16 kHz. What would be louder than full
+ * scale is made quieter as a whole, never cut off. Blocks its thread. Throws `not_audio`, `sound_too_long`, or what the file
+ * system throws; then `to` may be there and is of no use.
+ */
+export async function convert(bytes: Uint8Array, to: string, mostSeconds: number): Promise<Converted> {
+  const source = readSource(bytes);
+  if (source.seconds !== null) checkLength(source.seconds, mostSeconds);
+  const file = openSync(to, 'wx', 0o640);
+  try {
+    fchmodSync(file, 0o640);
+    const pass = (gain: number) => {
+      let at = HEAD_BYTES;
+      return run(source, mostSeconds, gain, (pcm) => {
+        // A full disk may take a part of a piece before it refuses the next.
+        for (let done = 0; done < pcm.length;)
+          done += writeSync(file, pcm, done, pcm.length - done, at + done);
+        at += pcm.length;
+      });
+    };
+    const first = await pass(1);
+    const { samples } = first.peak > LOUDEST + 1 ? await pass(LOUDEST / first.peak) : first;
+    if (samples < SHORTEST_SECONDS * KEPT_RATE) throw notAudio('there is no sound in it');
+    writeSync(file, wavHead(samples), 0, HEAD_BYTES, 0);
+    fsyncSync(file);
+    return {
+      sha256: hashOf(to),
+      bytes: HEAD_BYTES + samples * 2,
+      seconds: samples / KEPT_RATE,
+      format: source.format,
+      sample_rate: source.sample_rate,
+    };
+  } finally {
+    closeSync(file);
+  }
+}
+function hashOf(name: string): string {
+  const file = openSync(name, 'r');
+  try {
+    const hash = createHash('sha256');
+    const piece = Buffer.alloc(1_048_576);
+    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) {
+      hash.update(piece.subarray(0, read));
+    }
+    return hash.digest('hex');
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { ErrorCode } from '@offhook/contract/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Converted } from './convert.ts';
+
+export interface Task {
+  /** The upload. */
+  readonly from: string;
+  /** The file to make. */
+  readonly to: string;
+  readonly most_seconds: number;
+}
+/** The one message of a conversion's thread. */
+export type Told =
+  | { readonly converted: Converted }
+  | { readonly refused: { readonly code: ErrorCode; readonly detail: string } }
+  | { readonly failed: string };
+
+/** Longer than an hour of music takes on a slow machine; a decoder that turns in circles ends with it. */
+const DEADLINE_MS = 120_000;
+const HEAP_MEGABYTES = 192;
+
+/** Runs one conversion at a time, each in a thread of its own that ends with it. */
+export interface Converter {
+  /** Waits for its turn. Throws `not_audio`, `sound_too_long`, `storage_full`; `to` may be left behind then. */
+  convert(task: Task): Promise<Converted>;
+  /** Ends what runs; what waits is refused with `overloaded`. */
+  close(): Promise<void>;
+}
+export function createConverter(deadlineMs = DEADLINE_MS): Converter {
+  let last: Promise<unknown> = Promise.resolve();
+  let worker: Worker | undefined;
+  let closed = false;
+
+  async function run(task: Task): Promise<Converted> {
+    if (closed) throw new ServiceError('overloaded', 'the service is stopping');
+    worker = new Worker(new URL('./thread.ts', import.meta.url), {
+      workerData: task,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
+      // Decoders complain on the console.
+      stdout: true,
+      stderr: true,
+    });
+    worker.stdout.resume();
+    worker.stderr.resume();
+    const running = worker;
+    const ending = new AbortController();
+    try {
+      const timer = setTimeout(() => ending.abort(), deadlineMs);
+      ending.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+      const told = await Promise.race([
+        once(running, 'message', { signal: ending.signal }).then(([message]) => message as Told),
+        once(running, 'exit', { signal: ending.signal }).then((): Told => {
+          const why = closed ? 'overloaded' : 'not_audio';
+          return { refused: { code: why, detail: 'its conversion was ended' } };
+        }),
+      ]).catch((error: unknown): Told => {
+        // An hour of anything takes less, and what does not fit into the thread's memory is no prompt.
+        if (ending.signal.aborted || (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') {
+          return {
+            refused: { code: 'not_audio', detail: 'it cannot be decoded in bounds of time and memory' },
+          };
+        }
+        throw error;
+      });
+      if ('converted' in told) return told.converted;
+      if ('failed' in told) throw new Error(told.failed);
+      throw new ServiceError(told.refused.code, told.refused.detail);
+    } finally {
+      ending.abort();
+      await running.terminate();
+      worker = undefined;
+    }
+  }
+  return {
+    convert(task) {
+      const mine = last.then(() => run(task));
+      last = mine.catch(() => undefined);
+      return mine;
+    },
+    async close() {
+      closed = true;
+      await worker?.terminate();
+      await last;
+    },
+  };
+}

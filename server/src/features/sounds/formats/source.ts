@@ -1,0 +1,26 @@
+import type { SoundFormat } from '@offhook/contract/sounds.ts';
+import { ServiceError } from '../../../core/errors.ts';
+
+/** Sound as it was uploaded, known by its content; nothing of it is decoded before `blocks` is read. */
+export interface Source {
+  readonly format: SoundFormat;
+  readonly sample_rate: number;
+  readonly channels: number;
+  /** Seconds that its heads announce; null where they do not, and decoding tells. */
+  readonly seconds: number | null;
+  /** The samples of each channel, full scale is 1; can be read more than once. Throws `not_audio`. */
+  blocks(): AsyncIterable<readonly Float32Array[]> | Iterable<readonly Float32Array[]>;
+}
+
+export const notAudio = (detail: string): ServiceError => new ServiceError('not_audio', detail);
+
+const RATES = { min: 6_000, max: 192_000 } as const;
+/** Refuses what no prompt is made of, before a table is sized by it. */
+export function checkShape(format: string, sampleRate: number, channels: number): void {
+  if (!Number.isInteger(sampleRate) || sampleRate < RATES.min || sampleRate > RATES.max) {
+    throw notAudio(`${format}: a sample rate of ${sampleRate}; it must be from ${RATES.min} to ${RATES.max}`);
+  }
+  if (channels !== 1 && channels !== 2) {
+    throw notAudio(`${format}: ${channels} channels; it must be mono or stereo`);
+  }
+}

@@ -1,0 +1,120 @@
+import { checkShape, notAudio } from './source.ts';
+import type { Source } from './source.ts';
+
+const PCM = 1;
+const FLOAT = 3;
+const ALAW = 6;
+const ULAW = 7;
+const EXTENSIBLE = 0xfffe;
+/** How the format's number goes on in an extensible head. */
+const REST_OF_GUID = '000000001000800000aa00389b71';
+/** Chunks beside the sound that are stepped over. */
+const MAX_CHUNKS = 64;
+const BLOCK = 16_384;
+
+const ulaw = Float32Array.from({ length: 256 }, (_, byte) => {
+  const b = ~byte & 0xff;
+  const magnitude = ((((b & 0x0f) << 3) + 132) << ((b >> 4) & 7)) - 132;
+  return (b & 0x80 ? -magnitude : magnitude) / 32_768;
+});
+const alaw = Float32Array.from({ length: 256 }, (_, byte) => {
+  const b = byte ^ 0x55;
+  const exponent = (b >> 4) & 7;
+  const mantissa = ((b & 0x0f) << 4) + 8;
+  const magnitude = exponent === 0 ? mantissa : (mantissa + 256) << (exponent - 1);
+  return (b & 0x80 ? magnitude : -magnitude) / 32_768;
+});
+
+type Read = (view: DataView, at: number) => number;
+const READERS: Readonly<Record<string, Read>> = {
+  [`${PCM}/8`]: (view, at) => (view.getUint8(at) - 128) / 128,
+  [`${PCM}/16`]: (view, at) => view.getInt16(at, true) / 32_768,
+  [`${PCM}/24`]: (view, at) => (view.getUint16(at, true) + view.getInt8(at + 2) * 65_536) / 8_388_608,
+  [`${PCM}/32`]: (view, at) => view.getInt32(at, true) / 2_147_483_648,
+  [`${FLOAT}/32`]: (view, at) => view.getFloat32(at, true),
+  [`${FLOAT}/64`]: (view, at) => view.getFloat64(at, true),
+  [`${ULAW}/8`]: (view, at) => ulaw[view.getUint8(at)]!,
+  [`${ALAW}/8`]: (view, at) => alaw[view.getUint8(at)]!,
+};
+
+interface Head {
+  readonly kind: number;
+  readonly channels: number;
+  readonly sample_rate: number;
+  readonly frame: number;
+  readonly bits: number;
+}
+const text = (view: DataView, at: number): string =>
+  String.fromCharCode(...Array.from({ length: 4 }, (_, i) => view.getUint8(at + i)));
+
+function readHead(view: DataView, at: number, length: number): Head {
+  if (length < 16) throw notAudio('WAV: its format is cut off');
+  let kind = view.getUint16(at, true);
+  if (kind === EXTENSIBLE) {
+    if (length < 40) throw notAudio('WAV: its format is cut off');
+    const rest = Array.from({ length: 14 }, (_, i) => view.getUint8(at + 26 + i));
+    if (Buffer.from(rest).toString('hex') !== REST_OF_GUID) throw notAudio('WAV: an unknown kind of sound');
+    kind = view.getUint16(at + 24, true);
+  }
+  return {
+    kind,
+    channels: view.getUint16(at + 2, true),
+    sample_rate: view.getUint32(at + 4, true),
+    frame: view.getUint16(at + 12, true),
+    bits: view.getUint16(at + 14, true),
+  };
+}
+
+/** RIFF WAVE: PCM of 8, 16, 24 and 32 bit, float of 32 and 64 bit, G.711. `bytes` begins with `RIFF`. Throws `not_audio`. */
+export function readWav(bytes: Uint8Array): Source {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const size = bytes.byteLength;
+  if (size < 12 || text(view, 8) !== 'WAVE') throw notAudio('a RIFF file, but no WAVE in it');
+  let head: Head | undefined;
+  let at = 12;
+  for (let chunks = 0; ; chunks++) {
+    if (at + 8 > size) throw notAudio('WAV: it ends before its sound begins');
+    if (chunks === MAX_CHUNKS) throw notAudio(`WAV: its sound does not begin within ${MAX_CHUNKS} chunks`);
+    const name = text(view, at);
+    const length = view.getUint32(at + 4, true);
+    at += 8;
+    if (at + length > size) {
+      throw notAudio(`WAV: it announces ${length} bytes where ${size - at} are left: cut off, or a stream`);
+    }
+    if (name === 'data') return sourceOf(view, head, at, length);
+    if (name === 'fmt ') {
+      if (head !== undefined) throw notAudio('WAV: it has two formats');
+      head = readHead(view, at, length);
+    }
+    at += length + (length % 2);
+  }
+}
+function sourceOf(view: DataView, head: Head | undefined, start: number, length: number): Source {
+  if (head === undefined) throw notAudio('WAV: its sound comes before its format');
+  const { kind, channels, sample_rate, frame, bits } = head;
+  checkShape('WAV', sample_rate, channels);
+  const read = READERS[`${kind}/${bits}`];
+  if (read === undefined) {
+    throw notAudio(`WAV: sound of kind ${kind} with ${bits} bits is not read here; PCM, float and G.711 are`);
+  }
+  if (frame !== (channels * bits) / 8) throw notAudio('WAV: its format contradicts itself');
+  if (length % frame !== 0) throw notAudio('WAV: it ends in the middle of a sample');
+  const frames = length / frame;
+  return {
+    format: 'wav',
+    sample_rate,
+    channels,
+    seconds: frames / sample_rate,
+    *blocks() {
+      for (let from = 0; from < frames; from += BLOCK) {
+        const count = Math.min(BLOCK, frames - from);
+        yield Array.from({ length: channels }, (_, channel) => {
+          const samples = new Float32Array(count);
+          let place = start + from * frame + (channel * bits) / 8;
+          for (let i = 0; i < count; i++, place += frame) samples[i] = read(view, place);
+          return samples;
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,194 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import type { SoundKind, SoundsReply, UploadedSound } from '@offhook/contract/sounds.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Actor } from '../../ports/operations.ts';
+import { HEAD_BYTES, KEPT_RATE } from './convert.ts';
+import { createConverter } from './converter.ts';
+import { openSoundFolder } from './folder.ts';
+import type { KeptSound } from './folder.ts';
+
+/** Bytes of an upload. */
+export const MAX_UPLOAD = 20 * 1024 * 1024;
+const MOST_SECONDS: Readonly<Record<SoundKind, number>> = { prompt: 600, music_class: 3_600 };
+/** Uploads under way: one is converted, the others are being received or wait. */
+const MAX_UPLOADS = 4;
+const RETRY_SECONDS = 10;
+const UNUSED_MS = 7 * 86_400_000;
+const SWEEP_MS = 3_600_000;
+
+export interface SoundsDeps {
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Folder of the files; the engine reads them there. */
+  readonly folder: string;
+  /** Bytes that all of them may take. */
+  readonly budget: number;
+  /** Bytes that stay free on the disk. */
+  readonly diskFloor: number;
+  /** Ids of the sounds that the draft or any version of the configuration uses. */
+  readonly usedSounds: () => Promise<ReadonlySet<string>>;
+  /** Names of the engine's own sounds; empty while there is no engine. */
+  readonly builtIn: () => Promise<readonly string[]>;
+}
+export interface SoundFile {
+  readonly handle: FileHandle;
+  readonly bytes: number;
+}
+export interface Sounds extends AsyncDisposable {
+  /**
+   * Checks, converts and keeps a sound; the same sound again is the same id. Throws `sound_too_large`, `sound_too_long`,
+   * `not_audio`, `storage_full`, `overloaded` and `store_unavailable`.
+   */
+  upload(actor: Actor, kind: SoundKind, body: Readable | null): Promise<UploadedSound>;
+  list(): Promise<SoundsReply>;
+  /** For whoever lets the configuration use it. */
+  has(sound: string): Promise<boolean>;
+  /** The caller closes it. Throws `not_found`. */
+  open(sound: string): Promise<SoundFile>;
+  /** Throws `not_found`, `in_use` and `store_unavailable`. */
+  remove(actor: Actor, sound: string): Promise<void>;
+  /** Deletes what nothing has used for seven days; resolves with how many. */
+  sweep(): Promise<number>;
+  close(): Promise<void>;
+}
+
+const secondsOf = (bytes: number): number => (bytes - HEAD_BYTES) / 2 / KEPT_RATE;
+
+/** Sweeps now, and then once an hour until it is closed. */
+export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
+  const { audit, clock, usedSounds } = deps;
+  const log = deps.log.child({ part: 'sounds' });
+  const folder = await openSoundFolder(deps.folder);
+  const converter = createConverter();
+  const sumOf = (sounds: readonly KeptSound[]): number => sounds.reduce((sum, { bytes }) => sum + bytes, 0);
+  let uploads = 0;
+
+  async function checkRoom(bytes: number): Promise<void> {
+    if (sumOf(await folder.list()) + bytes > deps.budget) {
+      throw new ServiceError(
+        'storage_full',
+        `all sounds together may take ${deps.budget} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES`,
+      );
+    }
+    if ((await folder.freeBytes()) < deps.diskFloor + bytes) {
+      throw new ServiceError('storage_full', 'the disk has too little room left');
+    }
+  }
+  async function take({ caller, ip }: Actor, kind: SoundKind, body: Readable): Promise<UploadedSound> {
+    await checkRoom(MAX_UPLOAD);
+    const upload = await folder.receive(body, MAX_UPLOAD);
+    try {
+      const { from, to } = upload;
+      const { sha256, ...facts } = await converter.convert({ from, to, most_seconds: MOST_SECONDS[kind] });
+      if (!(await folder.has(sha256))) await checkRoom(facts.bytes);
+      await audit.record({
+        action: 'sounds.upload',
+        actor: caller.extension || caller.username,
+        object: sha256,
+        outcome: 'ok',
+        ip,
+        detail: { kind, ...facts },
+      });
+      await folder.keep(to, sha256, clock.now());
+      return { success: true, sound: sha256, ...facts };
+    } finally {
+      await upload.remove();
+    }
+  }
+  async function sweep(): Promise<number> {
+    let count = 0;
+    const used = await usedSounds();
+    for (const { sound, wanted_ms } of await folder.list()) {
+      if (used.has(sound)) await folder.want(sound, clock.now());
+      // Asked anew: what the draft took up a moment ago stays.
+      else if (wanted_ms + UNUSED_MS <= clock.now() && !(await usedSounds()).has(sound)) {
+        await audit.record({
+          action: 'sounds.expire',
+          actor: null,
+          object: sound,
+          outcome: 'ok',
+          ip: null,
+        });
+        if (await folder.remove(sound)) count += 1;
+      }
+    }
+    return count;
+  }
+  const stop = new AbortController();
+  async function keepSweeping(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await sweep().catch((error: unknown) =>
+        log.warn({ error: messageOf(error) }, 'unused sounds could not be deleted; trying again in an hour'),
+      );
+      await clock.sleep(SWEEP_MS, stop.signal).catch(() => undefined);
+    }
+  }
+  const sweeping = keepSweeping();
+  const close = async (): Promise<void> => {
+    stop.abort();
+    await Promise.all([converter.close(), sweeping]);
+  };
+  return {
+    async upload(actor, kind, body) {
+      if (body === null) throw new ServiceError('not_audio', 'there is nothing in it');
+      if (uploads >= MAX_UPLOADS) {
+        throw new ServiceError('overloaded', `${MAX_UPLOADS} sounds are being taken in`, {
+          retry_after_seconds: RETRY_SECONDS,
+        });
+      }
+      uploads += 1;
+      try {
+        return await take(actor, kind, body);
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
+        throw new ServiceError('storage_full', 'the disk is full', { cause: error });
+      } finally {
+        uploads -= 1;
+      }
+    },
+    async list() {
+      const kept = await folder.list();
+      const used = await usedSounds();
+      return {
+        success: true,
+        sounds: kept.map(({ sound, bytes, wanted_ms }) => ({
+          sound,
+          bytes,
+          seconds: secondsOf(bytes),
+          used: used.has(sound),
+          expires_at: used.has(sound) ? null : rfc3339(wanted_ms + UNUSED_MS),
+        })),
+        bytes: sumOf(kept),
+        bytes_at_most: deps.budget,
+        built_in: [...(await deps.builtIn())],
+      };
+    },
+    has: (sound) => folder.has(sound),
+    async open(sound) {
+      const handle = await folder.open(sound);
+      if (handle === null) throw new ServiceError('not_found', 'there is no such sound');
+      return { handle, bytes: (await handle.stat()).size };
+    },
+    async remove({ caller, ip }, sound) {
+      if (!(await folder.has(sound))) throw new ServiceError('not_found', 'there is no such sound');
+      const actor = caller.extension || caller.username;
+      const line = { action: 'sounds.remove', actor, object: sound, ip } as const;
+      if ((await usedSounds()).has(sound)) {
+        await audit.record({ ...line, outcome: 'refused' });
+        throw new ServiceError('in_use', 'the draft or a version of the configuration uses it');
+      }
+      await audit.record({ ...line, outcome: 'ok' });
+      await folder.remove(sound);
+    },
+    sweep,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

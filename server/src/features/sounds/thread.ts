@@ -1,0 +1,22 @@
+/** What runs in the thread of one conversion: it reads the upload, and tells what came of it. */
+import { readFileSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import { convert } from './convert.ts';
+import type { Task, Told } from './converter.ts';
+
+const { from, to, most_seconds } = workerData as Task;
+let told: Told;
+try {
+  told = { converted: await convert(readFileSync(from), to, most_seconds) };
+} catch (error) {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof ServiceError) told = { refused: { code: error.code, detail: error.message } };
+  else if (code === 'ENOSPC' || code === 'EDQUOT')
+    told = { refused: { code: 'storage_full', detail: 'the disk is full' } };
+  else if (code !== undefined && typeof code === 'string' && /^E[A-Z]+$/.test(code))
+    told = { failed: messageOf(error) };
+  // A decoder stumbled over what it was given.
+  else told = { refused: { code: 'not_audio', detail: 'it is broken and cannot be decoded' } };
+}
+parentPort!.postMessage(told);

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { AuditPage } from '@offhook/contract/audit.ts';
+import { Problem } from '@offhook/contract/errors.ts';
+import { SoundsReply, UploadedSound } from '@offhook/contract/sounds.ts';
+import { soundPath } from '../../src/adapters/asterisk/conf/sounds.ts';
+import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
+import { encoded, levelOf, wav } from '../../src/features/sounds/test-sounds.ts';
+import type { PhoneCall } from '../support/phone.ts';
+import type { Site } from '../support/site.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+const RATE = 8000;
+const ADMIN = '1001';
+
+async function request(site: Site, to: string, init: RequestInit = {}, who = ADMIN): Promise<Response> {
+  const { token } = await site.person(who);
+  return fetch(`${site.base}/api/v1/config/sounds${to}`, {
+    ...init,
+    headers: { authorization: `Bearer ${token}`, ...(init.headers as Record<string, string>) },
+    signal: AbortSignal.timeout(30_000),
+  });
+}
+const upload = (site: Site, body: Buffer, query = '', type = 'audio/wav', who = ADMIN) =>
+  request(
+    site,
+    query,
+    { method: 'POST', headers: { 'content-type': type }, body: new Uint8Array(body) },
+    who,
+  );
+async function uploaded(site: Site, body: Buffer, query = '') {
+  const response = await upload(site, body, query);
+  assert.equal(response.status, 201, await response.clone().text());
+  return UploadedSound.parse(await response.json());
+}
+const refusedWith = async (response: Response): Promise<string> => {
+  const { code, status } = Problem.parse(await response.json());
+  assert.equal(status, response.status);
+  return `${status} ${code}`;
+};
+/** Resolves once what the phone heard last is this tone, and hardly anything else. */
+const hearsTone = (call: PhoneCall, hz: number) =>
+  until(
+    `a tone of ${hz} Hz`,
+    () => {
+      const heard = call.media.sound.slice(-2_000);
+      const rms = Math.hypot(...heard) / Math.sqrt(heard.length) / 32_768;
+      return heard.length === 2_000 && levelOf(heard, hz, RATE) > 0.9 * Math.SQRT2 * rms && rms > 0.1;
+    },
+    { ms: 10_000 },
+  );
+/** Numbers and music of a test, beside those that are rendered. */
+async function playing(site: Site, dialplan: string, music: string): Promise<void> {
+  const custom = path.join(site.dataDir, 'engine/etc/custom');
+  await mkdir(custom, { recursive: true });
+  await writeFile(path.join(custom, 'extensions.conf'), `[internal]\n${dialplan}`);
+  await writeFile(path.join(custom, 'musiconhold.conf'), music);
+  await site.engineCli('moh reload');
+  await site.engineCli('dialplan reload');
+}
+
+describe('sounds', () => {
+  const site = useSite();
+  const pathOf = (sound: string): string => soundPath(loadInstance(site().dataDir)!, sound);
+
+  test('a phone hears the uploaded prompt, of whatever format, and the uploaded music', async () => {
+    const prompt = await uploaded(site(), wav({ rate: 44_100, hz: 700, seconds: 20, channels: 2 }));
+    const music = await uploaded(site(), wav({ rate: 8_000, hz: 1_500, seconds: 20 }), '?kind=music_class');
+    assert.deepEqual(
+      [prompt.seconds, prompt.sample_rate, prompt.format, prompt.bytes],
+      [20, 44_100, 'wav', 640_044],
+    );
+    await playing(
+      site(),
+      `exten => 7001,1,Answer()\n same => n,Playback(${pathOf(prompt.sound)})\n` +
+        'exten => 7002,1,Answer()\n same => n,MusicOnHold(ours)\n',
+      `[ours]\nmode = playlist\nentry = ${pathOf(music.sound)}\n`,
+    );
+    await using phone = await site().phone('1003');
+    for (const [number, hz] of [
+      ['7001', 700],
+      ['7002', 1_500],
+    ] as const) {
+      const call = await phone.invite(number);
+      await call.answered();
+      await hearsTone(call, hz);
+      await call.hangup();
+    }
+  });
+
+  test('music that changes while somebody hears it goes on for them, and is new for the next', async () => {
+    const [old, fresh] = [
+      await uploaded(site(), wav({ hz: 600, seconds: 30 })),
+      await uploaded(site(), wav({ hz: 1_200, seconds: 30 })),
+    ];
+    const numbers = 'exten => 7002,1,Answer()\n same => n,MusicOnHold(ours)\n';
+    await playing(site(), numbers, `[ours]\nmode = playlist\nentry = ${pathOf(old.sound)}\n`);
+    await using phone = await site().phone('1003');
+    const first = await phone.invite('7002');
+    await hearsTone(first, 600);
+    await playing(site(), numbers, `[ours]\nmode = playlist\nentry = ${pathOf(fresh.sound)}\n`);
+    const second = await phone.invite('7002');
+    await hearsTone(second, 1_200);
+    const before = first.media.received;
+    await first.hears(first.media.heard + 50);
+    assert.ok(first.media.received > before);
+    await hearsTone(first, 600);
+    const gone = await request(site(), `/${old.sound}`, { method: 'DELETE' });
+    assert.equal(gone.status, 200);
+    await first.hears(first.media.heard + 50);
+    await hearsTone(first, 600);
+  });
+
+  test('what is kept: one file for the same sound, for its owner and group; listed, played in parts, deleted', async () => {
+    const body = wav({ hz: 333 });
+    const { sound, bytes } = await uploaded(site(), body);
+    assert.deepEqual((await uploaded(site(), body)).sound, sound);
+    const folder = path.join(site().dataDir, 'sounds');
+    const { mode, size } = await stat(path.join(folder, `${sound}.wav16`));
+    assert.deepEqual([mode & 0o777, size], [0o640, bytes]);
+    assert.deepEqual(await readdir(path.join(folder, 'incoming')), []);
+
+    const list = SoundsReply.parse(await (await request(site(), '')).json());
+    const listed = list.sounds.find((s) => s.sound === sound);
+    assert.equal(listed?.used, false);
+    assert.equal(listed.seconds, 0.5);
+    for (const name of ['vm-goodbye', 'digits/1']) assert.ok(list.built_in.includes(name), name);
+
+    const whole = await request(site(), `/${sound}`);
+    assert.equal(whole.headers.get('content-type'), 'audio/wav');
+    assert.deepEqual(Buffer.from(await whole.arrayBuffer()).subarray(44), body.subarray(44));
+    const part = await request(site(), `/${sound}`, { headers: { range: 'bytes=0-3' } });
+    assert.deepEqual([part.status, await part.text()], [206, 'RIFF']);
+    const beyond = await request(site(), `/${sound}`, { headers: { range: `bytes=${bytes}-` } });
+    assert.equal(await refusedWith(beyond), '416 range_not_satisfiable');
+
+    assert.equal((await request(site(), `/${sound}`, { method: 'DELETE' })).status, 200);
+    assert.equal(await refusedWith(await request(site(), `/${sound}`)), '404 not_found');
+    assert.equal(
+      await refusedWith(await request(site(), `/${sound}`, { method: 'DELETE' })),
+      '404 not_found',
+    );
+    const { token } = await site().person(ADMIN);
+    const audit = await fetch(`${site().base}/api/v1/audit?limit=50`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const lines = AuditPage.parse(await audit.json()).entries.filter((e) => e.object === sound);
+    assert.deepEqual(lines.map((e) => `${e.action} ${e.outcome}`).toSorted(), [
+      'sounds.remove ok',
+      'sounds.upload ok',
+      'sounds.upload ok',
+    ]);
+  });
+
+  test('what is refused: by its content, its size, its length, its type, its level', async () => {
+    const text = Buffer.from('#!/bin/sh\necho not a sound\n');
+    const big = Buffer.alloc(20 * 1024 * 1024 + 1);
+    const long = wav({ rate: 8_000, seconds: 601, kind: 'pcm8' });
+    assert.equal(await refusedWith(await upload(site(), text)), '415 not_audio');
+    assert.equal(await refusedWith(await upload(site(), Buffer.alloc(0))), '415 not_audio');
+    assert.equal(await refusedWith(await upload(site(), big)), '413 sound_too_large');
+    assert.equal(await refusedWith(await upload(site(), long)), '413 sound_too_long');
+    assert.equal((await uploaded(site(), long, '?kind=music_class')).seconds, 601);
+    assert.equal(await refusedWith(await upload(site(), wav(), '?kind=ringtone')), '400 invalid_request');
+    assert.equal(
+      await refusedWith(await upload(site(), wav(), '', 'application/json')),
+      '415 unsupported_media_type',
+    );
+    assert.equal(await refusedWith(await upload(site(), wav(), '', 'audio/wav', '1003')), '403 forbidden');
+    assert.equal(await refusedWith(await request(site(), '/../credentials')), '404 not_found');
+    assert.equal(await refusedWith(await request(site(), `/${'A'.repeat(64)}`)), '400 invalid_request');
+    // Without a length in front, what is too much is found while it is read.
+    const chunked = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(1024 * 1024));
+      },
+    });
+    const { token } = await site().person(ADMIN);
+    const streamed = await fetch(`${site().base}/api/v1/config/sounds`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
+      body: chunked,
+      duplex: 'half',
+    } as RequestInit).then(refusedWith, () => 'cut off');
+    assert.ok(['413 sound_too_large', 'cut off'].includes(streamed), streamed);
+    assert.deepEqual(await readdir(path.join(site().dataDir, 'sounds/incoming')), []);
+  });
+
+  test('every format is converted to the same', async () => {
+    for (const [file, format] of [
+      ['tone.mp3', 'mp3'],
+      ['tone.flac', 'flac'],
+      ['tone-opus.ogg', 'ogg_opus'],
+      ['tone-vorbis.ogg', 'ogg_vorbis'],
+    ] as const) {
+      const response = await upload(site(), encoded(file), '', 'application/octet-stream');
+      const reply = UploadedSound.parse(await response.json());
+      assert.equal(reply.format, format);
+      assert.ok(Math.abs(reply.seconds - 0.5) < 0.1, `${file}: ${reply.seconds} s`);
+    }
+  });
+});
