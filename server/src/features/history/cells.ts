@@ -3,6 +3,7 @@ import type { ExportColumn } from '@offhook/contract/exports.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import type { Cell } from '../../ports/conversations.ts';
 import type { ConversationRecord, RecordedParticipant } from './record.ts';
+import { timesOf } from './times.ts';
 
 /** Columns that the row knows and the record does not. */
 type RowColumn = 'id' | 'state' | 'revision' | 'erased';
@@ -10,7 +11,6 @@ type RowColumn = 'id' | 'state' | 'revision' | 'erased';
 export const ROW_COLUMNS = 4;
 const STORED = EXPORT_COLUMNS.slice(ROW_COLUMNS) as readonly Exclude<ExportColumn, RowColumn>[];
 const NOBODY: RecordedParticipant = { extension: null, number: '', number_e164: null, name: '', trunk: null };
-const seconds = (ms: number): number => ms / 1000;
 const moment = (ms: number | null): string => (ms === null ? '' : rfc3339(ms));
 
 /** Who was reached: the first leg that answered, else the first that was wanted. */
@@ -33,13 +33,7 @@ export function cellsOf(record: ConversationRecord): readonly Cell[] {
     started_at: moment(started),
     answered_at: moment(answered),
     ended_at: moment(record.complete ? ended : null),
-    duration: seconds(ended - started),
-    ring_time: seconds(record.ring_ms),
-    wait_time: seconds(record.wait_ms),
-    talk_time: seconds(record.talk_ms),
-    hold_time: seconds(record.hold_ms),
-    park_time: seconds(record.park_ms),
-    billable: seconds(record.billable_ms),
+    ...timesOf(record),
     caller_number: caller?.number ?? '',
     caller_number_e164: caller?.number_e164 ?? '',
     caller_name: caller?.name ?? '',

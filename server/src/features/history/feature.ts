@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { e164In } from '../../core/e164.ts';
 import { messageOf } from '../../core/errors.ts';
+import { LONGEST_RETRY_MS, untilDone } from '../../core/retry.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { CallRecords } from '../../ports/call-records.ts';
@@ -60,8 +61,6 @@ export interface History extends HistoryService, AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** How long the database may refuse before the same records are tried again. */
-const RETRY_MS = [100, 300, 1000, 3000, 5000] as const;
 /** First when the start is over and what was missed has been read, then every hour. */
 const FIRST_TIDY_MS = 60_000;
 const TIDY_MS = 3_600_000;
@@ -80,19 +79,8 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   const stop = new AbortController();
   const { signal } = stop;
 
-  /** Repeats what the database refused until it takes it; false when stopped meanwhile. */
-  async function persist(what: string, work: () => Promise<unknown>): Promise<boolean> {
-    for (let failed = 0; !signal.aborted; failed += 1) {
-      try {
-        await work();
-        return true;
-      } catch (error) {
-        log.warn({ error: messageOf(error), failed: failed + 1 }, `${what} failed; it is tried again`);
-        await clock.sleep(RETRY_MS[Math.min(failed, RETRY_MS.length - 1)]!, signal).catch(() => {});
-      }
-    }
-    return false;
-  }
+  const persist = (what: string, work: () => Promise<unknown>): Promise<boolean> =>
+    untilDone(what, work, { clock, log, signal });
   async function read(): Promise<void> {
     let from = null as Awaited<ReturnType<typeof ingest.checkpoint>>;
     await persist('reading the checkpoint', async () => {
@@ -108,7 +96,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
         }
       } catch (error) {
         log.error({ error: messageOf(error) }, 'reading call records failed; it begins again');
-        await clock.sleep(RETRY_MS.at(-1)!, signal).catch(() => {});
+        await clock.sleep(LONGEST_RETRY_MS, signal).catch(() => {});
       }
     }
   }

@@ -1,6 +1,7 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { untilDone } from '../../core/retry.ts';
 import type { Log } from '../../core/log.ts';
 import type { CallRecord, RecordingBegun } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -40,12 +41,15 @@ export interface Keeper extends RecordingKeeper {
 
 /** Less than this is left for what must be written in any case. */
 const ROOM_BYTES = 256 * 1024 * 1024;
-/** How long the database may refuse before the same is tried again. */
-const RETRY_MS = [100, 300, 1_000, 3_000, 5_000] as const;
 /** The engine's own fact comes sooner, if it comes. */
 const FACT_MS = 2_000;
 /** A file of a channel nobody knows is over when it was not written for so long. */
 const QUIET_MS = 60_000;
+
+/** A recording that has just begun. */
+const begunRow = (
+  row: Pick<RecordingRow, 'id' | 'call' | 'channel' | 'file' | 'by' | 'extension' | 'queue' | 'started_ms'>,
+): RecordingRow => ({ ...row, ended_ms: null, paused: '[]', state: 'running', bytes: null, sha256: null });
 
 export function createKeeper(deps: KeeperDeps): Keeper {
   const { store, files, live, conversations, clock, tell } = deps;
@@ -58,18 +62,8 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   const tasks = new Set<Promise<void>>();
   let hashing: Promise<unknown> = Promise.resolve();
 
-  /** Repeats what the database or the disk refused until it is done, or the service stops: the next start goes on. */
-  async function persist(what: string, work: () => Promise<void>): Promise<void> {
-    for (let failed = 0; !signal.aborted; failed += 1) {
-      try {
-        return await work();
-      } catch (error) {
-        if (signal.aborted) return;
-        log.warn({ error: messageOf(error), failed: failed + 1 }, `${what} failed; it is tried again`);
-        await clock.sleep(RETRY_MS[Math.min(failed, RETRY_MS.length - 1)]!, signal).catch(() => {});
-      }
-    }
-  }
+  const persist = async (what: string, work: () => Promise<void>): Promise<void> =>
+    void (await untilDone(what, work, { clock, log, signal }));
   const go = (what: string, work: () => Promise<void>, after?: Promise<void>): Promise<void> => {
     const begun = after === undefined ? persist(what, work) : after.then(() => persist(what, work));
     const task = begun.finally(() => tasks.delete(task));
@@ -164,7 +158,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       return;
     }
     const started_ms = Math.floor(record.at_us / 1000);
-    const row: RecordingRow = {
+    const row = begunRow({
       id: newRecordingId(started_ms),
       call: record.call,
       channel: channel ?? record.channel,
@@ -173,12 +167,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       extension: by === 'extension' ? of : null,
       queue: by === 'queue' ? of : null,
       started_ms,
-      ended_ms: null,
-      paused: '[]',
-      state: 'running',
-      bytes: null,
-      sha256: null,
-    };
+    });
     if (!(await store.add(row))) return;
     running.set(row.id, row);
     if (live.leg(row.channel) !== undefined) remind(row);
@@ -209,7 +198,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       }
       const started_ms = clock.now();
       const id = newRecordingId(started_ms);
-      const row: RecordingRow = {
+      const row = begunRow({
         id,
         call: leg.call,
         channel: leg.id,
@@ -218,12 +207,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
         extension: leg.extension,
         queue: null,
         started_ms,
-        ended_ms: null,
-        paused: '[]',
-        state: 'running',
-        bytes: null,
-        sha256: null,
-      };
+      });
       await store.add(row);
       running.set(id, row);
       return id;

@@ -4,6 +4,7 @@ import type { Conversation, ConversationSummary } from '@offhook/contract/conver
 import { rfc3339, rfc3339OrNull } from '../../../core/clock.ts';
 import type { RecordingView } from '../../../ports/conversations.ts';
 import type { ConversationRecord, RecordedLeg, RecordedSegment, RecordedVisit } from '../record.ts';
+import { secondsOf, timesOf } from '../times.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';
 
 /** What the row knows and the record does not. */
@@ -31,7 +32,6 @@ export interface Details {
 }
 export const NOTHING_ADDED: Annotations = { wrap_ups: [], notes: 0, outcome: null, has_recording: false };
 
-const seconds = (ms: number): number => ms / 1000;
 const lengthOf = (w: WrapUp): number => Math.max(0, Number(w.to_ms) - Number(w.from_ms));
 const sum = (values: readonly number[]): number => values.reduce((total, n) => total + n, 0);
 /** Ids of all calls it consists of. */
@@ -60,14 +60,8 @@ export function summaryOf(
     started_at: rfc3339(started),
     answered_at: rfc3339OrNull(record.answered),
     ended_at: row.state === 'open' ? null : rfc3339(ended),
-    duration: seconds(ended - started),
-    ring_time: seconds(record.ring_ms),
-    wait_time: seconds(record.wait_ms),
-    talk_time: seconds(record.talk_ms),
-    hold_time: seconds(record.hold_ms),
-    park_time: seconds(record.park_ms),
-    wrap_up_time: seconds(sum(added.wrap_ups.map(lengthOf))),
-    billable: seconds(record.billable_ms),
+    ...timesOf(record),
+    wrap_up_time: secondsOf(sum(added.wrap_ups.map(lengthOf))),
     dialled: record.dialled,
     dialled_e164: record.dialled_e164,
     caller: record.caller,
@@ -109,13 +103,13 @@ export const outcomeOnWire = ({ code, text, at_ms, by }: Outcome) => ({
 
 function legOnWire({ from, to, answered, segments, ...leg }: RecordedLeg): Conversation['legs'][number] {
   const time = (state: RecordedSegment['state']): number =>
-    seconds(sum(segments.filter((s) => s.state === state).map((s) => s.to - s.from)));
+    secondsOf(sum(segments.filter((s) => s.state === state).map((s) => s.to - s.from)));
   return {
     ...leg,
     started_at: rfc3339(from),
     answered_at: rfc3339OrNull(answered),
     ended_at: rfc3339(to),
-    duration: seconds(to - from),
+    duration: secondsOf(to - from),
     ring_time: time('alerting'),
     wait_time: time('queued'),
     talk_time: time('connected'),
@@ -125,7 +119,7 @@ function legOnWire({ from, to, answered, segments, ...leg }: RecordedLeg): Conve
       state: s.state,
       started_at: rfc3339(s.from),
       ended_at: rfc3339(s.to),
-      duration: seconds(s.to - s.from),
+      duration: secondsOf(s.to - s.from),
       with: [...s.with],
       held_by: s.held_by,
       queue: s.queue,
@@ -148,16 +142,16 @@ function visitsOnWire(
     leg_id: visit.leg_id,
     joined_at: rfc3339(visit.from),
     left_at: rfc3339(visit.to),
-    wait_time: seconds(visit.to - visit.from),
+    wait_time: secondsOf(visit.to - visit.from),
     outcome: visit.outcome,
     agent: visit.agent,
     agent_leg: visit.agent_leg,
     offers: visit.offers.map(({ from, ring_ms, ...offer }) => ({
       ...offer,
       started_at: rfc3339(from),
-      ring_time: seconds(ring_ms),
+      ring_time: secondsOf(ring_ms),
     })),
-    wrap_up_time: seconds(total.get(visit) ?? 0),
+    wrap_up_time: secondsOf(total.get(visit) ?? 0),
   }));
 }
 /** The visit whose call the agent wrapped up: the last one of that agent and queue before it. */
