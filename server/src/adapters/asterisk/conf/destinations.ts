@@ -2,7 +2,8 @@
 import type { Destination } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
-import { conf, dialled, pattern } from './text.ts';
+import { soundStep } from './sound-text.ts';
+import { conf, dialled, pattern, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const CAUSE: Readonly<Record<Extract<Destination, { kind: 'hang_up' }>['reason'], ConfText>> = {
@@ -11,6 +12,20 @@ const CAUSE: Readonly<Record<Extract<Destination, { kind: 'hang_up' }>['reason']
   congestion: conf`Hangup(34)`,
   not_found: conf`Hangup(1)`,
 };
+/** More places than a caller passes who listens; a configuration that leads in a circle reaches it in a moment. */
+const MOST_PLACES = conf`100`;
+/** First steps of every place that leads on to another one. */
+export const counted: readonly ConfText[] = [
+  conf`Set(OFFHOOK_PLACES=$[0$\{OFFHOOK_PLACES} + 1])`,
+  conf`GotoIf($[$\{OFFHOOK_PLACES} > ${MOST_PLACES}]?lost,s,1)`,
+];
+/** The context of an object is named after its kind; `s` is its beginning (flow-contexts.ts). */
+const PLACES = {
+  ring_group: { prefix: conf`group`, among: (site: Site) => site.ring_groups },
+  menu: { prefix: conf`menu`, among: (site: Site) => site.menus },
+  time_condition: { prefix: conf`time`, among: (site: Site) => site.time_conditions },
+  conference: { prefix: conf`room`, among: (site: Site) => site.conferences },
+} as const;
 /** The last steps of a number or key; `what` names the object for people. Over a trunk is the matter of routes alone. */
 export function destinationSteps(to: Destination, site: Site, what: string): readonly ConfText[] {
   switch (to.kind) {
@@ -23,9 +38,24 @@ export function destinationSteps(to: Destination, site: Site, what: string): rea
       if (queue === undefined) break;
       return [conf`Goto(queues,${dialled(queue.number, `queue ${queue.name}: number`)},1)`];
     }
+    case 'ring_group':
+    case 'menu':
+    case 'time_condition':
+    case 'conference': {
+      const { prefix, among } = PLACES[to.kind];
+      if (!among(site).some((o) => o.name === to.key)) break;
+      return [conf`Goto(${prefix}-${slug(to.key, `${what}: ${to.kind}`)},s,1)`];
+    }
+    case 'mailbox': {
+      if (!site.mailboxes.some((m) => m.number === to.key)) break;
+      return [conf`Goto(mailbox-${dialled(to.key, `${what}: mailbox`)},s,1)`];
+    }
     case 'hang_up':
-      return [CAUSE[to.reason]];
-    default:
+      return [
+        ...(to.play === null ? [] : [conf`Playback(${soundStep(to.play, site, `${what}: sound`)})`]),
+        CAUSE[to.reason],
+      ];
+    case 'trunk':
       break;
   }
   throw new ServiceError(

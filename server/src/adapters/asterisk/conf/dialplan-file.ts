@@ -2,11 +2,13 @@
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
-import { destinationSteps } from './destinations.ts';
+import { counted, destinationSteps } from './destinations.ts';
 import { at, context, exten } from './dialplan-text.ts';
+import { flowContexts } from './flow-contexts.ts';
 import { forwardAfter, forwardContexts, forwardFirst, ownForward, watched } from './forward-contexts.ts';
 import { recordingSteps } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
+import { soundGlobals, soundStep } from './sound-text.ts';
 import { outboundInclude, trunkContexts } from './trunk-files.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import {
@@ -118,7 +120,7 @@ const NOBODY: readonly ConfText[] = [conf`Playback(vm-nobodyavail)`, conf`Hangup
 /** The engine's records do not say why a caller left a queue; who hangs up or is moved never comes here. */
 const left = (status: ConfText): ConfText => conf`CELGenUserEvent(${QUEUE_LEFT},${status})`;
 /** A caller waits in it, and hears that nobody came; `rest` are arguments behind the longest wait. */
-function waiting(q: SiteQueue, recording: RecordingSteps, rest: ConfText): readonly ConfText[] {
+function waiting(q: SiteQueue, site: Site, recording: RecordingSteps, rest: ConfText): readonly ConfText[] {
   const name = slug(q.name, 'a queue name');
   const wait =
     q.max_wait_seconds === 0 ? nothing : whole(q.max_wait_seconds, `queue ${name}: longest wait`, 1, 86_400);
@@ -126,20 +128,24 @@ function waiting(q: SiteQueue, recording: RecordingSteps, rest: ConfText): reado
     ...recording.queue(name),
     conf`Queue(${name},C${calledPhone}${callingPhone},,,${wait}${rest})`,
     left(conf`$\{QUEUESTATUS}`),
-    ...NOBODY,
+    ...(q.otherwise === null ? NOBODY : destinationSteps(q.otherwise, site, `queue ${name}: otherwise`)),
   ];
 }
-const queue = (q: SiteQueue, recording: RecordingSteps): ConfText =>
+const queue = (q: SiteQueue, site: Site, recording: RecordingSteps): ConfText =>
   exten(dialled(q.number, `queue ${q.name}: number`), [
+    ...counted,
     conf`Answer()`,
+    ...(q.announcement === null
+      ? []
+      : [conf`Playback(${soundStep(q.announcement, site, `queue ${q.name}: announcement`)})`]),
     ...recording.caller,
-    ...waiting(q, recording, nothing),
+    ...waiting(q, site, recording, nothing),
   ]);
 /** Where callers go whom a supervisor takes out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
-const moved = (q: SiteQueue, recording: RecordingSteps): ConfText =>
+const moved = (q: SiteQueue, site: Site, recording: RecordingSteps): ConfText =>
   exten(conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`, [
     conf`Set(QUEUE_PRIO=$\{CUT(EXTEN,*,3)})`,
-    ...waiting(q, recording, conf`,,,,$\{CUT(EXTEN,*,2)}`),
+    ...waiting(q, site, recording, conf`,,,,$\{CUT(EXTEN,*,2)}`),
   ]);
 const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
   echo: [
@@ -203,7 +209,8 @@ function exit(q: SiteQueue, site: Site): ConfText {
   ]);
 }
 
-export function extensionsConf(site: Site): ConfText {
+/** `zone` is that of the site, `sounds` the folder of the uploaded sounds. */
+export function extensionsConf(site: Site, zone: string, sounds: string): ConfText {
   const recording = recordingSteps(site);
   const patterns = patternsOf(site.extensions);
   const few = exceptions(site.extensions).map((e) => ({
@@ -216,9 +223,10 @@ static = yes
 writeprotect = yes
 clearglobalvars = yes
 
-[internal]
+${soundGlobals(site, sounds)}[internal]
 include => people
 include => queues
+include => places
 include => services
 include => feature-codes
 include => parkedcalls
@@ -227,7 +235,7 @@ ${outboundInclude(site)}${joined(
       context(conf`people`, site.extensions.map(person)),
       context(
         conf`queues`,
-        site.queues.map((q) => queue(q, recording)),
+        site.queues.map((q) => queue(q, site, recording)),
       ),
       context(conf`services`, site.services.map(service)),
       context(
@@ -235,7 +243,7 @@ ${outboundInclude(site)}${joined(
         site.feature_codes.map((code) => featureCode(code, site)),
       ),
       context(conf`queue-moved`, [
-        ...site.queues.map((q) => moved(q, recording)),
+        ...site.queues.map((q) => moved(q, site, recording)),
         exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),
       ]),
       ...site.queues.map((q) => exit(q, site)),
@@ -257,10 +265,12 @@ ${outboundInclude(site)}${joined(
         ),
       ),
       callContexts,
+      flowContexts(site, recording, zone),
       conf`
 [reach]
 include => people
 include => queues
+include => places
 include => services
 include => parkedcalls
 ${outboundInclude(site)}`,

@@ -111,15 +111,6 @@ export const bareFiles = {
   'ccss.conf': conf`
 [general]
 `,
-  'confbridge.conf': conf`
-[general]
-
-[default_user]
-type = user
-
-[default_bridge]
-type = bridge
-`,
   'pjproject.conf': conf``,
   'pjsip_notify.conf': conf``,
   'queuerules.conf': conf``,

@@ -67,6 +67,7 @@ export const forwardContexts = (site: Site): ConfText =>
 [forwarded]
 include => people
 include => queues
+include => places
 
 [forwarded-out]
 include => forwarded

@@ -4,10 +4,12 @@
  * It is written down when somebody answers: a call that nobody took leaves no file. Nothing of this stands in the files of a
  * site that records nothing.
  */
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Site } from '../../../ports/site.ts';
 import { RECORDING } from './cel-format.ts';
 import { context, exten } from './dialplan-text.ts';
-import { conf, dialled, joined, slug, soundName, whole } from './text.ts';
+import { soundStep } from './sound-text.ts';
+import { conf, dialled, joined, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const nothing = conf``;
@@ -17,6 +19,11 @@ export interface RecordingSteps {
   readonly caller: readonly ConfText[];
   /** Before a Queue with a rule. */
   queue(name: ConfText): readonly ConfText[];
+  /** Steps before the Dials of a ring group, and options of them. */
+  group(group: ConfigBody<'ring_group'>): {
+    readonly before: readonly ConfText[];
+    readonly options: ConfText;
+  };
   /** Options of a Dial: who answers is recorded by its own rule, and what was begun before is written down. */
   readonly answered: ConfText;
   /** Leaves in OFFHOOK_ANNOUNCE the option of Dial that tells both sides, where the call to `EXTEN` will be recorded. */
@@ -28,6 +35,7 @@ export interface RecordingSteps {
 const NOTHING: RecordingSteps = {
   caller: [],
   queue: () => [],
+  group: () => ({ before: [], options: nothing }),
   answered: nothing,
   announce: [],
   announced: nothing,
@@ -45,10 +53,11 @@ const begin = (rule: ConfText): readonly ConfText[] => [
 export function recordingSteps(site: Site): RecordingSteps {
   const extensions = site.extensions.filter((e) => e.recording === 'always');
   const queues = new Set(site.queues.filter((q) => q.recording === 'always').map((q) => q.name));
-  if (extensions.length === 0 && queues.size === 0) return NOTHING;
+  const groups = site.ring_groups.some((g) => g.recording === 'always');
+  if (extensions.length === 0 && queues.size === 0 && !groups) return NOTHING;
   const said = site.settings.recording_announcement;
-  const sound =
-    said === null || !('built_in' in said) ? null : soundName(said.built_in, 'the announcement of recording');
+  const sound = said === null ? null : soundStep(said, site, 'the announcement of recording');
+  const recorded = new Set(extensions.map((e) => e.extension));
   const BEGIN_EXTENSION = conf`Gosub(record,extension,1)`;
   return {
     caller: [BEGIN_EXTENSION],
@@ -59,6 +68,20 @@ export function recordingSteps(site: Site): RecordingSteps {
             ...(sound === null ? [] : [conf`Playback(${sound})`]),
             conf`Gosub(record,queue,1(${slug(name, 'a queue name')}))`,
           ],
+    group: ({ name, recording, members }) => {
+      const always = recording === 'always';
+      // Who will answer is not known before: both sides are told where one of those who ring is recorded.
+      const told =
+        sound !== null && (always || members.some((m) => recorded.has(m)))
+          ? conf`A(${sound}:${sound})`
+          : nothing;
+      return {
+        before: [
+          always ? conf`Gosub(record,group,1(${slug(name, 'the name of a ring group')}))` : BEGIN_EXTENSION,
+        ],
+        options: conf`${told}U(recorded-answer)`,
+      };
+    },
     answered: conf`U(recorded-answer)`,
     announce:
       sound === null
@@ -82,6 +105,7 @@ export function recordingSteps(site: Site): RecordingSteps {
             ...begin(conf`extension:$\{OFFHOOK_EXTENSION}`),
           ]),
           exten(conf`queue`, [conf`GotoIf($[${RUNS} > 0]?over)`, ...begin(conf`queue:$\{ARG1}`)]),
+          exten(conf`group`, [conf`GotoIf($[${RUNS} > 0]?over)`, ...begin(conf`group:$\{ARG1}`)]),
         ]),
         context(conf`recorded-answer`, [
           exten(conf`s`, [

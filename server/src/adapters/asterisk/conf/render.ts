@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
+import { soundsDir } from '../instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import { extensionsConf } from './dialplan-file.ts';
 import { featuresConf } from './call-contexts.ts';
@@ -7,7 +8,9 @@ import * as engine from './engine-files.ts';
 import { httpConf, managerConf } from './manager-files.ts';
 import { modulesConf } from './modules-file.ts';
 import { pjsipConf, rtpConf } from './pjsip-files.ts';
-import { musicConf, parkingConf, queuesConf, voicemailConf } from './service-files.ts';
+import { confbridgeConf } from './conference-file.ts';
+import { musicConf } from './music-file.ts';
+import { parkingConf, queuesConf, voicemailConf } from './service-files.ts';
 import { conf, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -96,6 +99,7 @@ export function renderSite(
 ): ReadonlyMap<string, string> {
   checkSite(site);
   checkTrunks(site);
+  const sounds = soundsDir(instance);
   const files: Record<string, ConfText> = {
     ...engine.bareFiles,
     'asterisk.conf': engine.asteriskConf(instance, program),
@@ -109,12 +113,13 @@ export function renderSite(
     'http.conf': httpConf(instance),
     'rtp.conf': rtpConf(settings),
     'pjsip.conf': pjsipConf(site.extensions, site.trunks, settings),
-    'queues.conf': queuesConf(site.queues),
-    'voicemail.conf': voicemailConf(site.extensions, settings),
-    'musiconhold.conf': musicConf,
+    'queues.conf': queuesConf(site, sounds),
+    'voicemail.conf': voicemailConf(site, settings),
+    'confbridge.conf': confbridgeConf(site.conferences),
+    'musiconhold.conf': musicConf(site, sounds),
     'features.conf': featuresConf,
     'res_parking.conf': parkingConf(site.parking_lots),
-    'extensions.conf': extensionsConf(site),
+    'extensions.conf': extensionsConf(site, settings.zone, sounds),
   };
   const head = conf`; Rendered by Offhook from its database. What is written here by hand is lost; use custom/ for that.
 

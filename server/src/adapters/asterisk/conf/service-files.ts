@@ -1,6 +1,8 @@
 /** Queues, voicemail, parking, music: the services behind the numbers. */
-import type { SiteExtension, SiteParking, SiteQueue } from '../../../ports/site.ts';
+import type { Site, SiteParking, SiteQueue } from '../../../ports/site.ts';
 import type { InstanceSettings } from '../instance.ts';
+import { musicClass } from './music-file.ts';
+import { soundFile } from './sound-text.ts';
 import { conf, dialled, joined, pin, slug, timeZone, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -21,13 +23,38 @@ const STRATEGIES = [
   'wrandom',
 ] as const;
 
-function queue(q: SiteQueue): ConfText {
+const yes = (is: boolean): ConfText => (is ? conf`yes` : conf`no`);
+/** Position and hold time are told at most this often where nobody chose. */
+const LEAST_SECONDS = 15;
+function announcements(q: SiteQueue, site: Site, folder: string, what: string): ConfText {
+  const every = whole(q.announce_every_seconds, `${what}: announced every`, 0, 3600);
+  const periodic = q.periodic_announcement;
+  return conf`
+announce-frequency = ${every}
+min-announce-frequency = ${whole(Math.min(q.announce_every_seconds, LEAST_SECONDS), `${what}: announced every`, 0, LEAST_SECONDS)}
+announce-position = ${yes(q.announce_position)}
+announce-holdtime = ${yes(q.announce_hold_time)}
+${
+  q.agent_announcement === null
+    ? nothing
+    : conf`announce = ${soundFile(q.agent_announcement, site, folder, `${what}: announcement to agents`)}
+`
+}${
+    periodic === null
+      ? nothing
+      : conf`periodic-announce = ${soundFile(periodic.sound, site, folder, `${what}: periodic announcement`)}
+periodic-announce-frequency = ${whole(periodic.every_seconds, `${what}: periodic announcement`, 10, 3600)}
+`
+  }`;
+}
+function queue(q: SiteQueue, site: Site, folder: string): ConfText {
   const name = slug(q.name, 'a queue name');
   const what = `queue ${name}`;
+  const penalty = new Map(q.members.map((m) => [m.extension, m.penalty]));
   const guard = Math.min(q.wrap_up_seconds, WRAP_UP_GUARD_SECONDS);
   const members = q.static_members.map((e) => {
     const extension = dialled(e, `${what}: static member`);
-    return conf`member => Local/${extension}@queue-agent,0,${extension},hint:${extension}@hints
+    return conf`member => Local/${extension}@queue-agent,${whole(penalty.get(e) ?? 0, `${what}: penalty of ${extension}`, 0, 100)},${extension},hint:${extension}@hints
 `;
   });
   return conf`
@@ -35,19 +62,24 @@ function queue(q: SiteQueue): ConfText {
 strategy = ${word(q.strategy, `${what}: strategy`, STRATEGIES)}
 timeout = ${whole(q.ring_seconds, `${what}: ring seconds`, 1, 600)}
 wrapuptime = ${whole(guard, `${what}: wrap-up seconds`, 0, 3600)}
+retry = ${whole(q.retry_seconds, `${what}: retry seconds`, 1, 60)}
+weight = ${whole(q.weight, `${what}: weight`, 0, 100)}
+ringinuse = ${yes(q.ring_in_use)}
+servicelevel = ${whole(q.service_level_seconds, `${what}: service level seconds`, 1, 3600)}
+musicclass = ${musicClass(q.music_class, `${what}: music`)}
 maxlen = ${whole(q.max_callers, `${what}: callers at most`, 0, 10_000)}
 joinempty = ${q.join_when_empty ? conf`yes` : conf`strict`}
 leavewhenempty = ${q.leave_when_empty ? conf`strict` : conf`no`}
-${
-  q.exit === null
-    ? nothing
-    : conf`context = exit-${name}
+${announcements(q, site, folder, what)}${
+    q.exit === null
+      ? nothing
+      : conf`context = exit-${name}
 `
-}${joined(members, '')}
+  }${joined(members, '')}
 `;
 }
 
-export const queuesConf = (queues: readonly SiteQueue[]): ConfText => conf`
+export const queuesConf = (site: Site, folder: string): ConfText => conf`
 [general]
 persistentmembers = yes
 shared_lastcall = yes
@@ -55,21 +87,14 @@ autofill = yes
 log_membername_as_agent = yes
 
 [waiting-room](!)
-musicclass = default
-ringinuse = no
 timeoutrestart = yes
 timeoutpriority = conf
-retry = 1
 setinterfacevar = yes
 setqueuevar = yes
-announce-frequency = 0
-announce-position = no
-announce-holdtime = no
 reportholdtime = no
-servicelevel = 20
 
 ${joined(
-  queues.map((q) => queue(q)),
+  site.queues.map((q) => queue(q, site, folder)),
   '',
 )}#tryinclude custom/queues.conf
 `;
@@ -79,7 +104,7 @@ ${joined(
  * Asterisk does not write into a rendered file. Telling people by e-mail is not the engine's work.
  */
 export const voicemailConf = (
-  extensions: readonly SiteExtension[],
+  { extensions, mailboxes }: Pick<Site, 'extensions' | 'mailboxes'>,
   settings: InstanceSettings,
 ): ConfText => conf`
 [general]
@@ -108,35 +133,42 @@ ${joined(
 `;
     }),
   '',
+)}${joined(
+  mailboxes.map((m) => {
+    const number = dialled(m.number, 'a mailbox');
+    return conf`${number} => ${pin(m.pin, `mailbox ${number}: PIN`)},${number}
+`;
+  }),
+  '',
 )}#tryinclude custom/voicemail.conf
 `;
 
-export function parkingConf(lots: readonly SiteParking[]): ConfText {
-  const parking = lots.find((lot) => lot.name === 'default');
-  if (parking === undefined)
-    return conf`
-[general]
-`;
-  const slot = (n: number, what: string): ConfText => dialled(whole(n, what, 10, 9_999_999_999), what);
+const parkingLot = (lot: SiteParking): ConfText => {
+  const name = slug(lot.name, 'the name of a parking lot');
+  const what = `parking lot ${name}`;
+  const slot = (n: number): ConfText => dialled(whole(n, `${what}: slot`, 10, 999_999_999), `${what}: slot`);
   return conf`
-[general]
-
-[default]
+[${lot.name === 'default' ? conf`default` : conf`lot-${name}`}]
 context = parkedcalls
-parkext = ${dialled(parking.number, 'the parking number')}
-parkpos = ${slot(parking.first_slot, 'the first parking slot')}-${slot(parking.last_slot, 'the last parking slot')}
-parkingtime = ${whole(parking.timeout_seconds, 'parking seconds', 10, 86_400)}
+parkext = ${dialled(lot.number, `${what}: number`)}
+parkext_exclusive = yes
+parkpos = ${slot(lot.first_slot)}-${slot(lot.last_slot)}
+parkingtime = ${whole(lot.timeout_seconds, `${what}: seconds`, 10, 86_400)}
+parkedmusicclass = ${musicClass(lot.music_class, `${what}: music`)}
 comebacktoorigin = no
 comebackcontext = park-dial
 findslot = first
+
 `;
-}
-
-export const musicConf = conf`
+};
+/** The engine makes the lot of this name by itself, with numbers of its own choice, where it is not said to have none. */
+const NO_DEFAULT = conf`
 [default]
-mode = files
-directory = moh
-sort = random
+context = parked-nowhere
 
-#tryinclude custom/musiconhold.conf
+`;
+export const parkingConf = (lots: readonly SiteParking[]): ConfText => conf`
+[general]
+
+${lots.some((lot) => lot.name === 'default') ? nothing : NO_DEFAULT}${joined(lots.map(parkingLot), '')}#tryinclude custom/res_parking.conf
 `;

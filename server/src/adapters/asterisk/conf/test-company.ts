@@ -1,9 +1,14 @@
 import type { z } from 'zod';
 import {
+  ConferenceConfig,
+  HolidaysConfig,
   InboundRouteConfig,
+  MenuConfig,
   OutboundRouteConfig,
   QueueConfig,
   ROUTE_CLASSES,
+  RingGroupConfig,
+  TimeConditionConfig,
   TrunkConfig,
 } from '@offhook/contract/config-objects.ts';
 import type {
@@ -56,6 +61,17 @@ export function queue(fields: Omit<z.input<typeof QueueConfig>, 'title'>): SiteQ
     static_members: parsed.members.filter((m) => m.static).map((m) => m.extension),
   };
 }
+type Titled<T extends z.ZodType> = Omit<z.input<T>, 'title'> & { readonly title?: string };
+/** An object of that schema, called anything. */
+const titled =
+  <T extends z.ZodType>(schema: T) =>
+  (fields: Titled<T>): z.output<T> =>
+    schema.parse({ title: 'Anything', ...fields });
+export const ringGroup = titled(RingGroupConfig);
+export const menu = titled(MenuConfig);
+export const timeCondition = titled(TimeConditionConfig);
+export const holidays = titled(HolidaysConfig);
+export const conference = titled(ConferenceConfig);
 export function trunk({
   login = null,
   ...fields

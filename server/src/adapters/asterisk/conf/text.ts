@@ -111,6 +111,12 @@ export function whole(value: number, what: string, min: number, max: number): Co
     refuse(what, `must be a whole number from ${min} to ${max}`);
   return String(value) as ConfText;
 }
+/** A time of a day as `HHMM`, so that it compares as a number; 2400 is its end. */
+export function clock(value: string, what: string): ConfText {
+  if (!/^(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00)$/.test(value))
+    refuse(what, 'must be a time such as 08:30');
+  return value.replace(':', '') as ConfText;
+}
 /** One word of a list. */
 export function word<T extends string>(value: T, what: string, words: readonly T[]): ConfText {
   if (!words.includes(value)) refuse(what, `must be one of ${words.join(', ')}`);

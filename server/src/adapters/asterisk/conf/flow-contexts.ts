@@ -1,0 +1,155 @@
+/** Ring groups, menus, conferences and mailboxes of their own: each has a context, `s` is its beginning. */
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
+import type { Site, SiteMailbox } from '../../../ports/site.ts';
+import { calledPhone, callingPhone } from './call-contexts.ts';
+import { conferenceSteps } from './conference-file.ts';
+import { counted, destinationSteps } from './destinations.ts';
+import { at, context, exten } from './dialplan-text.ts';
+import { ownForward } from './forward-contexts.ts';
+import type { RecordingSteps } from './recording-contexts.ts';
+import { soundStep } from './sound-text.ts';
+import { timeContexts } from './time-contexts.ts';
+import { conf, dialled, dialledKey, joined, slug, whole } from './text.ts';
+import type { ConfText } from './text.ts';
+
+type RingGroup = ConfigBody<'ring_group'>;
+type Menu = ConfigBody<'menu'>;
+const nothing = conf``;
+const S = conf`s`;
+
+/** Cause 25: the call is led in a circle. */
+const LOST = context(conf`lost`, [exten(S, [conf`Hangup(25)`])]);
+
+/** Nobody took a call that leads nowhere else; who is connected already hears what a phone would otherwise show. */
+const UNANSWERED = context(conf`unanswered`, [
+  exten(S, [
+    conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`,
+    conf`GotoIf($["$\{CHANNEL(state)}" = "Up"]?told)`,
+    conf`GotoIf($\{OFFHOOK_BUSY}?busy)`,
+    conf`Hangup($\{IF($["$\{DIALSTATUS}" = "NOANSWER"]?19:20)})`,
+    at(conf`busy`, conf`Hangup(17)`),
+    at(conf`told`, conf`GotoIf($\{OFFHOOK_BUSY}?tone)`),
+    conf`Playback(vm-nobodyavail)`,
+    conf`Hangup()`,
+    at(conf`tone`, conf`Busy(10)`),
+  ]),
+]);
+
+/** What the engine reads of the arguments of an application at most is 8,192 bytes, and a phone chooses how long its addresses are. */
+const LONG_LIST = conf`4000`;
+const LONG_ADDRESS = conf`1000`;
+/** Adds the devices of an extension to OFFHOOK_RING; nobody is rung by its own call. */
+const GROUP_MEMBER = context(conf`group-member`, [
+  exten(conf`_X.`, [
+    conf`GotoIf($["$\{EXTEN}" = "$\{OFFHOOK_EXTENSION}"]?over)`,
+    conf`Gosub(devices,$\{EXTEN},1)`,
+    conf`Set(LOCAL(FOUND)=$\{GOSUB_RETVAL})`,
+    conf`ExecIf($[$\{LEN($\{OFFHOOK_RING})} > ${LONG_LIST} | $\{LEN($\{FOUND})} > ${LONG_ADDRESS}]?Set(LOCAL(FOUND)=Local/$\{EXTEN}@queue-agent))`,
+    conf`Set(OFFHOOK_RING=$\{OFFHOOK_RING}&$\{FOUND})`,
+    at(conf`over`, conf`Return()`),
+  ]),
+]);
+
+function ringGroup(g: RingGroup, site: Site, recording: RecordingSteps): ConfText {
+  const name = slug(g.name, 'the name of a ring group');
+  const what = `ring group ${name}`;
+  const seconds = whole(g.ring_seconds, `${what}: ring seconds`, 5, 300);
+  const members = g.members.map((m) => dialled(m, `${what}: member`));
+  const add = (m: ConfText): ConfText => conf`Gosub(group-member,${m},1)`;
+  const clear = [conf`Set(OFFHOOK_RING=)`, conf`Set(DIALSTATUS=)`];
+  const { before, options } = recording.group(g);
+  const ring = conf`ExecIf($\{LEN($\{OFFHOOK_RING})}?Dial($\{OFFHOOK_RING:1},${seconds},${ownForward}${calledPhone}${callingPhone}${options}))`;
+  const rounds = g.strategy === 'all' ? [[...members.map(add), ring]] : members.map((m) => [add(m), ring]);
+  return context(conf`group-${name}`, [
+    exten(S, [
+      ...counted,
+      ...before,
+      ...rounds.flatMap((steps) => [...clear, ...steps]),
+      ...(g.otherwise === null
+        ? [conf`Goto(unanswered,s,1)`]
+        : destinationSteps(g.otherwise, site, `${what}: otherwise`)),
+    ]),
+  ]);
+}
+
+/** Time for another digit of an extension, in seconds. */
+const DIGIT_SECONDS = conf`3`;
+const WRONG_KEY = conf`pbx-invalid`;
+function menu(m: Menu, site: Site): ConfText {
+  const name = slug(m.name, 'the name of a menu');
+  const what = `menu ${name}`;
+  const heard =
+    m.greeting === null ? [] : [conf`Background(${soundStep(m.greeting, site, `${what}: greeting`)})`];
+  const keys = m.choices.map(({ key, to }) =>
+    exten(
+      dialledKey(key, `${what}: key`),
+      destinationSteps(to, site, `${what}: key ${dialledKey(key, `${what}: key`)}`),
+    ),
+  );
+  return context(conf`menu-${name}`, [
+    m.dial_extensions
+      ? conf`include => people
+`
+      : nothing,
+    exten(S, [
+      ...counted,
+      conf`Answer()`,
+      conf`Set(TIMEOUT(digit)=${DIGIT_SECONDS})`,
+      conf`Set(OFFHOOK_ATTEMPTS=0)`,
+      at(conf`again`, conf`Set(OFFHOOK_ATTEMPTS=$[$\{OFFHOOK_ATTEMPTS} + 1])`),
+      conf`GotoIf($[$\{OFFHOOK_ATTEMPTS} > ${whole(m.attempts, `${what}: attempts`, 1, 10)}]?otherwise)`,
+      ...heard,
+      conf`WaitExten(${whole(m.timeout_seconds, `${what}: timeout`, 1, 30)})`,
+      conf`Goto(again)`,
+      at(conf`otherwise`, conf`NoOp()`),
+      ...destinationSteps(m.otherwise, site, `${what}: otherwise`),
+    ]),
+    ...keys,
+    exten(conf`t`, [conf`Goto(s,again)`]),
+    exten(conf`i`, [conf`Background(${WRONG_KEY})`, conf`Goto(s,again)`]),
+  ]);
+}
+
+const room = (c: ConfigBody<'conference'>): ConfText =>
+  context(conf`room-${slug(c.name, 'the name of a conference')}`, [exten(S, conferenceSteps(c))]);
+/** Who presses `*` while the greeting is heard, and knows the PIN, listens to what lies in it. */
+function mailbox(m: SiteMailbox): ConfText {
+  const number = dialled(m.number, 'a mailbox');
+  return context(conf`mailbox-${number}`, [
+    exten(S, [conf`VoiceMail(${number}@default,u)`, conf`Hangup()`]),
+    exten(conf`a`, [conf`VoiceMailMain(${number}@default)`, conf`Hangup()`]),
+  ]);
+}
+
+/** Where all of them are found by their numbers. */
+function numbers(site: Site): ConfText {
+  const entry = (number: string | null, kind: ConfText, name: string, what: string): ConfText =>
+    number === null
+      ? nothing
+      : exten(dialled(number, `${what} ${name}: number`), [
+          conf`Goto(${kind}-${slug(name, `the name of a ${what}`)},s,1)`,
+        ]);
+  return context(conf`places`, [
+    ...site.ring_groups.map((g) => entry(g.number, conf`group`, g.name, 'ring group')),
+    ...site.menus.map((m) => entry(m.number, conf`menu`, m.name, 'menu')),
+    ...site.time_conditions.map((t) => entry(t.number, conf`time`, t.name, 'time condition')),
+    ...site.conferences.map((c) => entry(c.number, conf`room`, c.name, 'conference')),
+    ...site.mailboxes.map((m) => entry(m.number, conf`mailbox`, m.number, 'mailbox')),
+  ]);
+}
+
+export const flowContexts = (site: Site, recording: RecordingSteps, zone: string): ConfText =>
+  joined(
+    [
+      numbers(site),
+      LOST,
+      UNANSWERED,
+      GROUP_MEMBER,
+      ...site.ring_groups.map((g) => ringGroup(g, site, recording)),
+      ...site.menus.map((m) => menu(m, site)),
+      ...site.conferences.map(room),
+      ...site.mailboxes.map(mailbox),
+      timeContexts(site, zone),
+    ],
+    '',
+  );

@@ -1,0 +1,110 @@
+/**
+ * Open or closed, decided by the engine when the call is there. The moment is read once, in the site's zone, so that a call
+ * at the turn of a minute is not both: `<weekday, 1 for Monday>-<YYYYMMDD>-<HHMM>`.
+ */
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
+import { ServiceError } from '../../../core/errors.ts';
+import type { Site } from '../../../ports/site.ts';
+import { counted, destinationSteps } from './destinations.ts';
+import { at, context, exten } from './dialplan-text.ts';
+import { clock, conf, joined, slug, timeZone, whole, word } from './text.ts';
+import type { ConfText } from './text.ts';
+
+type TimeCondition = ConfigBody<'time_condition'>;
+type Hours = TimeCondition['hours'][number];
+const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+/** In place of now where it is set, in seconds since 1970. */
+const NOW = conf`$\{OFFHOOK_AT}`;
+const WEEKDAY = conf`$\{OFFHOOK_CLOCK:0:1}`;
+const DATE = conf`$\{OFFHOOK_CLOCK:2:8}`;
+const TIME = conf`$\{OFFHOOK_CLOCK:11}`;
+const MIDNIGHT = conf`2400`;
+
+/** Days as the digits of their numbers, `later` days on. */
+function weekdays(days: Hours['days'], what: string, later: 0 | 1): ConfText {
+  const numbers = new Set(
+    days.map((d) => ((DAYS.indexOf(word(d, `${what}: day`, DAYS) as Hours['days'][number]) + later) % 7) + 1),
+  );
+  return joined(
+    [...numbers].sort().map((n) => whole(n, what, 1, 7)),
+    '',
+  );
+}
+const within = (days: ConfText, from: ConfText, to: ConfText): ConfText =>
+  conf`GotoIf($[$\{REGEX("[${days}]" ${WEEKDAY})} & ${TIME} >= ${from} & ${TIME} < ${to}]?open)`;
+function hours(h: Hours, what: string): readonly ConfText[] {
+  const [from, to] = [clock(h.from, `${what}: from`), clock(h.to, `${what}: to`)];
+  if (to > from) return [within(weekdays(h.days, what, 0), from, to)];
+  return [
+    within(weekdays(h.days, what, 0), from, MIDNIGHT),
+    within(weekdays(h.days, what, 1), conf`0000`, to),
+  ];
+}
+
+function timeCondition(t: TimeCondition, site: Site, zone: ConfText): ConfText {
+  const name = slug(t.name, 'the name of a time condition');
+  const what = `time condition ${name}`;
+  for (const key of t.holidays)
+    if (!site.holidays.some((h) => h.name === key))
+      throw new ServiceError('invalid_request', `${what}: there are no holidays ${JSON.stringify(key)}`);
+  const open = destinationSteps(t.when_open, site, `${what}: when open`);
+  const closed = destinationSteps(t.when_closed, site, `${what}: when closed`);
+  const holiday =
+    t.on_holiday === null ? closed : destinationSteps(t.on_holiday, site, `${what}: on a holiday`);
+  const steps: Record<TimeCondition['override'], () => readonly ConfText[]> = {
+    open: () => open,
+    closed: () => closed,
+    none: () => [
+      conf`Set(OFFHOOK_CLOCK=$\{STRFTIME(${NOW},${zone},%u-%Y%m%d-%H%M)})`,
+      ...t.holidays.map(
+        (h) => conf`GotoIf($\{DIALPLAN_EXISTS(days-${slug(h, `${what}: holidays`)},${DATE},1)}?holiday)`,
+      ),
+      ...t.hours.flatMap((h) => hours(h, `${what}: hours`)),
+      ...closed,
+      at(conf`open`, conf`NoOp()`),
+      ...open,
+      at(conf`holiday`, conf`NoOp()`),
+      ...holiday,
+    ],
+  };
+  return context(conf`time-${name}`, [
+    exten(conf`s`, [
+      ...counted,
+      ...steps[
+        word(t.override, `${what}: override`, [
+          'none',
+          'open',
+          'closed',
+        ] as const) as TimeCondition['override']
+      ](),
+    ]),
+  ]);
+}
+
+/** Each day is a number `YYYYMMDD`, or for every year a pattern of it. */
+function holidays(h: ConfigBody<'holidays'>): ConfText {
+  const name = slug(h.name, 'the name of holidays');
+  const two = (n: number, what: string, most: number): ConfText =>
+    conf`${n < 10 ? conf`0` : conf``}${whole(n, `holidays ${name}: ${what}`, 1, most)}`;
+  const days = new Set(
+    h.days.map(({ year, month, day }) => {
+      const rest = conf`${two(month, 'month', 12)}${two(day, 'day', 31)}`;
+      return year === null
+        ? conf`_XXXX${rest}`
+        : conf`${whole(year, `holidays ${name}: year`, 2000, 2100)}${rest}`;
+    }),
+  );
+  return context(
+    conf`days-${name}`,
+    [...days].sort().map((d) => exten(d, [conf`NoOp()`])),
+  );
+}
+
+export const timeContexts = (site: Site, zone: string): ConfText =>
+  joined(
+    [
+      ...site.time_conditions.map((t) => timeCondition(t, site, timeZone(zone, 'the zone'))),
+      ...site.holidays.map(holidays),
+    ],
+    '',
+  );
