@@ -369,7 +369,7 @@ const CASES: readonly Case[] = [
     value: like(/^[1-9][0-9]{1,9}$/),
     render: (number) => render(site({ queues: [queue({ number })] })),
     read: (files) => valuesOf(extensions(files), (s) => s.name === 'queues', 'exten'),
-    expected: (number) => [`${number},1,Answer()`],
+    expected: (number) => [`${number},1,Set(OFFHOOK_PLACES=$[0\${OFFHOOK_PLACES} + 1])`],
   },
   {
     field: 'service number',
