@@ -26,7 +26,7 @@ function weekdays(days: Hours['days'], what: string, later: 0 | 1): ConfText {
     days.map((d) => ((DAYS.indexOf(word(d, `${what}: day`, DAYS) as Hours['days'][number]) + later) % 7) + 1),
   );
   return joined(
-    [...numbers].sort().map((n) => whole(n, what, 1, 7)),
+    [...numbers].sort((a, b) => a - b).map((n) => whole(n, what, 1, 7)),
     '',
   );
 }
