@@ -2,7 +2,7 @@
 import type { Destination } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
-import { soundStep } from './sound-text.ts';
+import { soundStep } from './sounds.ts';
 import { conf, dialled, pattern, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -52,7 +52,7 @@ export function destinationSteps(to: Destination, site: Site, what: string): rea
     }
     case 'hang_up':
       return [
-        ...(to.play === null ? [] : [conf`Playback(${soundStep(to.play, site, `${what}: sound`)})`]),
+        ...(to.play === null ? [] : [conf`Playback(${soundStep(site, to.play, `${what}: sound`)})`]),
         CAUSE[to.reason],
       ];
     case 'trunk':

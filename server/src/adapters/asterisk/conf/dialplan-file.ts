@@ -1,4 +1,5 @@
 /** The dialplan: what happens when a number is dialled, and what each extension's devices are. */
+import type { Instance } from '../instance.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
@@ -8,7 +9,7 @@ import { flowContexts } from './flow-contexts.ts';
 import { forwardAfter, forwardContexts, forwardFirst, ownForward, watched } from './forward-contexts.ts';
 import { recordingSteps } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
-import { soundGlobals, soundStep } from './sound-text.ts';
+import { soundGlobals, soundStep } from './sounds.ts';
 import { outboundInclude, trunkContexts } from './trunk-files.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import {
@@ -137,7 +138,7 @@ const queue = (q: SiteQueue, site: Site, recording: RecordingSteps): ConfText =>
     conf`Answer()`,
     ...(q.announcement === null
       ? []
-      : [conf`Playback(${soundStep(q.announcement, site, `queue ${q.name}: announcement`)})`]),
+      : [conf`Playback(${soundStep(site, q.announcement, `queue ${q.name}: announcement`)})`]),
     ...recording.caller,
     ...waiting(q, site, recording, nothing),
   ]);
@@ -209,8 +210,8 @@ function exit(q: SiteQueue, site: Site): ConfText {
   ]);
 }
 
-/** `zone` is that of the site, `sounds` the folder of the uploaded sounds. */
-export function extensionsConf(site: Site, zone: string, sounds: string): ConfText {
+/** `zone` is that of the site. */
+export function extensionsConf(site: Site, instance: Instance, zone: string): ConfText {
   const recording = recordingSteps(site);
   const patterns = patternsOf(site.extensions);
   const few = exceptions(site.extensions).map((e) => ({
@@ -223,7 +224,7 @@ static = yes
 writeprotect = yes
 clearglobalvars = yes
 
-${soundGlobals(site, sounds)}[internal]
+${soundGlobals(site, instance)}[internal]
 include => people
 include => queues
 include => places

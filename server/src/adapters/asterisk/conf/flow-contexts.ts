@@ -7,7 +7,7 @@ import { counted, destinationSteps } from './destinations.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { ownForward } from './forward-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
-import { soundStep } from './sound-text.ts';
+import { soundStep } from './sounds.ts';
 import { timeContexts } from './time-contexts.ts';
 import { conf, dialled, dialledKey, joined, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -79,7 +79,7 @@ function menu(m: Menu, site: Site): ConfText {
   const name = slug(m.name, 'the name of a menu');
   const what = `menu ${name}`;
   const heard =
-    m.greeting === null ? [] : [conf`Background(${soundStep(m.greeting, site, `${what}: greeting`)})`];
+    m.greeting === null ? [] : [conf`Background(${soundStep(site, m.greeting, `${what}: greeting`)})`];
   const keys = m.choices.map(({ key, to }) =>
     exten(
       dialledKey(key, `${what}: key`),

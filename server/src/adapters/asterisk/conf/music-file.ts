@@ -1,7 +1,7 @@
 /** Music on hold: the engine's own, and the classes of the site. */
-import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Site } from '../../../ports/site.ts';
-import { soundFile } from './sound-text.ts';
+import type { Instance } from '../instance.ts';
+import { musicLines } from './sounds.ts';
 import { conf, joined, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -11,25 +11,7 @@ export function musicClass(name: string | null, what: string): ConfText {
   const plain = slug(name ?? DEFAULT, what);
   return plain === DEFAULT ? plain : conf`music-${plain}`;
 }
-function playlist(c: ConfigBody<'music_class'>, site: Site, folder: string): ConfText {
-  const what = `music class ${c.name}`;
-  const entries = c.prompts.map(
-    (prompt) => conf`entry = ${soundFile({ prompt }, site, folder, `${what}: prompt`)}
-`,
-  );
-  return conf`
-[${musicClass(c.name, 'the name of a music class')}]
-mode = playlist
-${
-  c.order === 'random'
-    ? conf`sort = random
-`
-    : conf``
-}${joined(entries, '')}
-`;
-}
-
-export const musicConf = (site: Site, folder: string): ConfText => conf`
+export const musicConf = (site: Site, instance: Instance): ConfText => conf`
 ${
   site.music_classes.some((c) => c.name === DEFAULT)
     ? conf``
@@ -41,7 +23,12 @@ sort = random
 
 `
 }${joined(
-  site.music_classes.map((c) => playlist(c, site, folder)),
+  site.music_classes.map(
+    (c) => conf`
+[${musicClass(c.name, 'the name of a music class')}]
+${musicLines(site, instance, c)}
+`,
+  ),
   '',
 )}#tryinclude custom/musiconhold.conf
 `;

@@ -8,7 +8,7 @@ import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Site } from '../../../ports/site.ts';
 import { RECORDING } from './cel-format.ts';
 import { context, exten } from './dialplan-text.ts';
-import { soundStep } from './sound-text.ts';
+import { soundStep } from './sounds.ts';
 import { conf, dialled, joined, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -56,7 +56,7 @@ export function recordingSteps(site: Site): RecordingSteps {
   const groups = site.ring_groups.some((g) => g.recording === 'always');
   if (extensions.length === 0 && queues.size === 0 && !groups) return NOTHING;
   const said = site.settings.recording_announcement;
-  const sound = said === null ? null : soundStep(said, site, 'the announcement of recording');
+  const sound = said === null ? null : soundStep(site, said, 'the announcement of recording');
   const recorded = new Set(extensions.map((e) => e.extension));
   const BEGIN_EXTENSION = conf`Gosub(record,extension,1)`;
   return {

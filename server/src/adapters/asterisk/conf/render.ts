@@ -1,6 +1,5 @@
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
-import { soundsDir } from '../instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import { extensionsConf } from './dialplan-file.ts';
 import { featuresConf } from './call-contexts.ts';
@@ -99,7 +98,6 @@ export function renderSite(
 ): ReadonlyMap<string, string> {
   checkSite(site);
   checkTrunks(site);
-  const sounds = soundsDir(instance);
   const files: Record<string, ConfText> = {
     ...engine.bareFiles,
     'asterisk.conf': engine.asteriskConf(instance, program),
@@ -113,13 +111,13 @@ export function renderSite(
     'http.conf': httpConf(instance),
     'rtp.conf': rtpConf(settings),
     'pjsip.conf': pjsipConf(site.extensions, site.trunks, settings),
-    'queues.conf': queuesConf(site, sounds),
+    'queues.conf': queuesConf(site, instance),
     'voicemail.conf': voicemailConf(site, settings),
     'confbridge.conf': confbridgeConf(site.conferences),
-    'musiconhold.conf': musicConf(site, sounds),
+    'musiconhold.conf': musicConf(site, instance),
     'features.conf': featuresConf,
     'res_parking.conf': parkingConf(site.parking_lots),
-    'extensions.conf': extensionsConf(site, settings.zone, sounds),
+    'extensions.conf': extensionsConf(site, instance, settings.zone),
   };
   const head = conf`; Rendered by Offhook from its database. What is written here by hand is lost; use custom/ for that.
 

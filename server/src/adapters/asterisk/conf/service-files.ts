@@ -1,8 +1,8 @@
 /** Queues, voicemail, parking, music: the services behind the numbers. */
 import type { Site, SiteParking, SiteQueue } from '../../../ports/site.ts';
-import type { InstanceSettings } from '../instance.ts';
+import type { Instance, InstanceSettings } from '../instance.ts';
 import { musicClass } from './music-file.ts';
-import { soundFile } from './sound-text.ts';
+import { soundOf } from './sounds.ts';
 import { conf, dialled, joined, pin, slug, timeZone, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -26,7 +26,7 @@ const STRATEGIES = [
 const yes = (is: boolean): ConfText => (is ? conf`yes` : conf`no`);
 /** Position and hold time are told at most this often where nobody chose. */
 const LEAST_SECONDS = 15;
-function announcements(q: SiteQueue, site: Site, folder: string, what: string): ConfText {
+function announcements(q: SiteQueue, site: Site, instance: Instance, what: string): ConfText {
   const every = whole(q.announce_every_seconds, `${what}: announced every`, 0, 3600);
   const periodic = q.periodic_announcement;
   return conf`
@@ -37,17 +37,17 @@ announce-holdtime = ${yes(q.announce_hold_time)}
 ${
   q.agent_announcement === null
     ? nothing
-    : conf`announce = ${soundFile(q.agent_announcement, site, folder, `${what}: announcement to agents`)}
+    : conf`announce = ${soundOf(site, instance, q.agent_announcement, `${what}: announcement to agents`)}
 `
 }${
     periodic === null
       ? nothing
-      : conf`periodic-announce = ${soundFile(periodic.sound, site, folder, `${what}: periodic announcement`)}
+      : conf`periodic-announce = ${soundOf(site, instance, periodic.sound, `${what}: periodic announcement`)}
 periodic-announce-frequency = ${whole(periodic.every_seconds, `${what}: periodic announcement`, 10, 3600)}
 `
   }`;
 }
-function queue(q: SiteQueue, site: Site, folder: string): ConfText {
+function queue(q: SiteQueue, site: Site, instance: Instance): ConfText {
   const name = slug(q.name, 'a queue name');
   const what = `queue ${name}`;
   const penalty = new Map(q.members.map((m) => [m.extension, m.penalty]));
@@ -70,7 +70,7 @@ musicclass = ${musicClass(q.music_class, `${what}: music`)}
 maxlen = ${whole(q.max_callers, `${what}: callers at most`, 0, 10_000)}
 joinempty = ${q.join_when_empty ? conf`yes` : conf`strict`}
 leavewhenempty = ${q.leave_when_empty ? conf`strict` : conf`no`}
-${announcements(q, site, folder, what)}${
+${announcements(q, site, instance, what)}${
     q.exit === null
       ? nothing
       : conf`context = exit-${name}
@@ -79,7 +79,7 @@ ${announcements(q, site, folder, what)}${
 `;
 }
 
-export const queuesConf = (site: Site, folder: string): ConfText => conf`
+export const queuesConf = (site: Site, instance: Instance): ConfText => conf`
 [general]
 persistentmembers = yes
 shared_lastcall = yes
@@ -94,7 +94,7 @@ setqueuevar = yes
 reportholdtime = no
 
 ${joined(
-  site.queues.map((q) => queue(q, site, folder)),
+  site.queues.map((q) => queue(q, site, instance)),
   '',
 )}#tryinclude custom/queues.conf
 `;

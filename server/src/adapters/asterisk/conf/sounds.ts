@@ -10,18 +10,38 @@ import type { Instance } from '../instance.ts';
 import { conf, joined, soundFolder, soundId, soundName } from './text.ts';
 import type { ConfText } from './text.ts';
 
+const folderOf = (instance: Instance): ConfText => soundFolder(soundsDir(instance), 'the folder of sounds');
 /** An uploaded sound by its id, for a dialplan step, a queue's announcement or an entry of a music class. */
 export const soundPath = (instance: Instance, id: string): ConfText =>
-  conf`${soundFolder(soundsDir(instance), 'the folder of sounds')}/${soundId(id, 'a sound')}`;
+  conf`${folderOf(instance)}/${soundId(id, 'a sound')}`;
 
-const promptPath = (site: Site, instance: Instance, name: string, what: string): ConfText => {
+function promptOf(site: Site, name: string, what: string): Site['prompts'][number] {
   const prompt = site.prompts.find((p) => p.name === name);
-  if (prompt !== undefined) return soundPath(instance, prompt.sound);
+  if (prompt !== undefined) return prompt;
   throw new ServiceError('invalid_request', `${what}: there is no prompt ${JSON.stringify(name)}`);
-};
+}
+const promptPath = (site: Site, instance: Instance, name: string, what: string): ConfText =>
+  soundPath(instance, promptOf(site, name, what).sound);
 /** A sound as an object of the configuration names it: a prompt of the site, or one the engine brought along. */
 export const soundOf = (site: Site, instance: Instance, ref: SoundRef, what: string): ConfText =>
   'prompt' in ref ? promptPath(site, instance, ref.prompt, what) : soundName(ref.built_in, what);
+
+/** Variable of the dialplan that holds the folder, so that its steps are the same for every instance. */
+const FOLDER = conf`OFFHOOK_SOUNDS`;
+/** `soundOf` in a step of the dialplan. */
+export const soundStep = (site: Site, ref: SoundRef, what: string): ConfText =>
+  'prompt' in ref
+    ? conf`$\{${FOLDER}}/${soundId(promptOf(site, ref.prompt, what).sound, 'a sound')}`
+    : soundName(ref.built_in, what);
+/** Nothing of it stands in the dialplan of a site without prompts. */
+export const soundGlobals = (site: Site, instance: Instance): ConfText =>
+  site.prompts.length === 0
+    ? conf``
+    : conf`
+[globals]
+${FOLDER} = ${folderOf(instance)}
+
+`;
 
 /** The lines of a music class that say what it plays, in its order. */
 export const musicLines = (
