@@ -361,8 +361,11 @@ export interface CallVerbs {
   placeCall(call: PlacedCall, options?: CommandOptions): Promise<void>;
   hangup(channel: ChannelId, options?: CommandOptions): Promise<void>;
   blindTransfer(channel: ChannelId, number: string, options?: CommandOptions): Promise<void>;
-  /** The other side is put on hold and the number is called; the three verbs below then end it or change sides. */
-  consult(channel: ChannelId, number: string, options?: CommandOptions): Promise<void>;
+  /**
+   * The other side is put on hold and the number is called, by the right of the extension `by`; the three verbs below then end
+   * it or change sides.
+   */
+  consult(channel: ChannelId, number: string, by: string | null, options?: CommandOptions): Promise<void>;
   swapConsult(channel: ChannelId, options?: CommandOptions): Promise<void>;
   completeConsult(channel: ChannelId, options?: CommandOptions): Promise<void>;
   cancelConsult(channel: ChannelId, options?: CommandOptions): Promise<void>;

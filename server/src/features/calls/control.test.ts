@@ -339,7 +339,7 @@ test('calls - an attended transfer from the consult to its end, as a resource', 
   assert.equal((await rig.post(PERSON, `/${call}/transfer/complete`)).status, 404);
   const consult = rig.post(PERSON, `/${call}/transfer`, { kind: 'attended', to: '1001' });
   await until('the consult was asked for', () => rig.asked.length === 1);
-  assert.deepEqual([rig.asked[0]!.verb, ...rig.asked[0]!.args], ['consult', chan('1'), '1001']);
+  assert.deepEqual([rig.asked[0]!.verb, ...rig.asked[0]!.args], ['consult', chan('1'), '1001', '1003']);
   held(true);
   rig.scene.created('l1', { kind: 'local', pair: 'c', of: '1', dialled: '1001' });
   rig.scene.created('l2', { kind: 'local', pair: 'c', of: '1', dialled: '1001' });

@@ -134,7 +134,7 @@ export function createTransfers(deps: CallControlDeps): Transfers {
             at: clock.now(),
             over: null,
           };
-          await engine.consult(leg.id, to, { action_id });
+          await engine.consult(leg.id, to, leg.extension, { action_id });
         },
         // The engine's own half of a pair stands in the new side's place until that answers.
         confirmed: (operationId) => {

@@ -90,9 +90,10 @@ test('ami calls - each verb is one template; the last of several actions has the
   assert.deepEqual(await said(verbs.blindTransfer(A, '1005', options)), [
     'BlindTransfer {"Channel":"1795287986.10","Context":"reach","Exten":"1005"} op-1',
   ]);
-  assert.deepEqual(await said(verbs.consult(A, '1005', options)), [
+  assert.deepEqual(await said(verbs.consult(A, '1005', '1001', options)), [
     'Setvar {"Channel":"1795287986.10","Variable":"TRANSFER_CONTEXT","Value":"reach"} op-1-1',
     'Setvar {"Channel":"1795287986.10","Variable":"TRANSFER_EXTEN","Value":"1005"} op-1-2',
+    'Setvar {"Channel":"1795287986.10","Variable":"_OFFHOOK_CONSULT","Value":"1001"} op-1-3',
     'PlayDTMF {"Channel":"1795287986.10","Digit":"D","Receive":"true"} op-1',
   ]);
   assert.deepEqual(
@@ -168,7 +169,8 @@ test('ami calls - nothing that is no digit or id is ever put on the wire', async
     (bad) => verbs.placeCall({ ...placed, extension: bad }),
     (bad) => verbs.placeCall({ ...placed, part: { does: 'call', caller_number: bad, limit_seconds: null } }),
     (bad) => verbs.blindTransfer(A, bad),
-    (bad) => verbs.consult(A, bad),
+    (bad) => verbs.consult(A, bad, null),
+    (bad) => verbs.consult(A, '1005', bad),
     (bad) => verbs.digit(A, bad),
     (bad) => verbs.startRecording(A, bad),
     (bad) => verbs.park(A, bad),

@@ -118,9 +118,12 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
       const fields = { Channel: raw(channel), Context: REACH_CONTEXT, Exten: called(number) };
       await run('BlindTransfer', fields, options);
     },
-    async consult(channel, number, options = {}) {
+    async consult(channel, number, by, options = {}) {
       await set(channel, 'TRANSFER_CONTEXT', REACH_CONTEXT, before(options, 1));
       await set(channel, 'TRANSFER_EXTEN', called(number), before(options, 2));
+      const asks = by === null ? '' : digits('the extension', by);
+      // The engine calls over an internal pair, which gets what is marked to be passed on.
+      await set(channel, '_OFFHOOK_CONSULT', asks, before(options, 3));
       await press(channel, KEYS.consult, options);
     },
     swapConsult: (channel, options = {}) => press(channel, KEYS.swap, options),

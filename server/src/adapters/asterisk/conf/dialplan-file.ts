@@ -9,8 +9,8 @@ import { flowContexts } from './flow-contexts.ts';
 import { forwardAfter, forwardContexts, forwardFirst, ownForward, watched } from './forward-contexts.ts';
 import { recordingSteps } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
+import { outboundInclude, trunkContexts } from './route-contexts.ts';
 import { soundGlobals, soundStep } from './sounds.ts';
-import { outboundInclude, trunkContexts } from './trunk-files.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import {
   application,

@@ -6,7 +6,7 @@
 import type { Site } from '../../../ports/site.ts';
 import { FORWARDED } from './cel-format.ts';
 import { at, context, exten } from './dialplan-text.ts';
-import { outboundInclude } from './trunk-files.ts';
+import { outboundInclude } from './route-contexts.ts';
 import { conf, dialled, joined } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -33,6 +33,7 @@ export const forwardAfter: readonly ConfText[] = [
   at(conf`forward`, conf`Gosub(forward-way,$\{EXTEN},1)`),
   conf`GotoIf($[$\{LEN($\{OFFHOOK_FORWARDS})} < ${MOST} & $\{DIALPLAN_EXISTS($\{GOSUB_RETVAL},$\{OFFHOOK_FORWARD},1)}]?:stay)`,
   conf`Set(OFFHOOK_FORWARDS=$\{OFFHOOK_FORWARDS}x)`,
+  conf`Set(OFFHOOK_FORWARDER=$\{EXTEN})`,
   conf`Goto($\{GOSUB_RETVAL},$\{OFFHOOK_FORWARD},1)`,
 ];
 

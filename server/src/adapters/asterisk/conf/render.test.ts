@@ -303,23 +303,57 @@ const CASES: readonly Case[] = [
     value: like(/^\+?[0-9]{1,32}$/),
     render: (outbound_number) => render(withTrunk({ outbound_number })),
     read: (files) =>
-      valuesOf(extensions(files), (s) => s.name === 'outbound', 'same').flatMap(
-        (step) => /\?([^:]*):\$\{OFFHOOK_FROM\}/.exec(step)?.[1] ?? [],
+      valuesOf(extensions(files), (s) => s.name === 'outbound-1', 'same').flatMap(
+        (step) => /OFFHOOK_CHOSEN\}:([^)]*)\)\}/.exec(step)?.[1] ?? [],
       ),
+  },
+  {
+    field: 'number an extension is shown with',
+    value: like(/^\+?[0-9]{1,32}$/),
+    render: (caller_id) =>
+      render(withTrunk({}, { extensions: [person('1001', { caller_id }), person('1002')] })),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'shown-as', 'exten'),
+    expected: (caller_id) => [`1001,1,Return(${caller_id})`],
+  },
+  {
+    field: 'digits put in front of a number',
+    value: like(/^\+?[0-9]{1,32}$/),
+    render: (prepend) =>
+      render(
+        withTrunk({}, { outbound_routes: [outRoute({ trunks: [{ trunk: 'north', strip: 0, prepend }] })] }),
+      ),
+    read: (files) =>
+      valuesOf(extensions(files), (s) => s.name === 'outbound-1', 'same').flatMap(
+        (step) => /Dial\(PJSIP\/(.*)\$\{EXTEN:0\}@/.exec(step)?.[1] ?? [],
+      ),
+  },
+  {
+    field: 'caller of an inbound route',
+    value: like(/^[0-9]{1,32}$/),
+    render: (caller) => render(withTrunk({}, { inbound_routes: [inRoute({ caller })] })),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'from-trunk-north-1', 'exten'),
+    expected: (caller) => [`49,1,GotoIf(\${REGEX("^${caller}" \${CALLERID(num)})}?route-in,\${EXTEN},1)`],
+  },
+  {
+    field: 'name of an inbound route',
+    value: like(/^[a-z0-9][a-z0-9_-]{0,20}[a-z0-9]$/),
+    render: (name) => render(withTrunk({}, { inbound_routes: [inRoute({ name })] })),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'from-trunk-north-1', 'exten'),
+    expected: (name) => [`49,1,Goto(route-${name},\${EXTEN},1)`],
   },
   {
     field: 'outbound pattern',
     value: like(/^\+?[0-9]{1,3}[0-9XZN]{0,6}[.!]?$/),
     render: (pattern) => render(withTrunk({}, { outbound_routes: [outRoute({ patterns: [pattern] })] })),
-    read: (files) => valuesOf(extensions(files), (s) => s.name === 'outbound', 'exten'),
-    expected: (pattern) => [`_${pattern},1,GotoIf($["\${REGEX("^[+]?[0-9]+$" \${EXTEN})}" = "1"]?:refused)`],
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'outbound-1', 'exten'),
+    expected: (pattern) => [`_${pattern},1,GotoIf($["\${REGEX("^[+]?[0-9]+$" \${EXTEN})}" = "1"]?:number)`],
   },
   {
     field: 'inbound number',
     value: like(/^\+?[0-9]{1,9}$/),
     render: (number) => render(withTrunk({}, { inbound_routes: [inRoute({ number })] })),
-    read: (files) => valuesOf(extensions(files), (s) => s.name === 'from-trunk-north', 'exten'),
-    expected: (number) => [`${number},1,Goto(people,1001,1)`],
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'from-trunk-north-1', 'exten'),
+    expected: (number) => [`${number},1,Goto(route-in,\${EXTEN},1)`],
   },
   {
     field: 'name',
@@ -532,6 +566,8 @@ test('conf/render - trunks, routes and exits that lead nowhere are refused', () 
       /no trunk "south"/,
     ],
     [{}, over('south'), /no trunk "south"/],
+    [{}, { outbound_routes: [outRoute({ class: 'x)' as 'local' })] }, /class must be one of/],
+    [{ max_calls: 1.5 }, {}, /most calls must be a whole number/],
     [{}, over('north', 0, '&'), /prepend must be/],
     [{}, over('north', -1), /strip must be/],
   ];

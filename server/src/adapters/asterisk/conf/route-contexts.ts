@@ -1,0 +1,296 @@
+/**
+ * Routes in the dialplan: where calls that come in over trunks lead, and how numbers outside are reached. Which route is for a
+ * call is decided by core/routes.ts, not by the engine's own idea of which pattern is the closest.
+ */
+import { inboundOrder, outboundOrder } from '../../../core/routes.ts';
+import type {
+  NumberChange,
+  Site,
+  SiteInboundRoute,
+  SiteOutboundRoute,
+  SiteTrunk,
+} from '../../../ports/site.ts';
+import { callingPhone } from './call-contexts.ts';
+import { destinationSteps } from './destinations.ts';
+import { at, context, exten } from './dialplan-text.ts';
+import type { RecordingSteps } from './recording-contexts.ts';
+import { conf, dialled, joined, outside, outsidePattern, slug, whole, word } from './text.ts';
+import type { ConfText } from './text.ts';
+import { arrivals, endpointOf } from './trunk-files.ts';
+import { ROUTE_CLASSES } from '@offhook/contract/config-objects.ts';
+
+const nothing = conf``;
+const EXTEN = conf`$\{EXTEN}`;
+const include = (name: ConfText): ConfText => conf`include => ${name}
+`;
+/** A number that is dialled may hold anything a SIP address can; in Dial, an & or a comma would be another destination. */
+const digitsOnly = (number: ConfText): ConfText => conf`$["$\{REGEX("^[+]?[0-9]+$" ${number})}" = "1"]`;
+/** Everything a trunk may send as a number; what begins otherwise is no call at all. */
+const ANY_NUMBER = conf`_[+0-9*#]!`;
+/** Calls of one caller to one number that go through us at once: more of them are one call that goes round and round. */
+const MOST_ALIKE = conf`20`;
+/** What the phone is told: not a number, not permitted, no way free, no such number here, a circle. */
+const CAUSE = {
+  number: conf`28`,
+  forbidden: conf`21`,
+  full: conf`34`,
+  unknown: conf`1`,
+  circle: conf`25`,
+} as const;
+
+const number = (i: number): ConfText => whole(i, 'a place in a list', 0, 1_000_000);
+const classOf = (name: string, what: string): ConfText =>
+  word(name as never, `${what}: class`, ROUTE_CLASSES);
+const ownNumber = (t: SiteTrunk): ConfText | null =>
+  t.outbound_number === null ? null : outside(t.outbound_number, `trunk ${t.name}: number`);
+const changed = ({ strip, prepend }: NumberChange, what: string): ConfText =>
+  conf`${prepend === '' ? nothing : outside(prepend, `${what}: prepend`)}$\{EXTEN:${whole(strip, `${what}: strip`, 0, 32)}}`;
+const mostOf = (t: SiteTrunk): ConfText =>
+  t.max_calls === null ? conf`0` : whole(t.max_calls, `trunk ${t.name}: most calls`, 1, 10_000);
+
+/**
+ * Only the number of the side that is called is changed, so that the caller stays who it is in the records. A trunk's own 3xx
+ * is not followed (i).
+ */
+const dial = (t: SiteTrunk, to: ConfText, shown: ConfText, most: ConfText, more: ConfText): ConfText =>
+  conf`Dial(PJSIP/${to}@${endpointOf(t)},,i${callingPhone}b(over-trunk^s^1(${endpointOf(t)}^${most}^${shown}))${more})`;
+/**
+ * On the trunk's own channel before it calls. It is counted itself, so that of two calls that take the last place at the same
+ * moment none is too many.
+ */
+const OVER_TRUNK = context(conf`over-trunk`, [
+  exten(conf`s`, [
+    conf`Set(GROUP(calls)=$\{ARG1})`,
+    conf`ExecIf($[$\{ARG2} > 0 & $\{GROUP_COUNT($\{ARG1}@calls)} > $\{ARG2}]?SoftHangup($\{CHANNEL}))`,
+    conf`ExecIf($\{LEN($\{ARG3})}?Set(CONNECTEDLINE(all,i)=<$\{ARG3}>))`,
+    conf`Return()`,
+  ]),
+]);
+const full = (t: SiteTrunk, next: ConfText): readonly ConfText[] =>
+  t.max_calls === null
+    ? []
+    : [conf`GotoIf($[$\{GROUP_COUNT(${endpointOf(t)}@calls)} >= ${mostOf(t)}]?${next})`];
+/** Returns 1 where the next trunk is to be tried: one that cannot carry the call says so, one whose other side refuses has carried it. */
+const NEXT_TRUNK = context(conf`next-trunk`, [
+  exten(conf`s`, [
+    conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL" | "$\{DIALSTATUS}" = "CONGESTION"]?:over)`,
+    conf`GotoIf($\{LEN($\{HANGUPCAUSE_KEYS()})}?:next)`,
+    conf`GotoIf($\{REGEX("^SIP (404|410|484|6)" $\{HANGUPCAUSE($\{HANGUPCAUSE_KEYS()},tech)})}?over)`,
+    at(conf`next`, conf`Return(1)`),
+    at(conf`over`, conf`Return()`),
+  ]),
+]);
+const NEXT: readonly ConfText[] = [
+  conf`Gosub(next-trunk,s,1)`,
+  conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?:over)`,
+];
+const OVER = conf`Hangup($\{IF($["0$\{HANGUPCAUSE}" = "00"]?${CAUSE.full}:$\{HANGUPCAUSE})})`;
+
+/**
+ * Who asks for a call outside: whose forward it is, who transfers, or whose phone dials; never what a phone says of itself.
+ * Leaves the extension in OFFHOOK_BY, the number it is shown with in OFFHOOK_OWN, one the API chose in OFFHOOK_CHOSEN, and
+ * returns what speaks against it: nothing, or a cause. ARG1 is the context, ARG2 the class, ARG3 the number.
+ */
+const ASKED = context(conf`outside-asked`, [
+  exten(conf`s`, [
+    conf`Set(OFFHOOK_BY=$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]?$\{OFFHOOK_CONSULT}:$\{OFFHOOK_EXTENSION})})`,
+    conf`GotoIf($["$\{ARG1}" = "forwarded-out"]?forwarded)`,
+    conf`GotoIf($\{LEN($\{BLINDTRANSFER})}?:asked)`,
+    conf`Set(OFFHOOK_OTHER=$\{CUT(BLINDTRANSFER,/,2)})`,
+    conf`Set(OFFHOOK_OTHER=$\{CUT(OFFHOOK_OTHER,-,1)})`,
+    conf`ExecIf($\{REGEX("^[0-9]+$" $\{OFFHOOK_OTHER})}?Set(OFFHOOK_BY=$\{OFFHOOK_OTHER}))`,
+    conf`Goto(asked)`,
+    at(conf`forwarded`, conf`Set(OFFHOOK_BY=$\{OFFHOOK_FORWARDER})`),
+    conf`Set(GROUP(alike)=$\{OFFHOOK_BY}-$\{ARG3})`,
+    conf`GotoIf($[$\{GROUP_COUNT($\{OFFHOOK_BY}-$\{ARG3}@alike)} > ${MOST_ALIKE}]?circle)`,
+    at(conf`asked`, conf`Set(OFFHOOK_CHOSEN=)`),
+    conf`Set(OFFHOOK_OWN=)`,
+    conf`ExecIf($["$\{OFFHOOK_BY}" = "$\{OFFHOOK_FOR}" & "$\{OFFHOOK_FROM}" != "$\{OFFHOOK_FOR}"]?Set(OFFHOOK_CHOSEN=$\{OFFHOOK_FROM}))`,
+    conf`GotoIf($["$\{ARG2}" = "emergency"]?may)`,
+    conf`GotoIf($["$\{REGEX("^[0-9]+$" $\{OFFHOOK_BY})}" = "1"]?:forbidden)`,
+    conf`GotoIf($\{DIALPLAN_EXISTS(not-$\{ARG2},$\{OFFHOOK_BY},1)}?forbidden)`,
+    at(conf`may`, conf`GotoIf($\{DIALPLAN_EXISTS(shown-as,$\{OFFHOOK_BY},1)}?:known)`),
+    conf`Gosub(shown-as,$\{OFFHOOK_BY},1)`,
+    conf`Set(OFFHOOK_OWN=$\{GOSUB_RETVAL})`,
+    at(conf`known`, conf`Return()`),
+    at(conf`forbidden`, conf`Return(${CAUSE.forbidden})`),
+    at(conf`circle`, conf`Return(${CAUSE.circle})`),
+  ]),
+]);
+/** What a call of one of ours is shown with over this trunk. */
+function shownOver(t: SiteTrunk): ConfText {
+  const trunks = ownNumber(t) ?? conf`$\{OFFHOOK_BY}`;
+  const own = t.show_extensions ? conf`$\{IF($\{LEN($\{OFFHOOK_OWN})}?$\{OFFHOOK_OWN}:${trunks})}` : trunks;
+  return conf`$\{IF($\{LEN($\{OFFHOOK_CHOSEN})}?$\{OFFHOOK_CHOSEN}:${own})}`;
+}
+
+function outbound(
+  route: SiteOutboundRoute,
+  trunks: ReadonlyMap<string, SiteTrunk>,
+  { caller, announce, announced, answered }: RecordingSteps,
+): ConfText {
+  const what = `outbound route ${route.name}`;
+  const emergency = route.class === 'emergency';
+  const label = (i: number): ConfText => (i === route.trunks.length ? conf`over` : conf`way${number(i)}`);
+  const ways = route.trunks.flatMap((way, i) => {
+    const t = trunks.get(way.trunk)!;
+    const most = emergency ? conf`0` : mostOf(t);
+    const [first, ...rest] = [
+      ...(emergency ? [] : full(t, label(i + 1))),
+      ...(i + 1 < route.trunks.length ? [conf`HangupCauseClear()`] : []),
+      dial(t, changed(way, what), shownOver(t), most, conf`${announced}${answered}`),
+      ...(i + 1 < route.trunks.length ? NEXT : []),
+    ];
+    return [at(label(i), first!), ...rest];
+  });
+  const steps = [
+    conf`GotoIf(${digitsOnly(EXTEN)}?:number)`,
+    conf`Gosub(outside-asked,s,1($\{CONTEXT},${classOf(route.class, what)},${EXTEN}))`,
+    conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?refused)`,
+    ...caller,
+    ...announce,
+    ...ways,
+    at(conf`over`, OVER),
+    at(conf`refused`, conf`Hangup($\{GOSUB_RETVAL})`),
+    at(conf`number`, conf`Hangup(${CAUSE.number})`),
+  ];
+  return joined(
+    [...new Set(route.patterns)].map((p) => exten(conf`_${outsidePattern(p, `${what}: pattern`)}`, steps)),
+    '',
+  );
+}
+const layerName = (layer: number): ConfText => conf`outbound-${number(layer + 1)}`;
+function outboundContexts(
+  site: Site,
+  trunks: ReadonlyMap<string, SiteTrunk>,
+  recording: RecordingSteps,
+): ConfText {
+  const routes = outboundOrder(site.outbound_routes);
+  const layers = Math.max(-1, ...routes.map((r) => r.layer)) + 1;
+  const denied = ROUTE_CLASSES.filter((c) => c !== 'emergency').map((c) =>
+    context(
+      conf`not-${classOf(c, 'a route')}`,
+      site.extensions
+        .filter((e) => !e.call_permission.includes(c))
+        .map((e) => exten(dialled(e.extension, 'an extension'), [conf`NoOp()`])),
+    ),
+  );
+  const shown = site.extensions.flatMap((e) =>
+    e.caller_id === null
+      ? []
+      : [
+          exten(dialled(e.extension, 'an extension'), [
+            conf`Return(${outside(e.caller_id, `extension ${e.extension}: number shown`)})`,
+          ]),
+        ],
+  );
+  return joined(
+    [
+      ...Array.from({ length: layers }, (_, layer) =>
+        context(
+          layerName(layer),
+          routes.filter((r) => r.layer === layer).map(({ route }) => outbound(route, trunks, recording)),
+        ),
+      ),
+      ...denied,
+      context(conf`shown-as`, shown),
+      ASKED,
+    ],
+    '',
+  );
+}
+/** Where a number of none of ours is looked for last. */
+export const outboundInclude = (site: Site): ConfText =>
+  joined(
+    [...new Set(outboundOrder(site.outbound_routes).map((r) => r.layer))]
+      .sort((a, b) => a - b)
+      .map((layer) => include(layerName(layer))),
+    '',
+  );
+
+const routeContext = (route: SiteInboundRoute): ConfText => conf`route-${slug(route.name, 'a route')}`;
+/** What a route does with a call that is for it. */
+function inbound(route: SiteInboundRoute, site: Site, trunks: ReadonlyMap<string, SiteTrunk>): ConfText {
+  const what = `inbound route ${route.name}`;
+  const { to } = route;
+  if (to.kind !== 'trunk')
+    return context(routeContext(route), [exten(ANY_NUMBER, destinationSteps(to, site, what))]);
+  const t = trunks.get(to.key)!;
+  const alike = conf`$\{FILTER(0-9+,$\{CALLERID(num)})}-$\{OFFHOOK_TO}`;
+  return context(routeContext(route), [
+    exten(ANY_NUMBER, [
+      conf`Set(OFFHOOK_TO=${changed(to, what)})`,
+      conf`GotoIf(${digitsOnly(conf`$\{OFFHOOK_TO}`)}?:number)`,
+      conf`Set(GROUP(alike)=${alike})`,
+      conf`GotoIf($[$\{GROUP_COUNT(${alike}@alike)} > ${MOST_ALIKE}]?circle)`,
+      ...full(t, conf`full`),
+      dial(t, conf`$\{OFFHOOK_TO}`, nothing, mostOf(t), nothing),
+      OVER,
+      at(conf`full`, conf`Hangup(${CAUSE.full})`),
+      at(conf`circle`, conf`Hangup(${CAUSE.circle})`),
+      at(conf`number`, conf`Hangup(${CAUSE.number})`),
+    ]),
+  ]);
+}
+/** A caller's number may hold anything: it is only ever the last thing a regular expression is given. */
+const callerBegins = (caller: string, what: string): ConfText => {
+  const digits = outside(caller.replace('+', ''), `${what}: caller`);
+  return conf`$\{REGEX("^${caller.startsWith('+') ? conf`[+]` : nothing}${digits}" $\{CALLERID(num)})}`;
+};
+/** The numbers of one trunk, those that are known best first; a number that is in none of its layers is nobody's. */
+function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
+  const first = conf`${arrivals(t)}-`;
+  const layers = inboundOrder(site.inbound_routes, t.name);
+  const nameOf = (i: number): ConfText =>
+    i === layers.length ? conf`unrouted` : conf`${first}${number(i + 1)}`;
+  const entry = context(arrivals(t), [
+    exten(ANY_NUMBER, [
+      conf`Set(GROUP(calls)=${endpointOf(t)})`,
+      ...(t.max_calls === null
+        ? []
+        : [conf`GotoIf($[$\{GROUP_COUNT(${endpointOf(t)}@calls)} > ${mostOf(t)}]?full)`]),
+      conf`Goto(${nameOf(0)},${EXTEN},1)`,
+      at(conf`full`, conf`Hangup(${CAUSE.full})`),
+    ]),
+  ]);
+  return joined(
+    [
+      entry,
+      ...layers.map((groups, i) =>
+        context(nameOf(i), [
+          include(nameOf(i + 1)),
+          ...groups.map(({ number: called, prefix, routes }) => {
+            const what = `inbound route ${routes[0]!.name}`;
+            const fixed = called === null ? null : outside(called, `${what}: number`);
+            const matched = fixed === null ? ANY_NUMBER : prefix ? conf`_${fixed}!` : fixed;
+            return exten(matched, [
+              ...routes.map((r) =>
+                r.caller === null
+                  ? conf`Goto(${routeContext(r)},${EXTEN},1)`
+                  : conf`GotoIf(${callerBegins(r.caller, what)}?${routeContext(r)},${EXTEN},1)`,
+              ),
+              ...(routes.at(-1)!.caller === null ? [] : [conf`Goto(${nameOf(i + 1)},${EXTEN},1)`]),
+            ]);
+          }),
+        ]),
+      ),
+    ],
+    '',
+  );
+}
+
+export function trunkContexts(site: Site, recording: RecordingSteps): ConfText {
+  if (site.trunks.length === 0) return nothing;
+  const trunks = new Map(site.trunks.map((t) => [t.name, t]));
+  return joined(
+    [
+      ...site.trunks.map((t) => arrivalContexts(t, site)),
+      context(conf`unrouted`, [exten(ANY_NUMBER, [conf`Hangup(${CAUSE.unknown})`])]),
+      ...site.inbound_routes.map((r) => inbound(r, site, trunks)),
+      outboundContexts(site, trunks, recording),
+      OVER_TRUNK,
+      NEXT_TRUNK,
+    ],
+    '',
+  );
+}
