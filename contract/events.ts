@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentSummary, PendingState } from './agents.ts';
+import { ConfigApply, ConfigProblem, DriftFile } from './config-applies.ts';
 import { ConversationEvent } from './conversations.ts';
 import { CallDirection } from './directions.ts';
 import { Presence } from './extensions.ts';
@@ -189,9 +190,33 @@ export const EVENT_DATA = {
       extension: z.string().nullable(),
     })
     .describe('The outcome of a command; the events it led to carry its id as `caused_by`.'),
+  'config.progress': z
+    .object({ apply: ConfigApply })
+    .describe('An apply came to another state; the whole apply as it is now, also at its end.'),
   'config.applied': z
-    .object({ files: z.array(z.string()) })
+    .object({
+      apply_id: z.int(),
+      version: z.int().nullable().describe('Null where no object was different.'),
+      author: z.string(),
+      objects: z.int().describe('How many were changed.'),
+      files: z.array(z.string()),
+      reloaded: z.array(z.string()).describe('Files the engine read again.'),
+    })
     .describe('The engine runs with the configuration as it is now.'),
+  'config.rolled_back': z
+    .object({
+      apply_id: z.int(),
+      author: z.string(),
+      files: z.array(z.string()),
+      problems: z.array(ConfigProblem),
+      detail: z.string().nullable(),
+    })
+    .describe('An apply failed after files were written: they and the engine are as they were before.'),
+  'config.drift': z
+    .object({
+      files: z.array(DriftFile.omit({ diff: true })).describe('All of them as it is now; empty: none any more.'),
+    })
+    .describe('Files of the engine were changed by hand, or are as they were written again.'),
   'engine.link_up': z
     .object({ node: z.string(), boot_id: z.string() })
     .describe('The service is connected to the engine; what is shown is fresh after `engine.resynced`.'),

@@ -9,11 +9,11 @@ import { JournalGapError, eventOf, openJournal } from './journal.ts';
 
 const node = nodeId('ast1');
 const ready = (n: number): DomainEvent => ({
-  type: 'config.applied',
+  type: 'config.drift',
   subject: 'config',
   at: 1_795_222_133_000 + n,
   observed: 'live',
-  data: { files: [`"lunch" ${n}`] },
+  data: { files: [{ name: `"lunch" ${n}`, hand_written: false, missing: false, since: '' }] },
 });
 const many = (count: number): DomainEvent[] => Array.from({ length: count }, (_, i) => ready(i));
 const open = () => {
@@ -30,13 +30,13 @@ test('journal - a row is the CloudEvents envelope of its event, and gives the ev
     specversion: '1.0',
     id: `${journal.epoch}:2`,
     source: '/offhook/ast1',
-    type: 'config.applied',
+    type: 'config.drift',
     subject: 'config',
     time: '2026-11-21T00:48:53.001Z',
     seq: 2,
     observed: 'live',
     caused_by: 'act-1',
-    data: { files: ['"lunch" 1'] },
+    data: events[1]?.data,
   });
   assert.deepEqual(rows.map(eventOf), events);
   assert.equal(journal.head, 2);

@@ -63,6 +63,11 @@ export interface Agents extends Pick<AgentService, 'act'>, TopicSource, AsyncDis
   onDomainEvent(event: DomainEvent): void;
   /** Logs the given agents in, once in the life of a site; resolves when that is written down, the engine follows. */
   ensureSeedMembers(members: readonly { extension: string; queue: string }[]): Promise<void>;
+  /**
+   * Called before the engine reads its configuration again; what it gives is called when that is over. What members and pauses
+   * the engine forgets by it come back.
+   */
+  hold(): Promise<() => void>;
   /** Resolves when nothing is being changed, restored or written. */
   idle(): Promise<void>;
   /** Lets what runs finish, then stops everything else. */
@@ -103,7 +108,9 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
       .map(({ extension }) => agentOf(view, extension)),
   });
   const react = createReactions(reconciler);
+  const stopDirectory = directory.onChange(() => reconciler.onDirectory());
   const close = async (): Promise<void> => {
+    stopDirectory();
     await follower.close(CLOSE_MS);
     reconciler.close();
     await lanes.idle();
@@ -131,6 +138,7 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
       react(event);
       follower.onDomainEvent(event);
     },
+    hold: () => reconciler.hold(),
     ensureSeedMembers: (members) => reconciler.seed(members),
     async idle() {
       await lanes.idle();

@@ -9,8 +9,9 @@ import type { Change, EngineDeps } from './changes.ts';
 import { intended } from './intents.ts';
 import type { Intents, Wish } from './intents.ts';
 import type { Lanes } from './lanes.ts';
-import { READY, choiceOf, pausedWith, rowIn, sameMembership } from './membership.ts';
+import { ABSENT, READY, choiceOf, pausedWith, rowIn, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
+import { createReloads, followDirectory } from './reload.ts';
 import type { Intent } from './store.ts';
 
 /** After this long the engine has put a membership on its own disk, which it does once a second. */
@@ -29,6 +30,10 @@ export interface Reconciler {
   /** While an action of ours runs, its own traces in the event feed are not taken for somebody's new intent. */
   begin(extension: string): void;
   end(extension: string): void;
+  /** As `Reloads.hold`. */
+  hold(): Promise<() => void>;
+  /** What was asked for in queues that somebody does not work in any more holds no longer: who is in one is taken out. */
+  onDirectory(): void;
   onResynced(boot: string, at: number): void;
   onAgentEvent(event: AgentFact): void;
   /** Puts the given members in once in the life of the site; resolves when that is written down. */
@@ -246,14 +251,18 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     if (pending.size === 0) saveBootSoon();
   };
 
-  /** True where the intent wins over what the engine shows. `restart`: it died under us; `cold`: while we were away. */
-  const oursWins = (intent: Intent, row: QueueMember | undefined, mode: 'restart' | 'cold'): boolean => {
+  type Mode = 'same' | 'restart' | 'cold' | 'reload';
+  /**
+   * True where the intent wins over what the engine shows. `restart`: it died under us; `cold`: while we were away; `reload`:
+   * it read its configuration again.
+   */
+  const oursWins = (intent: Intent, row: QueueMember | undefined, mode: Exclude<Mode, 'same'>): boolean => {
     if (!intent.member && row && row.membership !== 'dynamic') return false;
-    if (mode === 'restart' || !intent.settled) return true;
+    if (mode !== 'cold' || !intent.settled) return true;
     if (row === undefined) return false;
     return row.membership !== 'dynamic';
   };
-  const compare = (mode: 'same' | 'restart' | 'cold', at: number): void => {
+  const compare = (mode: Mode, at: number): void => {
     const pairs = new Map<string, { extension: string; queue: string; row: QueueMember | undefined }>();
     for (const { extension, queue } of intents.all()) {
       pairs.set(`${extension}/${queue}`, { extension, queue, row: rowIn(live, extension, queue) });
@@ -269,7 +278,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       const intent = intents.get(extension, queue);
       if (live.queue(queue) === undefined) continue;
       const touched = busy.get(extension);
-      if (touched && mode === 'same') {
+      if (touched && (mode === 'same' || mode === 'reload')) {
         touched.add(queue);
         continue;
       }
@@ -291,7 +300,20 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     }
   };
 
+  const reloads = createReloads({ engine, intents, log });
+  const stayed = followDirectory(directory);
+
   return {
+    hold: () => reloads.hold(),
+    onDirectory() {
+      for (const { extension, queue } of stayed()) {
+        if (intents.get(extension, queue)?.member !== true) continue;
+        const row = rowIn(live, extension, queue);
+        intents.adopt({ ...wish(extension, queue, ABSENT, clock.now()), row });
+        if (row !== undefined) expect(extension, queue, choiceOf(row));
+      }
+      if (live.live) kick();
+    },
     restoring: () => live.live && boot !== null && !ourBoot(),
     waiting: (extension) => [...(pending.get(extension)?.keys() ?? [])],
     begin(extension) {
@@ -315,11 +337,15 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       // The engine is in yet another life already: its own resync follows, and decides.
       if (shown !== null && shown !== newBoot) return;
       const known = boot ?? intents.fact('boot') ?? null;
-      const mode = known === newBoot ? 'same' : boot === null ? 'cold' : 'restart';
+      const same = reloads.open ? 'reload' : 'same';
+      const mode = known === newBoot ? same : boot === null ? 'cold' : 'restart';
       boot = newBoot;
+      // Members may be missing because of a configuration that does not stay.
+      if (reloads.held && mode === 'reload') return;
       // What an engine had in hand dies with it.
       if (mode !== 'same') doubted.clear();
       compare(mode, at);
+      reloads.compared();
       limitDoubts((now) => now + LATE_MS);
       settleSoon();
       kick();
@@ -332,7 +358,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       }
       if (boot === null) return;
       const ours = ourBoot();
-      if (!ours && observed === 'resync') return;
+      if (observed === 'resync' && (!ours || reloads.open)) return;
       const shown = ours ? choiceOf(rowIn(live, extension, queue)) : state;
       const base = pending.get(extension)?.get(queue);
       if (base) {

@@ -40,10 +40,13 @@ interface Row {
 }
 interface Tables {
   agent_intents: Row;
-  /** `boot`: the life of the engine that all intents were brought into. `seeded`: the first members were put in. */
+  /**
+   * `boot`: the life of the engine that all intents were brought into. `seeded`: the first members were put in. `reload`: the
+   * engine reads its configuration again and agents were not yet brought back to their intents.
+   */
   agent_facts: { key: string; value: string };
 }
-export type Fact = 'boot' | 'seeded';
+export type Fact = 'boot' | 'seeded' | 'reload';
 
 export const migrations: readonly Migration[] = [
   {

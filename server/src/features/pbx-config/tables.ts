@@ -1,3 +1,4 @@
+import { journalMigrations } from './apply/journal.ts';
 import type { Migration } from '../../ports/store.ts';
 import { moveToObjects } from './move-to-objects.ts';
 
@@ -194,4 +195,5 @@ export const migrations: readonly Migration[] = [
       await moveToObjects(db);
     },
   },
+  ...journalMigrations,
 ];

@@ -1,0 +1,212 @@
+import { z } from 'zod';
+import { CONFIG_KINDS } from './config-objects.ts';
+import type { ConfigKind } from './config-objects.ts';
+import { PAGE_FIELDS } from './paging.ts';
+
+const Kind = z.enum(Object.keys(CONFIG_KINDS) as [ConfigKind, ...ConfigKind[]]);
+const Id = (what: string) => z.string().regex(/^[1-9]\d{0,14}$/, `not the number of ${what}`);
+const Comment = z
+  .string()
+  .max(200)
+  .regex(/^[^\p{C}]*$/u, 'a line of at most 200 characters')
+  .describe('For the list of versions.');
+
+const DraftTag = z.string().min(1).max(200);
+
+export const APPLY_STATES = [
+  'validating',
+  'planning',
+  'proving',
+  'writing',
+  'reloading',
+  'verifying',
+  'committing',
+  'rolling_back',
+  'applied',
+  'rejected',
+  'cancelled',
+  'rolled_back',
+  'failed',
+] as const;
+export const ApplyState = z
+  .enum(APPLY_STATES)
+  .describe(
+    '`applied`: the engine holds the new configuration; `rejected`, `cancelled`: nothing was touched; `rolled_back`: files were written and are as before again, and so is the engine; `failed`: engine and files could not be brought to agree, `detail` says what to do. The others are under way.',
+  );
+export type ApplyState = z.infer<typeof ApplyState>;
+
+export const ConfigProblem = z
+  .object({
+    object: z
+      .string()
+      .nullable()
+      .describe('e.g. `queue support`, `extension 1004`; null where it cannot be told.'),
+    file: z.string().nullable().describe('File of the engine; null where it cannot be told.'),
+    words: z.string().describe("The engine's own where it said any, else what was found."),
+  })
+  .meta({ id: 'ConfigProblem' });
+export type ConfigProblem = z.infer<typeof ConfigProblem>;
+export const ObjectSummary = z.object({
+  kind: Kind,
+  key: z.string(),
+  change: z.enum(['added', 'changed', 'removed']),
+});
+export type ObjectSummary = z.infer<typeof ObjectSummary>;
+
+/** What `restart` of an apply may say about files that only a new start of the engine takes in. */
+export const RestartWish = z
+  .enum(['no', 'when_convenient'])
+  .default('no')
+  .describe(
+    'For files that only a new start of the engine takes in: `when_convenient` starts it anew once no call is left.',
+  );
+export const ConfigApply = z
+  .object({
+    id: z.int(),
+    state: ApplyState,
+    author: z.string().describe('Extension, or the name of an API key.'),
+    comment: z.string().nullable(),
+    base_version: z.int().describe('What was applied before.'),
+    version: z
+      .int()
+      .nullable()
+      .describe('The version it made; null where it made none, as when no object was different.'),
+    restores: z.int().nullable().describe('The earlier version that was to be applied again.'),
+    objects: z.object({
+      count: z.int(),
+      list: z.array(ObjectSummary).describe('The first 200 of them.'),
+    }),
+    files: z
+      .array(z.string())
+      .describe('That differ from what is on the disk, hand-written ones with their folder.'),
+    reloaded: z.array(z.string()).describe('Files the engine was told to read again; empty: it was left alone.'),
+    steps: z
+      .array(z.object({ step: z.string(), ms: z.int() }))
+      .describe('How long each state took, in order; the last one of an apply under way is not in it yet.'),
+    engine_touched_ms: z.int().describe('How long the live engine was busy with reading files again.'),
+    problems: z.array(ConfigProblem).describe('The first 50 of them.'),
+    detail: z.string().nullable().describe('For people: what came of it, and what is to be done.'),
+    restart: z.object({
+      wish: z.enum(['no', 'when_convenient']),
+      files: z.array(z.string()).describe('Written, and taken in only when the engine starts next.'),
+      asked: z.boolean().describe('The engine was asked to start anew once no call is left.'),
+    }),
+    started_at: z.string(),
+    finished_at: z.string().nullable(),
+  })
+  .meta({ id: 'ConfigApply' });
+export type ConfigApply = z.infer<typeof ConfigApply>;
+
+/** Body of `POST /api/v1/config/applies`. */
+export const NewApply = z.strictObject({
+  comment: Comment.nullable().default(null),
+  draft: DraftTag.optional().describe('Only where the draft is still this one; else 412.'),
+  overwrite_drift: z.boolean().default(false).describe('Files changed by hand are written over.'),
+  restart: RestartWish,
+});
+export type NewApply = z.output<typeof NewApply>;
+/** Body of `POST /api/v1/config/versions/:version/restore`. */
+export const RestoreVersion = z.strictObject({
+  comment: Comment.nullable().default(null),
+  discard_draft: z.boolean().default(false).describe('What the draft has now is given up.'),
+  overwrite_drift: z.boolean().default(false),
+  restart: RestartWish,
+});
+export type RestoreVersion = z.output<typeof RestoreVersion>;
+export const ApplyId = z.strictObject({ id: Id('an apply') });
+export const ApplyReply = z.object({ success: z.literal(true), apply: ConfigApply });
+export const AppliesQuery = z.strictObject(PAGE_FIELDS);
+export const AppliesReply = z.object({
+  success: z.literal(true),
+  applies: z.array(ConfigApply),
+  next_cursor: z.string().nullable(),
+});
+
+export const FieldChange = z.object({
+  field: z.string(),
+  secret: z.boolean().describe('Its values are not shown.'),
+  before: z.unknown().describe('Null where there was none, it is secret, or it is too large to show.'),
+  after: z.unknown(),
+});
+export const ObjectChange = ObjectSummary.extend({ fields: z.array(FieldChange) }).meta({
+  id: 'ConfigObjectChange',
+});
+export type ObjectChange = z.infer<typeof ObjectChange>;
+export const FileChange = z
+  .object({
+    name: z.string(),
+    diff: z
+      .string()
+      .nullable()
+      .describe('Unified, secrets hidden; null where it is too large, or the text before is not known.'),
+    truncated: z.boolean(),
+    restart: z.boolean().describe('Only a new start of the engine takes it in.'),
+  })
+  .meta({ id: 'ConfigFileChange' });
+export type FileChange = z.infer<typeof FileChange>;
+export const DriftFile = z
+  .object({
+    name: z.string(),
+    hand_written: z
+      .boolean()
+      .describe('A file beside ours, which is never overwritten and is proven with the next apply.'),
+    missing: z.boolean(),
+    since: z.string().describe('When it was noticed.'),
+    diff: z
+      .string()
+      .nullable()
+      .describe('Unified, from what was written to what is there, secrets hidden; null where that is not known.'),
+  })
+  .meta({ id: 'ConfigDriftFile' });
+export type DriftFile = z.infer<typeof DriftFile>;
+/** Files on the disk that are not as they were written. */
+export const DriftReply = z.object({
+  success: z.literal(true),
+  checked_at: z.string().nullable(),
+  files: z.array(DriftFile),
+});
+
+export const PlanReply = z.object({
+  success: z.literal(true),
+  base_version: z.int(),
+  draft: z.string().describe('Its etag: give it to the apply.'),
+  findings: z.array(ConfigProblem).describe('What an apply would be rejected for.'),
+  objects: z.object({ count: z.int(), list: z.array(ObjectChange).describe('The first 200 of them.') }),
+  files: z.array(FileChange),
+  drift: z.array(z.string()).describe('Files that were changed by hand.'),
+});
+
+export const VersionNumber = z.strictObject({ version: Id('a version') });
+export const ConfigVersion = z
+  .object({
+    version: z.int(),
+    author: z.string(),
+    comment: z.string().nullable(),
+    at: z.string(),
+    objects: z.int().describe('How many objects it changed.'),
+  })
+  .meta({ id: 'ConfigVersion' });
+export type ConfigVersion = z.infer<typeof ConfigVersion>;
+export const VersionsReply = z.object({
+  success: z.literal(true),
+  versions: z.array(ConfigVersion),
+  next_cursor: z.string().nullable(),
+});
+export const VersionReply = z.object({
+  success: z.literal(true),
+  version: ConfigVersion,
+  objects: z
+    .object({ count: z.int(), list: z.array(ObjectChange) })
+    .describe('What it changed; the first 200 of them.'),
+});
+export const VersionObject = VersionNumber.extend({
+  kind: z.string().regex(/^[a-z-]{1,32}$/, 'not a kind of object'),
+  key: z.string().min(1).max(64),
+});
+export const VersionObjectReply = z.object({
+  success: z.literal(true),
+  kind: Kind,
+  key: z.string(),
+  version: z.int(),
+  object: z.record(z.string(), z.unknown()).describe('As it was, without its secrets.'),
+});

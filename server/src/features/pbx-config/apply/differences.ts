@@ -1,0 +1,66 @@
+/** Differences as people read them: of objects by field, of files by line; secrets in neither. */
+import { createTwoFilesPatch } from 'diff';
+import type { ObjectChange, ObjectSummary } from '@offhook/contract/config-applies.ts';
+import { CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
+import { difference } from '../model.ts';
+import type { Model } from '../model.ts';
+
+/** Objects shown at most; their number is told beside them. */
+export const MOST_OBJECTS = 200;
+const MOST_VALUE = 4_000;
+const MOST_DIFF = 16_000;
+/** Lines that may differ before a difference is no longer worth the time it takes to find. */
+const MOST_EDITS = 2_000;
+
+const shown = (value: unknown): unknown => {
+  if (value === undefined) return null;
+  return JSON.stringify(value).length > MOST_VALUE ? null : value;
+};
+type Changed = ReturnType<typeof difference>;
+const changeOf = ({ object, before }: Changed[number]): ObjectSummary['change'] =>
+  object === null ? 'removed' : before === null ? 'added' : 'changed';
+
+export const summariesOf = (changes: Changed): { count: number; list: ObjectSummary[] } => ({
+  count: changes.length,
+  list: changes.slice(0, MOST_OBJECTS).map((c) => ({ kind: c.kind, key: c.key, change: changeOf(c) })),
+});
+/** What leads from one model to the other, field by field. */
+export function objectChanges(from: Model, to: Model): { count: number; list: ObjectChange[] } {
+  const changes = difference(from, to);
+  const list = changes.slice(0, MOST_OBJECTS).map((change) => {
+    const { kind, key, object, before } = change;
+    const old = (before?.body ?? {}) as Record<string, unknown>;
+    const now = (object?.body ?? {}) as Record<string, unknown>;
+    const secrets = new Set(CONFIG_SECRETS[kind]);
+    const fields = [...new Set([...Object.keys(old), ...Object.keys(now)])]
+      .filter((field) => JSON.stringify(old[field]) !== JSON.stringify(now[field]))
+      .map((field) => {
+        const secret = secrets.has(field);
+        return {
+          field,
+          secret,
+          before: secret ? null : shown(old[field]),
+          after: secret ? null : shown(now[field]),
+        };
+      });
+    return { kind, key, change: changeOf(change), fields };
+  });
+  return { count: changes.length, list };
+}
+/** A unified diff; null where there is too much of it to be found in time. */
+export function fileDiff(
+  name: string,
+  before: string,
+  after: string,
+): { readonly diff: string | null; readonly truncated: boolean } {
+  const patch = createTwoFilesPatch(name, name, before, after, '', '', {
+    context: 3,
+    maxEditLength: MOST_EDITS,
+    timeout: 1_000,
+  });
+  if (patch === undefined) return { diff: null, truncated: true };
+  const text = patch.replace(/^=+\n/, '');
+  return text.length <= MOST_DIFF
+    ? { diff: text, truncated: false }
+    : { diff: text.slice(0, text.lastIndexOf('\n', MOST_DIFF) + 1), truncated: true };
+}

@@ -1,0 +1,190 @@
+/**
+ * What every apply did and is about to do, on the disk before it is done: a service that is killed leaves behind which files
+ * it meant to change, from which bytes to which. Beside it the bytes that were last written, to notice changes by hand.
+ */
+import type { Generated, Transaction } from 'kysely';
+import type { ConfigApply } from '@offhook/contract/config-applies.ts';
+import type { Migration, Store } from '../../../ports/store.ts';
+
+/** One file that an apply changes; hashes are SHA-256 in hex, `before` is null where there was none. */
+export interface FileStep {
+  readonly name: string;
+  readonly before: string | null;
+  readonly after: string;
+}
+export interface KnownFile {
+  readonly name: string;
+  /** Of what was written last, or for a hand-written file of what was taken in last; null where there was none. */
+  readonly hash: string | null;
+  /** Of what is about to be written by a start of the service; null for nothing. */
+  readonly pending: string | null;
+  /** When another content was noticed, in milliseconds since 1970. */
+  readonly noticed_at: number | null;
+  readonly hand_written: boolean;
+}
+export interface JournalTables {
+  config_applies: {
+    id: Generated<number>;
+    state: string;
+    /** 1 from before the first file is written until engine and files agree again. */
+    open: number;
+    /** FileStep[] as JSON. */
+    files: string;
+    /** ConfigApply as JSON, without its id. */
+    body: string;
+    at: number;
+  };
+  config_files: {
+    name: string;
+    hash: string | null;
+    pending: string | null;
+    noticed_at: number | null;
+    hand_written: number;
+  };
+}
+type Shown = Omit<ConfigApply, 'id'>;
+export interface StoredApply {
+  readonly id: number;
+  readonly open: boolean;
+  readonly files: readonly FileStep[];
+  readonly shown: ConfigApply;
+}
+/** Applies that are kept; the oldest go. */
+const KEEP_APPLIES = 1_000;
+
+export const journalMigrations: readonly Migration[] = [
+  {
+    id: '0007-applies',
+    async up(db) {
+      await db.schema
+        .createTable('config_applies')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('state', 'text', (c) => c.notNull())
+        .addColumn('open', 'integer', (c) => c.notNull())
+        .addColumn('files', 'text', (c) => c.notNull())
+        .addColumn('body', 'text', (c) => c.notNull())
+        .addColumn('at', 'bigint', (c) => c.notNull())
+        .execute();
+      await db.schema
+        .createTable('config_files')
+        .addColumn('name', 'text', (c) => c.primaryKey())
+        .addColumn('hash', 'text')
+        .addColumn('pending', 'text')
+        .addColumn('noticed_at', 'bigint')
+        .addColumn('hand_written', 'integer', (c) => c.notNull())
+        .execute();
+    },
+  },
+];
+
+export interface ApplyJournal {
+  begin(shown: Shown, at: number): Promise<number>;
+  /** `files` where they are known now; `open` as it is from now on. */
+  save(apply: ConfigApply, how?: { readonly files?: readonly FileStep[]; readonly open?: boolean }): Promise<void>;
+  /** As `save`, in the transaction that makes the version. */
+  saveIn(trx: Transaction<JournalTables>, apply: ConfigApply): Promise<void>;
+  /** An end that makes no version, with what is known of the files from then on. */
+  finish(apply: ConfigApply, files: Iterable<KnownFile>): Promise<void>;
+  one(id: number): Promise<StoredApply | null>;
+  page(limit: number, before: number | null): Promise<readonly ConfigApply[]>;
+  /** Those that no end was written for, oldest first. */
+  unfinished(): Promise<readonly StoredApply[]>;
+  /** What is known of the files, by name. */
+  files(): Promise<ReadonlyMap<string, KnownFile>>;
+  knowFiles(files: Iterable<KnownFile>): Promise<void>;
+  knowFilesIn(trx: Transaction<JournalTables>, files: Iterable<KnownFile>): Promise<void>;
+}
+
+const FINAL = ['applied', 'rejected', 'cancelled', 'rolled_back', 'failed'];
+export const isOver = (state: string): boolean => FINAL.includes(state);
+const read = (row: { id: number; open: number; files: string; body: string }): StoredApply => ({
+  id: row.id,
+  open: row.open === 1,
+  files: JSON.parse(row.files) as FileStep[],
+  shown: { id: row.id, ...(JSON.parse(row.body) as Shown) },
+});
+const bodyOf = ({ id: _, ...shown }: ConfigApply): string => JSON.stringify(shown);
+
+export function createApplyJournal(store: Store): ApplyJournal {
+  const db = store.db<JournalTables>();
+  const knowFilesIn = async (trx: Transaction<JournalTables>, files: Iterable<KnownFile>): Promise<void> => {
+    for (const { name, hash, pending, noticed_at, hand_written } of files) {
+      const row = { hash, pending, noticed_at, hand_written: Number(hand_written) };
+      await trx
+        .insertInto('config_files')
+        .values({ name, ...row })
+        .onConflict((c) => c.column('name').doUpdateSet(row))
+        .execute();
+    }
+  };
+  const saveIn = async (trx: Transaction<JournalTables>, apply: ConfigApply): Promise<void> => {
+    await trx
+      .updateTable('config_applies')
+      .set({ state: apply.state, body: bodyOf(apply), open: 0 })
+      .where('id', '=', apply.id)
+      .execute();
+  };
+  return {
+    begin: async (shown, at) =>
+      await store.transaction<JournalTables, number>(async (trx) => {
+        const { id } = await trx
+          .insertInto('config_applies')
+          .values({ state: shown.state, open: 0, files: '[]', body: JSON.stringify(shown), at })
+          .returning('id')
+          .executeTakeFirstOrThrow();
+        await trx.deleteFrom('config_applies').where('id', '<=', id - KEEP_APPLIES).execute();
+        return id;
+      }),
+    async save(apply, { files, open } = {}) {
+      await db
+        .updateTable('config_applies')
+        .set({
+          state: apply.state,
+          body: bodyOf(apply),
+          ...(files === undefined ? {} : { files: JSON.stringify(files) }),
+          ...(open === undefined ? {} : { open: Number(open) }),
+        })
+        .where('id', '=', apply.id)
+        .execute();
+    },
+    saveIn,
+    finish: (apply, files) =>
+      store.transaction<JournalTables, void>(async (trx) => {
+        await saveIn(trx, apply);
+        await knowFilesIn(trx, files);
+      }),
+    async one(id) {
+      const row = await db.selectFrom('config_applies').selectAll().where('id', '=', id).executeTakeFirst();
+      return row === undefined ? null : read(row);
+    },
+    async page(limit, before) {
+      let query = db.selectFrom('config_applies').selectAll().orderBy('id', 'desc').limit(limit);
+      if (before !== null) query = query.where('id', '<', before);
+      return (await query.execute()).map((row) => read(row).shown);
+    },
+    async unfinished() {
+      const rows = await db
+        .selectFrom('config_applies')
+        .selectAll()
+        .where((e) => e.or([e('open', '=', 1), e('state', 'not in', FINAL)]))
+        .orderBy('id')
+        .execute();
+      return rows.map(read);
+    },
+    async files() {
+      const rows = await db.selectFrom('config_files').selectAll().execute();
+      return new Map(
+        rows.map((r) => [
+          r.name,
+          {
+            ...r,
+            hand_written: r.hand_written === 1,
+            noticed_at: r.noticed_at === null ? null : Number(r.noticed_at),
+          },
+        ]),
+      );
+    },
+    knowFiles: (files) => store.transaction<JournalTables, void>((trx) => knowFilesIn(trx, files)),
+    knowFilesIn,
+  };
+}
