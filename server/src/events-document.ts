@@ -75,6 +75,18 @@ const VALUES: Readonly<Record<string, unknown>> = {
 };
 /** Which data of an event this is depends on its type: what a field means there, the name alone does not say. */
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'config.progress': { id: 7, author: '1001', comment: 'Two more in support', object: 'queue support' },
+  'config.applied': { author: '1001' },
+  'config.rolled_back': {
+    author: '1001',
+    object: 'endpoint 1004',
+    file: 'extensions.conf',
+    words: 'Could not create an object of type',
+    detail: 'The engine does not hold what was meant. Files and engine are as they were before.',
+  },
+  'config.drift': {
+    files: [{ name: 'extensions.conf', hand_written: false, missing: false, since: TIME }],
+  },
   'engine.link_down': { reason: 'the connection was closed' },
 };
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AgentSummary } from '@offhook/contract/agents.ts';
 import { Problem } from '@offhook/contract/errors.ts';
 import { ConversationOutcome, ConversationSummary, Participant } from '@offhook/contract/conversations.ts';
+import { ConfigApply, ConfigProblem } from '@offhook/contract/config-applies.ts';
 import { EVENT_DATA, Envelope } from '@offhook/contract/events.ts';
 import type { EventType } from '@offhook/contract/events.ts';
 import { Presence } from '@offhook/contract/extensions.ts';
@@ -67,6 +68,8 @@ const NAMED = {
   ConversationOutcome,
   Participant,
   Problem,
+  ConfigApply,
+  ConfigProblem,
 } as const;
 
 /** JSON Schemas of the data of every event, and of the parts they share, by name; references lead to `components`. */
