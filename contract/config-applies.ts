@@ -79,7 +79,9 @@ export const ConfigApply = z
     files: z
       .array(z.string())
       .describe('That differ from what is on the disk, hand-written ones with their folder.'),
-    reloaded: z.array(z.string()).describe('Files the engine was told to read again; empty: it was left alone.'),
+    reloaded: z
+      .array(z.string())
+      .describe('Files the engine was told to read again; empty: it was left alone.'),
     steps: z
       .array(z.object({ step: z.string(), ms: z.int() }))
       .describe('How long each state took, in order; the last one of an apply under way is not in it yet.'),
@@ -155,7 +157,9 @@ export const DriftFile = z
     diff: z
       .string()
       .nullable()
-      .describe('Unified, from what was written to what is there, secrets hidden; null where that is not known.'),
+      .describe(
+        'Unified, from what was written to what is there, secrets hidden; null where that is not known.',
+      ),
   })
   .meta({ id: 'ConfigDriftFile' });
 export type DriftFile = z.infer<typeof DriftFile>;

@@ -214,7 +214,9 @@ export const EVENT_DATA = {
     .describe('An apply failed after files were written: they and the engine are as they were before.'),
   'config.drift': z
     .object({
-      files: z.array(DriftFile.omit({ diff: true })).describe('All of them as it is now; empty: none any more.'),
+      files: z
+        .array(DriftFile.omit({ diff: true }))
+        .describe('All of them as it is now; empty: none any more.'),
     })
     .describe('Files of the engine were changed by hand, or are as they were written again.'),
   'engine.link_up': z

@@ -70,7 +70,9 @@ export function followDirectory(
     new Map(
       directory
         .queues()
-        .flatMap((q) => q.agents.map((extension) => [`${extension}/${q.name}`, { extension, queue: q.name }])),
+        .flatMap((q) =>
+          q.agents.map((extension) => [`${extension}/${q.name}`, { extension, queue: q.name }]),
+        ),
     );
   let before = work();
   return () => {

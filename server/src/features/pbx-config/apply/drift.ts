@@ -50,8 +50,7 @@ export function watchDrift(deps: DriftDeps): DriftWatch {
     checkedAt = at;
     const before = new Map(found.map((f) => [f.name, f]));
     const next = drift.map((d) => ({ ...d, since: known.get(d.name)?.noticed_at ?? at }));
-    const differs =
-      next.length !== found.length || next.some((d) => before.get(d.name)?.hash !== d.hash);
+    const differs = next.length !== found.length || next.some((d) => before.get(d.name)?.hash !== d.hash);
     found = next;
     if (!differs) return found;
     const rows = next.map(({ name, known: hash, since, hand_written }) => ({

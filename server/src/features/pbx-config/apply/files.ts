@@ -93,10 +93,7 @@ export async function wayBack(
   };
 }
 /** What is known after these files were written or taken in. */
-export async function knownNow(
-  engine: Disk,
-  names: Iterable<string>,
-): Promise<readonly KnownFile[]> {
+export async function knownNow(engine: Disk, names: Iterable<string>): Promise<readonly KnownFile[]> {
   const plain = { pending: null, noticed_at: null };
   const ours = (await engine.onDisk(names)).map(({ name, hash }) => ({
     name,

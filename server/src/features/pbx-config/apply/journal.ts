@@ -80,7 +80,10 @@ export const journalMigrations: readonly Migration[] = [
 export interface ApplyJournal {
   begin(shown: Shown, at: number): Promise<number>;
   /** `files` where they are known now; `open` as it is from now on. */
-  save(apply: ConfigApply, how?: { readonly files?: readonly FileStep[]; readonly open?: boolean }): Promise<void>;
+  save(
+    apply: ConfigApply,
+    how?: { readonly files?: readonly FileStep[]; readonly open?: boolean },
+  ): Promise<void>;
   /** As `save`, in the transaction that makes the version. */
   saveIn(trx: Transaction<JournalTables>, apply: ConfigApply): Promise<void>;
   /** An end that makes no version, with what is known of the files from then on. */
@@ -132,7 +135,10 @@ export function createApplyJournal(store: Store): ApplyJournal {
           .values({ state: shown.state, open: 0, files: '[]', body: JSON.stringify(shown), at })
           .returning('id')
           .executeTakeFirstOrThrow();
-        await trx.deleteFrom('config_applies').where('id', '<=', id - KEEP_APPLIES).execute();
+        await trx
+          .deleteFrom('config_applies')
+          .where('id', '<=', id - KEEP_APPLIES)
+          .execute();
         return id;
       }),
     async save(apply, { files, open } = {}) {

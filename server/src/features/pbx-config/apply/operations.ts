@@ -1,4 +1,10 @@
-import { ApplyId, ApplyReply, NewApply, RestoreVersion, VersionNumber } from '@offhook/contract/config-applies.ts';
+import {
+  ApplyId,
+  ApplyReply,
+  NewApply,
+  RestoreVersion,
+  VersionNumber,
+} from '@offhook/contract/config-applies.ts';
 import { NoFields } from '@offhook/contract/session.ts';
 import { z } from 'zod';
 import type { AnyOperation, DefineOperation } from '../../../ports/operations.ts';
@@ -20,7 +26,8 @@ export function applyOperations(define: DefineOperation, applies: ConfigApplies)
       action: 'config.apply',
       path: '/api/v1/config/applies',
       errors: [...refusals, 'precondition_failed'],
-      summary: 'Apply the draft: tried on another engine, written, read by the live one and checked, or rolled back',
+      summary:
+        'Apply the draft: tried on another engine, written, read by the live one and checked, or rolled back',
       params: z.strictObject({}),
       body: NewApply,
       reply: ApplyReply,

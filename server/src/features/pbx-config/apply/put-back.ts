@@ -35,7 +35,10 @@ export async function putBack(deps: PutBackDeps, steps: readonly FileStep[]): Pr
     throw new ServiceError('internal', `nothing is left to write for ${back.lost.join(', ')}`);
   if (back.texts.size === 0) return [];
   if (back.from === 'applied')
-    log.warn({ files: [...back.texts.keys()] }, 'a kept file is not what it was: the applied version is written');
+    log.warn(
+      { files: [...back.texts.keys()] },
+      'a kept file is not what it was: the applied version is written',
+    );
   const written = await engine.write(back.texts);
   if (back.from === 'applied')
     await keep(

@@ -83,12 +83,7 @@ export interface Run {
   readonly done: Promise<ConfigApply>;
 }
 
-export function startRun(
-  deps: RunDeps,
-  begun: ConfigApply,
-  wanted: Wanted,
-  closing: AbortSignal,
-): Run {
+export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, closing: AbortSignal): Run {
   const { engine, journal, objects, clock, log } = deps;
   const cancelling = new AbortController();
   let cancellable = true;
@@ -175,7 +170,10 @@ export function startRun(
     const proof = await engine.prove(files, signal);
     if (proof.problems.length > 0) {
       noteProblems(proof.problems);
-      throw new Ends('rejected', 'An engine that was started with it, only to try it, did not take it as meant.');
+      throw new Ends(
+        'rejected',
+        'An engine that was started with it, only to try it, did not take it as meant.',
+      );
     }
     return proof;
   };
@@ -341,7 +339,8 @@ export function startRun(
     } catch (error) {
       cancellable = false;
       if (closing.aborted) throw error;
-      if (cancelling.signal.aborted) return await finish('cancelled', 'It was cancelled; nothing was touched.');
+      if (cancelling.signal.aborted)
+        return await finish('cancelled', 'It was cancelled; nothing was touched.');
       if (error instanceof Ends) return await finish(error.state, `${error.message} Nothing was touched.`);
       return await finish('rejected', `${wordsOf(error)} Nothing was touched.`);
     }

@@ -42,7 +42,11 @@ export interface AppliesDeps extends Pick<
   readonly publish: (events: readonly DomainEvent[]) => void;
   readonly patience?: RunDeps['patience'];
 }
-type Draft = { readonly comment: string | null; readonly overwrite_drift: boolean; readonly restart: 'no' | 'when_convenient' };
+type Draft = {
+  readonly comment: string | null;
+  readonly overwrite_drift: boolean;
+  readonly restart: 'no' | 'when_convenient';
+};
 export interface ConfigApplies extends AsyncDisposable {
   /**
    * Ends what a service of before left undone and writes the files of this version; before it is done nothing is applied.
@@ -55,8 +59,14 @@ export interface ConfigApplies extends AsyncDisposable {
   /** Throws `apply_over` where files were written already, or it is over. */
   cancel(actor: Actor, id: number): Promise<ConfigApply>;
   one(id: number): Promise<ConfigApply>;
-  page(query: { limit?: number | undefined; cursor?: string | undefined }): Promise<{ applies: ConfigApply[]; next_cursor: string | null }>;
-  versions(query: { limit?: number | undefined; cursor?: string | undefined }): Promise<{ versions: ConfigVersion[]; next_cursor: string | null }>;
+  page(query: {
+    limit?: number | undefined;
+    cursor?: string | undefined;
+  }): Promise<{ applies: ConfigApply[]; next_cursor: string | null }>;
+  versions(query: {
+    limit?: number | undefined;
+    cursor?: string | undefined;
+  }): Promise<{ versions: ConfigVersion[]; next_cursor: string | null }>;
   version(number: number): Promise<z.infer<typeof VersionReply>>;
   object(number: number, path: string, key: string): Promise<z.infer<typeof VersionObjectReply>>;
   /** Makes an earlier version the draft and applies it. Throws `draft_not_empty`, and what `apply` throws. */
@@ -103,7 +113,10 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
       detail: { version, objects: apply.objects.count, files: files.length, said: detail },
     };
     audit.record(entry).catch((error: unknown) => {
-      log.error({ error: messageOf(error), apply: apply_id }, 'the end of an apply is not in the audit trail');
+      log.error(
+        { error: messageOf(error), apply: apply_id },
+        'the end of an apply is not in the audit trail',
+      );
     });
   };
   const deps: RunDeps = { ...given, patience: given.patience ?? PATIENCE, journal, told };
@@ -165,12 +178,7 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
       };
       const begun: ConfigApply = { id: await journal.begin(shown, at), ...shown };
       told(begun);
-      const one = startRun(
-        deps,
-        begun,
-        { target, author, comment, overwrite_drift },
-        closing.signal,
-      );
+      const one = startRun(deps, begun, { target, author, comment, overwrite_drift }, closing.signal);
       run = one;
       void one.done.then(() => {
         run = null;
@@ -189,7 +197,8 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
   };
   const versionOf = async (number: number): Promise<ConfigVersion> => {
     const found = await versions.one(number);
-    if (found === null) throw new ServiceError('not_found', `there is no version ${number} any more, or not yet`);
+    if (found === null)
+      throw new ServiceError('not_found', `there is no version ${number} any more, or not yet`);
     return found;
   };
   const paged = <T>(rows: readonly T[], limit: number, id: (row: T) => number) => {

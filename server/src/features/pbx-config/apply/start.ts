@@ -33,7 +33,10 @@ export async function startFiles(
     const shown = { ...apply.shown, ...change, finished_at: rfc3339(clock.now()) };
     await journal.save(shown, { open });
     ended.push(shown);
-    log.warn({ apply: shown.id, state: shown.state }, 'an apply that the service did not end before was ended');
+    log.warn(
+      { apply: shown.id, state: shown.state },
+      'an apply that the service did not end before was ended',
+    );
   };
   /** The living engine reads these files again; what it then does not hold as meant. */
   const bringLive = async (names: readonly string[], all: readonly string[]) => {
@@ -102,8 +105,7 @@ export async function startFiles(
     const files = applied();
     const steps = await stepsTo(engine, files);
     const drift = (await findDrift(engine, known)).filter((d) => !d.hand_written && d.hash !== null);
-    const wanted =
-      drift.length === 0 ? steps : steps.filter((s) => s.before === null);
+    const wanted = drift.length === 0 ? steps : steps.filter((s) => s.before === null);
     if (drift.length > 0)
       log.warn(
         { files: drift.map((d) => d.name) },
