@@ -106,7 +106,7 @@ const read = (row: { id: number; open: number; files: string; body: string }): S
   files: JSON.parse(row.files) as FileStep[],
   shown: { id: row.id, ...(JSON.parse(row.body) as Shown) },
 });
-const bodyOf = ({ id: _, ...shown }: ConfigApply): string => JSON.stringify(shown);
+const bodyOf = (apply: ConfigApply): string => JSON.stringify({ ...apply, id: undefined });
 
 export function createApplyJournal(store: Store): ApplyJournal {
   const db = store.db<JournalTables>();
