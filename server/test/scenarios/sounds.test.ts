@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import http from 'node:http';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { AuditPage } from '@offhook/contract/audit.ts';
@@ -172,13 +173,29 @@ describe('sounds', () => {
     assert.equal(await refusedWith(await upload(site(), wav(), '', 'audio/wav', '1003')), '403 forbidden');
     assert.equal(await refusedWith(await request(site(), '/../credentials')), '404 not_found');
     assert.equal(await refusedWith(await request(site(), `/${'A'.repeat(64)}`)), '400 invalid_request');
+    const { token } = await site().person(ADMIN);
+    const elsewhere = await fetch(`${site().base}/api/v1/calls`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'audio/wav' },
+      body: new Uint8Array(wav()),
+    });
+    assert.equal(await refusedWith(elsewhere), '415 unsupported_media_type');
+    const left = http.request(`${site().base}/api/v1/config/sounds`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'audio/wav', 'content-length': '20000' },
+    });
+    left.on('error', () => {});
+    left.write(wav().subarray(0, 1_000));
+    const incoming = () => readdir(path.join(site().dataDir, 'sounds/incoming'));
+    await until('the upload', async () => (await incoming()).length === 1);
+    left.destroy();
+    await until('its end', async () => (await incoming()).length === 0);
     // Without a length in front, what is too much is found while it is read.
     const chunked = new ReadableStream({
       pull(controller) {
         controller.enqueue(new Uint8Array(1024 * 1024));
       },
     });
-    const { token } = await site().person(ADMIN);
     const streamed = await fetch(`${site().base}/api/v1/config/sounds`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
@@ -186,7 +203,7 @@ describe('sounds', () => {
       duplex: 'half',
     } as RequestInit).then(refusedWith, () => 'cut off');
     assert.ok(['413 sound_too_large', 'cut off'].includes(streamed), streamed);
-    assert.deepEqual(await readdir(path.join(site().dataDir, 'sounds/incoming')), []);
+    assert.deepEqual(await incoming(), []);
   });
 
   test('every format is converted to the same', async () => {

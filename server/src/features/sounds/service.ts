@@ -69,24 +69,28 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
   const sumOf = (sounds: readonly KeptSound[]): number => sounds.reduce((sum, { bytes }) => sum + bytes, 0);
   let uploads = 0;
 
-  async function checkRoom(bytes: number): Promise<void> {
-    if (sumOf(await folder.list()) + bytes > deps.budget) {
-      throw new ServiceError(
-        'storage_full',
-        `all sounds together may take ${deps.budget} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES`,
-      );
-    }
-    if ((await folder.freeBytes()) < deps.diskFloor + bytes) {
-      throw new ServiceError('storage_full', 'the disk has too little room left');
-    }
+  /** `bytes`: of a sound that shall be kept; 0 while that is not known. */
+  async function checkBudget(bytes: number): Promise<void> {
+    const kept = sumOf(await folder.list());
+    if (kept + bytes <= deps.budget && kept < deps.budget) return;
+    throw new ServiceError(
+      'storage_full',
+      `all sounds together may take ${deps.budget} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES`,
+    );
+  }
+  async function checkDisk(bytes: number): Promise<void> {
+    if ((await folder.freeBytes()) >= deps.diskFloor + bytes) return;
+    throw new ServiceError('storage_full', 'the disk has too little room left');
   }
   async function take({ caller, ip }: Actor, kind: SoundKind, body: Readable): Promise<UploadedSound> {
-    await checkRoom(MAX_UPLOAD);
+    await checkBudget(0);
+    // Both lie side by side for a moment.
+    await checkDisk(MAX_UPLOAD + MOST_SECONDS[kind] * KEPT_RATE * 2);
     const upload = await folder.receive(body, MAX_UPLOAD);
     try {
       const { from, to } = upload;
       const { sha256, ...facts } = await converter.convert({ from, to, most_seconds: MOST_SECONDS[kind] });
-      if (!(await folder.has(sha256))) await checkRoom(facts.bytes);
+      if (!(await folder.has(sha256))) await checkBudget(facts.bytes);
       await audit.record({
         action: 'sounds.upload',
         actor: caller.extension || caller.username,
@@ -101,7 +105,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
       await upload.remove();
     }
   }
-  async function sweep(): Promise<number> {
+  async function sweepOnce(): Promise<number> {
     let count = 0;
     const used = await usedSounds();
     for (const { sound, wanted_ms } of await folder.list()) {
@@ -120,6 +124,11 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
     }
     return count;
   }
+  let running: Promise<number> | undefined;
+  const sweep = (): Promise<number> =>
+    (running ??= sweepOnce().finally(() => {
+      running = undefined;
+    }));
   const stop = new AbortController();
   async function keepSweeping(): Promise<void> {
     while (!stop.signal.aborted) {

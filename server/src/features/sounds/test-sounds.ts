@@ -83,3 +83,46 @@ export function levelOf(samples: Int16Array | readonly number[], hz: number, rat
 /** The samples of a kept file. */
 export const samplesOf = (kept: Buffer): Int16Array =>
   Int16Array.from({ length: (kept.length - 44) / 2 }, (_, i) => kept.readInt16LE(44 + i * 2));
+
+const crc = (width: 8 | 16, polynomial: number, bytes: Buffer): number => {
+  const top = 1 << (width - 1);
+  let sum = 0;
+  for (const byte of bytes) {
+    sum ^= byte << (width - 8);
+    for (let bit = 0; bit < 8; bit++) sum = sum & top ? (sum << 1) ^ polynomial : sum << 1;
+    sum &= width === 8 ? 0xff : 0xffff;
+  }
+  return sum;
+};
+/** A number as FLAC counts its frames, written as UTF-8 is. */
+const counted = (n: number): number[] =>
+  n < 0x80
+    ? [n]
+    : n < 0x800
+      ? [0xc0 | (n >> 6), 0x80 | (n & 63)]
+      : n < 0x1_0000
+        ? [0xe0 | (n >> 12), 0x80 | ((n >> 6) & 63), 0x80 | (n & 63)]
+        : [0xf0 | (n >> 18), 0x80 | ((n >> 12) & 63), 0x80 | ((n >> 6) & 63), 0x80 | (n & 63)];
+/** FLAC whose every 14 bytes are 65,535 samples of silence, and whose head does not say how many they are; 48 kHz. */
+export function flacSilence(frames: number): Buffer {
+  const size = 65_535;
+  const info = Buffer.alloc(34);
+  info.writeUInt16BE(size, 0);
+  info.writeUInt16BE(size, 2);
+  info.writeUInt32BE(((48_000 << 12) | (15 << 4)) >>> 0, 10);
+  const parts = [Buffer.from('fLaC'), Buffer.from([0x80, 0, 0, 34]), info];
+  for (let n = 0; n < frames; n++) {
+    const head = Buffer.from([0xff, 0xf8, 0x7a, 0x08, ...counted(n), (size - 1) >> 8, (size - 1) & 0xff]);
+    const frame = Buffer.concat([head, Buffer.from([crc(8, 0x07, head), 0, 0, 0])]);
+    const sum = Buffer.alloc(2);
+    sum.writeUInt16BE(crc(16, 0x8005, frame));
+    parts.push(frame, sum);
+  }
+  return Buffer.concat(parts);
+}
+/** MPEG layer III of 8 kbit/s and 8 kHz: silence, 72 bytes for each 72 ms. */
+export function mp3Silence(frames: number): Buffer {
+  const frame = Buffer.alloc(72);
+  frame.set([0xff, 0xe3, 0x18, 0xc0]);
+  return Buffer.concat(Array.from({ length: frames }, () => frame));
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../core/errors.ts';
+import { temporaryStore } from '../../../test/conformance/store-temp.ts';
+import { withObjects } from './model.ts';
+import { openObjects } from './objects.ts';
+import { migrations } from './tables.ts';
+import { usedSounds } from './used-sounds.ts';
+
+test('pbx-config/used-sounds - those of the draft, of what runs, and of every version before', async () => {
+  const { store, ...temp } = await temporaryStore();
+  await store.migrate('pbx-config', migrations);
+  const objects = await openObjects(store);
+  const by = { author: '1001', comment: null, at: 0 };
+  const sounds = ['a', 'b', 'c'].map((letter) => letter.repeat(64));
+  const prompt = async (sound: string) => {
+    const body = { name: 'welcome', title: 'Welcome', sound };
+    return { kind: 'prompt' as const, key: 'welcome', object: await objects.make('prompt', body) };
+  };
+  assert.deepEqual(await usedSounds(store), new Set());
+  for (const sound of sounds) {
+    const next = withObjects(objects.draft(), [await prompt(sound)]);
+    await objects.setDraft(next, by);
+    if (sound !== sounds[2]) await objects.commit(next, by);
+  }
+  assert.deepEqual(await usedSounds(store), new Set(sounds));
+  await objects.setDraft(objects.applied(), by);
+  assert.deepEqual(await usedSounds(store), new Set(sounds.slice(0, 2)));
+  const gone = withObjects(objects.applied(), [{ kind: 'prompt', key: 'welcome', object: null }]);
+  await objects.setDraft(gone, by);
+  await objects.commit(gone, by);
+  assert.deepEqual(await usedSounds(store), new Set(sounds.slice(0, 2)), 'one can still go back to them');
+  await store.close();
+  await assert.rejects(usedSounds(store), (e) => e instanceof ServiceError && e.code === 'store_unavailable');
+  await temp[Symbol.asyncDispose]();
+});
