@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
@@ -8,7 +9,10 @@ import { Problem } from '@offhook/contract/errors.ts';
 import { SoundsReply, UploadedSound } from '@offhook/contract/sounds.ts';
 import { soundPath } from '../../src/adapters/asterisk/conf/sounds.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
+import { putObjects } from '../../src/features/pbx-config/put.ts';
+import type { Objects } from '../../src/features/pbx-config/put.ts';
 import { encoded, levelOf, wav } from '../../src/features/sounds/test-sounds.ts';
+import { prepareDemo } from '../support/company.ts';
 import type { PhoneCall } from '../support/phone.ts';
 import type { Site } from '../support/site.ts';
 import { until } from '../support/until.ts';
@@ -63,9 +67,50 @@ async function playing(site: Site, dialplan: string, music: string): Promise<voi
   await site.engineCli('dialplan reload');
 }
 
+/** As they will be uploaded: mono of 16 bit and 16 kHz is kept as it is, so that the configuration can name them before. */
+const GREETING = wav({ hz: 900, seconds: 20 });
+const WAITING = wav({ hz: 1_800, seconds: 20 });
+const idOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+const OBJECTS: Objects = {
+  prompt: [
+    { name: 'greeting', title: 'Greeting', sound: idOf(GREETING) },
+    { name: 'waiting', title: 'Waiting', sound: idOf(WAITING) },
+  ],
+  music_class: [{ name: 'ours', title: 'Ours', prompts: ['waiting'] }],
+  menu: [
+    {
+      name: 'front',
+      number: '7100',
+      title: 'Front',
+      greeting: { prompt: 'greeting' },
+      otherwise: { kind: 'hang_up', play: null },
+    },
+  ],
+  queue: [{ name: 'patient', number: '7200', title: 'Patient', music_class: 'ours', join_when_empty: true }],
+};
+
 describe('sounds', () => {
-  const site = useSite();
+  const site = useSite({ prepare: prepareDemo((store) => putObjects(store, OBJECTS)) });
   const pathOf = (sound: string): string => soundPath(loadInstance(site().dataDir)!, sound);
+
+  test('a menu greets with the uploaded prompt and a queue plays the uploaded music; both are in use', async () => {
+    await using phone = await site().phone('1003');
+    for (const [number, bytes, query, hz] of [
+      ['7100', GREETING, '', 900],
+      ['7200', WAITING, '?kind=music_class', 1_800],
+    ] as const) {
+      const { sound } = await uploaded(site(), bytes, query);
+      assert.equal(sound, idOf(bytes));
+      const call = await phone.invite(number);
+      await call.answered();
+      await hearsTone(call, hz);
+      await call.hangup();
+      assert.equal(await refusedWith(await request(site(), `/${sound}`, { method: 'DELETE' })), '409 in_use');
+      const { sounds } = SoundsReply.parse(await (await request(site(), '')).json());
+      const { used, expires_at } = sounds.find((s) => s.sound === sound)!;
+      assert.deepEqual([used, expires_at], [true, null]);
+    }
+  });
 
   test('a phone hears the uploaded prompt, of whatever format, and the uploaded music', async () => {
     const prompt = await uploaded(site(), wav({ rate: 44_100, hz: 700, seconds: 20, channels: 2 }));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../core/errors.ts';
 import type { Instance } from '../instance.ts';
-import { musicLines, soundOf, soundPath } from './sounds.ts';
+import { musicLines, soundGlobals, soundOf, soundPath, soundStep } from './sounds.ts';
 import { company } from './test-company.ts';
 
 const ID = 'ab'.repeat(32);
@@ -50,6 +50,11 @@ test('conf/sounds - a sound is an absolute path; nothing but an id of ours is ev
 test('conf/sounds - prompts by name, the sounds of the engine by theirs, and one that is not there is refused', () => {
   assert.equal(soundOf(site, at('/srv'), { prompt: 'welcome' }, 'a greeting'), `/srv/sounds/${ID}`);
   assert.equal(soundOf(site, at('/srv'), { built_in: 'digits/1' }, 'a greeting'), 'digits/1');
+  assert.equal(soundStep(site, { prompt: 'welcome' }, 'a greeting'), `\${OFFHOOK_SOUNDS}/${ID}`);
+  assert.equal(soundStep(site, { built_in: 'digits/1' }, 'a greeting'), 'digits/1');
+  assert.match(soundGlobals(site, at('/srv')), /^OFFHOOK_SOUNDS = \/srv\/sounds$/m);
+  assert.equal(soundGlobals(company(), at('/a,b')), '', 'a folder that could not be named does no harm');
+  refused(() => soundGlobals(site, at('/a,b')), /the folder of sounds/);
   refused(
     () => soundOf(site, at('/srv'), { prompt: 'other' }, 'a greeting'),
     /a greeting: there is no prompt "other"/,
