@@ -125,6 +125,7 @@ interface Call {
   readonly signal?: AbortSignal | undefined;
   readonly idempotency_key?: string | undefined;
   readonly range?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** An API key has no session that could be renewed. */
@@ -140,12 +141,13 @@ export function createClient(options: ClientOptions): Client {
   };
 
   async function ask(
-    { method, path, body, sound, signal, idempotency_key, range }: Call,
+    { method, path, body, sound, signal, idempotency_key, range, headers }: Call,
     bearer: string | null,
   ): Promise<Response> {
     const response = await fetch(new URL(path, options.base), {
       method,
       headers: {
+        ...headers,
         ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(sound === undefined ? {} : { 'content-type': 'application/octet-stream' }),

@@ -84,10 +84,14 @@ import type {
   WebhookTested,
 } from '@offhook/contract/webhooks.ts';
 
+import { createConfigRest } from './config-rest.ts';
+
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** The same request with the same key is done once and answered with its result for 24 hours. */
   readonly idempotency_key?: string | undefined;
+  /** Sent beside those of every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Request = <T>(
@@ -109,7 +113,7 @@ export const queryOf = (fields: object): string => {
   return parameters.size === 0 ? '' : `?${parameters.toString()}`;
 };
 /** A path with its parts encoded: an id can hold any character. */
-const at = (strings: TemplateStringsArray, ...parts: readonly (string | number)[]): string =>
+export const at = (strings: TemplateStringsArray, ...parts: readonly (string | number)[]): string =>
   String.raw({ raw: strings }, ...parts.map((part) => encodeURIComponent(part)));
 
 export function createRest(request: Request) {
@@ -405,6 +409,7 @@ export function createRest(request: Request) {
     exports,
     privacy,
     audit,
+    config: createConfigRest(request),
   };
 }
 export type Rest = ReturnType<typeof createRest>;

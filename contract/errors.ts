@@ -53,12 +53,13 @@ export const ERRORS = {
   draft_not_empty: { status: 409, retry: 'after_change', title: 'The draft has changes of its own' },
   file_gone: { status: 410, retry: 'never', title: 'The file is not there any more' },
   precondition_failed: { status: 412, retry: 'after_change', title: 'It was changed meanwhile' },
-  body_too_large: { status: 413, retry: 'after_change', title: 'The body is larger than 64 KiB' },
+  body_too_large: { status: 413, retry: 'after_change', title: 'The body is larger than this path takes' },
   sound_too_large: { status: 413, retry: 'after_change', title: 'The upload is larger than 20 MB' },
   sound_too_long: { status: 413, retry: 'after_change', title: 'The sound lasts too long' },
   not_audio: { status: 415, retry: 'after_change', title: 'This is no sound that is read here' },
   unsupported_media_type: { status: 415, retry: 'after_change', title: 'This kind of body is not read here' },
   range_not_satisfiable: { status: 416, retry: 'after_change', title: 'This part is not in the file' },
+  invalid_configuration: { status: 422, retry: 'after_change', title: 'It does not fit the rest' },
   upgrade_required: { status: 426, retry: 'after_change', title: 'This path speaks WebSocket' },
   too_many_attempts: { status: 429, retry: 'later', title: 'Too many failed attempts' },
   too_many_requests: { status: 429, retry: 'later', title: 'Too many requests' },
@@ -90,6 +91,15 @@ export const Problem = z
     otp_required: z.literal(true).optional(),
     /** Per-queue outcome where an action was half done and could not be undone. */
     queues: z.array(z.object({ queue: z.string(), ok: z.boolean(), detail: z.string() })).optional(),
+    /** What is wrong with a configuration, at most 200 of `findings_total`. */
+    findings: z
+      .array(z.object({ kind: z.string(), key: z.string(), path: z.string(), detail: z.string() }))
+      .optional(),
+    findings_total: z.int().optional(),
+    /** Who uses what was to be deleted, and in which field. */
+    used_by: z.array(z.object({ kind: z.string(), key: z.string(), path: z.string() })).optional(),
+    /** What it is now, where it was changed meanwhile. */
+    etag: z.string().optional(),
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem; `code` is a row of /docs/errors.' });
 export type Problem = z.infer<typeof Problem>;

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** What an API key may do; each scope reaches no further than a supervisor's rights, within the key's objects. */
+/**
+ * What an API key may do; each scope reaches no further than a supervisor's rights, within the key's objects. The two of the
+ * configuration do: they are about all of the site, and a key that is limited to some objects is refused there.
+ */
 export const SCOPES = [
   'directory:read',
   'history:read',
@@ -13,6 +16,7 @@ export const SCOPES = [
   'agents:read',
   'agents:control',
   'config:read',
+  'config:write',
   'system:read',
   'webhooks:manage',
 ] as const;

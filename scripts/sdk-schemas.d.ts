@@ -8,6 +8,7 @@ export interface ZodType<Out = unknown, In = Out, Optional = unknown> {
 export type output<S extends ZodType> = S['output'];
 export type input<S extends ZodType> = S['input'];
 export type infer<S extends ZodType> = S['output'];
+export type $ZodTypeInternals<Out, In> = readonly [Out, In];
 export type $strip = object;
 export type $strict = object;
 
@@ -23,6 +24,10 @@ type Fields<T extends Shape, Side extends 'output' | 'input', Where> = Flat<
 >;
 
 export interface ZodString extends ZodType<string, string, 'never'> {}
+export interface ZodEmail extends ZodType<string, string, 'never'> {}
+export interface ZodIPv4 extends ZodType<string, string, 'never'> {}
+export interface ZodIPv6 extends ZodType<string, string, 'never'> {}
+export interface ZodCustomStringFormat<_Name> extends ZodType<string, string, 'never'> {}
 export interface ZodISODate extends ZodType<string, string, 'never'> {}
 export interface ZodISODateTime extends ZodType<string, string, 'never'> {}
 export interface ZodNumber extends ZodType<number, number, 'never'> {}

@@ -1,4 +1,5 @@
 /** docs/api-keys.md: how a machine signs in, and what each scope opens, from the routes and the rights themselves. */
+import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import { SCOPES } from '@offhook/contract/keys.ts';
 import { topicsOfType } from './core/topics.ts';
 import { EVENT_TYPES } from './http/asyncapi.ts';
@@ -7,17 +8,22 @@ import { scopeOf } from './core/rights.ts';
 interface Routes {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly 'x-scope'?: string }>>>>;
 }
+const KINDS = new RegExp(
+  `^/api/v1/config/(?:${Object.values(CONFIG_KINDS)
+    .map(({ path }) => path)
+    .join('|')})(?=/|$)`,
+);
 /** The OpenAPI document names the scope of each route. */
 export function apiKeysDocument(openapi: Routes): string {
   const routes = Object.entries(openapi.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
-      name: `\`${method.toUpperCase()} ${path}\``,
+      name: `\`${method.toUpperCase()} ${path.replace(KINDS, '/api/v1/config/{kind}')}\``,
       scope: operation['x-scope'],
     })),
   );
   const topics = new Set(EVENT_TYPES.flatMap((type) => topicsOfType(type)));
   const rows = SCOPES.map((scope) => {
-    const opened = routes.filter((route) => route.scope === scope).map(({ name }) => name);
+    const opened = [...new Set(routes.filter((route) => route.scope === scope).map(({ name }) => name))];
     const heard = [...topics].filter((topic) => !topic.includes('{') && scopeOf(topic) === scope);
     return `| \`${scope}\` | ${opened.join(' ')} | ${heard.map((topic) => `\`${topic}\``).join(' ')} |`;
   });

@@ -43,11 +43,15 @@ import { conversationOperations } from './features/history/conversations/operati
 import { conversationRoutes } from './features/history/conversations/routes.ts';
 import { createHistory } from './features/history/feature.ts';
 import { historyRoutes } from './features/history/routes.ts';
+import { createCredentials } from './features/pbx-config/credentials.ts';
 import { createDirectory } from './features/pbx-config/directory.ts';
+import { createDraft } from './features/pbx-config/draft.ts';
+import { configOperations } from './features/pbx-config/operations.ts';
+import { configRoutes } from './features/pbx-config/routes.ts';
 import { openObjects } from './features/pbx-config/objects.ts';
 import type { StoredDirectory } from './features/pbx-config/directory.ts';
 import { seed } from './features/pbx-config/seed.ts';
-import { toSite } from './features/pbx-config/site.ts';
+import { defaultCode, toSite } from './features/pbx-config/site.ts';
 import { usedSounds } from './features/pbx-config/used-sounds.ts';
 import { dynamicMembers, siteEvent } from './features/pbx-config/live.ts';
 import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
@@ -172,7 +176,8 @@ export async function startService(
   await store.migrate('pbx-config', pbxConfigMigrations);
   const seeded = await seed(store, { empty: config.empty });
   if (config.empty && !seeded) say('--empty changes nothing: this site has people already.');
-  const directory = createDirectory(await openObjects(store));
+  const objects = await openObjects(store);
+  const directory = createDirectory(objects);
   const audit = await createAudit(store, clock, log);
   stack.defer(() => audit.close());
   const sessions = await createSessions({ store, clock, directory, audit, log, config });
@@ -194,6 +199,17 @@ export async function startService(
   stack.defer(apiKeys.onKeyEnded(() => webhooks.ownersChanged()));
   stack.defer(directory.onChange(() => webhooks.ownersChanged()));
   await giveCredentials(config.data, directory, sessions);
+  const draft = createDraft({
+    objects,
+    audit,
+    clock,
+    house: { codes: new Map(FEATURE_CODES.map((code) => [code.id, defaultCode(code)])) },
+  });
+  const credentials = createCredentials({
+    draft,
+    audit,
+    signIn: { setPassword: (id, password) => sessions.setPassword(id, password), newPassword },
+  });
 
   const engine = createAsteriskEngine({
     node,
@@ -564,8 +580,10 @@ export async function startService(
     ...privacyOperations(operation, privacy),
     ...agents.operations(operation),
     ...conversationOperations(operation, history.notes),
+    ...configOperations(operation, { draft, credentials }),
   ]);
   stream.routes(app, commands);
+  configRoutes(app, draft);
   wallboardRoutes(app, wallboard);
   sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });
 

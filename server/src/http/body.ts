@@ -4,12 +4,14 @@ import { ServiceError } from '../core/errors.ts';
 import type { App } from '../ports/http.ts';
 import { checkJson } from '../core/json-check.ts';
 
-/** Bytes a body may have. */
+/** Bytes a body may have where its route does not say more. */
 export const BODY_LIMIT = 64 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 const FORM_TYPE =
   /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 const AUDIO_TYPE = /^(?:audio\/[a-z0-9.+-]{1,60}|application\/octet-stream)[ \t]*(?:;[^\r\n]*)?$/i;
+const MERGE_PATCH_TYPE =
+  /^application\/merge-patch\+json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 /** Bytes of a refused body that are still read and thrown away, so that its sender sees the answer and not a reset. */
 const DRAIN_LIMIT = 4 * 1024 * 1024;
 
@@ -26,8 +28,7 @@ export function checkBodyHeaders(request: FastifyRequest): void {
   if (!hasBody(request)) return;
   const { headers } = request.raw;
   const type = headers['content-type'];
-  const { body, bodyBytes } = request.routeOptions.config;
-  const form = body === 'form';
+  const { body = 'json', bodyBytes = BODY_LIMIT } = request.routeOptions.config;
   if (body === 'audio') {
     if (type === undefined || !AUDIO_TYPE.test(type)) {
       throw new ServiceError(
@@ -35,31 +36,35 @@ export function checkBodyHeaders(request: FastifyRequest): void {
         'Content-Type must be audio/… or application/octet-stream',
       );
     }
-  } else if (type === undefined || !(JSON_TYPE.test(type) || (form && FORM_TYPE.test(type)))) {
+  } else if (type === undefined || !(JSON_TYPE.test(type) || BESIDE_JSON[body]?.type.test(type))) {
+    const other = BESIDE_JSON[body];
     throw new ServiceError(
       'unsupported_media_type',
-      `Content-Type must be application/json${form ? ' or application/x-www-form-urlencoded' : ''} in UTF-8`,
+      `Content-Type must be application/json${other === undefined ? '' : ` or ${other.name}`} in UTF-8`,
     );
   }
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'a compressed body is not read here');
   }
-  const length = Number(headers['content-length'] ?? 0);
-  if (body === 'audio') {
-    if (length > (bodyBytes ?? 0)) throw soundTooLarge(bodyBytes ?? 0);
-  } else if (length > BODY_LIMIT) throw tooLarge();
+  if (Number(headers['content-length'] ?? 0) > bodyBytes)
+    throw body === 'audio' ? soundTooLarge(bodyBytes) : tooLarge(bodyBytes);
 }
+const BESIDE_JSON: Readonly<Record<string, { readonly type: RegExp; readonly name: string }>> = {
+  form: { type: FORM_TYPE, name: 'application/x-www-form-urlencoded' },
+  merge_patch: { type: MERGE_PATCH_TYPE, name: 'application/merge-patch+json' },
+};
 const soundTooLarge = (most: number): ServiceError =>
   new ServiceError('sound_too_large', `the upload is larger than ${most} bytes`);
-export const tooLarge = (): ServiceError =>
-  new ServiceError('body_too_large', `the body is larger than ${BODY_LIMIT} bytes`);
+export const tooLarge = (most = BODY_LIMIT): ServiceError =>
+  new ServiceError('body_too_large', `the body is larger than ${most} bytes`);
 
 /** JSON and form encoding; sound goes on as a stream, bounded by who reads it; nothing else is ever parsed. */
 export function addBodyParsers(app: App): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+  const json = ['application/json', 'application/merge-patch+json'];
+  app.addContentTypeParser(json, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
     // Clients name the type of a body they do not send: a DELETE with nothing in it is a DELETE.
     if (bytes.length === 0 && request.method === 'DELETE') return done(null, null);
     const text = utf8(bytes);

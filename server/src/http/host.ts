@@ -155,6 +155,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       checkRoute(method, route);
       table.add(method, route.url, route.config!);
     }
+    if (route.config?.bodyBytes !== undefined) route.bodyLimit = route.config.bodyBytes;
   });
 
   /** Everything that is decided before a byte of the body is read; throws what the request is refused with. */
@@ -173,7 +174,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const listed = origin !== undefined && cors.has(origin);
     if (listed) {
       reply.header('access-control-allow-origin', origin);
-      reply.header('access-control-expose-headers', 'ETag, Retry-After');
+      reply.header('access-control-expose-headers', 'ETag, Location, Retry-After');
     }
     if (request.is404) {
       const entry = table.find(path);
@@ -256,7 +257,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       .headers({
         'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
         'access-control-allow-headers':
-          'Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID',
+          'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID',
         'access-control-max-age': '600',
       })
       .send();

@@ -96,6 +96,9 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
           content: { 'audio/*': { schema }, 'application/octet-stream': { schema } },
         };
       }
+      if (json !== undefined && config.body === 'merge_patch') {
+        operation.requestBody!.content!['application/merge-patch+json'] = json;
+      }
       addErrors(operation, errorsOf(method, entry.path, config));
     }
   }

@@ -42,6 +42,7 @@ export function addOperations(app: App, operations: readonly AnyOperation[]): Co
         errors: op.errors,
         operation: op,
         ...(op.scope === undefined ? {} : { scope: op.scope }),
+        ...(op.bodyBytes === undefined ? {} : { bodyBytes: op.bodyBytes }),
       },
       schema: {
         summary: op.summary,

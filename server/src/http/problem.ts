@@ -31,7 +31,7 @@ export function asServiceError(error: unknown): ServiceError {
   }
   switch (e?.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new ServiceError('body_too_large', 'the body is larger than 65536 bytes');
+      return new ServiceError('body_too_large', 'the body is larger than this path takes');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ServiceError('unsupported_media_type', 'Content-Type must be application/json in UTF-8');
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':

@@ -90,7 +90,9 @@ export function attachSockets(
 
   server.on('checkContinue', (request, response) => {
     // A body that will be refused is not invited.
-    if (!(Number(request.headers['content-length'] ?? 0) > bodyLimit)) response.writeContinue();
+    const route = table.find(pathOf(request.url ?? ''))?.methods.get(request.method ?? '');
+    const most = route?.bodyBytes ?? bodyLimit;
+    if (!(Number(request.headers['content-length'] ?? 0) > most)) response.writeContinue();
     server.emit('request', request, response);
   });
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

@@ -48,11 +48,12 @@ declare module 'fastify' {
     /** Codes this route can answer beside those its level and body imply; they become its documented replies. */
     errors?: readonly ErrorCode[];
     /**
-     * `form`: takes form encoding beside JSON and ignores unknown fields. `audio`: takes a sound, and nothing else;
-     * `request.body` is its `Readable`, null where there is none, of which the handler reads `bodyBytes` at most.
+     * `form`: takes form encoding beside JSON and ignores unknown fields. `merge_patch`: takes its type beside JSON.
+     * `audio`: takes a sound, and nothing else; `request.body` is its `Readable`, null where there is none, of which the
+     * handler reads `bodyBytes` at most.
      */
-    body?: 'json' | 'form' | 'audio';
-    /** With `body: 'audio'`: bytes it may have; more by its head is `sound_too_large` before a byte is read. */
+    body?: 'json' | 'form' | 'merge_patch' | 'audio';
+    /** Bytes the body may have, where it is not 64 KiB; more by its head is refused before a byte is read. */
     bodyBytes?: number;
     /** The operation whose route this is; it can be asked for by a `command` frame too. */
     operation?: AnyOperation;

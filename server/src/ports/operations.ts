@@ -37,6 +37,8 @@ export interface Operation<
   /** A strict object; `NoFields` where there are none, and for DELETE. */
   readonly body: B;
   readonly reply: z.ZodType<R>;
+  /** Bytes the body may have by REST; 64 KiB. A frame has its own bound. */
+  readonly bodyBytes?: number;
   /** Status of a success; 200. */
   readonly status?: 200 | 201 | 202;
   /** Throws `ServiceError` with one of `errors`, or one that the level and the body imply. */

@@ -47,6 +47,9 @@ const ORDER: Partial<Record<ConfigKind, (a: string, b: string) => number>> = {
   service: byNumber,
 };
 
+/** The order of the keys of a kind. */
+export const byKey = (kind: ConfigKind): ((a: string, b: string) => number) => ORDER[kind] ?? plain;
+
 export function storedObject<K extends ConfigKind>(
   id: number,
   kind: K,
@@ -71,7 +74,7 @@ export function withObjects(model: Model, changes: Iterable<ObjectChange>): Mode
     else map.set(key, object);
   }
   for (const [kind, map] of touched) {
-    const order = ORDER[kind] ?? plain;
+    const order = byKey(kind);
     after.set(kind, new Map([...map].sort(([a], [b]) => order(a, b))));
   }
   return modelOf(after);

@@ -24,7 +24,7 @@ async function put(objects: ObjectStore, name: string, title: string | null): Pr
     title === null
       ? null
       : old === undefined
-        ? await objects.make(kind, holidays(name, title))
+        ? (await objects.identify([storedObject(0, kind, holidays(name, title))]))[0]!
         : storedObject(old.id, kind, holidays(name, title));
   return withObjects(objects.draft(), [{ kind, key: name, object }]);
 }

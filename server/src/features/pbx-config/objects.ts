@@ -4,6 +4,7 @@
  */
 import type { Insertable, Transaction } from 'kysely';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+import { Turn } from '../../core/turn.ts';
 import type { Store } from '../../ports/store.ts';
 import { difference, storedObject, toModel, withObjects } from './model.ts';
 import type { Model, ObjectChange, StoredObject } from './model.ts';
@@ -16,6 +17,11 @@ export interface Authorship {
   /** Milliseconds since 1970. */
   readonly at: number;
 }
+/** Who changed an object of the draft last, in milliseconds since 1970. */
+export interface Changed {
+  readonly author: string;
+  readonly at: number;
+}
 export interface ObjectStore {
   /** The newest version, 0 where nothing was ever applied. */
   readonly version: number;
@@ -25,10 +31,16 @@ export interface ObjectStore {
   draft(): Model;
   /** How it was at an earlier version; null where there is none of that number. */
   at(version: number): Promise<Model | null>;
-  /** A new object of the draft; its id is taken for good. */
-  make<K extends ConfigKind>(kind: K, body: ConfigBody<K>): Promise<StoredObject<K>>;
-  /** Makes the draft another one. All or nothing. */
-  setDraft(next: Model, who: { readonly author: string; readonly at: number }): Promise<void>;
+  /** New objects of the draft with ids of their own, which are taken for good. */
+  identify(objects: readonly StoredObject[]): Promise<StoredObject[]>;
+  /** Makes the draft another one. All or nothing; `also` runs in the same transaction. */
+  setDraft(
+    next: Model,
+    who: Changed,
+    also?: (trx: Transaction<ObjectTables>) => Promise<void>,
+  ): Promise<void>;
+  /** Who made the draft differ, by kind and key with a blank between. */
+  changed(): Promise<ReadonlyMap<string, Changed>>;
   /** Makes `model` the newest version; what the draft has beyond it stays. `also` runs in the same transaction. */
   commit(
     model: Model,
@@ -36,6 +48,7 @@ export interface ObjectStore {
     also?: (trx: Transaction<ObjectTables>, version: number) => Promise<void>,
   ): Promise<number>;
 }
+const PATIENCE_MS = 30_000;
 const MOST_ROWS = 500;
 function* slices<T>(rows: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < rows.length; at += MOST_ROWS) yield rows.slice(at, at + MOST_ROWS);
@@ -122,6 +135,16 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
       object: body === null || id === null ? null : read({ id, kind, body }),
     })),
   );
+  const turn = new Turn(PATIENCE_MS);
+  /** A commit works out what stays of the draft, so nothing may change that meanwhile. */
+  async function inTurn<R>(work: () => Promise<R>): Promise<R> {
+    await turn.take();
+    try {
+      return await work();
+    } finally {
+      turn.give();
+    }
+  }
   return {
     get version() {
       return version;
@@ -139,51 +162,67 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
         .execute();
       return toModel(rows.map(read));
     },
-    make: async (kind, body) =>
-      await store.transaction<ObjectTables, StoredObject<typeof kind>>(async (trx) => {
-        const { key } = storedObject(0, kind, body);
-        return storedObject(await newIdentity(trx, kind, key), kind, body);
+    identify: async (objects) =>
+      await store.transaction<ObjectTables, StoredObject[]>(async (trx) => {
+        const ids = new Map<string, number>();
+        for (const slice of slices(objects))
+          for (const { id, kind, key } of await trx
+            .insertInto('config_identities')
+            .values(slice.map(({ kind, key }) => ({ kind, key })))
+            .returning(['id', 'kind', 'key'])
+            .execute())
+            ids.set(`${kind} ${key}`, id);
+        return objects.map((o) => ({ ...o, id: ids.get(`${o.kind} ${o.key}`)! }));
       }),
-    async setDraft(next, { author, at }) {
-      const touched = difference(draft, next);
-      const pending = new Set(difference(applied, next).map(({ kind, key }) => `${kind} ${key}`));
-      const rows = touched
-        .filter(({ kind, key }) => pending.has(`${kind} ${key}`))
-        .map(({ kind, key, object }) => ({
-          kind,
-          key,
-          id: object?.id ?? null,
-          body: object === null ? null : JSON.stringify(object.body),
-          author,
-          at,
-        }));
-      await store.transaction<ObjectTables, void>(async (trx) => {
-        for (const { kind, key } of touched)
-          await trx.deleteFrom('config_draft').where('kind', '=', kind).where('key', '=', key).execute();
-        for (const slice of slices(rows))
-          await trx
-            .insertInto('config_draft')
-            .values([...slice])
-            .execute();
-      });
-      draft = next;
-    },
-    async commit(model, by, also) {
-      const changes = difference(applied, model);
-      const left = difference(model, draft);
-      const made = await store.transaction<ObjectTables, number>(async (trx) => {
-        const number = await writeVersion(trx, changes, by);
-        const keep = new Set(left.map(({ kind, key }) => `${kind} ${key}`));
-        for (const { kind, key } of await trx.selectFrom('config_draft').select(['kind', 'key']).execute())
-          if (!keep.has(`${kind} ${key}`))
+    changed: async () =>
+      new Map(
+        (await db.selectFrom('config_draft').select(['kind', 'key', 'author', 'at']).execute()).map(
+          ({ kind, key, author, at }) => [`${kind} ${key}`, { author, at }],
+        ),
+      ),
+    setDraft: (next, { author, at }, also) =>
+      inTurn(async () => {
+        const touched = difference(draft, next);
+        const pending = new Set(difference(applied, next).map(({ kind, key }) => `${kind} ${key}`));
+        const rows = touched
+          .filter(({ kind, key }) => pending.has(`${kind} ${key}`))
+          .map(({ kind, key, object }) => ({
+            kind,
+            key,
+            id: object?.id ?? null,
+            body: object === null ? null : JSON.stringify(object.body),
+            author,
+            at,
+          }));
+        await store.transaction<ObjectTables, void>(async (trx) => {
+          for (const { kind, key } of touched)
             await trx.deleteFrom('config_draft').where('kind', '=', kind).where('key', '=', key).execute();
-        await also?.(trx, number);
-        return number;
-      });
-      applied = model;
-      version = made;
-      draft = withObjects(model, left);
-      return made;
-    },
+          for (const slice of slices(rows))
+            await trx
+              .insertInto('config_draft')
+              .values([...slice])
+              .execute();
+          await also?.(trx);
+        });
+        draft = next;
+      }),
+    commit: (model, by, also) =>
+      inTurn(async () => {
+        const changes = difference(applied, model);
+        const left = difference(model, draft);
+        const made = await store.transaction<ObjectTables, number>(async (trx) => {
+          const number = await writeVersion(trx, changes, by);
+          const keep = new Set(left.map(({ kind, key }) => `${kind} ${key}`));
+          for (const { kind, key } of await trx.selectFrom('config_draft').select(['kind', 'key']).execute())
+            if (!keep.has(`${kind} ${key}`))
+              await trx.deleteFrom('config_draft').where('kind', '=', kind).where('key', '=', key).execute();
+          await also?.(trx, number);
+          return number;
+        });
+        applied = model;
+        version = made;
+        draft = withObjects(model, left);
+        return made;
+      }),
   };
 }

@@ -1,5 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import { CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+import type { StoredObject } from './model.ts';
 
 /** 192 random bits, letters and digits only with `-` and `_`: what phones and configuration files carry unharmed. */
 export const newSipPassword = (): string => randomBytes(24).toString('base64url');
@@ -20,4 +22,15 @@ export function withSecrets<K extends ConfigKind>(kind: K, body: ConfigBody<K>):
     return { ...rest, pin } as ConfigBody<K>;
   }
   return body;
+}
+/** What was given for an object that is there, with the secrets it has where none are given. */
+export function keepSecrets(stored: StoredObject, given: unknown): unknown {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
+  // A trunk without a user name has nothing a password would be for.
+  if (stored.kind === 'trunk' && ((given as { username?: unknown }).username ?? null) === null) return given;
+  const kept = CONFIG_SECRETS[stored.kind].flatMap((name) => {
+    const value = (stored.body as Record<string, unknown>)[name];
+    return value === undefined || name in given ? [] : [[name, value] as const];
+  });
+  return { ...given, ...Object.fromEntries(kept) };
 }

@@ -1,0 +1,133 @@
+/** Typed requests of the configuration; `path` names a kind of object as its address does, e.g. `ring-groups`. */
+import type { z } from 'zod';
+import type {
+  ConfigChanges,
+  ConfigChangesReply,
+  ConfigDocument,
+  ConfigListQuery,
+  ConfigObject,
+  ConfigUsesReply,
+  ConfigValidate,
+  ConfigValidateReply,
+  CredentialsReply,
+  DraftDiscarded,
+  DraftReply,
+  ImportQuery,
+  NewCredentials,
+} from '@offhook/contract/config.ts';
+import type { CONFIG_KINDS, ConfigKind } from '@offhook/contract/config-objects.ts';
+import type { Done } from '@offhook/contract/session.ts';
+import { at, queryOf } from './rest.ts';
+import type { Request, RequestOptions } from './rest.ts';
+
+export type ConfigKinds = typeof CONFIG_KINDS;
+export type ConfigPath = ConfigKinds[ConfigKind]['path'];
+export type KindAt<P extends ConfigPath> = { [K in ConfigKind]: ConfigKinds[K]['path'] extends P ? K : never }[ConfigKind];
+export type ConfigGiven<P extends ConfigPath> = Readonly<z.input<ConfigKinds[KindAt<P>]['schema']>>;
+/** What is left out stays, null gives a field its default back. */
+export type ConfigPatch<P extends ConfigPath> = { readonly [F in keyof ConfigGiven<P>]?: ConfigGiven<P>[F] | null };
+export type ConfigOne<P extends ConfigPath> = ConfigObject<KindAt<P>> & { readonly success: true };
+export type ConfigChanged<P extends ConfigPath> = ConfigOne<P> & { readonly secrets: Readonly<Record<string, string>> };
+export interface ConfigPage<P extends ConfigPath> {
+  readonly success: true;
+  readonly total: number;
+  readonly objects: readonly ConfigObject<KindAt<P>>[];
+  readonly next_cursor: string | null;
+}
+type Query<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+export interface ConfigWriteOptions extends RequestOptions {
+  /** The `etag` it was read with: refused with `precondition_failed` when it changed meanwhile. */
+  readonly if_match?: string | undefined;
+}
+export interface ConfigPutOptions extends ConfigWriteOptions {
+  /** Made where there is none; refused with `precondition_failed` where there is one. */
+  readonly create?: boolean | undefined;
+}
+const held = ({ if_match, ...rest }: ConfigWriteOptions): RequestOptions => ({
+  ...rest,
+  ...(if_match === undefined ? {} : { headers: { 'if-match': `"${if_match}"` } }),
+});
+
+export function createConfigRest(request: Request) {
+  const get = <T>(path: string, query: object = {}, signal?: AbortSignal): Promise<T> =>
+    request('GET', path + queryOf(query), undefined, { signal });
+  const of = (path: ConfigPath): string => at`/api/v1/config/${path}`;
+  return {
+    list: <P extends ConfigPath>(
+      path: P,
+      query: Query<ConfigListQuery> = {},
+      signal?: AbortSignal,
+    ): Promise<ConfigPage<P>> => get(of(path), query, signal),
+    get: <P extends ConfigPath>(
+      path: P,
+      key: string,
+      view: 'draft' | 'applied' = 'draft',
+      signal?: AbortSignal,
+    ): Promise<ConfigOne<P>> => get(of(path) + at`/${key}`, { view }, signal),
+    /** What uses it, and what it uses. */
+    uses: (path: ConfigPath, key: string, signal?: AbortSignal): Promise<ConfigUsesReply> =>
+      get(of(path) + at`/${key}/uses`, {}, signal),
+    create: <P extends ConfigPath>(
+      path: P,
+      object: ConfigGiven<P>,
+      options?: RequestOptions,
+    ): Promise<ConfigChanged<P>> => request('POST', of(path), object, options),
+    put: <P extends ConfigPath>(
+      path: P,
+      key: string,
+      object: ConfigGiven<P>,
+      { create = false, ...options }: ConfigPutOptions = {},
+    ): Promise<ConfigChanged<P>> =>
+      request(
+        'PUT',
+        of(path) + at`/${key}`,
+        object,
+        create ? { ...options, headers: { 'if-none-match': '*' } } : held(options),
+      ),
+    patch: <P extends ConfigPath>(
+      path: P,
+      key: string,
+      patch: ConfigPatch<P>,
+      options: ConfigWriteOptions = {},
+    ): Promise<ConfigChanged<P>> => request('PATCH', of(path) + at`/${key}`, patch, held(options)),
+    remove: (
+      path: ConfigPath,
+      key: string,
+      options: ConfigWriteOptions = {},
+    ): Promise<z.output<typeof Done>> => request('DELETE', of(path) + at`/${key}`, undefined, held(options)),
+    /** Passwords that are made up are shown this once. */
+    setCredentials: (
+      extension: string,
+      wanted: NonNullable<z.input<typeof NewCredentials>> = {},
+      options?: RequestOptions,
+    ): Promise<CredentialsReply> =>
+      request('POST', at`/api/v1/config/extensions/${extension}/credentials`, wanted, options),
+    draft: (
+      query: { readonly limit?: number | undefined; readonly cursor?: string | undefined } = {},
+      signal?: AbortSignal,
+    ): Promise<DraftReply> => get('/api/v1/config/draft', query, signal),
+    /** All changes or none. */
+    change: (
+      changes: z.input<typeof ConfigChanges>['changes'],
+      how: { readonly if_match?: string } = {},
+      options?: RequestOptions,
+    ): Promise<ConfigChangesReply> =>
+      request('POST', '/api/v1/config/draft/changes', { changes, ...how }, options),
+    discard: (): Promise<z.output<typeof DraftDiscarded>> => request('DELETE', '/api/v1/config/draft'),
+    discardObject: (kind: ConfigKind, key: string): Promise<z.output<typeof DraftDiscarded>> =>
+      request('DELETE', at`/api/v1/config/draft/${kind}/${key}`),
+    validate: (
+      changes: NonNullable<z.input<typeof ConfigValidate>['changes']> = [],
+      options?: RequestOptions,
+    ): Promise<ConfigValidateReply> => request('POST', '/api/v1/config/validate', { changes }, options),
+    export: (view: 'draft' | 'applied' = 'draft', signal?: AbortSignal): Promise<ConfigDocument> =>
+      get('/api/v1/config/export', { view }, signal),
+    import: (
+      document: ConfigDocument,
+      how: z.input<typeof ImportQuery> = {},
+      options?: RequestOptions,
+    ): Promise<ConfigChangesReply> =>
+      request('POST', `/api/v1/config/import${queryOf(how)}`, document, options),
+  };
+}

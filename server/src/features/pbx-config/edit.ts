@@ -1,0 +1,162 @@
+/** Changes to the draft before they are kept: pure, one object after another, and what is wrong with them by field. */
+import type { ConfigChange, ConfigFinding } from '@offhook/contract/config.ts';
+import { CONFIG_KINDS, CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
+import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+import type { z } from 'zod';
+import { ServiceError } from '../../core/errors.ts';
+import { mergePatch } from './merge-patch.ts';
+import { storedObject } from './model.ts';
+import type { Model, ObjectChange, ObjectRef, StoredObject } from './model.ts';
+import { keepSecrets, withSecrets } from './secrets.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+/** Secrets nobody gave, by the object they were made up for. */
+export interface Made extends ObjectRef {
+  readonly secrets: Record<string, string>;
+}
+export interface Edit {
+  /** Throws `not_found`, `name_taken`, `precondition_failed` and, for what is no name at all, `invalid_request`. */
+  apply(change: ConfigChange): void;
+  /** Puts an object of a document, made or changed; the key it gives itself, empty where it has none. */
+  put(kind: ConfigKind, object: unknown): string;
+  wrong(finding: ConfigFinding): void;
+  remove(ref: ObjectRef): void;
+  /** What was wrong with single objects. */
+  readonly findings: readonly ConfigFinding[];
+  /** The last state of each object that was touched; an id of 0 is one that has none yet. */
+  changes(): ObjectChange[];
+  readonly made: readonly Made[];
+}
+const nameOf = ({ kind, key }: ObjectRef): string => `${kind.replaceAll('_', ' ')} ${JSON.stringify(key)}`;
+export const notFound = (ref: ObjectRef): ServiceError =>
+  new ServiceError('not_found', `there is no ${nameOf(ref)}`);
+
+/** What the schema says, each with the field. */
+function* schemaFindings(error: z.ZodError, kind: ConfigKind, key: string): Generator<ConfigFinding> {
+  for (const issue of error.issues) {
+    if (issue.code === 'unrecognized_keys')
+      for (const name of issue.keys)
+        yield { kind, key, path: pathOf([...issue.path, name]), detail: 'unknown field' };
+    else yield { kind, key, path: pathOf(issue.path), detail: issue.message };
+  }
+}
+const MAX_PART = 64;
+const pathOf = (parts: readonly PropertyKey[]): string =>
+  parts.map((part) => String(part).slice(0, MAX_PART)).join('.');
+/** The key an object gives itself; empty where it gives none. */
+export function ownKey(kind: ConfigKind, object: unknown): string {
+  const value =
+    typeof object === 'object' && object !== null ? (object as Fields)[CONFIG_KINDS[kind].key] : undefined;
+  // There is one of them, and it need not say so.
+  if (kind === 'settings' && value === undefined) return 'site';
+  return typeof value === 'string' ? value.slice(0, MAX_PART) : '';
+}
+
+/** `etagOf` gives what the outside knows an object's state by. */
+export function beginEdit(before: Model, etagOf: (object: StoredObject) => string): Edit {
+  const touched = new Map<ConfigKind, Map<string, StoredObject | null>>();
+  const findings: ConfigFinding[] = [];
+  const made = new Map<string, Made>();
+
+  const find = ({ kind, key }: ObjectRef): StoredObject | null => {
+    const own = touched.get(kind)?.get(key);
+    return own === undefined ? (before.of(kind).get(key) ?? null) : own;
+  };
+  const set = ({ kind, key }: ObjectRef, object: StoredObject | null): void => {
+    let map = touched.get(kind);
+    if (map === undefined) touched.set(kind, (map = new Map()));
+    map.set(key, object);
+    made.delete(`${kind} ${key}`);
+  };
+  /** The stored form of what was given for `ref`, null where the schema refuses it. */
+  function parsed(kind: ConfigKind, given: unknown, key: string | null, old: StoredObject | null) {
+    const shape = CONFIG_KINDS[kind].schema as z.ZodType<ConfigBody<ConfigKind>>;
+    const result = shape.safeParse(given);
+    const name = key ?? ownKey(kind, given);
+    if (!result.success) {
+      findings.push(...schemaFindings(result.error, kind, name));
+      return null;
+    }
+    const full = withSecrets(kind, result.data);
+    const object = storedObject(old?.id ?? 0, kind, full);
+    if (key !== null && object.key !== key) {
+      const field = CONFIG_KINDS[kind].key;
+      const detail = `it is ${JSON.stringify(key)} and cannot be renamed: make a new one`;
+      findings.push({ kind, key, path: field, detail });
+      return null;
+    }
+    return { object, given: result.data as Fields };
+  }
+  function keep({ object, given }: { object: StoredObject; given: Fields }): void {
+    const body = object.body as Fields;
+    const secrets = CONFIG_SECRETS[object.kind].flatMap((name) =>
+      given[name] === undefined && typeof body[name] === 'string' ? [[name, body[name]] as const] : [],
+    );
+    set(object, object);
+    if (secrets.length > 0)
+      made.set(`${object.kind} ${object.key}`, {
+        kind: object.kind,
+        key: object.key,
+        secrets: Object.fromEntries(secrets),
+      });
+  }
+  function check(ref: ObjectRef, object: StoredObject, ifMatch: string | undefined): void {
+    if (ifMatch === undefined || ifMatch === etagOf(object)) return;
+    throw new ServiceError('precondition_failed', `${nameOf(ref)} was changed meanwhile`, {
+      body: { etag: etagOf(object) },
+    });
+  }
+  const put = (kind: ConfigKind, object: unknown, key: string | null): void => {
+    const old = find({ kind, key: key ?? ownKey(kind, object) });
+    const result = parsed(kind, old === null ? object : keepSecrets(old, object), key, old);
+    if (result !== null) keep(result);
+  };
+
+  return {
+    apply(change) {
+      const { kind } = change;
+      if (change.op === 'create') {
+        const key = ownKey(kind, change.object);
+        if (find({ kind, key }) !== null)
+          throw new ServiceError('name_taken', `there is a ${nameOf({ kind, key })} already`);
+        put(kind, change.object, null);
+        return;
+      }
+      const ref = { kind, key: change.key };
+      const old = find(ref);
+      if (change.op === 'put' && old === null && change.if_match === undefined) {
+        if (!change.create) throw notFound(ref);
+        put(kind, change.object, change.key);
+        return;
+      }
+      if (old === null) throw notFound(ref);
+      check(ref, old, change.if_match);
+      if (change.op === 'delete') set(ref, null);
+      else if (change.op === 'patch') {
+        const result = parsed(kind, mergePatch(old.body, change.patch), change.key, old);
+        if (result !== null) keep(result);
+      } else if (change.create)
+        throw new ServiceError('precondition_failed', `there is a ${nameOf(ref)} already`, {
+          body: { etag: etagOf(old) },
+        });
+      else put(kind, change.object, change.key);
+    },
+    put(kind, object) {
+      put(kind, object, null);
+      return ownKey(kind, object);
+    },
+    wrong: (finding) => void findings.push(finding),
+    remove: (ref) => set(ref, null),
+    findings,
+    changes: () =>
+      [...touched].flatMap(([kind, map]) =>
+        [...map].flatMap(([key, object]) => {
+          const old = before.of(kind).get(key) as StoredObject | undefined;
+          return old?.etag === object?.etag ? [] : [{ kind, key, object }];
+        }),
+      ),
+    get made() {
+      return [...made.values()];
+    },
+  };
+}

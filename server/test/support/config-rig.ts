@@ -1,0 +1,91 @@
+import type { TestContext } from 'node:test';
+import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
+import { silent } from '../../src/core/log.ts';
+import type { KeyRights } from '../../src/core/rights.ts';
+import { createAudit } from '../../src/features/audit/service.ts';
+import { createCredentials } from '../../src/features/pbx-config/credentials.ts';
+import { createDraft } from '../../src/features/pbx-config/draft.ts';
+import { openObjects } from '../../src/features/pbx-config/objects.ts';
+import { configOperations } from '../../src/features/pbx-config/operations.ts';
+import { putObjects } from '../../src/features/pbx-config/put.ts';
+import type { Objects } from '../../src/features/pbx-config/put.ts';
+import { configRoutes } from '../../src/features/pbx-config/routes.ts';
+import { seed } from '../../src/features/pbx-config/seed.ts';
+import { migrations } from '../../src/features/pbx-config/tables.ts';
+import { addOperations, operation } from '../../src/http/operations.ts';
+import { temporaryStore } from '../conformance/store-temp.ts';
+import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
+
+export interface Asked {
+  readonly as?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look at what they know is there
+  readonly body: any;
+  readonly text: string;
+}
+/** The configuration API on the demo company, with a database and a host and no engine. */
+export async function configRig(
+  t: TestContext,
+  more: { readonly keys?: Record<string, Partial<KeyRights>>; readonly objects?: Objects } = {},
+) {
+  const temp = await temporaryStore();
+  await temp.store.migrate('pbx-config', migrations);
+  await seed(temp.store, { empty: false });
+  if (more.objects !== undefined) await putObjects(temp.store, more.objects);
+  const clock = createVirtualClock();
+  const audit = await createAudit(temp.store, clock, silent);
+  const objects = await openObjects(temp.store);
+  const passwords = new Map<number, string>();
+  const codes = new Map([
+    ['login', '*22'],
+    ['logout', '*23'],
+  ]);
+  const draft = createDraft({ objects, audit, clock, house: { codes } });
+  const credentials = createCredentials({
+    draft,
+    audit,
+    signIn: {
+      setPassword: async (id, password) => void passwords.set(id, password),
+      newPassword: () => 'made-up-password',
+    },
+  });
+  const host = await hostFixture({ authenticator: authenticatorWithKeys(more.keys) });
+  const commands = addOperations(host.app, configOperations(operation, { draft, credentials }));
+  configRoutes(host.app, draft);
+  await host.app.ready();
+  t.after(async () => {
+    await host.close();
+    audit.close();
+    await temp[Symbol.asyncDispose]();
+  });
+  async function ask(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: unknown,
+    { as = 'token-admin', headers = {} }: Asked = {},
+  ): Promise<Answer> {
+    const reply = await host.app.inject({
+      method,
+      url: `/api/v1/config/${path}`,
+      headers: {
+        authorization: `Bearer ${as}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const json = String(reply.headers['content-type']).includes('json') && reply.payload !== '';
+    return {
+      status: reply.statusCode,
+      headers: reply.headers,
+      body: json ? reply.json() : null,
+      text: reply.payload,
+    };
+  }
+  return { ask, host, objects, draft, audit, clock, commands, passwords, store: temp.store };
+}
+export type ConfigRig = Awaited<ReturnType<typeof configRig>>;
