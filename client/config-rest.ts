@@ -22,12 +22,18 @@ import type { Request, RequestOptions } from './rest.ts';
 
 export type ConfigKinds = typeof CONFIG_KINDS;
 export type ConfigPath = ConfigKinds[ConfigKind]['path'];
-export type KindAt<P extends ConfigPath> = { [K in ConfigKind]: ConfigKinds[K]['path'] extends P ? K : never }[ConfigKind];
+export type KindAt<P extends ConfigPath> = {
+  [K in ConfigKind]: ConfigKinds[K]['path'] extends P ? K : never;
+}[ConfigKind];
 export type ConfigGiven<P extends ConfigPath> = Readonly<z.input<ConfigKinds[KindAt<P>]['schema']>>;
 /** What is left out stays, null gives a field its default back. */
-export type ConfigPatch<P extends ConfigPath> = { readonly [F in keyof ConfigGiven<P>]?: ConfigGiven<P>[F] | null };
+export type ConfigPatch<P extends ConfigPath> = {
+  readonly [F in keyof ConfigGiven<P>]?: ConfigGiven<P>[F] | null;
+};
 export type ConfigOne<P extends ConfigPath> = ConfigObject<KindAt<P>> & { readonly success: true };
-export type ConfigChanged<P extends ConfigPath> = ConfigOne<P> & { readonly secrets: Readonly<Record<string, string>> };
+export type ConfigChanged<P extends ConfigPath> = ConfigOne<P> & {
+  readonly secrets: Readonly<Record<string, string>>;
+};
 export interface ConfigPage<P extends ConfigPath> {
   readonly success: true;
   readonly total: number;
