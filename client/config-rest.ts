@@ -137,3 +137,4 @@ export function createConfigRest(request: Request) {
       request('POST', `/api/v1/config/import${queryOf(how)}`, document, options),
   };
 }
+export interface ConfigRest extends ReturnType<typeof createConfigRest> {}

@@ -85,6 +85,7 @@ import type {
 } from '@offhook/contract/webhooks.ts';
 
 import { createConfigRest } from './config-rest.ts';
+import type { ConfigRest } from './config-rest.ts';
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
@@ -394,6 +395,7 @@ export function createRest(request: Request) {
   };
   const audit = (query: Query<AuditQuery> = {}, signal?: AbortSignal): Reply<typeof AuditPage> =>
     get('/api/v1/audit', query, signal);
+  const config: ConfigRest = createConfigRest(request);
 
   return {
     session,
@@ -409,7 +411,7 @@ export function createRest(request: Request) {
     exports,
     privacy,
     audit,
-    config: createConfigRest(request),
+    config,
   };
 }
 export type Rest = ReturnType<typeof createRest>;
