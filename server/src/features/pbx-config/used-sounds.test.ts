@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../core/errors.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
-import { withObjects } from './model.ts';
+import { storedObject, withObjects } from './model.ts';
 import { openObjects } from './objects.ts';
 import { migrations } from './tables.ts';
 import { usedSounds } from './used-sounds.ts';
@@ -15,7 +15,8 @@ test('pbx-config/used-sounds - those of the draft, of what runs, and of every ve
   const sounds = ['a', 'b', 'c'].map((letter) => letter.repeat(64));
   const prompt = async (sound: string) => {
     const body = { name: 'welcome', title: 'Welcome', sound };
-    return { kind: 'prompt' as const, key: 'welcome', object: await objects.make('prompt', body) };
+    const [object = null] = await objects.identify([storedObject(0, 'prompt', body)]);
+    return { kind: 'prompt' as const, key: 'welcome', object };
   };
   assert.deepEqual(await usedSounds(store), new Set());
   for (const sound of sounds) {
