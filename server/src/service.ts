@@ -11,6 +11,7 @@ import { openSqliteJournal } from './adapters/sqlite/journal.ts';
 import { openSqliteStore } from './adapters/sqlite/store.ts';
 import { ConfigError } from './config.ts';
 import type { Config } from './config.ts';
+import { outboundFinder, outboundOrder } from './core/routes.ts';
 import { rfc3339, systemClock } from './core/clock.ts';
 import { messageOf } from './core/errors.ts';
 import { lockFolder } from './core/folder-lock.ts';
@@ -66,6 +67,8 @@ import { createRecordings } from './features/recordings/feature.ts';
 import type { Recordings } from './features/recordings/feature.ts';
 import { recordingOperations } from './features/recordings/operations.ts';
 import { recordingRoutes } from './features/recordings/routes.ts';
+import { selfServiceOperations, selfServiceRoutes } from './features/self-service/routes.ts';
+import { createSelfService } from './features/self-service/service.ts';
 import { sessionRoutes } from './features/sessions/routes.ts';
 import { createSessions } from './features/sessions/service.ts';
 import type { Sessions } from './features/sessions/service.ts';
@@ -350,6 +353,30 @@ export async function startService(
     builtIn: () => builtInSounds(exchange.program()),
   });
   stack.defer(() => sounds.close());
+  const selfService = await createSelfService({
+    engine,
+    live: live.view,
+    directory,
+    isPlace(number) {
+      const { ring_groups, menus, time_conditions, conferences, mailboxes } = directory.config();
+      return [ring_groups, menus, time_conditions, conferences, mailboxes].some((places) =>
+        places.some((place) => place.number === number),
+      );
+    },
+    mayForwardOutside(extension, number) {
+      const { people, outbound_routes } = directory.config();
+      const person = people.find((p) => p.person.extension === extension);
+      const route = outboundFinder(outboundOrder(outbound_routes))(number);
+      return (
+        person?.forward_outside === true && route !== null && person.call_permission.includes(route.class)
+      );
+    },
+    destinationOf: (number) => calls.destinationOf(number),
+    store,
+    audit,
+    clock,
+    log,
+  });
   const stopExchange = new AbortController();
   let keepEngine = false;
   const exchange = runExchange({
@@ -431,7 +458,10 @@ export async function startService(
     signal: stopLoop.signal,
     log,
     site: siteEvent(directory.config(), clock.now()),
-    onStepped: () => live.changed(),
+    onStepped: () => {
+      live.changed();
+      selfService.onStepped();
+    },
     onCommitted: (rows, events) => {
       wallboard.onCommitted(rows, events);
       stream.committed();
@@ -464,6 +494,7 @@ export async function startService(
   stack.defer(() => recordings.close());
   stack.defer(() => history.close());
   stack.defer(() => agents.close());
+  stack.defer(() => selfService.close());
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
 
@@ -558,6 +589,7 @@ export async function startService(
   historyRoutes(app, history);
   conversationRoutes(app, history.conversations);
   agentRoutes(app, agents);
+  selfServiceRoutes(app, selfService);
   callRoutes(app, liveCalls);
   queueRoutes(app, queues);
   exportRoutes(app, exports);
@@ -579,6 +611,7 @@ export async function startService(
     ...exportOperations(operation, exports),
     ...privacyOperations(operation, privacy),
     ...agents.operations(operation),
+    ...selfServiceOperations(operation, selfService),
     ...conversationOperations(operation, history.notes),
     ...configOperations(operation, { draft, credentials }),
   ]);

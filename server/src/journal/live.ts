@@ -48,6 +48,9 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
       },
       extension: (extension) => view.extension(extension),
       changedSince: (version) => view.changedSince(version),
+      get features() {
+        return view.features;
+      },
       agent: (extension) => view.agent(extension),
       agents: () => view.agents(),
       queue: (name) => view.queue(name),

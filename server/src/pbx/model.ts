@@ -26,7 +26,7 @@ import type { OpenFacts, ToldAgent } from './facts.ts';
 import { legDialEnded } from './legs.ts';
 import { NO_EVENTS, attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
-import { RING, changedSince, deviceState } from './presence.ts';
+import { RING, changedSince, deviceState, featuresSeen } from './presence.ts';
 import {
   addOffer,
   callerAbandoned,
@@ -45,6 +45,7 @@ import { emit, emptyState } from './state.ts';
 import type { Agent, State, Turn } from './state.ts';
 import { Touched } from './touched.ts';
 
+const NO_FEATURES: ModelView['features'] = new Map();
 const NOTHING: readonly DomainEvent[] = Object.freeze([]);
 /** What says nothing about how fresh the engine's facts are. */
 const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
@@ -83,6 +84,9 @@ export function createModel(): PbxModel {
     },
     extension: (extension) => s.extensions.get(extension),
     changedSince: (version) => changedSince(s, version),
+    get features() {
+      return s.features ?? NO_FEATURES;
+    },
     agent(extension) {
       const agent = s.agents.get(extension);
       return agent === undefined ? undefined : agentView(agent);
@@ -298,6 +302,8 @@ function apply(s: State, t: Turn, event: ModelInput): void {
     // What can be reached is the device's own state, which the engine derives from its contacts.
     case 'endpoint.contact':
       return undefined;
+    case 'extension.features':
+      return featuresSeen(s, t, new Map([...(s.features ?? []), [event.extension, event.features]]));
     default:
       return event satisfies never;
   }

@@ -1,7 +1,7 @@
-import type { Activity, Reachability } from '@offhook/contract/extensions.ts';
+import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
 import { rfc3339 } from '../core/clock.ts';
 import type { EndpointKind } from '../ports/directory.ts';
-import type { DeviceState } from '../ports/engine.ts';
+import type { DeviceState, ExtensionFeatures } from '../ports/engine.ts';
 import type { LiveExtension } from '../ports/live.ts';
 import { notReadyReason, touchAgent } from './agent-state.ts';
 import type { ToldPresence } from './facts.ts';
@@ -81,6 +81,35 @@ export function dropExtension(s: State, extension: string): void {
   if (s.extensions.delete(extension)) bumpPresence(s, extension);
 }
 
+/** What the person says. Until the engine has told, what the journal says is all that is known of it. */
+function personalOf(s: State, extension: string): Personal {
+  if (s.features === null) return s.toldPresence.get(extension)?.personal ?? 'not_set';
+  return s.features.get(extension)?.dnd === true ? 'dnd' : 'not_set';
+}
+/** What the engine keeps of everybody now. */
+export function featuresSeen(s: State, t: Turn, now: ReadonlyMap<string, ExtensionFeatures>): void {
+  const before = s.features;
+  if (before === null) {
+    s.features = now;
+    for (const who of s.extensions.keys()) refreshPresence(s, t, who);
+    return;
+  }
+  if (before.size === now.size && [...now].every(([who, f]) => sameFeatures(before.get(who), f))) return;
+  s.features = now;
+  for (const who of new Set([...before.keys(), ...now.keys()])) {
+    if (before.get(who)?.dnd !== now.get(who)?.dnd) refreshPresence(s, t, who);
+  }
+}
+const sameFeatures = (a: ExtensionFeatures | undefined, b: ExtensionFeatures): boolean =>
+  a !== undefined &&
+  a.changed_at === b.changed_at &&
+  a.dnd === b.dnd &&
+  a.forward === b.forward &&
+  a.forward_busy === b.forward_busy &&
+  a.forward_no_answer === b.forward_no_answer &&
+  a.ring_seconds === b.ring_seconds &&
+  a.devices === b.devices;
+
 /** Looks again at one extension's devices and its agent's readiness; O(its devices). */
 export function refreshPresence(s: State, t: Turn, extension: string): void {
   const endpoints = s.site.devices.get(extension);
@@ -101,7 +130,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
   const before = s.extensions.get(extension);
   const reachability = reachabilityOf(states);
   const activity = activityOf(states);
-  const personal = before?.personal ?? 'not_set';
+  const personal = personalOf(s, extension);
   const note = before?.note ?? null;
   const summary = summaryOf({ reachability, activity, personal }, notReadyReason(s, extension));
   const same =

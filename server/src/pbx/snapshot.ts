@@ -14,7 +14,7 @@ import {
   stateReached,
 } from './channels.ts';
 import { closeToldLegs } from './legs.ts';
-import { refreshPresence, tellPresence } from './presence.ts';
+import { featuresSeen, refreshPresence, tellPresence } from './presence.ts';
 import {
   callerJoined,
   closeOffer,
@@ -49,6 +49,7 @@ export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void
       bridgeEntered(s, t, bridge, channel, holding);
     }
   }
+  if (snapshot.features !== undefined) featuresSeen(s, t, snapshot.features);
   seeDevices(s, t, snapshot);
   seeHeld(s, t, snapshot.held_here ?? []);
   for (const call of s.calls.values()) {

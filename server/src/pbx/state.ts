@@ -3,7 +3,7 @@ import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
-import type { DeviceState, EngineChannel, Party, QueueMember } from '../ports/engine.ts';
+import type { DeviceState, EngineChannel, ExtensionFeatures, Party, QueueMember } from '../ports/engine.ts';
 import type {
   CallerTaken,
   ExpectedEvent,
@@ -249,6 +249,8 @@ export interface State {
   readonly talks: Map<string, Talk>;
   readonly devices: Map<string, DeviceState>;
   readonly extensions: Map<string, LiveExtension>;
+  /** Null until the engine has told; replaced as a whole. */
+  features: ReadonlyMap<string, ExtensionFeatures> | null;
   presence_version: number;
   /** Extension of each version, `version % length`. */
   readonly presenceRing: string[];
@@ -299,6 +301,7 @@ export const emptyState = (): State => ({
   talks: new Map(),
   devices: new Map(),
   extensions: new Map(),
+  features: null,
   presence_version: 0,
   presenceRing: [],
   toldMembers: new Map(),

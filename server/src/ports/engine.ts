@@ -85,6 +85,34 @@ export interface EndpointContact {
   readonly reachable: boolean;
 }
 
+/**
+ * What a person set for its own calls; the engine keeps it in a store of its own and follows it without us. An empty number
+ * is no forward.
+ */
+export interface ExtensionFeatures {
+  /** No device rings: callers find the person busy. */
+  readonly dnd: boolean;
+  /** Where every call goes; it comes before `dnd`. */
+  readonly forward: string;
+  readonly forward_busy: string;
+  /** Where a call goes that nobody answered in `ring_seconds`, or that found no device. */
+  readonly forward_no_answer: string;
+  readonly ring_seconds: number;
+  /** Which of the own devices ring. */
+  readonly devices: EndpointKind | 'all';
+  /** Milliseconds since 1970 by the clock of who changed it last, always more than before; 0 for never. */
+  readonly changed_at: number;
+}
+export const FEATURES_OFF: ExtensionFeatures = Object.freeze({
+  dnd: false,
+  forward: '',
+  forward_busy: '',
+  forward_no_answer: '',
+  ring_seconds: 20,
+  devices: 'all',
+  changed_at: 0,
+});
+
 /** The whole state of one node at one moment. */
 export interface EngineSnapshot {
   readonly node: NodeId;
@@ -104,6 +132,8 @@ export interface EngineSnapshot {
   readonly queues: readonly EngineQueue[];
   readonly devices: readonly { readonly endpoint: string; readonly state: DeviceState }[];
   readonly contacts: readonly EndpointContact[];
+  /** By extension; who is not there has set nothing. Missing where it is not known. */
+  readonly features?: ReadonlyMap<string, ExtensionFeatures>;
 }
 
 /** Every event carries `at`: milliseconds since 1970 from the engine's own clock. */
@@ -256,6 +286,12 @@ export type EngineEvent = { readonly at: number } & (
     }
   | { readonly type: 'device.state'; readonly endpoint: string; readonly state: DeviceState }
   | { readonly type: 'endpoint.contact'; readonly contact: EndpointContact; readonly removed: boolean }
+  /** All that the engine's store holds of one extension, by whomever it was changed. */
+  | {
+      readonly type: 'extension.features';
+      readonly extension: string;
+      readonly features: ExtensionFeatures;
+    }
 );
 export type EngineEventType = EngineEvent['type'];
 export type EngineEventOf<T extends EngineEventType> = Extract<EngineEvent, { type: T }>;
@@ -381,6 +417,19 @@ export interface CallVerbs {
   stopRecording(channel: ChannelId, options?: CommandOptions): Promise<void>;
   /** Silence takes the place of both sides in what is recorded of this channel, or no longer. */
   pauseRecording(channel: ChannelId, paused: boolean, options?: CommandOptions): Promise<void>;
+}
+/** Verb for what people set for their own calls. It resolves and throws as those of `Engine`. */
+export interface FeatureVerbs {
+  /**
+   * Writes the changes and, last of all, their time, so that a change that was cut off is known by its older time. What the
+   * store then holds is told as `extension.features`.
+   */
+  keepFeatures(
+    extension: string,
+    changes: Partial<Omit<ExtensionFeatures, 'changed_at'>>,
+    changed_at: number,
+    options?: CommandOptions,
+  ): Promise<void>;
 }
 /** Where a caller shall wait. */
 export interface QueuePlace {

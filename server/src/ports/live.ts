@@ -3,7 +3,15 @@ import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
-import type { DeviceState, EngineEvent, EngineQueue, Party, QueueCaller, QueueMember } from './engine.ts';
+import type {
+  DeviceState,
+  EngineEvent,
+  EngineQueue,
+  ExtensionFeatures,
+  Party,
+  QueueCaller,
+  QueueMember,
+} from './engine.ts';
 import type { Endpoint, EndpointKind } from './directory.ts';
 
 /** What is known now of one extension. Frozen, replaced as a whole when anything in it changes. */
@@ -106,6 +114,8 @@ export interface ModelView {
   extension(extension: string): LiveExtension | undefined;
   /** Extensions changed since `version` (exclusive); null when that is too long ago: take all. */
   changedSince(version: number): readonly string[] | null;
+  /** What the engine keeps of everybody who ever set something; another map after every change, empty before the first snapshot. */
+  readonly features: ReadonlyMap<string, ExtensionFeatures>;
   /** Undefined for an extension that is no agent: in no queue's list and no member of one. */
   agent(extension: string): LiveAgent | undefined;
   /** Everyone who is an agent, in order of extension. */

@@ -58,7 +58,9 @@ export type SiteMailbox = ConfigBody<'mailbox'> & { readonly pin: string };
  * - context `agent-queues`: `Gosub(agent-queues,<extension>,1)` leaves the names of the extension's queues, joined by `&`, in
  *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before;
  * - context `forward-way`: `Gosub(forward-way,<extension>,1)` leaves the context in which a number must be there for the calls of
- *   the extension to be forwarded to it; what stands under `offhook-forward/<extension>` in the engine's own store is followed.
+ *   the extension to be forwarded to it;
+ * - context `keep-feature`: `Gosub(keep-feature,s,1(<key>,<value>))` keeps what the caller set for its own calls, an empty value
+ *   for nothing, and tells the service; the keys are `dnd` (value 1), `forward`, `busy` and `noanswer`.
  */
 export interface FeatureCode {
   readonly id: string;

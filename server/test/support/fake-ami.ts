@@ -47,6 +47,8 @@ export interface FakeState {
   /** State by device, e.g. `PJSIP/1001-web`. */
   devices: Record<string, string>;
   contacts: { endpoint: string; uri: string; status?: string }[];
+  /** The engine's own store, e.g. `/offhook/1001/dnd`. */
+  store: Record<string, string>;
 }
 export interface FakeSession {
   readonly user: string | null;
@@ -165,7 +167,10 @@ export const channelHeaders = (c: FakeChannel, prefix = ''): FakeHeaders => {
 export const memberEvent = (queue: string, m: FakeMember): FakeHeaders => memberHeaders(queue, m, true);
 
 type Row = readonly [event: string, headers: FakeHeaders];
-const listRows = (name: string, state: FakeState): { complete: string; rows: Row[] } | null => {
+const listRows = (
+  { name, fields }: FakeAction,
+  state: FakeState,
+): { complete: string; rows: Row[] } | null => {
   switch (name) {
     case 'CoreShowChannels':
       return {
@@ -226,6 +231,16 @@ const listRows = (name: string, state: FakeState): { complete: string; rows: Row
           { ObjectType: 'contact', Endpoint: c.endpoint, Uri: c.uri, Status: c.status ?? 'Reachable' },
         ]),
       };
+    case 'DBGetTree': {
+      const { Family = '', Key = '' } = fields;
+      const below = Key === '' ? `/${Family}/` : `/${Family}/${Key}/`;
+      return {
+        complete: 'DBGetTreeComplete',
+        rows: Object.entries(state.store)
+          .filter(([key]) => key.startsWith(below))
+          .map(([key, Val]) => ['DBGetTreeResponse', { Key: key, Val }]),
+      };
+    }
     default:
       return null;
   }
@@ -242,6 +257,7 @@ export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAm
     queues: {},
     devices: {},
     contacts: [],
+    store: {},
     ...options.state,
   };
   const sessions = new Set<FakeSession>();
@@ -338,7 +354,7 @@ export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAm
       case 'QueueRemove':
         return memberAction(action, session);
     }
-    const list = listRows(action.name, state);
+    const list = listRows(action, state);
     if (list === null)
       return session.answer(action, 'Error', { Message: `Invalid/unknown command: ${action.name}.` });
     if (action.name === 'PJSIPShowContacts' && list.rows.length === 0)

@@ -295,6 +295,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     },
     extension: (extension) =>
       overrides.get(extension) ?? (devices.has(extension) ? model.view.extension(extension) : undefined),
+    get features() {
+      return model.view.features;
+    },
     changedSince: (since) => changes.filter((c) => c.version > since).map((c) => c.extension),
     agent: (extension) => model.view.agent(extension),
     agents: () => model.view.agents(),

@@ -7,11 +7,14 @@ import type {
   Engine,
   EngineEventOf,
   EngineStatus,
+  ExtensionFeatures,
+  FeatureVerbs,
   LinkState,
   QueueVerbs,
 } from '../../ports/engine.ts';
 import { callerActions } from './actions/callers.ts';
 import { callActions } from './actions/calls.ts';
+import { featureActions } from './actions/features.ts';
 import { memberActions } from './actions/members.ts';
 import { AmiClosed, connectAmi } from './ami/connection.ts';
 import type { AmiConnection, CloseReason } from './ami/connection.ts';
@@ -19,6 +22,7 @@ import { refusedDelay, retryDelay } from './backoff.ts';
 import { FactFlow } from './fact-flow.ts';
 import { FactReader } from './fact-reader.ts';
 import { memberOf } from './events/names.ts';
+import { featureReader } from './feature-reader.ts';
 import { readSnapshot, STALE_ROW_MS } from './snapshot.ts';
 
 export interface ManagerAccount {
@@ -44,7 +48,7 @@ export interface AsteriskEngineOptions {
   /** How many events may wait for the consumer; 200,000. */
   readonly buffer?: number;
 }
-export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs {
+export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs, FeatureVerbs {
   /** For support: the last frames that could not be read, newest last. */
   malformed(): readonly string[];
   diagnostics(): { readonly dropped: number; readonly strays: number; readonly resyncs: number };
@@ -58,7 +62,7 @@ export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs {
  */
 
 /** The classes of events the model needs; the dialplan's are left out, being the ones a caller can forge most easily. */
-const EVENT_CLASSES = 'system,call,agent,dtmf';
+const EVENT_CLASSES = 'system,call,agent,user,dtmf';
 const RESYNC_MS = 60_000;
 const MOST_RESYNC_MS = 300_000;
 /** Reading the state takes at most a sixtieth of the engine's time. */
@@ -132,6 +136,10 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     log.info({ link: to, reason: why }, 'engine link');
   };
 
+  const toldFeatures = (extension: string, features: ExtensionFeatures): void =>
+    flow.receive({ at: clock.now(), type: 'extension.features', extension, features });
+  const changed = featureReader({ ami: () => link?.actions ?? null, told: toldFeatures, failed: want });
+
   const facts = new FactReader({
     node,
     known: flow.known,
@@ -140,6 +148,8 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     system(event) {
       if (event.type === 'reload') {
         wantIn(RELOAD_SETTLE_MS);
+      } else if (event.type === 'features') {
+        changed.read(event.extension);
       } else if (event.type === 'shutdown') {
         const why = event.restart ? 'the engine is restarting' : 'the engine is shutting down';
         lose(why);
@@ -393,6 +403,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     resync: want,
     ...memberActions(requireActions),
     ...callActions(requireActions),
+    ...featureActions(requireActions, toldFeatures),
     ...callerActions(requireActions, (id) => flow.known.channel(id)?.name),
     memberOf,
     async close() {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
 import type { EngineChannel, EngineEvent, EngineSnapshot, QueueMember } from '../../ports/engine.ts';
+import { FEATURES_OFF } from '../../ports/engine.ts';
 import { Mirror } from './mirror.ts';
 
 const node = nodeId('n');
@@ -48,9 +49,16 @@ const base: EngineSnapshot = {
   queues: [{ name: 'q', strategy: 'ringall', members: [member('m1')], callers: [] }],
   devices: [{ endpoint: '1', state: 'INUSE' }],
   contacts: [{ endpoint: '1', address: 'sip:1', reachable: true }],
+  features: new Map([['1001', { ...FEATURES_OFF, dnd: true, changed_at: 1 }]]),
 };
 const caller = { queue: 'q', channel: id(1), position: 1, joined_at: 0, priority: null };
 const contact = { endpoint: '1', address: 'sip:2', reachable: true };
+const features = (extension: string, changed_at: number): EngineEvent => ({
+  at: 0,
+  type: 'extension.features',
+  extension,
+  features: { ...FEATURES_OFF, changed_at },
+});
 /** Each fact with how many differences it makes to the state before. */
 const FACTS: [EngineEvent, number][] = [
   [{ at: 0, type: 'channel.created', channel: channel(2) }, 1],
@@ -72,6 +80,10 @@ const FACTS: [EngineEvent, number][] = [
   [{ at: 0, type: 'endpoint.contact', contact, removed: false }, 1],
   [{ at: 0, type: 'endpoint.contact', contact: { ...contact, address: 'sip:1' }, removed: true }, 1],
   [{ at: 0, type: 'channel.held', id: id(1), held: true }, 0],
+  [features('1001', 2), 1],
+  [features('1002', 1), 1],
+  [features('1001', 0), 1],
+  [features('1002', 0), 0],
 ];
 
 test('mirror - each fact changes what it says and nothing else', () => {
@@ -90,8 +102,16 @@ test('mirror - a snapshot comes out as it went in, and replaces all there was', 
   const mirror = new Mirror();
   for (const [event] of FACTS) mirror.apply(event);
   mirror.load(base);
-  const { channels, bridged, held_here, queues, devices, contacts } = base;
-  assert.deepEqual(mirror.parts(), { channels, bridged, held_here, queues, devices, contacts });
+  const { channels, bridged, held_here, queues, devices, contacts, features: kept } = base;
+  assert.deepEqual(mirror.parts(), {
+    channels,
+    bridged,
+    held_here,
+    queues,
+    devices,
+    contacts,
+    features: kept,
+  });
 });
 
 test('mirror - it knows who is in a bridge, until they leave or end', () => {

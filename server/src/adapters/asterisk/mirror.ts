@@ -5,6 +5,7 @@ import type {
   EngineChannel,
   EngineEvent,
   EngineSnapshot,
+  ExtensionFeatures,
   QueueCaller,
   QueueMember,
 } from '../../ports/engine.ts';
@@ -33,6 +34,7 @@ export class Mirror implements Known {
   #queues = new Map<string, MirroredQueue>();
   #devices = new Map<string, DeviceState>();
   #contacts = new Map<string, EndpointContact>();
+  #features = new Map<string, ExtensionFeatures>();
 
   channel(id: ChannelId): EngineChannel | undefined {
     return this.#channels.get(id);
@@ -127,6 +129,10 @@ export class Mirror implements Known {
         if (e.removed) this.#contacts.delete(contactKey(e.contact));
         else this.#contacts.set(contactKey(e.contact), e.contact);
         return;
+      case 'extension.features':
+        if (e.features.changed_at === 0) this.#features.delete(e.extension);
+        else this.#features.set(e.extension, e.features);
+        return;
       case 'engine.snapshot':
         this.load(e.snapshot);
         return;
@@ -159,6 +165,7 @@ export class Mirror implements Known {
     this.#queues = other.#queues;
     this.#devices = other.#devices;
     this.#contacts = other.#contacts;
+    this.#features = other.#features;
   }
 
   load(s: EngineSnapshot): void {
@@ -174,10 +181,14 @@ export class Mirror implements Known {
       });
     for (const d of s.devices) this.#devices.set(d.endpoint, d.state);
     for (const c of s.contacts) this.#contacts.set(contactKey(c), c);
+    for (const [extension, f] of s.features ?? []) this.#features.set(extension, f);
   }
 
   /** The mirrored state in the form of a snapshot. */
-  parts(): Pick<EngineSnapshot, 'channels' | 'bridged' | 'held_here' | 'queues' | 'devices' | 'contacts'> {
+  parts(): Pick<
+    EngineSnapshot,
+    'channels' | 'bridged' | 'held_here' | 'queues' | 'devices' | 'contacts' | 'features'
+  > {
     return {
       channels: [...this.#channels.values()],
       bridged: [...this.#bridged.values()],
@@ -190,6 +201,7 @@ export class Mirror implements Known {
       })),
       devices: Array.from(this.#devices, ([endpoint, state]) => ({ endpoint, state })),
       contacts: [...this.#contacts.values()],
+      features: new Map(this.#features),
     };
   }
 
@@ -200,6 +212,7 @@ export class Mirror implements Known {
     n += differences(this.#bridged, fresh.#bridged, (a, b) => a.bridge === b.bridge);
     n += differences(this.#devices, fresh.#devices, (a, b) => a === b);
     n += differences(this.#contacts, fresh.#contacts, (a, b) => a.reachable === b.reachable);
+    n += differences(this.#features, fresh.#features, (a, b) => a.changed_at === b.changed_at);
     n += differences(this.#queues, fresh.#queues, (a, b) => a.strategy === b.strategy);
     for (const [name, queue] of fresh.#queues) {
       const had = this.#queues.get(name);

@@ -19,6 +19,7 @@ import { H } from './events/headers.ts';
 import { holderOf } from './events/hold.ts';
 import { bornAt, channelState, describeChannel } from './events/names.ts';
 import { memberRow } from './events/queue-member.ts';
+import { readFeatures } from './features-store.ts';
 
 /*
  * Ping               Response: Success, Ping: Pong, Timestamp
@@ -30,6 +31,7 @@ import { memberRow } from './events/queue-member.ts';
  *                    QueueEntry: Queue Position Channel Uniqueid CallerIDNum CallerIDName ... Wait Priority
  * DeviceStateList    DeviceStateChange: Device State
  * PJSIPShowContacts  ContactList: see events/contact.ts
+ * DBGetTree          see features-store.ts
  */
 const startDate = header('CoreStartupDate');
 const startTime = header('CoreStartupTime');
@@ -176,6 +178,7 @@ export const readSnapshot = async (
     },
     { signal },
   );
+  const features = await readFeatures(ami, null, signal);
 
   return {
     began_at,
@@ -190,6 +193,7 @@ export const readSnapshot = async (
       queues: Array.from(queues, ([name, q]) => ({ name, ...q })),
       devices,
       contacts,
+      features,
     },
   };
 };
@@ -265,6 +269,7 @@ export const stillNews = (
       case 'queue.member_removed':
       case 'device.state':
       case 'endpoint.contact':
+      case 'extension.features':
         return e.at >= began_at;
       default:
         return true;

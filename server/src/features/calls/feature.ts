@@ -1,10 +1,11 @@
-import type { CallSettings } from '@offhook/contract/call-settings.ts';
+import type { CallSettings, Destination } from '@offhook/contract/call-settings.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs, Engine } from '../../ports/engine.ts';
 import type { RecordingKeeper } from '../../ports/recordings.ts';
 import type { Store } from '../../ports/store.ts';
 import type { SiteParking } from '../../ports/site.ts';
+import { classify } from './destinations.ts';
 import type { OwnNumbers } from './destinations.ts';
 import { createGuard } from './guard.ts';
 import type { Guard } from './guard.ts';
@@ -33,6 +34,8 @@ export interface CallControlFeatureDeps extends PerformDeps {
 export interface CallControlFeature extends CallControl {
   readonly guard: Pick<Guard, 'refusals'>;
   settings(): CallSettings;
+  /** What a number is, for what it may cost. */
+  destinationOf(number: string): Destination;
   /** Puts new settings in force once they and their line in the audit trail are written. */
   changeSettings(actor: Actor, settings: CallSettings): Promise<CallSettings>;
   close(): Promise<void>;
@@ -73,6 +76,7 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
     ...control,
     guard,
     settings: () => settings,
+    destinationOf: (number) => classify(number, own, settings).destination,
     async changeSettings(actor, wanted) {
       await store.saveSettings(wanted, {
         action: 'calls.configure',

@@ -1,7 +1,16 @@
 import type { FeatureCode } from '../../ports/site.ts';
-import { forward, forwardOff } from './codes/forward.ts';
 import { login } from './codes/login.ts';
 import { logout } from './codes/logout.ts';
+import {
+  doNotDisturb,
+  doNotDisturbOff,
+  forward,
+  forwardBusy,
+  forwardBusyOff,
+  forwardNoAnswer,
+  forwardNoAnswerOff,
+  forwardOff,
+} from './codes/own-calls.ts';
 import { pause } from './codes/pause.ts';
 import { pickupExtension, pickupGroup } from './codes/pickup.ts';
 import { unpause } from './codes/unpause.ts';
@@ -14,8 +23,14 @@ export const FEATURE_CODES: readonly FeatureCode[] = [
   logout,
   pickupGroup,
   pickupExtension,
+  doNotDisturb,
+  doNotDisturbOff,
   forward,
   forwardOff,
+  forwardBusy,
+  forwardBusyOff,
+  forwardNoAnswer,
+  forwardNoAnswerOff,
 ];
 
 /** How a pattern is written for people: `_*22ZX` is `*22<n>`. */

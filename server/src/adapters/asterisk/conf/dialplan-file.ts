@@ -6,7 +6,14 @@ import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
 import { counted, destinationSteps } from './destinations.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { flowContexts } from './flow-contexts.ts';
-import { forwardAfter, forwardContexts, forwardFirst, ownForward, watched } from './forward-contexts.ts';
+import { forwardContexts, ownForward, watched } from './forward-contexts.ts';
+import {
+  afterRinging,
+  beforeRinging,
+  dndState,
+  ringSeconds,
+  selfServiceContexts,
+} from './self-service-contexts.ts';
 import { recordingSteps } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { outboundInclude, trunkContexts } from './route-contexts.ts';
@@ -53,10 +60,7 @@ const exceptions = (extensions: readonly SiteExtension[]): readonly SiteExtensio
 
 const device = (who: ConfText, kind: EndpointKind): ConfText => conf`PJSIP/${who}${SUFFIX[kind]}`;
 const hint = (number: ConfText, who: ConfText, kinds: readonly EndpointKind[]): ConfText => {
-  const devices = joined(
-    kinds.map((kind) => device(who, kind)),
-    '&',
-  );
+  const devices = joined([...kinds.map((kind) => device(who, kind)), dndState(who)], '&');
   return conf`exten => ${number},hint,${devices}
 `;
 };
@@ -86,13 +90,12 @@ function addresses(number: ConfText, who: ConfText, kinds: readonly EndpointKind
 const call = ({ caller, announce, announced, answered }: RecordingSteps): ConfText =>
   context(conf`call`, [
     exten(conf`_X.`, [
-      ...forwardFirst,
+      ...beforeRinging,
       ...caller,
       ...announce,
-      conf`Gosub(devices,$\{EXTEN},1)`,
-      conf`Dial($\{GOSUB_RETVAL},30,${ownForward}${calledPhone}${callingPhone}${watched}${announced}${answered})`,
-      ...forwardAfter,
-      conf`(stay),Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`,
+      conf`Gosub(own-devices,$\{EXTEN},1)`,
+      conf`Dial($\{GOSUB_RETVAL},${ringSeconds},${ownForward}${calledPhone}${callingPhone}${watched}${announced}${answered})`,
+      ...afterRinging,
       conf`GotoIf($["$\{ARG1}" = ""]?nobody)`,
       conf`VoiceMail($\{ARG1}@default,$\{IF($\{OFFHOOK_BUSY}?b:u)})`,
       conf`Hangup()`,
@@ -108,7 +111,7 @@ const call = ({ caller, announce, announced, answered }: RecordingSteps): ConfTe
     ]),
   ]);
 const queueAgent = ({ answered }: RecordingSteps): readonly ConfText[] => [
-  conf`Gosub(devices,$\{EXTEN},1)`,
+  conf`Gosub(own-devices,$\{EXTEN},1)`,
   conf`Dial($\{GOSUB_RETVAL},,${ownForward}${calledPhone}${answered})`,
   conf`Hangup($\{HANGUPCAUSE})`,
 ];
@@ -277,6 +280,7 @@ include => parkedcalls
 ${outboundInclude(site)}`,
       trunkContexts(site, recording),
       forwardContexts(site),
+      selfServiceContexts,
       context(conf`hints`, [
         ...patterns.map((p) => hint(p, EXTEN, KINDS)),
         ...few.map((e) => hint(e.number, e.number, e.kinds)),

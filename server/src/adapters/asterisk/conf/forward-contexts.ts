@@ -1,11 +1,10 @@
 /**
- * Calls that an extension wants rung elsewhere: by its phone (302) or by a feature code. The engine's own forwarding is switched
+ * Calls that a phone wants rung elsewhere (302), and where the calls of an extension may be led at all. The engine's own forwarding is switched
  * off wherever a phone of ours is rung (`ownForward`): it takes `<technology>/<anything>` out of the phone's answer and dials
  * it, in any context and over any trunk (tried). What the phone asks for is read here instead, and only a number is followed.
  */
 import type { Site } from '../../../ports/site.ts';
-import { FORWARDED } from './cel-format.ts';
-import { at, context, exten } from './dialplan-text.ts';
+import { context, exten } from './dialplan-text.ts';
 import { outboundInclude } from './route-contexts.ts';
 import { conf, dialled, joined } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -14,29 +13,6 @@ import type { ConfText } from './text.ts';
 export const ownForward = conf`i`;
 /** Option that notes on the caller's channel where the rung phone wants the call. */
 export const watched = conf`b(watch-forward^s^1($\{CHANNEL}))`;
-/** Where the number of a feature code is kept, by extension; a code writes it, the dialplan follows it. */
-const KEPT = conf`offhook-forward`;
-const MOST = conf`5`;
-
-/** Steps before the ringing of `call`: what a feature code left goes first. */
-export const forwardFirst: readonly ConfText[] = [
-  conf`Set(OFFHOOK_FORWARD=$\{DB(${KEPT}/$\{EXTEN})})`,
-  conf`GotoIf($\{LEN($\{OFFHOOK_FORWARD})}?kept)`,
-  conf`Set(SHARED(OFFHOOK_FORWARD)=)`,
-];
-/** Steps after it. A forward that leads nowhere, outside without the right, or round and round, is a call nobody takes. */
-export const forwardAfter: readonly ConfText[] = [
-  conf`Set(OFFHOOK_FORWARD=$\{SHARED(OFFHOOK_FORWARD)})`,
-  conf`GotoIf($\{LEN($\{OFFHOOK_FORWARD})}?forward:stay)`,
-  // The engine itself writes down what a phone asked for.
-  at(conf`kept`, conf`CELGenUserEvent(${FORWARDED},$\{OFFHOOK_FORWARD})`),
-  at(conf`forward`, conf`Gosub(forward-way,$\{EXTEN},1)`),
-  conf`GotoIf($[$\{LEN($\{OFFHOOK_FORWARDS})} < ${MOST} & $\{DIALPLAN_EXISTS($\{GOSUB_RETVAL},$\{OFFHOOK_FORWARD},1)}]?:stay)`,
-  conf`Set(OFFHOOK_FORWARDS=$\{OFFHOOK_FORWARDS}x)`,
-  conf`Set(OFFHOOK_FORWARDER=$\{EXTEN})`,
-  conf`Goto($\{GOSUB_RETVAL},$\{OFFHOOK_FORWARD},1)`,
-];
-
 /**
  * The phone's answer names the number as the redirecting target of its own channel, which the engine otherwise fills with what
  * the caller came with: it is emptied before the ringing. The channel is gone before Dial goes on, so its last step is in time; often the engine

@@ -34,7 +34,7 @@ disabledevents = Newexten,VarSet,RTCPSent,RTCPReceived,DTMFBegin
 
 ${user(
   instance.ami_events,
-  conf`read = system,call,agent,dtmf
+  conf`read = system,call,agent,user,dtmf
 write =
 `,
 )}

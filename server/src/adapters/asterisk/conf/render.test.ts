@@ -604,7 +604,10 @@ test('conf/render - an extension with fewer devices gets lines of its own beside
   );
   assert.deepEqual(
     valuesOf(extensions(files), (s) => s.name === 'hints', 'exten'),
-    ['_1XXX,hint,PJSIP/${EXTEN}&PJSIP/${EXTEN}-web&PJSIP/${EXTEN}-mobile', '1002,hint,PJSIP/1002-mobile'],
+    [
+      '_1XXX,hint,PJSIP/${EXTEN}&PJSIP/${EXTEN}-web&PJSIP/${EXTEN}-mobile&Custom:dnd-${EXTEN}',
+      '1002,hint,PJSIP/1002-mobile&Custom:dnd-1002',
+    ],
   );
 });
 
@@ -637,7 +640,7 @@ test('conf/render - the AMI users have their own rights, on loopback only', () =
   const { sections } = readConf(render().get('manager.conf')!);
   const of = (name: string): Record<string, string> =>
     Object.fromEntries(sections.find((s) => s.name === name)!.lines);
-  assert.deepEqual([of('events')['read'], of('events')['write']], ['system,call,agent,dtmf', '']);
+  assert.deepEqual([of('events')['read'], of('events')['write']], ['system,call,agent,user,dtmf', '']);
   assert.deepEqual(
     [of('actions')['read'], of('actions')['write']],
     ['', 'system,call,agent,reporting,originate'],

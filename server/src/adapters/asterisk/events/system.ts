@@ -1,10 +1,12 @@
 import type { Frame } from '../ami/frame.ts';
 import { header } from '../ami/frame.ts';
+import { CHANGED } from '../conf/self-service-contexts.ts';
 
 /*
  * FullyBooted  Status Uptime LastReload
  * Shutdown     Shutdown Restart
  * Reload       Module Status
+ * UserEvent    UserEvent(OffhookFeatures) Extension
  *
  * Shutdown: Cleanly Uncleanly; Restart: True False. Reload's Status: 0 success, 1 queued, 2 no such module, 3 error,
  * 4 in progress, 5 uninitialised, 6 not supported.
@@ -12,14 +14,19 @@ import { header } from '../ami/frame.ts';
 const restart = header('Restart');
 const module = header('Module');
 const status = header('Status');
+const userEvent = header('UserEvent');
+const extension = header('Extension');
+const EXTENSION = /^[0-9]{1,20}$/;
 
 /** What the engine says of itself; it concerns the connection and is no fact of the model. */
 export type SystemEvent =
   | { readonly type: 'booted' }
   | { readonly type: 'shutdown'; readonly restart: boolean }
-  | { readonly type: 'reload'; readonly module: string; readonly status: number };
+  | { readonly type: 'reload'; readonly module: string; readonly status: number }
+  /** A code changed what is kept of this extension; anybody's event may say so, so the store is read. */
+  | { readonly type: 'features'; readonly extension: string };
 
-export const SYSTEM_EVENTS: ReadonlySet<string> = new Set(['FullyBooted', 'Shutdown', 'Reload']);
+export const SYSTEM_EVENTS: ReadonlySet<string> = new Set(['FullyBooted', 'Shutdown', 'Reload', 'UserEvent']);
 
 /** Null for any other event. */
 export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
@@ -30,6 +37,12 @@ export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
       return { type: 'shutdown', restart: frame.get(restart) === 'True' };
     case 'Reload':
       return { type: 'reload', module: frame.get(module) ?? '', status: frame.int(status, 0) };
+    case 'UserEvent': {
+      const who = frame.get(extension) ?? '';
+      return frame.get(userEvent) === CHANGED && EXTENSION.test(who)
+        ? { type: 'features', extension: who }
+        : null;
+    }
     default:
       return null;
   }

@@ -1,0 +1,82 @@
+import { ServiceError } from '../../../core/errors.ts';
+import type { CommandOptions, ExtensionFeatures, FeatureVerbs } from '../../../ports/engine.ts';
+import { FEATURES_OFF } from '../../../ports/engine.ts';
+import type { AmiConnection } from '../ami/connection.ts';
+import { ACTION_MS, ListVoid } from '../ami/connection.ts';
+import type { ActionFields } from '../ami/codec.ts';
+import { DND_OFF, DND_ON, KEYS, STORE, dndState } from '../conf/self-service-contexts.ts';
+import { dialled } from '../conf/text.ts';
+import { readFeatures, storedKeys } from '../features-store.ts';
+
+/*
+ * DBPut   Family Key Val
+ * DBDel   Family Key              an error where there is no such key
+ * Setvar  Variable(a function) Value, without a channel
+ */
+const NUMBER = /^\+?[0-9]{1,32}$/;
+const refuse = (detail: string): never => {
+  throw new ServiceError('invalid_request', detail);
+};
+const number = (text: string): string =>
+  text === '' || NUMBER.test(text) ? text : refuse('the number to forward to is not valid');
+const whole = (n: number): string =>
+  Number.isSafeInteger(n) && n > 0 ? String(n) : refuse('a time of the features is not valid');
+
+/** Each thing as its key and value in the store; an empty value is none. */
+function texts(changes: Partial<ExtensionFeatures>): [string, string][] {
+  const { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices } = changes;
+  const kept: [string, string][] = [];
+  if (dnd !== undefined) kept.push([KEYS.dnd, dnd ? '1' : '']);
+  if (forward !== undefined) kept.push([KEYS.forward, number(forward)]);
+  if (forward_busy !== undefined) kept.push([KEYS.forward_busy, number(forward_busy)]);
+  if (forward_no_answer !== undefined) kept.push([KEYS.forward_no_answer, number(forward_no_answer)]);
+  if (ring_seconds !== undefined) kept.push([KEYS.ring_seconds, whole(ring_seconds)]);
+  if (devices !== undefined) kept.push([KEYS.devices, devices === 'all' ? '' : devices]);
+  return kept;
+}
+
+/**
+ * The verb for what people set for their own calls. `told` is given what the store then holds, and not called where it could
+ * not be read again.
+ */
+export const featureActions = (
+  actions: () => AmiConnection,
+  told: (extension: string, features: ExtensionFeatures) => void,
+): FeatureVerbs => {
+  const run = async (name: string, fields: ActionFields, options: CommandOptions): Promise<boolean> =>
+    (await actions().action(name, fields, { ...options, ms: ACTION_MS.member })).ok;
+  const must = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
+    if (!(await run(name, fields, options))) throw new ServiceError('engine_refused', `${name} was refused`);
+  };
+  const asked = async <T>(read: Promise<T>): Promise<T> => {
+    try {
+      return await read;
+    } catch (error) {
+      if (!(error instanceof ListVoid)) throw error;
+      throw new ServiceError('engine_refused', error.message, { cause: error });
+    }
+  };
+  return {
+    async keepFeatures(extension, changes, changed_at, { signal } = {}) {
+      // One verb is several actions, so none of them can have the name that was given for it.
+      const options = signal === undefined ? {} : { signal };
+      const who = dialled(extension, 'the extension');
+      const kept = texts(changes);
+      const Family = `${STORE}/${who}`;
+      const time = whole(changed_at);
+      const there = await asked(storedKeys(actions(), who, signal));
+      for (const [Key, Val] of kept) {
+        if (Val !== '') await must('DBPut', { Family, Key, Val }, options);
+        // The engine warns of a key that is not there; one that a code deletes meanwhile is as good.
+        else if (there.has(Key)) await run('DBDel', { Family, Key }, options);
+      }
+      if (changes.dnd !== undefined) {
+        const Value = changes.dnd ? DND_ON : DND_OFF;
+        await must('Setvar', { Variable: `DEVICE_STATE(${dndState(who)})`, Value }, options);
+      }
+      await must('DBPut', { Family, Key: KEYS.changed_at, Val: time }, options);
+      const now = await asked(readFeatures(actions(), who, signal));
+      told(who, now.get(who) ?? FEATURES_OFF);
+    },
+  };
+};

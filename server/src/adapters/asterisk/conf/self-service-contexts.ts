@@ -1,0 +1,111 @@
+/**
+ * What a person set for its own calls is kept in the engine's own store, one value for each thing, so that it holds without a
+ * reload and while the service is down: `offhook/<extension>/<key>`. Codes write it through `keep-feature`, the service by
+ * actions/features.ts, and `at`, milliseconds since 1970, is always written last: a change without it never came to be.
+ */
+import { FORWARDED } from './cel-format.ts';
+import { at, context, exten } from './dialplan-text.ts';
+import { conf, joined } from './text.ts';
+import type { ConfText } from './text.ts';
+
+export const STORE = conf`offhook`;
+/** Key of each thing in the store. `dnd` is 1; the forwards are numbers; `devices` is the one kind that rings. */
+export const KEYS = {
+  dnd: conf`dnd`,
+  forward: conf`forward`,
+  forward_busy: conf`busy`,
+  forward_no_answer: conf`noanswer`,
+  ring_seconds: conf`seconds`,
+  devices: conf`devices`,
+  changed_at: conf`at`,
+} as const;
+/** How long the devices ring before a forward on no answer where nobody chose, and where there is none. */
+const RING_FIRST = conf`20`;
+const RING = conf`30`;
+const MOST = conf`5`;
+/** How the service is told whose store a code has written; it then reads it there. */
+export const CHANGED = conf`OffhookFeatures`;
+/** Device state that is BUSY while the person does not want calls: a queue rings nobody who is busy, and lamps show it. */
+export const dndState = (extension: ConfText): ConfText => conf`Custom:dnd-${extension}`;
+
+/** The state that counts least beside those of the devices; UNKNOWN cannot be written. */
+export const DND_OFF = conf`INVALID`;
+export const DND_ON = conf`BUSY`;
+
+const kept = (who: ConfText, key: ConfText): ConfText => conf`$\{DB(${STORE}/${who}/${key})}`;
+const EXTEN = conf`$\{EXTEN}`;
+const own = (key: ConfText): ConfText => kept(EXTEN, key);
+const elsewhere = (number: ConfText, asked: ConfText): ConfText =>
+  conf`Gosub(elsewhere,$\{EXTEN},1(${number},${asked}))`;
+
+/** Steps before the ringing: a forward of every call goes first, then not wanting any. */
+export const beforeRinging: readonly ConfText[] = [
+  elsewhere(own(KEYS.forward), conf``),
+  conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?stay)`,
+  conf`GotoIf($\{LEN(${own(KEYS.dnd)})}?dnd)`,
+  conf`Set(SHARED(OFFHOOK_FORWARD)=)`,
+  conf`Set(OFFHOOK_RING=$\{IF($\{LEN(${own(KEYS.forward_no_answer)})}?$\{IF($\{LEN(${own(KEYS.ring_seconds)})}?${own(KEYS.ring_seconds)}:${RING_FIRST})}:${RING})})`,
+];
+/** Steps after it: what the rung phone asked for, then the forward for a busy or an unanswered call. */
+export const afterRinging: readonly ConfText[] = [
+  elsewhere(conf`$\{SHARED(OFFHOOK_FORWARD)}`, conf`asked`),
+  at(conf`stay`, conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`),
+  conf`Goto(away)`,
+  at(conf`dnd`, conf`Set(OFFHOOK_BUSY=1)`),
+  at(
+    conf`away`,
+    elsewhere(
+      kept(EXTEN, conf`$\{IF($\{OFFHOOK_BUSY}?${KEYS.forward_busy}:${KEYS.forward_no_answer})}`),
+      conf``,
+    ),
+  ),
+];
+export const ringSeconds = conf`$\{OFFHOOK_RING}`;
+
+/**
+ * Goes on to ARG1 where calls of this extension may be led there; comes back when they may not. A forward that leads nowhere,
+ * outside without the right, or round and round, is a call nobody takes. ARG2 is not empty where the engine itself wrote down
+ * what a phone asked for.
+ */
+const ELSEWHERE = context(conf`elsewhere`, [
+  exten(conf`_X.`, [
+    conf`GotoIf($\{LEN($\{ARG1})}?:none)`,
+    conf`GotoIf($\{LEN($\{ARG2})}?forward)`,
+    conf`CELGenUserEvent(${FORWARDED},$\{ARG1})`,
+    at(conf`forward`, conf`Gosub(forward-way,$\{EXTEN},1)`),
+    conf`GotoIf($[$\{LEN($\{OFFHOOK_FORWARDS})} < ${MOST} & $\{DIALPLAN_EXISTS($\{GOSUB_RETVAL},$\{ARG1},1)}]?:nowhere)`,
+    conf`Set(OFFHOOK_FORWARDS=$\{OFFHOOK_FORWARDS}x)`,
+    conf`Set(OFFHOOK_FORWARDER=$\{EXTEN})`,
+    conf`Goto($\{GOSUB_RETVAL},$\{ARG1},1)`,
+    at(conf`nowhere`, conf`Return(nowhere)`),
+    at(conf`none`, conf`Return()`),
+  ]),
+]);
+/** The addresses of the devices that may ring: all, or those of the one kind that was chosen, where there is such a kind. */
+const OWN_DEVICES = context(conf`own-devices`, [
+  exten(conf`_X.`, [
+    conf`Set(LOCAL(KIND)=devices-${own(KEYS.devices)})`,
+    conf`Goto($\{IF($\{DIALPLAN_EXISTS($\{KIND},$\{EXTEN},1)}?$\{KIND}:devices)},$\{EXTEN},1)`,
+  ]),
+]);
+const caller = conf`$\{OFFHOOK_EXTENSION}`;
+/** ARG1 is the key and ARG2 the value, empty for none, of the extension that dials. */
+const KEEP = context(conf`keep-feature`, [
+  exten(conf`s`, [
+    conf`GotoIf($["$\{ARG1}" = "${KEYS.dnd}"]?:value)`,
+    conf`Set(DEVICE_STATE(${dndState(caller)})=$\{IF($\{LEN($\{ARG2})}?${DND_ON}:${DND_OFF})})`,
+    at(conf`value`, conf`GotoIf($\{LEN($\{ARG2})}?put)`),
+    conf`Set(OFFHOOK_WAS=$\{DB_DELETE(${STORE}/${caller}/$\{ARG1})})`,
+    conf`Goto(when)`,
+    at(conf`put`, conf`Set(DB(${STORE}/${caller}/$\{ARG1})=$\{ARG2})`),
+    at(conf`when`, conf`Set(OFFHOOK_NOW=$\{STRFTIME(,,%s%3q)})`),
+    conf`Set(OFFHOOK_WAS=0${kept(caller, KEYS.changed_at)})`,
+    // A clock that was set back must not make a newer change look older.
+    conf`ExecIf($[$\{OFFHOOK_WAS} >= $\{OFFHOOK_NOW}]?Set(OFFHOOK_NOW=$[$\{OFFHOOK_WAS} + 1]))`,
+    conf`Set(DB(${STORE}/${caller}/${KEYS.changed_at})=$\{OFFHOOK_NOW})`,
+    conf`UserEvent(${CHANGED},Extension: ${caller})`,
+    conf`Return()`,
+  ]),
+]);
+
+export const selfServiceContexts: ConfText = joined([ELSEWHERE, OWN_DEVICES, KEEP], '');

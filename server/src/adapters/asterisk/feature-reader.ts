@@ -1,0 +1,45 @@
+import type { ExtensionFeatures } from '../../ports/engine.ts';
+import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { AmiConnection } from './ami/connection.ts';
+import { readFeatures } from './features-store.ts';
+
+/** More extensions than people change at once; beyond it everything is read. */
+const MOST = 200;
+
+export interface FeatureReaderDeps {
+  /** Null while there is nobody to ask. */
+  readonly ami: () => AmiConnection | null;
+  readonly told: (extension: string, features: ExtensionFeatures) => void;
+  /** One could not be read, so a fresh snapshot is wanted. */
+  readonly failed: () => void;
+}
+
+/** Reads what the engine's store holds of an extension, one after the other; asked for again while it waits, it is read once. */
+export function featureReader({ ami, told, failed }: FeatureReaderDeps): { read(extension: string): void } {
+  const waiting = new Set<string>();
+  let running = false;
+  const run = async (): Promise<void> => {
+    for (const extension of waiting) {
+      waiting.delete(extension);
+      const actions = ami();
+      // A link that comes back begins with a snapshot.
+      if (actions === null) continue;
+      try {
+        const found = await readFeatures(actions, extension);
+        told(extension, found.get(extension) ?? FEATURES_OFF);
+      } catch {
+        failed();
+      }
+    }
+    running = false;
+  };
+  return {
+    read(extension) {
+      if (waiting.size >= MOST) return failed();
+      waiting.add(extension);
+      if (running) return;
+      running = true;
+      void run();
+    },
+  };
+}

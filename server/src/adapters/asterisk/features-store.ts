@@ -1,0 +1,71 @@
+import type { ExtensionFeatures } from '../../ports/engine.ts';
+import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { AmiConnection } from './ami/connection.ts';
+import { header } from './ami/frame.ts';
+import type { Frame } from './ami/frame.ts';
+import { KEYS, STORE } from './conf/self-service-contexts.ts';
+
+/*
+ * DBGetTree  Family Key    DBGetTreeResponse: Key(/family/extension/key) Val
+ */
+const key = header('Key');
+const value = header('Val');
+/** A row of another shape was put there by hand and is nobody's. */
+const ROW = new RegExp(`^/${STORE}/([0-9]{1,20})/([a-z]{1,10})$`);
+const NUMBER = /^\+?[0-9]{1,32}$/;
+const WHOLE = /^[0-9]{1,15}$/;
+
+type Draft = { -readonly [K in keyof ExtensionFeatures]: ExtensionFeatures[K] };
+
+/** What the dialplan would make of a value; one that it does not follow counts as none. */
+function take(draft: Draft, name: string, text: string): void {
+  const number = NUMBER.test(text) ? text : '';
+  const whole = WHOLE.test(text) ? Number(text) : 0;
+  if (name === KEYS.dnd) draft.dnd = text !== '';
+  else if (name === KEYS.forward) draft.forward = number;
+  else if (name === KEYS.forward_busy) draft.forward_busy = number;
+  else if (name === KEYS.forward_no_answer) draft.forward_no_answer = number;
+  else if (name === KEYS.ring_seconds) draft.ring_seconds = whole === 0 ? FEATURES_OFF.ring_seconds : whole;
+  else if (name === KEYS.devices)
+    draft.devices = text === 'sip' || text === 'webrtc' || text === 'mobile' ? text : 'all';
+  else if (name === KEYS.changed_at) draft.changed_at = whole;
+}
+
+type Row = (extension: string, name: string, text: string) => void;
+async function eachRow(
+  ami: Pick<AmiConnection, 'list'>,
+  extension: string | null,
+  signal: AbortSignal | undefined,
+  row: Row,
+): Promise<void> {
+  const fields = { Family: STORE, Key: extension ?? undefined };
+  const each = (_event: string, frame: Frame): void => {
+    const [, who, name] = ROW.exec(frame.get(key) ?? '') ?? [];
+    if (who !== undefined && name !== undefined) row(who, name, frame.get(value) ?? '');
+  };
+  await ami.list('DBGetTree', fields, each, signal === undefined ? {} : { signal });
+}
+/** Names of what is kept of one extension. Throws `ListVoid`. */
+export async function storedKeys(
+  ami: Pick<AmiConnection, 'list'>,
+  extension: string,
+  signal?: AbortSignal,
+): Promise<Set<string>> {
+  const names = new Set<string>();
+  await eachRow(ami, extension, signal, (_who, name) => names.add(name));
+  return names;
+}
+/** What the engine's store holds, of one extension or of all. Throws `ListVoid`. */
+export async function readFeatures(
+  ami: Pick<AmiConnection, 'list'>,
+  extension: string | null,
+  signal?: AbortSignal,
+): Promise<Map<string, ExtensionFeatures>> {
+  const found = new Map<string, Draft>();
+  await eachRow(ami, extension, signal, (who, name, text) => {
+    let draft = found.get(who);
+    if (draft === undefined) found.set(who, (draft = { ...FEATURES_OFF }));
+    take(draft, name, text);
+  });
+  return found;
+}

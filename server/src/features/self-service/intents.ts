@@ -1,0 +1,68 @@
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ExtensionFeatures } from '../../ports/engine.ts';
+import type { FeatureStore } from './store.ts';
+
+/** What was meant, in memory, and on disk as soon as the disk takes it. */
+export interface Intents {
+  get(extension: string): ExtensionFeatures | undefined;
+  extensions(): string[];
+  /** It is on disk already. */
+  put(extension: string, features: ExtensionFeatures): void;
+  /** A fact: in memory at once. Null: forgotten. */
+  adopt(extension: string, features: ExtensionFeatures | null): void;
+  flushed(): Promise<void>;
+  close(): Promise<void>;
+}
+const RETRY_MS = [250, 1_000, 5_000, 15_000];
+
+export function createIntents(deps: {
+  readonly store: FeatureStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly known: Map<string, ExtensionFeatures>;
+}): Intents {
+  const { store, clock, log, known } = deps;
+  const behind = new Set<string>();
+  const stopped = new AbortController();
+  let writer: Promise<void> | null = null;
+  const writeBehind = async (): Promise<void> => {
+    for (let failures = 0; behind.size > 0 && !stopped.signal.aborted;) {
+      const [extension = ''] = behind;
+      behind.delete(extension);
+      try {
+        await store.save(extension, known.get(extension) ?? null);
+        failures = 0;
+      } catch (error) {
+        behind.add(extension);
+        if (failures === 0) log.warn({ error: messageOf(error) }, 'features wait for the disk');
+        const ms = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!;
+        failures += 1;
+        await clock.sleep(ms, stopped.signal).catch(() => {});
+      }
+    }
+    writer = null;
+  };
+  return {
+    get: (extension) => known.get(extension),
+    extensions: () => [...known.keys()],
+    put(extension, features) {
+      behind.delete(extension);
+      known.set(extension, features);
+    },
+    adopt(extension, features) {
+      if (features === null) known.delete(extension);
+      else known.set(extension, features);
+      behind.add(extension);
+      writer ??= writeBehind();
+    },
+    async flushed() {
+      while (writer !== null) await writer;
+    },
+    async close() {
+      stopped.abort();
+      await writer;
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Directory } from '../../ports/directory.ts';
+import type { ExtensionFeatures } from '../../ports/engine.ts';
+import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { LiveView } from '../../ports/live.ts';
+import type { Intents } from './intents.ts';
+import type { Lanes } from './lanes.ts';
+import { FORWARDS, checkForward } from './rules.ts';
+import type { RuleDeps } from './rules.ts';
+import { holds } from './view.ts';
+import type { FeatureChanges } from './view.ts';
+
+export interface ReconcilerDeps extends RuleDeps {
+  readonly live: LiveView;
+  readonly directory: Directory;
+  readonly intents: Intents;
+  readonly lanes: Lanes;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly write: (extension: string, changes: FeatureChanges, time: number) => Promise<ExtensionFeatures>;
+  readonly nextTime: (extension: string) => number;
+}
+export interface Reconciler {
+  /** Looks at everybody where something changed. O(people) then, else O(1). */
+  look(): void;
+  /** This extension has to be looked at. */
+  due(extension: string): void;
+  idle(): Promise<void>;
+  close(): void;
+}
+const RETRY_MS = [500, 1_000, 2_000, 5_000, 15_000];
+
+function valuesOf(features: ExtensionFeatures): Required<FeatureChanges> {
+  const { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices } = features;
+  return { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices };
+}
+
+/**
+ * Whoever changed it last is right: a phone while we were away, or we when the engine lost what it had not written yet. A change
+ * is in force once its time is written, which comes last, so what differs under an older or the same time was cut off.
+ */
+export function reconciler(deps: ReconcilerDeps): Reconciler {
+  const { live, directory, intents, lanes, clock, log, write, nextTime } = deps;
+  const waiting = new Set<string>();
+  const stopped = new AbortController();
+  let seen: LiveView['features'] | null = null;
+  let running: Promise<void> | null = null;
+
+  const settle = async (extension: string): Promise<void> => {
+    const ours = intents.get(extension);
+    const theirs = live.features.get(extension) ?? FEATURES_OFF;
+    if (directory.byExtension(extension) === undefined) {
+      // Who gets this number next begins with nothing.
+      const off = valuesOf(FEATURES_OFF);
+      if (!holds(theirs, off)) await write(extension, off, nextTime(extension));
+      if (ours !== undefined) intents.adopt(extension, null);
+      return;
+    }
+    if (ours === undefined ? theirs !== FEATURES_OFF : theirs.changed_at > ours.changed_at) {
+      const taken = refusedIn(extension, theirs);
+      if (taken === null) return intents.adopt(extension, theirs);
+      const now = await write(extension, taken, nextTime(extension));
+      log.warn({ extension }, 'a forward set by phone leads where calls may not be led: taken back');
+      return intents.adopt(extension, now);
+    }
+    if (ours === undefined || holds(theirs, valuesOf(ours))) return;
+    const now = await write(extension, valuesOf(ours), nextTime(extension));
+    log.info({ extension }, 'what was meant was put back into the engine');
+    intents.adopt(extension, now);
+  };
+  /** Forwards that cost what the dialplan does not know. */
+  const refusedIn = (extension: string, features: ExtensionFeatures): FeatureChanges | null => {
+    const refused = FORWARDS.filter((key) => {
+      try {
+        checkForward(deps, extension, features[key]);
+        return false;
+      } catch (error) {
+        return error instanceof ServiceError && error.code === 'destination_not_allowed';
+      }
+    });
+    return refused.length === 0 ? null : Object.fromEntries(refused.map((key) => [key, '']));
+  };
+
+  const run = async (): Promise<void> => {
+    for (let failures = 0; waiting.size > 0 && live.live && !stopped.signal.aborted;) {
+      const [extension = ''] = waiting;
+      waiting.delete(extension);
+      try {
+        await lanes.run(extension, () => settle(extension));
+        failures = 0;
+      } catch (error) {
+        waiting.add(extension);
+        log.warn({ extension, error: messageOf(error) }, 'features could not be put back yet');
+        const ms = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!;
+        failures += 1;
+        await clock.sleep(ms, stopped.signal).catch(() => {});
+      }
+    }
+    running = null;
+  };
+  const start = (): void => {
+    if (running === null && waiting.size > 0 && live.live) running = run();
+  };
+  return {
+    look() {
+      if (!live.live) return;
+      if (live.features !== seen) {
+        seen = live.features;
+        for (const extension of new Set([...seen.keys(), ...intents.extensions()])) {
+          if (differs(intents.get(extension), seen.get(extension))) waiting.add(extension);
+        }
+      }
+      start();
+    },
+    due(extension) {
+      waiting.add(extension);
+      start();
+    },
+    async idle() {
+      while (running !== null) await running;
+    },
+    close: () => stopped.abort(),
+  };
+}
+const differs = (ours: ExtensionFeatures | undefined, theirs: ExtensionFeatures | undefined): boolean =>
+  ours === undefined ||
+  theirs === undefined ||
+  ours.changed_at !== theirs.changed_at ||
+  !holds(theirs, valuesOf(ours));

@@ -1,0 +1,44 @@
+/** Between the words of the API and those of the engine port. */
+import type { Features, FeaturesChange, PhoneMode } from '@offhook/contract/features.ts';
+import type { ExtensionFeatures } from '../../ports/engine.ts';
+
+export type FeatureChanges = Partial<Omit<ExtensionFeatures, 'changed_at'>>;
+
+const KIND_OF: Readonly<Record<PhoneMode, ExtensionFeatures['devices']>> = {
+  all: 'all',
+  desk: 'sip',
+  softphone: 'webrtc',
+  mobile: 'mobile',
+};
+const MODE_OF: Readonly<Record<ExtensionFeatures['devices'], PhoneMode>> = {
+  all: 'all',
+  sip: 'desk',
+  webrtc: 'softphone',
+  mobile: 'mobile',
+};
+const [SHORTEST, LONGEST] = [5, 120];
+
+/** A time that was written into the engine's store by hand is shown as one the contract knows. */
+export const featuresOf = (extension: string, f: ExtensionFeatures): Features => ({
+  extension,
+  dnd_enabled: f.dnd,
+  call_forward_number: f.forward,
+  cf_busy_number: f.forward_busy,
+  cf_noanswer_number: f.forward_no_answer,
+  cf_noanswer_timeout: Math.min(LONGEST, Math.max(SHORTEST, f.ring_seconds)),
+  allowed_phone_mode: MODE_OF[f.devices],
+});
+export function changesOf(change: FeaturesChange): FeatureChanges {
+  const { dnd_enabled, call_forward_number, cf_busy_number, cf_noanswer_number } = change;
+  const { cf_noanswer_timeout, allowed_phone_mode } = change;
+  return {
+    ...(dnd_enabled === undefined ? {} : { dnd: dnd_enabled }),
+    ...(call_forward_number === undefined ? {} : { forward: call_forward_number }),
+    ...(cf_busy_number === undefined ? {} : { forward_busy: cf_busy_number }),
+    ...(cf_noanswer_number === undefined ? {} : { forward_no_answer: cf_noanswer_number }),
+    ...(cf_noanswer_timeout === undefined ? {} : { ring_seconds: cf_noanswer_timeout }),
+    ...(allowed_phone_mode === undefined ? {} : { devices: KIND_OF[allowed_phone_mode] }),
+  };
+}
+export const holds = (f: ExtensionFeatures, changes: FeatureChanges): boolean =>
+  Object.entries(changes).every(([key, value]) => f[key as keyof FeatureChanges] === value);

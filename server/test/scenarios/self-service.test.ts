@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Problem } from '@offhook/contract/errors.ts';
+import { FeaturesReply } from '@offhook/contract/features.ts';
+import type { Features } from '@offhook/contract/features.ts';
+import { putObjects } from '../../src/features/pbx-config/put.ts';
+import type { Person } from '../support/api.ts';
+import { eventsOf } from '../support/call-steps.ts';
+import { prepareDemo } from '../support/company.ts';
+import type { Phone } from '../support/phone.ts';
+import { dialCode } from '../support/steps.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+const OFF = {
+  dnd_enabled: false,
+  call_forward_number: '',
+  cf_busy_number: '',
+  cf_noanswer_number: '',
+  cf_noanswer_timeout: 20,
+  allowed_phone_mode: 'all',
+};
+
+describe('self-service', () => {
+  const site = useSite({
+    prepare: prepareDemo(async (store) => {
+      await putObjects(store, {
+        extension: [{ extension: '1009', forward_outside: true }],
+        trunk: [{ name: 'north', title: 'North', host: '127.0.0.2', port: 5999 }],
+        outbound_route: [
+          { name: 'out', patterns: ['0X!'], trunks: [{ trunk: 'north', strip: 1, prepend: '+49' }] },
+        ],
+      });
+    }),
+  });
+
+  async function send(person: Person, method: string, path: string, body?: object | string) {
+    const type = typeof body === 'string' ? 'application/x-www-form-urlencoded' : 'application/json';
+    const reply = await fetch(site().base + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${person.token}`,
+        ...(body === undefined ? {} : { 'content-type': type }),
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const json: unknown = await reply.json();
+    if (reply.ok) return { status: reply.status, code: '', features: FeaturesReply.parse(json).features };
+    return { status: reply.status, code: Problem.parse(json).code, features: null };
+  }
+  const PATH = '/api/mobile/features.php';
+  async function set(person: Person, change: object | string): Promise<Features> {
+    const reply = await send(person, 'POST', PATH, change);
+    assert.equal(reply.status, 200, JSON.stringify(reply));
+    return reply.features!;
+  }
+  const get = async (person: Person): Promise<Features> => (await send(person, 'GET', PATH)).features!;
+  const said = (extension: string): unknown[] =>
+    eventsOf(site(), 'presence.changed')
+      .filter((e) => e.data['extension'] === extension)
+      .map((e) => e.data['personal']);
+  const personal = (reader: Person, extension: string, word: string, ms = 1000): Promise<unknown> =>
+    until(
+      `${extension} says ${word}`,
+      async () => {
+        const { presence, status } = await reader.contact(extension);
+        return presence.personal === word && (word !== 'dnd' || status === 'busy');
+      },
+      { ms },
+    );
+  /** Calls 1007 as 1005 and returns who was rung first. */
+  async function rings(caller: Phone, number: string, by: Phone): Promise<void> {
+    const began = performance.now();
+    const call = await caller.invite(number);
+    const there = await by.incoming(2000);
+    assert.ok(performance.now() - began < 1000, `${performance.now() - began} ms`);
+    await there.answer();
+    await call.answered();
+    await call.hangup();
+  }
+
+  test('self-service - what is set by API holds for the next call, in both spellings, and shows in the directory', async () => {
+    await using caller = await site().phone('1005');
+    await using owner = await site().phone('1007');
+    await using other = await site().phone('1008');
+    const person = await site().person('1007');
+    const reader = await site().person('1012');
+    assert.deepEqual(await get(person), { extension: '1007', ...OFF });
+    const forwarded = await set(person, { call_forward_number: '1008', colour: 'blue' });
+    assert.deepEqual(forwarded, { extension: '1007', ...OFF, call_forward_number: '1008' });
+    await rings(caller, '1007', other);
+    assert.equal(owner.seen, 0);
+    const quiet = await set(person, 'dnd_enabled=1&call_forward_number=&cf_noanswer_timeout=5');
+    assert.deepEqual(quiet, { extension: '1007', ...OFF, dnd_enabled: true, cf_noanswer_timeout: 5 });
+    const contact = await reader.contact('1007');
+    assert.deepEqual(
+      [contact.status, contact.presence.personal, contact.presence.activity, contact.sip_status],
+      ['busy', 'dnd', 'idle', 'NOT_INUSE'],
+      'not wanting calls is no state of the device',
+    );
+    assert.equal(said('1007').at(-1), 'dnd');
+    const greeted = await caller.invite('1007');
+    await greeted.answered();
+    await greeted.hears();
+    await greeted.hangup();
+    assert.equal(owner.seen, 0);
+    await set(person, 'dnd_enabled=false');
+    assert.equal((await reader.contact('1007')).presence.personal, 'not_set');
+    assert.equal(said('1007').at(-1), 'not_set');
+    await rings(caller, '1007', owner);
+    await set(person, { ...OFF });
+  });
+
+  test('self-service - what is dialled is in the directory, on the stream and in the API within a second', async () => {
+    await using owner = await site().phone('1007');
+    const person = await site().person('1007');
+    const reader = await site().person('1012');
+    const before = said('1007').length;
+    await dialCode(owner, '*78');
+    await personal(reader, '1007', 'dnd');
+    assert.deepEqual(said('1007').slice(before).slice(-1), ['dnd']);
+    for (const [code, field, number] of [
+      ['*721008', 'call_forward_number', '1008'],
+      ['*901006', 'cf_busy_number', '1006'],
+      ['*92500', 'cf_noanswer_number', '500'],
+      ['*73', 'call_forward_number', ''],
+      ['*91', 'cf_busy_number', ''],
+      ['*93', 'cf_noanswer_number', ''],
+    ] as const) {
+      await dialCode(owner, code);
+      await until(`${field} is "${number}"`, async () => (await get(person))[field] === number, { ms: 1000 });
+    }
+    await dialCode(owner, '*79');
+    await personal(reader, '1007', 'not_set');
+  });
+
+  test('self-service - the codes work while the service is stopped; phone and API agree when it is back', async () => {
+    await using owner = await site().phone('1007');
+    const person = await site().person('1007');
+    const reader = await site().person('1012');
+    await set(person, { dnd_enabled: true, cf_busy_number: '1006' });
+    const before = said('1007').length;
+    await site().kill('SIGKILL');
+    await dialCode(owner, '*79');
+    await dialCode(owner, '*921008');
+    await site().start();
+    await personal(reader, '1007', 'not_set');
+    assert.deepEqual(await get(person), {
+      extension: '1007',
+      ...OFF,
+      cf_busy_number: '1006',
+      cf_noanswer_number: '1008',
+    });
+    assert.deepEqual(said('1007').slice(before), ['not_set'], 'told once');
+    await set(person, { ...OFF, dnd_enabled: true });
+    await site().kill('SIGKILL');
+    await site().start('answers');
+    assert.equal((await get(person)).dnd_enabled, true, 'known before the engine is');
+    await personal(reader, '1007', 'dnd');
+    await site().ready();
+    await set(person, OFF);
+  });
+
+  test('self-service - the engine is killed right after: what was meant is put back, whoever had set it', async () => {
+    await using owner = await site().phone('1007');
+    const [person, second] = [await site().person('1007'), await site().person('1006')];
+    const reader = await site().person('1012');
+    await dialCode(owner, '*901008');
+    await until('the code is known', async () => (await get(person)).cf_busy_number === '1008', { ms: 1000 });
+    const late = await set(second, { dnd_enabled: true, call_forward_number: '1008' });
+    process.kill(site().enginePid()!, 'SIGKILL');
+    await until('the link to be lost', async () => (await reader.contacts()).stale, { ms: 3000 });
+    const refused = await send(second, 'POST', PATH, { dnd_enabled: false });
+    assert.deepEqual([refused.status, refused.code], [503, 'engine_unavailable']);
+    assert.deepEqual(await get(second), late, 'read without the engine');
+    await site().ready();
+    await until('both in the new engine', async () => {
+      const shown = await site().engineCli('database show offhook');
+      return (
+        /1007\/busy *: 1008/.test(shown) &&
+        /1006\/dnd *: 1/.test(shown) &&
+        /1006\/forward *: 1008/.test(shown)
+      );
+    });
+    await personal(reader, '1006', 'dnd', 3000);
+    await owner.register();
+    await set(second, OFF);
+    await set(person, OFF);
+    await until('the lamp is off', async () =>
+      /dnd-1006 .*INVALID|Custom:dnd-1006.*INVALID/.test(await site().engineCli('devstate list')),
+    );
+  });
+
+  test('self-service - what cannot be is refused with its code and changes nothing', async () => {
+    const person = await site().person('1007');
+    const allowed = await site().person('1009');
+    for (const [change, status, code] of [
+      [{ call_forward_number: '1007' }, 400, 'invalid_request'],
+      [{ call_forward_number: '1099' }, 404, 'no_route'],
+      [{ cf_busy_number: '600' }, 404, 'no_route'],
+      [{ cf_busy_number: '*22' }, 400, 'invalid_request'],
+      [{ cf_noanswer_number: '030123456' }, 403, 'destination_not_allowed'],
+      [{ dnd_enabled: true, cf_noanswer_number: '030123456' }, 403, 'destination_not_allowed'],
+      [{ dnd_enabled: 'true' }, 400, 'invalid_request'],
+      [{ dnd_enabled: 1 }, 400, 'invalid_request'],
+      [{ dnd_enabled: null }, 400, 'invalid_request'],
+      ['dnd_enabled=maybe', 400, 'invalid_request'],
+      [{ cf_noanswer_timeout: 4 }, 400, 'invalid_request'],
+      [{ cf_noanswer_timeout: 121 }, 400, 'invalid_request'],
+      [{ cf_noanswer_timeout: 5.5 }, 400, 'invalid_request'],
+      ['cf_noanswer_timeout=1e1', 400, 'invalid_request'],
+      [{ allowed_phone_mode: 'fax' }, 400, 'invalid_request'],
+      ...[
+        '1008\r\nAction: Ping',
+        '1008\n',
+        '1008\0',
+        '1008&1009',
+        '１００８',
+        '${SHELL(touch /tmp/x)}',
+        ' 1008',
+        '9'.repeat(10_000),
+      ].map((number) => [{ call_forward_number: number }, 400, 'invalid_request'] as const),
+    ] as const) {
+      const reply = await send(person, 'POST', PATH, change);
+      assert.deepEqual([reply.status, reply.code], [status, code], JSON.stringify(change).slice(0, 80));
+    }
+    assert.deepEqual(await get(person), { extension: '1007', ...OFF });
+    const premium = await send(allowed, 'POST', PATH, { call_forward_number: '0900123456' });
+    assert.deepEqual([premium.status, premium.code], [403, 'destination_not_allowed']);
+    assert.equal((await set(allowed, { call_forward_number: '030123456' })).call_forward_number, '030123456');
+    await using owner = await site().phone('1009');
+    await dialCode(owner, '*720900123456');
+    await until('the premium number is taken back', async () => {
+      const shown = await site().engineCli('database show offhook/1009');
+      return !/forward/.test(shown) && (await get(allowed)).call_forward_number === '';
+    });
+  });
+
+  test('self-service - a supervisor reads and changes those of others, audited; nobody else does', async () => {
+    const [ada, mallory] = [await site().person('1001'), await site().person('1012')];
+    const path = '/api/v1/extensions/1007/features';
+    const changed = await send(ada, 'PUT', path, { dnd_enabled: true });
+    assert.equal(changed.features?.dnd_enabled, true);
+    assert.deepEqual((await send(ada, 'GET', path)).features, changed.features);
+    for (const reply of [
+      await send(mallory, 'PUT', path, { dnd_enabled: false }),
+      await send(mallory, 'GET', path),
+    ]) {
+      assert.deepEqual([reply.status, reply.code], [403, 'forbidden']);
+    }
+    const unknown = await send(ada, 'PUT', '/api/v1/extensions/1999/features', { dnd_enabled: true });
+    assert.deepEqual([unknown.status, unknown.code], [404, 'not_found']);
+    assert.equal((await send(ada, 'PUT', path, { colour: 'blue' })).status, 400);
+    const trail = (await (
+      await fetch(`${site().base}/api/v1/audit?limit=50`, {
+        headers: { authorization: `Bearer ${ada.token}` },
+      })
+    ).json()) as { entries: { action: string; actor: string; object: string; outcome: string }[] };
+    const lines = trail.entries.filter((e) => e.action === 'features.change' && e.object === '1007');
+    assert.deepEqual(
+      lines.slice(0, 2).map((e) => [e.actor, e.outcome]),
+      [
+        [mallory.login.user.username, 'refused'],
+        [ada.login.user.username, 'ok'],
+      ],
+    );
+    await send(ada, 'PUT', path, OFF);
+  });
+
+  test('self-service - many changes at once come to one of them, the same everywhere', async () => {
+    await using owner = await site().phone('1007');
+    const person = await site().person('1007');
+    const numbers = ['1008', '1006', '1005', '500', '', '1003', '1004', '1009'];
+    const code = dialCode(owner, '*78');
+    const replies = await Promise.all(
+      numbers.map((call_forward_number) => send(person, 'POST', PATH, { call_forward_number })),
+    );
+    await code;
+    assert.deepEqual(
+      replies.map((r) => r.status),
+      numbers.map(() => 200),
+    );
+    await until('the engine and the API agree', async () => {
+      const shown = await site().engineCli('database show offhook/1007');
+      const { call_forward_number: number, dnd_enabled } = await get(person);
+      return dnd_enabled && (/forward *: (\S+)/.exec(shown)?.[1] ?? '') === number && /dnd *: 1/.test(shown);
+    });
+    assert.equal((await get(person)).call_forward_number, '1009', 'in the order they came');
+    await set(person, OFF);
+  });
+});
