@@ -25,7 +25,7 @@ export interface FileOnDisk {
 /**
  * The way configuration gets to the engine. Each method does one thing and can be repeated; the order, the record of it and
  * the way back belong to who calls. Errors (`ServiceError`): `invalid_request` for a value a file cannot carry,
- * `engine_unavailable`, `engine_timeout`, `disk_full` where the files could not be written.
+ * `engine_unavailable`, `engine_timeout`, `storage_full` where the files could not be written.
  */
 export interface EngineConfig {
   /** False until the engine's program is known; everything but this then throws `engine_unavailable`. */

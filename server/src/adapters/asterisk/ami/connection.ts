@@ -92,6 +92,8 @@ export interface ActionOptions {
   readonly action_id?: string;
   readonly ms?: number;
   readonly signal?: AbortSignal;
+  /** Of a list: the event that its end counts, where it does not count the others. */
+  readonly counted?: string;
 }
 export interface AmiAnswer {
   readonly ok: boolean;
@@ -129,6 +131,7 @@ interface Pending {
   /** Null for an action that answers with one frame. */
   readonly row: ((event: string, frame: Frame) => void) | null;
   readonly ms: number;
+  readonly counted: string | undefined;
   rows: number;
   resolve(answer: AmiAnswer): void;
   reject(error: unknown): void;
@@ -240,7 +243,7 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
   const listFrame = (id: string, p: Pending, name: string, frame: Frame): void => {
     const mark = frame.get(EVENT_LIST);
     if (mark === undefined) {
-      p.rows++;
+      if (p.counted === undefined || p.counted === name) p.rows++;
       try {
         p.row?.(name, frame);
       } catch (error) {
@@ -291,7 +294,7 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
     fields: ActionFields,
     row: Pending['row'],
     ms: number,
-    { action_id, signal }: ActionOptions,
+    { action_id, signal, counted }: ActionOptions,
   ): Promise<AmiAnswer & { rows: number }> => {
     const id = action_id ?? `${prefix}-${(++sent).toString(36)}`;
     const bytes = encodeAction(name, fields, id);
@@ -303,7 +306,15 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
     if (pending.has(id)) throw new ServiceError('invalid_request', 'this action id is in use');
     const answered = Promise.withResolvers<AmiAnswer>();
     const done = new AbortController();
-    const entry: Pending = { name, row, ms, rows: 0, resolve: answered.resolve, reject: answered.reject };
+    const entry: Pending = {
+      name,
+      row,
+      ms,
+      counted,
+      rows: 0,
+      resolve: answered.resolve,
+      reject: answered.reject,
+    };
     pending.set(id, entry);
     const give = (): void => {
       pending.delete(id);

@@ -9,6 +9,7 @@ import type { ConfText } from './text.ts';
 import { trunkObjects } from './trunk-files.ts';
 
 const nothing = conf``;
+type PhonePart = 'endpoints' | 'auths' | 'aors';
 const isLoopback = (address: string): boolean => /^(127\.|localhost$|::1$)/.test(address);
 /** Browsers on the same machine can only be reached, and only reach us, over loopback. */
 const mediaOnLoopback = (settings: InstanceSettings): boolean =>
@@ -115,7 +116,8 @@ const TEMPLATE: Record<EndpointKind, ConfText> = {
   mobile: conf`browser`,
 };
 
-function phones(e: SiteExtension): ConfText {
+/** The sections of its devices: what they are, what they sign in with, where they are. */
+function phones(e: SiteExtension): Readonly<Record<PhonePart, ConfText>> {
   const extension = dialled(e.extension, 'an extension');
   const who = `extension ${extension}`;
   // A lamp per desk phone: a mailbox on every endpoint costs the engine as much memory as the endpoint itself.
@@ -133,33 +135,76 @@ named_pickup_group = ${group}
 set_var = OFFHOOK_EXTENSION=${extension}
 ${groups}`;
   const password = secret(e.sip_password, `${who}: SIP password`);
-  return joined(
-    e.endpoints.map((endpoint) => {
-      const name = objectName(endpoint.name, `${who}: endpoint`);
-      return conf`
-[${name}](${TEMPLATE[endpoint.kind]})
+  const names = e.endpoints.map(({ name, kind }) => ({ kind, name: objectName(name, `${who}: endpoint`) }));
+  return {
+    endpoints: joined(
+      names.map(
+        ({ name, kind }) => conf`
+[${name}](${TEMPLATE[kind]})
 auth = ${name}
 aors = ${name}
-${common}${endpoint.kind === 'sip' ? mailbox : nothing}[${name}](credentials)
+${common}${kind === 'sip' ? mailbox : nothing}`,
+      ),
+      '',
+    ),
+    auths: joined(
+      names.map(
+        ({ name }) => conf`
+[${name}](credentials)
 username = ${name}
 password = ${password}
+`,
+      ),
+      '',
+    ),
+    aors: joined(
+      names.map(
+        ({ name }) => conf`
 [${name}](addresses)
-
-`;
-    }),
-    '',
-  );
+`,
+      ),
+      '',
+    ),
+  };
 }
 
-export const pjsipConf = (
+/**
+ * The engine reads a whole file for each type of object and does so again only when the file has changed, so each of the
+ * three types there are thousands of has a file of its own (docs/adr/0013). Trunks, templates and what was written by
+ * hand are read with every one of them: the engine takes from each file the objects of its type.
+ */
+export function pjsipFiles(
   extensions: readonly SiteExtension[],
   trunks: readonly SiteTrunk[],
   settings: InstanceSettings,
-): ConfText => conf`
-${transports(settings)}
+): Readonly<Record<string, ConfText>> {
+  const all = extensions.map((e) => phones(e));
+  const file = (head: ConfText, part: PhonePart | null): ConfText => conf`
+${head}#include pjsip_shared.conf
+${
+  part === null
+    ? nothing
+    : joined(
+        all.map((p) => p[part]),
+        '',
+      )
+}
+#tryinclude custom/pjsip.conf
+`;
+  return {
+    'pjsip.conf': file(transports(settings), null),
+    'pjsip_shared.conf': conf`
 ${templates(settings)}
-${joined(
-  extensions.map((e) => phones(e)),
-  '',
-)}${trunkObjects(trunks)}#tryinclude custom/pjsip.conf
+${trunkObjects(trunks)}`,
+    'pjsip_endpoints.conf': file(nothing, 'endpoints'),
+    'pjsip_auths.conf': file(nothing, 'auths'),
+    'pjsip_aors.conf': file(nothing, 'aors'),
+  };
+}
+
+export const sorceryConf: ConfText = conf`
+[res_pjsip]
+endpoint = config,pjsip_endpoints.conf,criteria=type=endpoint
+auth = config,pjsip_auths.conf,criteria=type=auth
+aor = config,pjsip_aors.conf,criteria=type=aor
 `;

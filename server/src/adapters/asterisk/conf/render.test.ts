@@ -227,7 +227,9 @@ interface Case {
   /** How the value should read, where it is not simply itself. */
   readonly expected?: (value: string) => string[];
 }
-const pjsip = (files: ReadonlyMap<string, string>): string => files.get('pjsip.conf')!;
+const PHONE_FILES = ['shared', 'endpoints', 'auths', 'aors'].map((part) => `pjsip_${part}.conf`);
+const pjsip = (files: ReadonlyMap<string, string>): string =>
+  ['pjsip.conf', ...PHONE_FILES].map((name) => files.get(name)!).join('');
 const extensions = (files: ReadonlyMap<string, string>): string => files.get('extensions.conf')!;
 const first = (fields: Partial<SiteExtension>): Site =>
   site({ extensions: [person('1001', fields), person('1002')] });
@@ -582,7 +584,7 @@ test('conf/render - trunks, routes and exits that lead nowhere are refused', () 
 
 test('conf/render - a site without trunks has no way out, and nothing of a trunk in its files', () => {
   const files = render();
-  for (const name of ['pjsip.conf', 'extensions.conf'])
+  for (const name of ['pjsip_shared.conf', 'pjsip.conf', 'extensions.conf'])
     assert.ok(!/trunk|outbound/.test(files.get(name)!), name);
 });
 

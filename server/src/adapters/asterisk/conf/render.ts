@@ -6,7 +6,7 @@ import { featuresConf } from './call-contexts.ts';
 import * as engine from './engine-files.ts';
 import { httpConf, managerConf } from './manager-files.ts';
 import { modulesConf } from './modules-file.ts';
-import { pjsipConf, rtpConf } from './pjsip-files.ts';
+import { pjsipFiles, rtpConf, sorceryConf } from './pjsip-files.ts';
 import { confbridgeConf } from './conference-file.ts';
 import { musicConf } from './music-file.ts';
 import { parkingConf, queuesConf, voicemailConf } from './service-files.ts';
@@ -110,7 +110,8 @@ export function renderSite(
     'manager.conf': managerConf(instance),
     'http.conf': httpConf(instance),
     'rtp.conf': rtpConf(settings),
-    'pjsip.conf': pjsipConf(site.extensions, site.trunks, settings),
+    ...pjsipFiles(site.extensions, site.trunks, settings),
+    'sorcery.conf': sorceryConf,
     'queues.conf': queuesConf(site, instance),
     'voicemail.conf': voicemailConf(site, settings),
     'confbridge.conf': confbridgeConf(site.conferences),

@@ -24,6 +24,7 @@ interface Dialling {
 export interface TestEngine extends AsyncDisposable {
   readonly program: AsteriskProgram;
   readonly instance: Instance;
+  readonly settings: InstanceSettings;
   /** Where desk phones register. */
   readonly server: { readonly host: string; readonly port: number };
   /** From the start of the program to fully booted. */
@@ -101,6 +102,7 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
   return {
     program,
     instance,
+    settings,
     server,
     get boot_ms() {
       return running.boot_ms;

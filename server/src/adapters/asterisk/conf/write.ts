@@ -1,7 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { ServiceError } from '../../../core/errors.ts';
+import type { FileOnDisk } from '../../../ports/engine-config.ts';
 import { celFile } from '../instance.ts';
 import type { Instance } from '../instance.ts';
 
@@ -41,32 +43,89 @@ async function replace(file: string, content: Buffer): Promise<void> {
   }
 }
 
+const RENDERED = /^[a-z][a-z0-9_]{0,40}\.conf$/;
+const HAND_WRITTEN = /^custom\/[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\.conf$/;
+const fileOf = (folder: string, name: string): string => {
+  if (!RENDERED.test(name) && !HAND_WRITTEN.test(name))
+    throw new Error(`not a configuration file: ${JSON.stringify(name)}`);
+  return path.join(folder, name);
+};
+const noRoom = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** The engine takes a file whose include is not there for a changed one each time, and reads all of it again. */
+async function makeIncludes(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
+  for (const text of files.values()) {
+    for (const [, name] of text.matchAll(/^#tryinclude (custom\/[a-z0-9_]+\.conf)$/gm)) {
+      const file = path.join(folder, name!);
+      if ((await read(file)) === null) await replace(file, Buffer.alloc(0));
+    }
+  }
+}
+
 /**
- * Writes rendered files into `folder` (made with mode 0750, and `custom/` for hand-written includes with it) and returns
- * the names of those that changed. A file that already holds the same bytes is not touched, because Asterisk tells a
- * change by size and time; the version before is kept as `<name>.bak`. Errors are those of the file system; a failure
- * leaves every file whole, either old or new.
+ * Writes rendered files into `folder` (made with mode 0750, and `custom/` for hand-written includes with it, each empty
+ * where there is none) and returns the names of those that changed. A file that already holds the same bytes is not
+ * touched, because Asterisk tells a change by size and time; the version before is kept as `<name>.bak`. Errors are those
+ * of the file system, but `storage_full` (ServiceError) where there is no room; a failure leaves every file whole, either old
+ * or new.
  */
 export async function writeFiles(
   folder: string,
   files: ReadonlyMap<string, string>,
 ): Promise<readonly string[]> {
-  const wrong = [...files.keys()].find((name) => !/^[a-z][a-z0-9_]{0,40}\.conf$/.test(name));
+  const wrong = [...files.keys()].find((name) => !RENDERED.test(name));
   if (wrong !== undefined) throw new Error(`not a configuration file: ${JSON.stringify(wrong)}`);
-  await mkdir(path.join(folder, 'custom'), { recursive: true, mode: 0o750 });
   const changed: string[] = [];
-  for (const [name, text] of files) {
-    const file = path.join(folder, name);
-    const content = Buffer.from(text);
-    const before = await read(file);
-    if (before?.equals(content)) continue;
-    if (before !== null) await replace(`${file}.bak`, before);
-    await replace(file, content);
-    changed.push(name);
+  try {
+    await mkdir(path.join(folder, 'custom'), { recursive: true, mode: 0o750 });
+    await makeIncludes(folder, files);
+    for (const [name, text] of files) {
+      const file = path.join(folder, name);
+      const content = Buffer.from(text);
+      const before = await read(file);
+      if (before?.equals(content)) continue;
+      if (before !== null) await replace(`${file}.bak`, before);
+      await replace(file, content);
+      changed.push(name);
+    }
+  } catch (error) {
+    if (noRoom(error))
+      throw new ServiceError('storage_full', 'there is no room for the engine’s files', { cause: error });
+    throw error;
+  } finally {
+    if (changed.length > 0) await syncFolder(folder);
   }
-  if (changed.length > 0) await syncFolder(folder);
   return changed;
 }
+
+/** The text of a file, or of the version before it; null where there is none. */
+export async function readFileOf(folder: string, name: string, backup: boolean): Promise<string | null> {
+  const file = fileOf(folder, name);
+  return (await read(backup ? `${file}.bak` : file))?.toString('utf8') ?? null;
+}
+const hashOf = (bytes: Buffer | null): string | null =>
+  bytes === null ? null : createHash('sha256').update(bytes).digest('hex');
+/** The state of these files, in order of name. */
+export async function diskOf(folder: string, names: Iterable<string>): Promise<readonly FileOnDisk[]> {
+  const found: FileOnDisk[] = [];
+  for (const name of [...new Set(names)].sort()) {
+    const file = fileOf(folder, name);
+    const [now, before] = [await read(file), await read(`${file}.bak`)];
+    found.push({ name, hash: hashOf(now), backup_hash: hashOf(before) });
+  }
+  return found;
+}
+/** What people wrote beside ours; an empty one says nothing and is left out. */
+export async function handWrittenFiles(folder: string): Promise<readonly FileOnDisk[]> {
+  const names = await readdir(path.join(folder, 'custom')).catch(() => []);
+  const files = await diskOf(
+    folder,
+    names.map((name) => `custom/${name}`).filter((name) => HAND_WRITTEN.test(name)),
+  );
+  return files.filter((file) => file.hash !== NOTHING);
+}
+const NOTHING = hashOf(Buffer.alloc(0));
 
 /** Folders that Asterisk writes into and does not make itself: without this one no call record is ever written. */
 export async function prepareFolders(instance: Instance): Promise<void> {

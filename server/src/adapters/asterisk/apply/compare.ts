@@ -1,0 +1,60 @@
+/** What one side wants and the other holds, as problems. */
+import type { EngineProblem } from '../../../ports/engine-config.ts';
+import { FILE_OF, kindOf } from './meant.ts';
+import type { Kind, Objects } from './meant.ts';
+
+/** What an engine makes by itself where no file says so. */
+const OWN = /^(?:conference-(?:user|bridge|menu) default_\w+|parking default|music default)$/;
+/** Values that may be shown: never those with a secret, which are marks anyhow. */
+const told = (value: string): string =>
+  JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value);
+/** Marks say nothing to people. */
+const isMark = (value: string): boolean => /^[\w-]{43}$/.test(value);
+
+/** A hint that the engine made of a pattern's, for a number that somebody watches. */
+function fromPattern(key: string, wanted: Objects): boolean {
+  const context = /^dialplan (.+),[0-9*#]+,hint$/.exec(key)?.[1];
+  return (
+    context !== undefined &&
+    [...wanted.keys()].some((other) => other.startsWith(`dialplan ${context},_`) && other.endsWith(',hint'))
+  );
+}
+
+/** Every difference of these kinds; a value that is empty on either side says only that the object is there. */
+export function compare(wanted: Objects, held: Objects, kinds: ReadonlySet<Kind>): EngineProblem[] {
+  const problems: EngineProblem[] = [];
+  const say = (object: string, words: string): void =>
+    void problems.push({ object, file: FILE_OF[kindOf(object)], words });
+  for (const [key, value] of wanted) {
+    if (!kinds.has(kindOf(key))) continue;
+    const got = held.get(key);
+    if (got === undefined) say(key, 'it is missing in the engine');
+    else if (value !== '' && got !== '' && value !== got)
+      say(
+        key,
+        isMark(value)
+          ? 'its settings are not the ones that were proven'
+          : `the engine has ${told(got)} instead of ${told(value)}`,
+      );
+  }
+  for (const key of held.keys())
+    if (fromPattern(key, wanted)) continue;
+    else if (kinds.has(kindOf(key)) && !wanted.has(key) && !OWN.test(key))
+      say(key, 'the engine has it, but it is in no file');
+  return problems;
+}
+
+/** What was found, with the engine's own words where its log has some of the same object. */
+export function withWords(found: readonly EngineProblem[], said: readonly EngineProblem[]): EngineProblem[] {
+  const byObject = new Map<string, EngineProblem>();
+  for (const problem of said)
+    if (problem.object !== null && !byObject.has(problem.object)) byObject.set(problem.object, problem);
+  const used = new Set<EngineProblem>();
+  const merged = found.map((problem) => {
+    const words = problem.object === null ? undefined : byObject.get(problem.object);
+    if (words === undefined) return problem;
+    used.add(words);
+    return { ...problem, words: words.words };
+  });
+  return [...said.filter((problem) => !used.has(problem)), ...merged];
+}

@@ -1,0 +1,216 @@
+/** Files on a throw-away engine and on a living one: what is broken is found by what the engine holds, never by its answer. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { systemClock } from '../../../core/clock.ts';
+import { silent } from '../../../core/log.ts';
+import type { EngineConfig, EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
+import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
+import { company, extension, trunk } from '../conf/test-company.ts';
+import { startTestEngine } from '../conf/test-engine.ts';
+import type { TestEngine } from '../conf/test-engine.ts';
+import { createEngineConfig } from './engine-config.ts';
+
+const login = { username: 'site', password: 'a-trunk-secret-of-ours' };
+const site = company({
+  feature_codes: FEATURE_CODES,
+  trunks: [trunk({ name: 'north', host: '127.0.0.1', port: 9, login, register: true })],
+});
+let engine: TestEngine;
+let config: EngineConfig;
+let good: EngineFiles;
+before(async () => {
+  engine = await startTestEngine(site);
+  config = createEngineConfig({
+    instance: engine.instance,
+    settings: engine.settings,
+    program: () => engine.program,
+    clock: systemClock,
+    log: silent,
+  });
+  good = config.render(site);
+});
+after(async () => {
+  await engine?.[Symbol.asyncDispose]();
+});
+
+/** The good files with one text in one of them changed. */
+function broken(name: string, from: string | RegExp, to: string): EngineFiles {
+  const text = good.get(name)!;
+  const changed = text.replace(from, to);
+  assert.notEqual(changed, text, `${name} has nothing of ${from}`);
+  return new Map([...good, [name, changed]]);
+}
+interface Kind {
+  readonly what: string;
+  readonly file: string;
+  readonly from: string | RegExp;
+  readonly to: string;
+  /** The object that is named, and the words, the engine's own where it has any. */
+  readonly object: string | null;
+  readonly words: RegExp;
+}
+const KINDS: readonly Kind[] = [
+  {
+    what: 'an endpoint with an option that does not exist',
+    file: 'pjsip_endpoints.conf',
+    from: '[1004](sip)\n',
+    to: '[1004](sip)\nno_such_option = yes\n',
+    object: null,
+    words: /Could not find option suitable for category '1004' named 'no_such_option'/,
+  },
+  {
+    what: 'an endpoint with a codec that does not exist',
+    file: 'pjsip_endpoints.conf',
+    from: '[1004](sip)\n',
+    to: '[1004](sip)\nmax_audio_streams = many\n',
+    object: 'endpoint 1004',
+    words: /type 'endpoint' with id '1004'/,
+  },
+  {
+    what: 'a section without its bracket',
+    file: 'pjsip_endpoints.conf',
+    from: '[1004](sip)',
+    to: '[1004(sip)',
+    object: null,
+    words: /Contents of config file 'pjsip_endpoints.conf' are invalid and cannot be parsed/,
+  },
+  {
+    what: 'a template that does not exist',
+    file: 'pjsip_aors.conf',
+    from: '[1004](addresses)',
+    to: '[1004](adresses)',
+    object: null,
+    words: /Inheritance requested, but category 'adresses' does not exist/,
+  },
+  {
+    what: 'a file that includes one that is not there',
+    file: 'queues.conf',
+    from: '[general]',
+    to: '#include nowhere.conf\n[general]',
+    object: null,
+    words: /there is no nowhere.conf|nowhere\.conf/,
+  },
+  {
+    what: 'an emptied file of addresses',
+    file: 'pjsip_aors.conf',
+    from: /^[^]*$/,
+    to: '',
+    object: null,
+    words: /^the file is empty$/,
+  },
+  {
+    what: 'an emptied file of queues',
+    file: 'queues.conf',
+    from: /^[^]*$/,
+    to: '; nothing\n',
+    object: null,
+    words: /^the file is empty$/,
+  },
+  {
+    what: 'an application that does not exist',
+    file: 'extensions.conf',
+    from: 'Echo()',
+    to: 'Ecko()',
+    object: 'dialplan services,600,3',
+    words: /^there is no application "Ecko"$/,
+  },
+  {
+    what: 'a number without a priority',
+    file: 'extensions.conf',
+    from: '[services]\n',
+    to: '[services]\nexten => 699\n',
+    object: null,
+    words: /699|priority/,
+  },
+  {
+    what: 'a priority that stands there twice',
+    file: 'extensions.conf',
+    from: '[services]\n',
+    to: '[services]\nexten => 600,1,NoOp()\n',
+    object: 'dialplan services,600,1',
+    words: /Unable to register extension|twice/,
+  },
+  {
+    what: 'a context without its bracket',
+    file: 'extensions.conf',
+    from: '[services]\n',
+    to: '[services\n',
+    object: null,
+    words: /"\[" without its "\]"|no closing/,
+  },
+  {
+    what: 'a queue with a strategy that does not exist',
+    file: 'queues.conf',
+    from: 'strategy = rrmemory',
+    to: 'strategy = everybody',
+    object: 'queue sales',
+    words: /'everybody' isn't a valid strategy for queue 'sales', using ringall instead/,
+  },
+  {
+    what: 'a queue with an option that does not exist',
+    file: 'queues.conf',
+    from: 'strategy = rrmemory\n',
+    to: 'strategy = rrmemory\nno_such_option = yes\n',
+    object: null,
+    words: /Unknown keyword in queue 'sales': no_such_option/,
+  },
+];
+const found = (problems: readonly EngineProblem[], kind: Kind): void => {
+  assert.ok(
+    problems.some((p) => p.words.match(kind.words) && (kind.object === null || p.object === kind.object)),
+    `${kind.what}: ${JSON.stringify(problems.slice(0, 8), null, 1)}`,
+  );
+};
+
+test('apply/prove - a good set has no problem, and nothing of the throw-away engine is left', async () => {
+  assert.deepEqual((await config.prove(good)).problems, []);
+  assert.deepEqual(
+    (await readdir(engine.instance.folder)).filter((name) => name.startsWith('shadow-')),
+    [],
+  );
+});
+for (const kind of KINDS) {
+  test(`apply/prove - ${kind.what} is found`, async () => {
+    found((await config.prove(broken(kind.file, kind.from, kind.to))).problems, kind);
+  });
+}
+
+for (const kind of KINDS) {
+  test(`apply/verify - ${kind.what} is found on the living engine, and the way back is clean`, async () => {
+    const files = broken(kind.file, kind.from, kind.to);
+    const proof = await config.prove(files);
+    const names = await config.write(files);
+    assert.deepEqual(names, [kind.file]);
+    await config.reload(names);
+    found(await config.verify(proof, names), kind);
+    assert.deepEqual(await config.write(good), [kind.file]);
+    await config.reload(names);
+    assert.deepEqual(await config.verify(await config.prove(good), [...good.keys()]), []);
+  });
+}
+
+test('apply/verify - a good change is on the living engine', async () => {
+  const files = config.render({ ...site, extensions: [...site.extensions, extension('1020')] });
+  const proof = await config.prove(files);
+  assert.deepEqual(proof.problems, []);
+  const names = await config.write(files);
+  assert.deepEqual(names, [
+    'extensions.conf',
+    'pjsip_aors.conf',
+    'pjsip_auths.conf',
+    'pjsip_endpoints.conf',
+    'voicemail.conf',
+  ]);
+  // Nothing was read again yet, so the living engine has none of it.
+  const before = await config.verify(proof, names);
+  assert.ok(
+    before.some((p) => p.object === 'endpoint 1020'),
+    JSON.stringify(before),
+  );
+  await config.reload(names);
+  assert.deepEqual(await config.verify(proof, names), []);
+  assert.match(await engine.cli('pjsip show endpoint 1020'), /Endpoint: +1020/);
+  assert.deepEqual(config.needsRestart(names), []);
+  assert.deepEqual(config.needsRestart(['modules.conf', 'queues.conf']), ['modules.conf']);
+});

@@ -1,0 +1,258 @@
+/** The engine's side of an apply: files proven on a throw-away engine, written, read again by the living one and read back. */
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { ServiceError } from '../../../core/errors.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
+import { connectAmi } from '../ami/connection.ts';
+import { hiddenSecrets } from '../conf/hidden.ts';
+import { renderSite } from '../conf/render.ts';
+import { diskOf, handWrittenFiles, readFileOf, writeFiles } from '../conf/write.ts';
+import { etcDir } from '../instance.ts';
+import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
+import { consoleFile } from '../process/console-log.ts';
+import { engineCommand } from '../process/control.ts';
+import { compare, withWords } from './compare.ts';
+import { readProblems } from './log-words.ts';
+import { FILE_OF, kindOf, readMeant } from './meant.ts';
+import type { Kind, Meant, Objects } from './meant.ts';
+import { readApplications, readBack } from './read-back.ts';
+import type { Asked } from './read-back.ts';
+import { needsRestart, ownerOf, reloadParts } from './reload.ts';
+import { DidNotBoot, startShadow, sweepShadows } from './shadow.ts';
+
+export interface EngineConfigOptions {
+  readonly instance: Instance;
+  readonly settings: InstanceSettings;
+  /** Null until the program is known. */
+  readonly program: () => AsteriskProgram | null;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long a proof may take; 60 s. */
+  readonly prove_ms?: number;
+}
+interface FullProof extends Proof {
+  readonly wanted: Objects;
+  readonly meant: Meant;
+}
+
+const PROVE_MS = 60_000;
+/** From so many endpoints on they are asked for one by one, because the engine's own list of them takes longer. */
+const MANY = 6_000;
+/** Proofs kept, so that the way back to the files before needs no engine. */
+const KEPT = 4;
+const ALL_KINDS: ReadonlySet<Kind> = new Set(Object.keys(FILE_OF) as Kind[]);
+/** A registration is only made by an engine that could send it, so it is looked for in the living one. */
+const PROVEN: ReadonlySet<Kind> = new Set([...ALL_KINDS].filter((kind) => kind !== 'registration'));
+const SIP: readonly Kind[] = ['endpoint', 'auth', 'aor', 'identify', 'registration'];
+
+/** Kinds of objects that come from any of these files. */
+function kindsOf(names: readonly string[]): ReadonlySet<Kind> {
+  const owners = new Set(names.map(ownerOf));
+  // What is shared, and what was written by hand, is read with every file of its part.
+  const sip = owners.has('pjsip_shared.conf') || names.includes('custom/pjsip.conf');
+  return new Set([...ALL_KINDS].filter((kind) => owners.has(FILE_OF[kind]) || (sip && SIP.includes(kind))));
+}
+const namesOf = (objects: Objects, kind: Kind): string[] =>
+  [...objects.keys()].filter((key) => key.startsWith(`${kind} `)).map((key) => key.slice(kind.length + 1));
+
+/** Steps that call what no loaded module has: the engine takes them, and they fail once a call gets there. */
+function unknownApplications(meant: Meant, known: ReadonlySet<string>): EngineProblem[] {
+  const problems: EngineProblem[] = [];
+  for (const [key, value] of meant.objects) {
+    if (kindOf(key) !== 'dialplan' || !value.includes('(') || key.endsWith(',hint')) continue;
+    const app = value.slice(0, value.indexOf('('));
+    if (!known.has(app.toLowerCase()))
+      problems.push({
+        object: key,
+        file: FILE_OF.dialplan,
+        words: `there is no application ${JSON.stringify(app)}`,
+      });
+  }
+  return problems;
+}
+
+export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
+  const { instance, settings, clock } = options;
+  const log = options.log.child({ part: 'engine-config' });
+  const etc = etcDir(instance);
+  const proofs = new Map<string, FullProof>();
+  /** Where the engine's log ended when it was last told to read files again. */
+  let logFrom: number | null = null;
+  let swept: Promise<void> | null = null;
+
+  const needProgram = (): AsteriskProgram => {
+    const program = options.program();
+    if (program === null)
+      throw new ServiceError('engine_unavailable', 'the engine’s program is not known yet');
+    return program;
+  };
+  /** Hand-written files by the name they are included by. */
+  async function handWritten(): Promise<EngineFiles> {
+    const texts = new Map<string, string>();
+    for (const { name } of await handWrittenFiles(etc)) {
+      const text = await readFileOf(etc, name, false);
+      if (text !== null) texts.set(name, text);
+    }
+    return texts;
+  }
+  async function withEngine<T>(
+    signal: AbortSignal | undefined,
+    use: (asked: Asked) => Promise<T>,
+  ): Promise<T> {
+    const program = needProgram();
+    let ami;
+    try {
+      ami = await connectAmi({
+        host: '127.0.0.1',
+        port: instance.ami_port,
+        ...instance.ami_actions,
+        events: 'off',
+        awaitBoot: false,
+        clock,
+        log,
+        ...(signal ? { signal } : {}),
+      });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new ServiceError('engine_unavailable', 'the engine is not there', { cause: error });
+    }
+    try {
+      return await use({
+        ami,
+        ...(signal ? { signal } : {}),
+        console: async (text) =>
+          (await engineCommand(program, instance, text, signal ? { signal } : {})).stdout,
+      });
+    } finally {
+      ami.close();
+    }
+  }
+
+  async function boot(files: EngineFiles, program: AsteriskProgram, signal: AbortSignal): Promise<FullProof> {
+    const meant = readMeant(files);
+    // A file that no engine reads as a whole is known before one is asked; the engine's own words come all the same.
+    const endpoints = namesOf(meant.objects, 'endpoint');
+    try {
+      await using shadow = await startShadow(files, meant.transports, {
+        home: instance.folder,
+        program,
+        clock,
+        signal,
+      });
+      const known = await readApplications(shadow.asked);
+      const held = await readBack(shadow.asked, { kinds: PROVEN, endpoints }, endpoints.length > MANY);
+      const said = await readProblems(shadow.log, 0, 'shadow');
+      const found = [
+        ...meant.problems,
+        ...unknownApplications(meant, known),
+        ...compare(meant.objects, held, PROVEN),
+      ];
+      // What the engine makes by itself, such as a number's hint out of a pattern's, is nothing a file promises.
+      const wanted = new Map([...meant.objects].map(([key, value]) => [key, value || (held.get(key) ?? '')]));
+      return { problems: withWords(found, said.problems), wanted, meant };
+    } catch (error) {
+      if (!(error instanceof DidNotBoot)) throw error;
+      const words = { object: null, file: null, words: error.message };
+      return { problems: [...meant.problems, words], wanted: new Map(), meant };
+    }
+  }
+
+  async function prove(files: EngineFiles, signal?: AbortSignal): Promise<Proof> {
+    const program = needProgram();
+    const all = new Map([...files, ...(await handWritten())]);
+    const hash = createHash('sha256');
+    for (const [name, text] of all) hash.update(`${name}\0${text}\0`);
+    const key = hash.digest('base64url');
+    const before = proofs.get(key);
+    if (before !== undefined) {
+      proofs.delete(key);
+      proofs.set(key, before);
+      return before;
+    }
+    await (swept ??= sweepShadows(instance.folder, clock));
+    const late = AbortSignal.timeout(options.prove_ms ?? PROVE_MS);
+    const over = signal === undefined ? late : AbortSignal.any([signal, late]);
+    let proof: FullProof;
+    try {
+      proof = await boot(all, program, over);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (late.aborted)
+        throw new ServiceError('engine_timeout', 'the throw-away engine took too long', { cause: error });
+      if (error instanceof ServiceError) throw error;
+      throw new ServiceError('engine_unavailable', 'no throw-away engine could be had', { cause: error });
+    }
+    if (proof.problems.length === 0) {
+      proofs.set(key, proof);
+      for (const oldest of [...proofs.keys()].slice(0, -KEPT)) proofs.delete(oldest);
+    }
+    return proof;
+  }
+
+  async function verify(
+    proof: Proof,
+    names: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<readonly EngineProblem[]> {
+    const { wanted, meant } = proof as FullProof;
+    const kinds = kindsOf(names);
+    if (kinds.size === 0) return [];
+    const many = namesOf(wanted, 'endpoint').length > MANY;
+    const found = await withEngine(signal, async (asked) => {
+      const phones = kinds.has('endpoint') || kinds.has('auth') || kinds.has('aor');
+      const endpoints = phones ? await changedEndpoints(names, many, wanted) : [];
+      if (kinds.has('identify')) endpoints.push(...meant.identified);
+      const held = await readBack(asked, { kinds, endpoints }, many);
+      const steps = kinds.has('dialplan') ? unknownApplications(meant, await readApplications(asked)) : [];
+      return [...steps, ...compare(wanted, held, kinds)];
+    });
+    const owners = new Set(names.map(ownerOf));
+    const own = meant.problems.filter((problem) => problem.file !== null && owners.has(problem.file));
+    const said =
+      logFrom === null ? [] : (await readProblems(consoleFile(instance), logFrom, 'live')).problems;
+    return withWords([...own, ...found], said);
+  }
+  /** Endpoints whose settings are looked at: those the last writing changed or took away; where there are many, all. */
+  async function changedEndpoints(
+    names: readonly string[],
+    many: boolean,
+    wanted: Objects,
+  ): Promise<string[]> {
+    const name = FILE_OF.endpoint;
+    const [now, before] = await Promise.all([readFileOf(etc, name, false), readFileOf(etc, name, true)]);
+    const sections = (text: string | null): Map<string, string> =>
+      new Map(
+        (text ?? '').split(/^(?=\[)/m).map((part) => [/^\[([^\]]+)\]/.exec(part)?.[1] ?? '', part.trim()]),
+      );
+    const [a, b] = [sections(now), sections(before)];
+    const changed = [...new Set([...a.keys(), ...b.keys()])].filter((n) => n !== '' && a.get(n) !== b.get(n));
+    const all = many || names.includes('pjsip_shared.conf') || names.includes('custom/pjsip.conf');
+    return all ? [...new Set([...namesOf(wanted, 'endpoint'), ...changed])] : changed;
+  }
+
+  return {
+    get ready() {
+      return options.program() !== null;
+    },
+    render: (site) => renderSite(site, instance, needProgram(), settings),
+    onDisk: (names) => diskOf(etc, names),
+    read: (name, backup = false) => readFileOf(etc, name, backup),
+    prove,
+    write: (files) => writeFiles(etc, files),
+    async reload(names, signal) {
+      logFrom = await stat(consoleFile(instance)).then(
+        (s) => s.size,
+        () => 0,
+      );
+      await withEngine(signal, ({ ami }) =>
+        reloadParts(ami, names, { clock, ...(signal ? { signal } : {}) }),
+      );
+    },
+    verify,
+    handWritten: () => handWrittenFiles(etc),
+    hidden: hiddenSecrets,
+    needsRestart,
+  };
+}

@@ -1,0 +1,243 @@
+/** What an engine holds now, read over its own lists: kinds and keys are those of `meant.ts`. */
+import { createHash } from 'node:crypto';
+import { messageOf } from '../../../core/errors.ts';
+import { ListVoid } from '../ami/connection.ts';
+import type { AmiConnection } from '../ami/connection.ts';
+import { header } from '../ami/frame.ts';
+import type { Frame } from '../ami/frame.ts';
+import type { Kind, Objects } from './meant.ts';
+
+export interface Asked {
+  readonly ami: AmiConnection;
+  /** The answer of the engine's console to one of the fixed texts below. */
+  readonly console: (text: string) => Promise<string>;
+  readonly signal?: AbortSignal;
+}
+
+/** A list of thousands of objects is sorted by the engine in a time that grows with their square. */
+const LIST_MS = 60_000;
+/** How many questions about single endpoints are on their way at once. */
+const AT_ONCE = 50;
+/** What of an object changes by itself while phones come and go. */
+const VOLATILE = new Set([
+  'Event',
+  'EventList',
+  'ActionID',
+  'Privilege',
+  'ObjectType',
+  'ObjectName',
+  'EndpointName',
+  'DeviceState',
+  'ActiveChannels',
+  'Contacts',
+  'TotalContacts',
+  'ContactsRegistered',
+  'Status',
+  'NextReg',
+]);
+const H = {
+  name: header('ObjectName'),
+  queue: header('Queue'),
+  strategy: header('Strategy'),
+  max: header('Max'),
+  location: header('Location'),
+  memberName: header('Name'),
+  state: header('StateInterface'),
+  membership: header('Membership'),
+  penalty: header('Penalty'),
+  context: header('Context'),
+  extension: header('Extension'),
+  priority: header('Priority'),
+  application: header('Application'),
+  data: header('AppData'),
+  registrar: header('Registrar'),
+  include: header('IncludeContext'),
+  boxContext: header('VMContext'),
+  box: header('VoiceMailbox'),
+  lot: header('Name'),
+  start: header('StartSpace'),
+  stop: header('StopSpace'),
+  timeout: header('Timeout'),
+};
+const text = (frame: Frame, h: (typeof H)[keyof typeof H]): string => frame.get(h) ?? '';
+/** An object's attributes as a mark of them: the same program shows the same attributes in the same order. */
+function mark(frame: Frame): string {
+  const lines = frame
+    .raw(1_000_000)
+    .split('\r\n')
+    .filter((line) => !VOLATILE.has(line.slice(0, Math.max(0, line.indexOf(':')))));
+  return createHash('sha256').update(lines.join('\n')).digest('base64url');
+}
+const isNoList = (error: unknown): boolean => error instanceof ListVoid;
+/** A module that did not take its file is not loaded, and what would list its objects is not there: it holds none. */
+const isNotThere = (error: unknown): boolean =>
+  isNoList(error) && /Invalid\/unknown command/.test(messageOf(error));
+
+type Put = (key: string, value: string) => void;
+type Reader = (asked: Asked, put: Put) => Promise<unknown>;
+const list = (
+  { ami, signal }: Asked,
+  name: string,
+  row: (event: string, frame: Frame) => void,
+  fields = {},
+  counted?: string,
+): Promise<number> =>
+  ami.list(name, fields, row, {
+    ms: LIST_MS,
+    ...(signal ? { signal } : {}),
+    ...(counted ? { counted } : {}),
+  });
+const REGISTRATION = 'OutboundRegistrationDetail';
+/** Names that stand first on the lines of a console table. */
+async function names(asked: Asked, command: string, pattern: RegExp, put: (found: RegExpExecArray) => void) {
+  for (const found of (await asked.console(command)).matchAll(pattern)) put(found);
+}
+
+const conferences: Reader = async (asked, put) => {
+  const profiles = [
+    ['conference-user', 'confbridge show profile users'],
+    ['conference-bridge', 'confbridge show profile bridges'],
+    ['conference-menu', 'confbridge show menus'],
+  ] as const;
+  for (const [kind, command] of profiles)
+    await names(asked, command, /^(?!-)(\S+) *$/gm, ([, name]) => put(`${kind} ${name}`, ''));
+};
+/** The lists behind each file; a file is read back by all the readers of its kinds. */
+const READERS: readonly { readonly kinds: readonly Kind[]; readonly read: Reader }[] = [
+  {
+    kinds: ['auth'],
+    read: (a, put) => list(a, 'PJSIPShowAuths', (_, f) => put(`auth ${text(f, H.name)}`, mark(f))),
+  },
+  {
+    kinds: ['aor'],
+    read: (a, put) => list(a, 'PJSIPShowAors', (_, f) => put(`aor ${text(f, H.name)}`, mark(f))),
+  },
+  {
+    kinds: ['endpoint'],
+    read: (a, put) => list(a, 'PJSIPShowEndpoints', (_, f) => put(`endpoint ${text(f, H.name)}`, '')),
+  },
+  {
+    kinds: ['registration'],
+    read: (a, put) =>
+      list(
+        a,
+        'PJSIPShowRegistrationsOutbound',
+        (event, f) => {
+          if (event === REGISTRATION) put(`registration ${text(f, H.name)}`, mark(f));
+        },
+        {},
+        REGISTRATION,
+      ),
+  },
+  {
+    kinds: ['queue', 'member'],
+    read: (a, put) =>
+      list(a, 'QueueStatus', (event, f) => {
+        const queue = text(f, H.queue);
+        if (event === 'QueueParams') {
+          const max = text(f, H.max);
+          put(`queue ${queue}`, `strategy=${text(f, H.strategy)} max=${max}`);
+        } else if (event === 'QueueMember' && text(f, H.membership) === 'static') {
+          const name = text(f, H.memberName);
+          const location = text(f, H.location);
+          const state = text(f, H.state);
+          put(`member ${queue} ${location}`, `name=${name} penalty=${text(f, H.penalty)} state=${state}`);
+        }
+      }),
+  },
+  {
+    kinds: ['dialplan'],
+    read: (a, put) =>
+      list(a, 'ShowDialPlan', (_, f) => {
+        if (text(f, H.registrar) !== 'pbx_config') return;
+        const context = text(f, H.context);
+        const include = f.get(H.include);
+        if (include !== undefined) return put(`dialplan ${context} include ${include}`, '');
+        const priority = f.get(H.priority);
+        if (priority === undefined) return;
+        const app = text(f, H.application);
+        const at = `dialplan ${context},${text(f, H.extension)},${priority}`;
+        put(at, priority === 'hint' ? app : `${app}(${text(f, H.data)})`);
+      }),
+  },
+  {
+    kinds: ['mailbox'],
+    read: (a, put) =>
+      list(a, 'VoicemailUsersList', (_, f) => put(`mailbox ${text(f, H.box)}@${text(f, H.boxContext)}`, '')),
+  },
+  {
+    kinds: ['parking'],
+    read: (a, put) =>
+      list(a, 'Parkinglots', (_, f) => {
+        const slots = `${text(f, H.start)}-${text(f, H.stop)}`;
+        put(`parking ${text(f, H.lot)}`, `${slots} ${text(f, H.timeout)}`);
+      }),
+  },
+  {
+    kinds: ['music'],
+    read: (a, put) =>
+      names(a, 'moh show classes', /^Class: (\S+)\n\s*Mode: (\S+)/gm, ([, name, mode]) =>
+        put(`music ${name}`, mode!),
+      ),
+  },
+  { kinds: ['conference-user', 'conference-bridge', 'conference-menu'], read: conferences },
+  {
+    kinds: ['feature'],
+    read: (a, put) =>
+      names(a, 'features show', /^(\S+) +no def +(\S+)? *$/gm, ([, name, keys]) =>
+        put(`feature ${name}`, keys ?? ''),
+      ),
+  },
+];
+
+/** One endpoint with what it signs in with and where it is; false where the engine has none of that name. */
+async function readEndpoint(asked: Asked, name: string, put: Put): Promise<boolean> {
+  try {
+    await list(
+      asked,
+      'PJSIPShowEndpoint',
+      (event, f) => {
+        if (event === 'EndpointDetail') put(`endpoint ${name}`, mark(f));
+        else if (event === 'AuthDetail') put(`auth ${text(f, H.name)}`, mark(f));
+        else if (event === 'IdentifyDetail') put(`identify ${text(f, H.name)}`, mark(f));
+        else if (event === 'AorDetail') put(`aor ${text(f, H.name)}`, mark(f));
+      },
+      { Endpoint: name },
+    );
+    return true;
+  } catch (error) {
+    if (isNoList(error)) return false;
+    throw error;
+  }
+}
+
+export interface Reading {
+  readonly kinds: ReadonlySet<Kind>;
+  /** Endpoints whose attributes are wanted; of the others only that they are there. */
+  readonly endpoints: readonly string[];
+}
+/**
+ * Everything of these kinds that the engine holds, by kind and name. A list of endpoints takes the engine a time that grows
+ * with the square of them: where there are many, `endpoints` must name them all, and only those named are looked for.
+ */
+export async function readBack(asked: Asked, { kinds, endpoints }: Reading, many: boolean): Promise<Objects> {
+  const objects = new Map<string, string>();
+  const put: Put = (key, value) => void objects.set(key, value);
+  const phones: readonly Kind[] = ['endpoint', 'auth', 'aor'];
+  for (const { kinds: own, read } of READERS) {
+    if (!own.some((kind) => kinds.has(kind)) || (many && phones.includes(own[0]!))) continue;
+    await read(asked, put).catch((error: unknown) => {
+      if (!isNotThere(error)) throw error;
+    });
+  }
+  for (let i = 0; i < endpoints.length; i += AT_ONCE)
+    await Promise.all(endpoints.slice(i, i + AT_ONCE).map((name) => readEndpoint(asked, name, put)));
+  return objects;
+}
+
+/** The applications the engine knows, in lower case. */
+export async function readApplications(asked: Asked): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  await names(asked, 'core show applications', /^ *(\w+): /gm, ([, name]) => found.add(name!.toLowerCase()));
+  return found;
+}

@@ -1,0 +1,55 @@
+/** Which part of the engine each file belongs to, and making it read them again. */
+import { ServiceError } from '../../../core/errors.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import { ACTION_MS } from '../ami/connection.ts';
+import type { AmiConnection } from '../ami/connection.ts';
+
+/** In an order in which what one file names is there when the next is read. */
+const PARTS: readonly { readonly module: string; readonly files: readonly string[] }[] = [
+  { module: 'logger', files: ['logger.conf'] },
+  { module: 'cel', files: ['cel.conf'] },
+  { module: 'indications', files: ['indications.conf'] },
+  { module: 'res_musiconhold', files: ['musiconhold.conf'] },
+  { module: 'app_voicemail', files: ['voicemail.conf'] },
+  { module: 'res_parking', files: ['res_parking.conf'] },
+  { module: 'app_confbridge', files: ['confbridge.conf'] },
+  { module: 'features', files: ['features.conf'] },
+  {
+    module: 'res_pjsip',
+    files: ['pjsip.conf', 'pjsip_shared.conf', 'pjsip_endpoints.conf', 'pjsip_auths.conf', 'pjsip_aors.conf'],
+  },
+  { module: 'app_queue', files: ['queuerules.conf', 'queues.conf'] },
+  { module: 'pbx_config', files: ['extensions.conf'] },
+];
+const BUSY = /reload is in progress/i;
+const BUSY_MS = { every: 100, most: 60_000 };
+
+/** The file of ours that a hand-written one is read with. */
+export const ownerOf = (name: string): string => name.replace(/^custom\//, '');
+export const needsRestart = (names: readonly string[]): readonly string[] =>
+  names.filter((name) => !PARTS.some((part) => part.files.includes(ownerOf(name))));
+
+/**
+ * Has each part read its files again, one after the other. What the engine answers proves nothing, so only an answer that
+ * never comes is an error: `engine_timeout`, `engine_unavailable`.
+ */
+export async function reloadParts(
+  ami: AmiConnection,
+  names: readonly string[],
+  { clock, signal }: { readonly clock: Clock; readonly signal?: AbortSignal },
+): Promise<void> {
+  const files = new Set(names.map(ownerOf));
+  for (const part of PARTS) {
+    if (!part.files.some((file) => files.has(file))) continue;
+    const until = clock.now() + BUSY_MS.most;
+    for (;;) {
+      signal?.throwIfAborted();
+      // A reload that has begun goes on in the engine whoever waits for it, so it is not given up half way.
+      const answer = await ami.action('Reload', { Module: part.module }, { ms: ACTION_MS.reload });
+      if (answer.ok || !BUSY.test(answer.message)) break;
+      if (clock.now() > until)
+        throw new ServiceError('engine_timeout', 'another reload of the engine does not come to its end');
+      await clock.sleep(BUSY_MS.every, signal);
+    }
+  }
+}

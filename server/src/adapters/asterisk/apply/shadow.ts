@@ -1,0 +1,176 @@
+/** A throw-away engine: the given files in a folder of its own, without a way to any phone or trunk. */
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ServiceError, messageOf } from '../../../core/errors.ts';
+import { silent } from '../../../core/log.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { EngineFiles } from '../../../ports/engine-config.ts';
+import { connectAmi } from '../ami/connection.ts';
+import { asteriskConf } from '../conf/engine-files.ts';
+import { managerConf } from '../conf/manager-files.ts';
+import { etcDir } from '../instance.ts';
+import type { AsteriskProgram, Instance } from '../instance.ts';
+import { consoleFile } from '../process/console-log.ts';
+import { engineCommand } from '../process/control.ts';
+import { createInstance, loadInstance } from '../process/instance-file.ts';
+import { findLiving, lives } from '../process/living.ts';
+import type { Living } from '../process/living.ts';
+import { superviseEngine } from '../process/supervise.ts';
+import type { Asked } from './read-back.ts';
+
+const PREFIX = 'shadow-';
+/**
+ * What a proof does without: call records, and what serves phones once they are there. Each reads every endpoint at the
+ * start, which is most of the time a large site takes.
+ */
+const LEFT_OUT = [
+  'cel_custom',
+  'chan_pjsip',
+  'func_pjsip_aor',
+  'func_pjsip_contact',
+  'func_pjsip_endpoint',
+  'res_cdrel_custom',
+  'res_pjsip_mwi',
+  'res_pjsip_mwi_body_generator',
+  'res_pjsip_registrar',
+] as const;
+const LEFT = new RegExp(String.raw`^load = (?:${LEFT_OUT.join('|')})\.so\n`, 'gm');
+
+/**
+ * The files that say where an engine lives and who may talk to it; all others are taken as they are. Each transport is
+ * there by its name and has no socket, so nothing can be sent and nothing is listened on.
+ */
+export function shadowFiles(
+  files: EngineFiles,
+  transports: readonly string[],
+  instance: Instance,
+  program: AsteriskProgram,
+): EngineFiles {
+  const sockets = transports.map((t) => `[${t}]\ntype = transport\nprotocol = ws\nbind = 127.0.0.1\n`);
+  return new Map([
+    ...files,
+    ['asterisk.conf', asteriskConf(instance, program)],
+    ['manager.conf', managerConf(instance)],
+    ['http.conf', '[general]\nenabled = no\n'],
+    ['modules.conf', (files.get('modules.conf') ?? '').replaceAll(LEFT, '')],
+    ['shadow_transports.conf', sockets.join('')],
+    [
+      'sorcery.conf',
+      `${files.get('sorcery.conf') ?? ''}\n[res_pjsip](+)\ntransport = config,shadow_transports.conf,criteria=type=transport\n`,
+    ],
+  ]);
+}
+
+export interface Shadow extends AsyncDisposable {
+  readonly asked: Asked;
+  /** Its log. */
+  readonly log: string;
+}
+/** It ended, or did not come up, because of what it was given. */
+export class DidNotBoot extends Error {}
+
+async function kill(instance: Instance, clock: Clock, started: Living | null): Promise<void> {
+  const found = findLiving(instance) ?? started;
+  if (found === null || !lives(found)) return;
+  try {
+    process.kill(found.pid, 'SIGKILL');
+  } catch {
+    // It ended by itself meanwhile.
+  }
+  for (let i = 0; i < 400 && lives(found); i++) await clock.sleep(10);
+}
+const remove = async (folder: string, instance: Instance | null): Promise<void> => {
+  if (instance !== null) await rm(instance.run_dir, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+};
+
+/** Ends and removes the throw-away engines that a killed service left in `home`. */
+export async function sweepShadows(home: string, clock: Clock): Promise<void> {
+  for (const name of await readdir(home).catch(() => [])) {
+    if (!name.startsWith(PREFIX)) continue;
+    const folder = path.join(home, name);
+    let instance: Instance | null = null;
+    try {
+      instance = loadInstance(folder);
+    } catch {
+      // A folder that was not finished has no engine.
+    }
+    if (instance !== null) await kill(instance, clock, null);
+    await remove(folder, instance);
+  }
+}
+
+/**
+ * Boots one in a folder under `home`; disposing ends it and removes the folder. Rejects with `DidNotBoot`, with the
+ * signal's reason, or with `ServiceError` `storage_full` where the folder cannot be filled.
+ */
+export async function startShadow(
+  files: EngineFiles,
+  transports: readonly string[],
+  {
+    home,
+    program,
+    clock,
+    signal,
+  }: {
+    readonly home: string;
+    readonly program: AsteriskProgram;
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+  },
+): Promise<Shadow> {
+  const folder = await mkdtemp(path.join(home, PREFIX));
+  let instance: Instance | null = null;
+  let started: Living | null = null;
+  const end = async (): Promise<void> => {
+    if (instance !== null) await kill(instance, clock, started);
+    await remove(folder, instance);
+  };
+  try {
+    instance = await createInstance(folder);
+    const etc = etcDir(instance);
+    await mkdir(path.join(etc, 'custom'), { mode: 0o700 });
+    for (const [name, text] of shadowFiles(files, transports, instance, program))
+      await writeFile(path.join(etc, name), text, { mode: 0o600 });
+    const engine = superviseEngine({ program, instance, log: silent, clock });
+    engine.start();
+    try {
+      await engine.up(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new DidNotBoot(messageOf(error), { cause: error });
+    } finally {
+      started = findLiving(instance);
+      await engine.release();
+    }
+    const ami = await connectAmi({
+      host: '127.0.0.1',
+      port: instance.ami_port,
+      ...instance.ami_actions,
+      events: 'off',
+      awaitBoot: false,
+      clock,
+      log: silent,
+      signal,
+    });
+    const it = instance;
+    return {
+      log: consoleFile(instance),
+      asked: {
+        ami,
+        signal,
+        console: async (text) =>
+          (await engineCommand(program, it, text, { timeout_ms: 60_000, signal })).stdout,
+      },
+      async [Symbol.asyncDispose]() {
+        ami.close();
+        await end();
+      },
+    };
+  } catch (error) {
+    await end();
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC')
+      throw new ServiceError('storage_full', 'there is no room for a throw-away engine', { cause: error });
+    throw error;
+  }
+}
