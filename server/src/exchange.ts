@@ -1,10 +1,11 @@
 /** The engine of this site: got, configured, started and kept running beside the service. */
 import dgram from 'node:dgram';
 import net from 'node:net';
+import { createEngineConfig } from './adapters/asterisk/apply/engine-config.ts';
 import { renderSite } from './adapters/asterisk/conf/render.ts';
 import { prepareFolders, writeFiles } from './adapters/asterisk/conf/write.ts';
 import { etcDir } from './adapters/asterisk/instance.ts';
-import type { AsteriskProgram, Instance } from './adapters/asterisk/instance.ts';
+import type { AsteriskProgram, Instance, InstanceSettings } from './adapters/asterisk/instance.ts';
 import { engineCommand } from './adapters/asterisk/process/control.ts';
 import { findLiving } from './adapters/asterisk/process/living.ts';
 import { superviseEngine } from './adapters/asterisk/process/supervise.ts';
@@ -14,6 +15,7 @@ import type { Config } from './config.ts';
 import { messageOf } from './core/errors.ts';
 import type { Log } from './core/log.ts';
 import type { Clock } from './ports/clock.ts';
+import type { EngineConfig } from './ports/engine-config.ts';
 import type { Site } from './ports/site.ts';
 
 export interface Exchange {
@@ -25,6 +27,8 @@ export interface Exchange {
   program(): AsteriskProgram | null;
   /** What it does or what is missing, one sentence for people. */
   state(): string;
+  /** The way configuration gets to it. */
+  readonly engineConfig: EngineConfig;
   /** Resolves once the engine's process runs for the first time. */
   readonly started: Promise<void>;
   /** Ends the engine too; abort the signal first. */
@@ -73,6 +77,12 @@ export function runExchange(options: ExchangeOptions): Exchange {
   const { config, instance, clock, say, signal } = options;
   const log = options.log.child({ part: 'exchange' });
   const first = Promise.withResolvers<void>();
+  const settings: InstanceSettings = {
+    sip: config.sipListen,
+    web_host: config.listen.host,
+    rtp: config.rtpPorts,
+    zone: config.siteZone,
+  };
   let engine: EngineProcess | undefined;
   let state = 'the engine is being looked for';
   let deskPhones = true;
@@ -83,12 +93,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
   };
 
   async function configure(program: AsteriskProgram): Promise<readonly string[]> {
-    const files = renderSite(await options.site(), instance, program, {
-      sip: config.sipListen,
-      web_host: config.listen.host,
-      rtp: config.rtpPorts,
-      zone: config.siteZone,
-    });
+    const files = renderSite(await options.site(), instance, program, settings);
     await prepareFolders(instance);
     return await writeFiles(etcDir(instance), files);
   }
@@ -152,6 +157,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
     deskPhones: () => deskPhones,
     program: () => found,
     state: () => state,
+    engineConfig: createEngineConfig({ instance, settings, program: () => found, clock, log }),
     started: first.promise,
     async stop() {
       await done;
