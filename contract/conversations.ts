@@ -62,7 +62,7 @@ export const Segment = z
     state: z
       .enum(['initiated', 'alerting', 'queued', 'connected', 'held', 'parked', 'service'])
       .describe(
-        '`initiated`: dialling, before anything rings; `service`: the exchange itself is the other side (voicemail, echo test, announcement).',
+        '`initiated`: dialling, before anything rings; `service`: the exchange itself is the other side (voicemail, echo test, menu, conference, announcement).',
       ),
     started_at: Moment,
     ended_at: Moment,
@@ -73,7 +73,7 @@ export const Segment = z
       .nullable()
       .describe('Who put whom on hold, while `held`: `this_leg` made the other side hear music.'),
     queue: z.string().nullable(),
-    service: z.string().nullable().describe('e.g. `voicemail`, `echo`.'),
+    service: z.string().nullable().describe('e.g. `voicemail`, `echo`, `menu`, `conference`.'),
   })
   .meta({ id: 'Segment' });
 export const ConversationLeg = z
@@ -164,7 +164,7 @@ export const ConversationRecording = z
     paused: z
       .array(z.object({ from: Moment, to: Moment.nullable() }))
       .describe('Windows in which nothing was recorded.'),
-    by: z.enum(['extension', 'queue', 'on_demand']),
+    by: z.enum(['extension', 'queue', 'ring_group', 'on_demand']),
     state: z.enum(['running', 'stored', 'erased', 'expired', 'missing']),
     bytes: z.int().nullable(),
   })

@@ -337,8 +337,8 @@ export async function startService(
     tell: (input) => loop.tell(input),
     publish: (events) => loop.publish(events),
     numbers: () => {
-      const { services, parking_lots } = directory.config();
-      return { services: services.map((s) => s.number), parking_lots };
+      const config = directory.config();
+      return { services: otherNumbers(config), parking_lots: config.parking_lots };
     },
     zone: config.siteZone,
   });

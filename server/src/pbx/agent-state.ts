@@ -127,7 +127,7 @@ function otherLeg(s: State, agent: Agent): Channel | null {
     if (leg === undefined) continue;
     const left = agent.released !== null && leg.call === (s.aliases.get(agent.released) ?? agent.released);
     stays ||= left;
-    const code = leg.dialled.startsWith('*') && !s.site.services.has(leg.dialled);
+    const code = /^[*#]/.test(leg.dialled) && !s.site.services.has(leg.dialled);
     if (!left && !code && leg.leg !== 'alerting') found ??= leg;
   }
   if (!stays) agent.released = null;

@@ -61,11 +61,11 @@ export interface CallRecordFacts {
    * by an agent leaves none.
    */
   readonly queue_status?: QueueStatus;
-  /** Somebody answered a call that is recorded by rule: of which channel, whose rule (extension or queue name), and the file. */
+  /** Somebody answered a call that is recorded by rule: of which channel, whose rule (extension, or name of a queue or ring group), and the file. */
   readonly recording?: RecordingBegun;
 }
 export interface RecordingBegun {
-  readonly by: 'extension' | 'queue';
+  readonly by: 'extension' | 'queue' | 'ring_group';
   readonly of: string;
   readonly file: string;
   /** The channel that is recorded; that of the record where it is not given. */

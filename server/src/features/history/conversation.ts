@@ -55,7 +55,7 @@ export interface Conversation {
 
 const ANSWERED_ELSEWHERE = 26;
 /** Applications that answer a call themselves and are the other side of it. */
-const SERVICES = new Set(['voicemail', 'voicemailmain', 'echo', 'musiconhold']);
+const SERVICES = new Set(['voicemail', 'voicemailmain', 'echo', 'musiconhold', 'confbridge']);
 
 /** Pure: the same records, in any order and however often, give the same conversation. `line` is theirs, where it is known. */
 export function buildConversation(

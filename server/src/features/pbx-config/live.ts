@@ -16,8 +16,19 @@ export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
     max_wait_seconds,
   })),
   pause_reasons: config.pause_reasons.map(({ id, longest_seconds }) => ({ id, longest_seconds })),
-  services: config.services.map(({ number }) => number),
+  services: [...config.services, ...config.conferences, ...config.mailboxes].map(({ number }) => number),
 });
+
+/** Numbers that somebody may call beside those of people and queues. */
+export const otherNumbers = (config: PbxConfig): string[] =>
+  [
+    ...config.services,
+    ...config.ring_groups,
+    ...config.menus,
+    ...config.time_conditions,
+    ...config.conferences,
+    ...config.mailboxes,
+  ].flatMap(({ number }) => number ?? []);
 
 /** Agents who log in and out by themselves, as they are meant on the first day of a site. */
 export const dynamicMembers = (config: PbxConfig): { extension: string; queue: string }[] =>

@@ -10,7 +10,7 @@ export interface RecordingRow {
   channel: string;
   /** Name in the folder of recordings; unique, so that the same fact twice is one recording. */
   file: string;
-  by: 'extension' | 'queue' | 'on_demand';
+  by: 'extension' | 'queue' | 'ring_group' | 'on_demand';
   extension: string | null;
   queue: string | null;
   started_ms: number;

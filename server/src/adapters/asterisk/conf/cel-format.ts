@@ -83,11 +83,14 @@ export const CEL_APPS = [
   'pickup',
   'echo',
   'musiconhold',
+  'background',
+  'waitexten',
+  'confbridge',
 ] as const;
 
 /** Names of the USER_DEFINED events that the dialplan writes; the text behind the name stands in `eventextra`. */
 export const QUEUE_LEFT = 'OFFHOOK_QUEUE_LEFT' as ConfText;
-/** `extension:<extension>:<file>` or `queue:<name>:<file>`, written when a call that is recorded by rule is answered. */
+/** `extension:<extension>:<file>`, `queue:<name>:<file>` or `ring_group:<name>:<file>`, written when a call that is recorded by rule is answered. */
 export const RECORDING = 'OFFHOOK_RECORDING' as ConfText;
 /** The number that a feature code left for the calls of an extension, on the channel of its caller. */
 export const FORWARDED = 'OFFHOOK_FORWARD' as ConfText;

@@ -77,7 +77,7 @@ export function recordingSteps(site: Site): RecordingSteps {
           : nothing;
       return {
         before: [
-          always ? conf`Gosub(record,group,1(${slug(name, 'the name of a ring group')}))` : BEGIN_EXTENSION,
+          always ? conf`Gosub(record,ring_group,1(${slug(name, 'the name of a ring group')}))` : BEGIN_EXTENSION,
         ],
         options: conf`${told}U(recorded-answer)`,
       };
@@ -105,7 +105,7 @@ export function recordingSteps(site: Site): RecordingSteps {
             ...begin(conf`extension:$\{OFFHOOK_EXTENSION}`),
           ]),
           exten(conf`queue`, [conf`GotoIf($[${RUNS} > 0]?over)`, ...begin(conf`queue:$\{ARG1}`)]),
-          exten(conf`group`, [conf`GotoIf($[${RUNS} > 0]?over)`, ...begin(conf`group:$\{ARG1}`)]),
+          exten(conf`ring_group`, [conf`GotoIf($[${RUNS} > 0]?over)`, ...begin(conf`ring_group:$\{ARG1}`)]),
         ]),
         context(conf`recorded-answer`, [
           exten(conf`s`, [

@@ -1,7 +1,7 @@
 /** How each leg ended: what became of it, and who hung up. */
 import type { RecordedLeg } from '../record.ts';
 import type { ChannelLine } from './timeline.ts';
-import { ANNOUNCEMENT } from './replay.ts';
+import { ANNOUNCEMENT, MENU } from './replay.ts';
 import type { Segment } from './replay.ts';
 import { isDialling } from './peers.ts';
 import { isSoon } from './scene.ts';
@@ -14,7 +14,7 @@ const CAUSES: readonly (readonly [LegDisposition, readonly number[]])[] = [
   ['answered_elsewhere', [26]],
   ['congestion', [34, 38, 41, 42, 43, 44, 58]],
   ['unreachable', [3, 18, 20, 27, 102]],
-  ['failed', [1, 2, 22, 28, 29, 50, 57, 65, 88, 111]],
+  ['failed', [1, 2, 22, 25, 28, 29, 50, 57, 65, 88, 111]],
 ];
 const BY_CAUSE = new Map(CAUSES.flatMap(([word, causes]) => causes.map((cause) => [cause, word] as const)));
 const ofCause = (cause: number | null): LegDisposition => BY_CAUSE.get(cause ?? 0) ?? 'no_answer';
@@ -82,9 +82,9 @@ function rungDisposition(
   return c.cause === 26 ? 'answered_elsewhere' : 'no_answer';
 }
 
-/** Whether an application was the other side of the leg then: what a mailbox says counts, that nobody is there does not. */
+/** Whether an application was the other side of the leg then: what a mailbox says counts, what only leads on or tells that nobody is there does not. */
 export const isService = (c: ChannelLine, s: Segment): boolean =>
-  s.state === 'service' && (s.service !== ANNOUNCEMENT || !c.apps.some((a) => isDialling(a.app)));
+  s.state === 'service' && ((s.service !== ANNOUNCEMENT && s.service !== MENU) || !c.apps.some((a) => isDialling(a.app)));
 
 /** What became of one that was rung and says nothing of the one who dialled. */
 const SAYS_NOTHING = new Set<LegDisposition>(['answered', 'answered_elsewhere', 'diverted']);

@@ -9,12 +9,18 @@ import { isLeg } from './timeline.ts';
 import type { AppSpan, BridgeSpan, ChannelLine, Timeline } from './timeline.ts';
 
 export type Segment = RecordedSegment;
+/** What asks a caller for a key. */
+export const MENU = 'menu';
+const CONFERENCE = 'conference';
 /** Applications that answer a call themselves and are the other side of it, and what the record calls them. */
 export const SERVICES: Readonly<Record<string, string>> = {
   voicemail: 'voicemail',
   voicemailmain: 'mailbox',
   echo: 'echo',
   musiconhold: 'music',
+  background: MENU,
+  waitexten: MENU,
+  confbridge: CONFERENCE,
 };
 /** What the dialplan plays to a channel that is with nobody. */
 export const ANNOUNCEMENT = 'announcement';
@@ -294,6 +300,9 @@ function viewIn(group: Group, now: Now): View {
     if (others.length === NAMED) break;
   }
   if (others.length === 0) {
+    const own = viewOfApps(now.apps);
+    // Who waits there for others hears music that nobody put it on.
+    if (own?.service === CONFERENCE) return own;
     if (now.music > 0) return HELD_ALONE;
     for (const half of group.loose) {
       const view = viewOfApps(half.apps);
@@ -356,6 +365,6 @@ function fill(line: ChannelLine, gap: Stretch, before: readonly Stretch[]): void
   if (short || !up) gap.state = 'initiated';
   else {
     gap.state = 'service';
-    gap.service = line.dialled.startsWith('*') ? 'feature_code' : ANNOUNCEMENT;
+    gap.service = /^[*#]/.test(line.dialled) ? 'feature_code' : ANNOUNCEMENT;
   }
 }
