@@ -176,6 +176,10 @@ export const QueueConfig = z
     announce_position: z.boolean().default(false),
     announce_hold_time: z.boolean().default(false),
     announce_every_seconds: Seconds(0, 3_600).default(0).describe('Position and hold time; 0 for never.'),
+    announce_to_first: z
+      .boolean()
+      .default(false)
+      .describe('The first in line hears announcements too; agents ring only when they are over.'),
     service_level_seconds: Seconds(1, 3_600).default(20),
     thresholds: z
       .strictObject({
@@ -235,7 +239,14 @@ export const TimeConditionConfig = z
     number: OwnNumber.nullable().default(null),
     title: Title,
     hours: z
-      .array(z.strictObject({ days: z.array(Day).min(1).max(7), from: Clock, to: Clock }))
+      .array(
+        z
+          .strictObject({ days: z.array(Day).min(1).max(7), from: Clock, to: Clock })
+          .refine((h) => h.from !== h.to && h.from !== '24:00', {
+            path: ['to'],
+            message: 'no time between the two; a whole day is 00:00 to 24:00',
+          }),
+      )
       .max(50)
       .default([])
       .describe("Open hours in the site's zone; `to` is not included, one before `from` is of the next day."),
@@ -252,12 +263,17 @@ export const HolidaysConfig = z
     title: Title,
     days: z
       .array(
-        z.strictObject({
-          title: Title,
-          year: z.int().min(2000).max(2100).nullable().default(null).describe('Null for every year.'),
-          month: z.int().min(1).max(12),
-          day: z.int().min(1).max(31),
-        }),
+        z
+          .strictObject({
+            title: Title,
+            year: z.int().min(2000).max(2100).nullable().default(null).describe('Null for every year.'),
+            month: z.int().min(1).max(12),
+            day: z.int().min(1).max(31),
+          })
+          .refine((d) => d.day <= new Date(Date.UTC(d.year ?? 2000, d.month, 0)).getUTCDate(), {
+            path: ['day'],
+            message: 'the month has no such day',
+          }),
       )
       .max(400)
       .default([]),

@@ -54,7 +54,7 @@ import type { StoredDirectory } from './features/pbx-config/directory.ts';
 import { seed } from './features/pbx-config/seed.ts';
 import { defaultCode, toSite } from './features/pbx-config/site.ts';
 import { usedSounds } from './features/pbx-config/used-sounds.ts';
-import { dynamicMembers, siteEvent } from './features/pbx-config/live.ts';
+import { dynamicMembers, otherNumbers, siteEvent } from './features/pbx-config/live.ts';
 import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
 import { privacyOperations } from './features/privacy/operations.ts';
 import { remainsOf } from './features/privacy/remains.ts';

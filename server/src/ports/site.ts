@@ -69,6 +69,8 @@ export interface FeatureCode {
   readonly title: string;
   readonly about: string;
   dialplan(site: Site): readonly DialplanStep[];
+  /** Where the site dials it by another beginning than its patterns have: `*22` by `*99`. */
+  readonly moved?: { readonly from: string; readonly to: string };
 }
 export interface DialplanStep {
   readonly label?: string;

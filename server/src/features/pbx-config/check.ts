@@ -73,6 +73,12 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
   for (const object of model.of('menu').values())
     if (new Set(object.body.choices.map((c) => c.key)).size < object.body.choices.length)
       find(object, 'choices', 'a key leads to two places');
+  for (const object of model.of('conference').values()) {
+    const { pin, leader_pin, wait_for_leader } = object.body;
+    if (wait_for_leader && (leader_pin ?? null) === null)
+      find(object, 'wait_for_leader', 'nobody could be the leader without a PIN of their own');
+    if ((pin ?? null) !== null && pin === leader_pin) find(object, 'leader_pin', 'it is that of everybody');
+  }
   for (const object of model.of('trunk').values()) {
     const { register, username, password } = object.body;
     if (register && (username === null || password === undefined))

@@ -3,12 +3,12 @@ import type { FeatureCode, Site } from '../../ports/site.ts';
 import type { PbxConfig } from './config.ts';
 
 type CodeChange = ConfigBody<'feature_code'>;
-/** A feature code as the site dials it: its patterns begin with another code, or it is not there. */
+/** A feature code as the site dials it, or none. */
 function asDialled(code: FeatureCode, changed: CodeChange | undefined): FeatureCode | null {
   if (changed === undefined) return code;
   if (!changed.enabled) return null;
   const own = defaultCode(code);
-  return { ...code, patterns: code.patterns.map((p) => p.replace(own, changed.code)) };
+  return changed.code === own ? code : { ...code, moved: { from: own, to: changed.code } };
 }
 /** What a code of the exchange begins with where the site changed nothing, e.g. `*22`. */
 export const defaultCode = (code: FeatureCode): string =>

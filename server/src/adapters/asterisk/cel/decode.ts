@@ -83,7 +83,8 @@ function readTime(text: string): number | null {
 }
 
 /** The name of the file begins with the channel that is recorded; the record is on that of who answered. */
-const RECORDING_TEXT = /^(extension|queue|ring_group):([A-Za-z0-9_-]{1,64}):(([A-Za-z0-9.-]{1,100})-\d{1,12}\.wav)$/;
+const RECORDING_TEXT =
+  /^(extension|queue|ring_group):([A-Za-z0-9_-]{1,64}):(([A-Za-z0-9.-]{1,100})-\d{1,12}\.wav)$/;
 
 function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
   let extra: Record<string, unknown> = {};

@@ -30,7 +30,12 @@ const PLACES = {
 export function destinationSteps(to: Destination, site: Site, what: string): readonly ConfText[] {
   switch (to.kind) {
     case 'extension':
-      return [conf`Goto(people,${dialled(to.key, `${what}: extension`)},1)`];
+      // Somebody who is not active has no number.
+      return [
+        site.extensions.some((e) => e.extension === to.key)
+          ? conf`Goto(people,${dialled(to.key, `${what}: extension`)},1)`
+          : CAUSE.not_found,
+      ];
     case 'service':
       return [conf`Goto(services,${pattern(to.key, `${what}: service`)},1)`];
     case 'queue': {

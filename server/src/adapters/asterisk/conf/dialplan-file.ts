@@ -1,9 +1,10 @@
 /** The dialplan: what happens when a number is dialled, and what each extension's devices are. */
 import type { Instance } from '../instance.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
-import type { FeatureCode, Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
+import type { Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
 import { counted, destinationSteps } from './destinations.ts';
+import { codeContexts } from './code-contexts.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { flowContexts } from './flow-contexts.ts';
 import { forwardContexts, ownForward, watched } from './forward-contexts.ts';
@@ -19,18 +20,7 @@ import type { RecordingSteps } from './recording-contexts.ts';
 import { outboundInclude, trunkContexts } from './route-contexts.ts';
 import { soundGlobals, soundStep } from './sounds.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
-import {
-  application,
-  applicationData,
-  conf,
-  dialled,
-  dialledKey,
-  joined,
-  label,
-  pattern,
-  slug,
-  whole,
-} from './text.ts';
+import { conf, dialled, dialledKey, joined, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /** How the endpoint of each kind is named after its extension; the order is the order of a hint's devices. */
@@ -169,19 +159,6 @@ const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
 };
 const service = (s: SiteService): ConfText => exten(pattern(s.number, 'a service number'), SERVICE[s.kind]);
 
-function featureCode(code: FeatureCode, site: Site): ConfText {
-  const what = `feature code ${code.id}`;
-  const steps = code.dialplan(site).map((step) => {
-    const data = step.data === undefined ? nothing : applicationData(step.data, `${what}: ${step.app}`);
-    const text = conf`${application(step.app, what)}(${data})`;
-    return step.label === undefined ? text : at(label(step.label, `${what}: label`), text);
-  });
-  return joined(
-    code.patterns.map((p) => exten(pattern(p, `${what}: pattern`), steps)),
-    '',
-  );
-}
-
 /** What a feature code needs to know of an agent: all its queues, and each one by its number. */
 function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
   const all = new Map<ConfText, ConfText[]>();
@@ -242,10 +219,7 @@ ${outboundInclude(site)}${joined(
         site.queues.map((q) => queue(q, site, recording)),
       ),
       context(conf`services`, site.services.map(service)),
-      context(
-        conf`feature-codes`,
-        site.feature_codes.map((code) => featureCode(code, site)),
-      ),
+      codeContexts(site),
       context(conf`queue-moved`, [
         ...site.queues.map((q) => moved(q, site, recording)),
         exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),

@@ -50,11 +50,16 @@ const GROUP_MEMBER = context(conf`group-member`, [
   ]),
 ]);
 
-function ringGroup(g: RingGroup, site: Site, recording: RecordingSteps): ConfText {
+function ringGroup(
+  g: RingGroup,
+  site: Site,
+  active: ReadonlySet<string>,
+  recording: RecordingSteps,
+): ConfText {
   const name = slug(g.name, 'the name of a ring group');
   const what = `ring group ${name}`;
   const seconds = whole(g.ring_seconds, `${what}: ring seconds`, 5, 300);
-  const members = g.members.map((m) => dialled(m, `${what}: member`));
+  const members = g.members.filter((m) => active.has(m)).map((m) => dialled(m, `${what}: member`));
   const add = (m: ConfText): ConfText => conf`Gosub(group-member,${m},1)`;
   const clear = [conf`Set(OFFHOOK_RING=)`, conf`Set(DIALSTATUS=)`];
   const { before, options } = recording.group(g);
@@ -138,14 +143,15 @@ function numbers(site: Site): ConfText {
   ]);
 }
 
-export const flowContexts = (site: Site, recording: RecordingSteps, zone: string): ConfText =>
-  joined(
+export function flowContexts(site: Site, recording: RecordingSteps, zone: string): ConfText {
+  const active = new Set(site.extensions.map((e) => e.extension));
+  return joined(
     [
       numbers(site),
       LOST,
       UNANSWERED,
       GROUP_MEMBER,
-      ...site.ring_groups.map((g) => ringGroup(g, site, recording)),
+      ...site.ring_groups.map((g) => ringGroup(g, site, active, recording)),
       ...site.menus.map((m) => menu(m, site)),
       ...site.conferences.map(room),
       ...site.mailboxes.map(mailbox),
@@ -153,3 +159,4 @@ export const flowContexts = (site: Site, recording: RecordingSteps, zone: string
     ],
     '',
   );
+}

@@ -77,7 +77,9 @@ export function recordingSteps(site: Site): RecordingSteps {
           : nothing;
       return {
         before: [
-          always ? conf`Gosub(record,ring_group,1(${slug(name, 'the name of a ring group')}))` : BEGIN_EXTENSION,
+          always
+            ? conf`Gosub(record,ring_group,1(${slug(name, 'the name of a ring group')}))`
+            : BEGIN_EXTENSION,
         ],
         options: conf`${told}U(recorded-answer)`,
       };

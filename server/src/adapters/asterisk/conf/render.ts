@@ -7,6 +7,8 @@ import * as engine from './engine-files.ts';
 import { httpConf, managerConf } from './manager-files.ts';
 import { modulesConf } from './modules-file.ts';
 import { pjsipFiles, rtpConf, sorceryConf } from './pjsip-files.ts';
+import { checkFlow } from './check-flow.ts';
+import { dialledPatterns } from './code-contexts.ts';
 import { confbridgeConf } from './conference-file.ts';
 import { musicConf } from './music-file.ts';
 import { parkingConf, queuesConf, voicemailConf } from './service-files.ts';
@@ -55,7 +57,9 @@ function checkSite(site: Site): void {
     }
   }
   for (const s of site.services) take(s.number, s.title);
-  for (const code of site.feature_codes) for (const p of code.patterns) take(p, `feature code ${code.id}`);
+  for (const code of site.feature_codes)
+    for (const p of dialledPatterns(code)) take(p, `feature code ${code.id}`);
+  checkFlow(site, take);
   for (const lot of site.parking_lots) {
     const { number, first_slot, last_slot } = lot;
     take(number, `parking lot ${lot.name}`);

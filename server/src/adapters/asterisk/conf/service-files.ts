@@ -34,6 +34,7 @@ announce-frequency = ${every}
 min-announce-frequency = ${whole(Math.min(q.announce_every_seconds, LEAST_SECONDS), `${what}: announced every`, 0, LEAST_SECONDS)}
 announce-position = ${yes(q.announce_position)}
 announce-holdtime = ${yes(q.announce_hold_time)}
+announce-to-first-user = ${yes(q.announce_to_first)}
 ${
   q.agent_announcement === null
     ? nothing

@@ -84,7 +84,8 @@ function rungDisposition(
 
 /** Whether an application was the other side of the leg then: what a mailbox says counts, what only leads on or tells that nobody is there does not. */
 export const isService = (c: ChannelLine, s: Segment): boolean =>
-  s.state === 'service' && ((s.service !== ANNOUNCEMENT && s.service !== MENU) || !c.apps.some((a) => isDialling(a.app)));
+  s.state === 'service' &&
+  ((s.service !== ANNOUNCEMENT && s.service !== MENU) || !c.apps.some((a) => isDialling(a.app)));
 
 /** What became of one that was rung and says nothing of the one who dialled. */
 const SAYS_NOTHING = new Set<LegDisposition>(['answered', 'answered_elsewhere', 'diverted']);

@@ -1,0 +1,48 @@
+/** Feature codes, as the site dials them. */
+import type { FeatureCode, Site } from '../../../ports/site.ts';
+import { at, context, exten } from './dialplan-text.ts';
+import { application, applicationData, conf, joined, label, pattern, whole } from './text.ts';
+import type { ConfText } from './text.ts';
+
+const nothing = conf``;
+/** What somebody dials: the code's own patterns, or those with the beginning that the site gave it. */
+export const dialledPatterns = ({ patterns, moved }: FeatureCode): readonly string[] =>
+  moved === undefined ? patterns : patterns.map((p) => p.replace(moved.from, moved.to));
+
+function steps(code: FeatureCode, site: Site): readonly ConfText[] {
+  const what = `feature code ${code.id}`;
+  return code.dialplan(site).map((step) => {
+    const data = step.data === undefined ? nothing : applicationData(step.data, `${what}: ${step.app}`);
+    const text = conf`${application(step.app, what)}(${data})`;
+    return step.label === undefined ? text : at(label(step.label, `${what}: label`), text);
+  });
+}
+const all = (patterns: readonly string[], what: string, own: readonly ConfText[]): ConfText =>
+  joined(
+    patterns.map((p) => exten(pattern(p, `${what}: pattern`), own)),
+    '',
+  );
+/** A code reads what is dialled behind it, so one that begins in another way is given the number it knows. */
+function moved(code: FeatureCode): readonly ConfText[] {
+  if (code.moved === undefined) return [];
+  const what = `feature code ${code.id}`;
+  const from = pattern(code.moved.from, `${what}: own code`);
+  const rest = conf`$\{EXTEN:${whole(code.moved.to.length, `${what}: length`, 1, 20)}}`;
+  return [all(dialledPatterns(code), what, [conf`Goto(moved-codes,${from}${rest},1)`])];
+}
+
+export function codeContexts(site: Site): ConfText {
+  const own = (code: FeatureCode): ConfText =>
+    all(code.patterns, `feature code ${code.id}`, steps(code, site));
+  const elsewhere = site.feature_codes.filter((code) => code.moved !== undefined);
+  return joined(
+    [
+      context(
+        conf`feature-codes`,
+        site.feature_codes.flatMap((code) => (code.moved === undefined ? [own(code)] : moved(code))),
+      ),
+      elsewhere.length === 0 ? nothing : context(conf`moved-codes`, elsewhere.map(own)),
+    ],
+    '',
+  );
+}
