@@ -28,7 +28,12 @@ export function bothFit(a: string, b: string): boolean {
     // It stands for one more at least, of any kind.
     if (x === '.' || y === '.') return x !== undefined && y !== undefined;
     if (x === undefined || y === undefined) return x === y;
-    if (![...place(x)].some((c) => place(y).includes(c))) return false;
+    if (
+      !place(x)
+        .split('')
+        .some((c) => place(y).includes(c))
+    )
+      return false;
   }
 }
 function checkCodes({ feature_codes, services }: Site): void {
