@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import {
   RecordingPath,
   RecordingReply,
@@ -6,6 +5,7 @@ import {
   RecordingsReply,
 } from '@offhook/contract/recordings.ts';
 import { z } from 'zod';
+import { endedWithService } from '../../core/open-answers.ts';
 import type { App } from '../../ports/http.ts';
 import { answerPart } from '../../core/byte-range.ts';
 import type { RecordingService } from './service.ts';
@@ -15,12 +15,7 @@ export function recordingRoutes(app: App, recordings: RecordingService): void {
   const tags = ['recordings'];
   const access = { level: 'user', scope: 'recordings:read' } as const;
   const success = true as const;
-  const sending = new Set<ServerResponse>();
-  // A player that was paused takes nothing more for as long as it likes: the end of the service does not wait for it.
-  app.addHook('preClose', (done) => {
-    for (const response of sending) response.destroy();
-    done();
-  });
+  const sending = endedWithService(app);
   app.get(
     '/api/v1/recordings',
     {
@@ -84,11 +79,8 @@ export function recordingRoutes(app: App, recordings: RecordingService): void {
         // Who has gone meanwhile is not told of again.
         if (reply.raw.destroyed) playing.done();
         else {
-          sending.add(reply.raw);
-          reply.raw.once('close', () => {
-            sending.delete(reply.raw);
-            playing.done();
-          });
+          sending(reply.raw);
+          reply.raw.once('close', () => playing.done());
         }
         const stream = audio.handle.createReadStream({ start, end: Math.max(start, end) });
         return reply

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { SoundPath, SoundUploadQuery, SoundsReply, UploadedSound } from '@offhook/contract/sounds.ts';
 import { z } from 'zod';
 import { answerPart } from '../../core/byte-range.ts';
+import { endedWithService } from '../../core/open-answers.ts';
 import type { App } from '../../ports/http.ts';
 import { MAX_UPLOAD } from './service.ts';
 import type { Sounds } from './service.ts';
@@ -10,6 +11,7 @@ import type { Sounds } from './service.ts';
 export function soundRoutes(app: App, sounds: Sounds): void {
   const tags = ['configuration'];
   const level = 'admin' as const;
+  const sending = endedWithService(app);
   app.get(
     '/api/v1/config/sounds',
     {
@@ -66,6 +68,7 @@ export function soundRoutes(app: App, sounds: Sounds): void {
           { size: file.bytes, etag: `"${sound}"` },
           (name, value) => reply.header(name, value),
         );
+        sending(reply.raw);
         return reply
           .code(status)
           .headers({ ...headers, 'content-type': 'audio/wav' })

@@ -82,6 +82,13 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
     if ((await folder.freeBytes()) >= deps.diskFloor + bytes) return;
     throw new ServiceError('storage_full', 'the disk has too little room left');
   }
+  let last: Promise<unknown> = Promise.resolve();
+  /** Looking and doing are one: two uploads would both find the last room, a sweep would take what was just uploaded again. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
+  }
   async function take({ caller, ip }: Actor, kind: SoundKind, body: Readable): Promise<UploadedSound> {
     await checkBudget(0);
     // Both lie side by side for a moment.
@@ -90,16 +97,18 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
     try {
       const { from, to } = upload;
       const { sha256, ...facts } = await converter.convert({ from, to, most_seconds: MOST_SECONDS[kind] });
-      if (!(await folder.has(sha256))) await checkBudget(facts.bytes);
-      await audit.record({
-        action: 'sounds.upload',
-        actor: caller.extension || caller.username,
-        object: sha256,
-        outcome: 'ok',
-        ip,
-        detail: { kind, ...facts },
+      await inTurn(async () => {
+        if (!(await folder.has(sha256))) await checkBudget(facts.bytes);
+        await audit.record({
+          action: 'sounds.upload',
+          actor: caller.extension || caller.username,
+          object: sha256,
+          outcome: 'ok',
+          ip,
+          detail: { kind, ...facts },
+        });
+        await folder.keep(to, sha256, clock.now());
       });
-      await folder.keep(to, sha256, clock.now());
       return { success: true, sound: sha256, ...facts };
     } finally {
       await upload.remove();
@@ -124,11 +133,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
     }
     return count;
   }
-  let running: Promise<number> | undefined;
-  const sweep = (): Promise<number> =>
-    (running ??= sweepOnce().finally(() => {
-      running = undefined;
-    }));
+  const sweep = (): Promise<number> => inTurn(sweepOnce);
   const stop = new AbortController();
   async function keepSweeping(): Promise<void> {
     while (!stop.signal.aborted) {
@@ -185,17 +190,18 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
       if (handle === null) throw new ServiceError('not_found', 'there is no such sound');
       return { handle, bytes: (await handle.stat()).size };
     },
-    async remove({ caller, ip }, sound) {
-      if (!(await folder.has(sound))) throw new ServiceError('not_found', 'there is no such sound');
-      const actor = caller.extension || caller.username;
-      const line = { action: 'sounds.remove', actor, object: sound, ip } as const;
-      if ((await usedSounds()).has(sound)) {
-        await audit.record({ ...line, outcome: 'refused' });
-        throw new ServiceError('in_use', 'the draft or a version of the configuration uses it');
-      }
-      await audit.record({ ...line, outcome: 'ok' });
-      await folder.remove(sound);
-    },
+    remove: ({ caller, ip }, sound) =>
+      inTurn(async () => {
+        if (!(await folder.has(sound))) throw new ServiceError('not_found', 'there is no such sound');
+        const actor = caller.extension || caller.username;
+        const line = { action: 'sounds.remove', actor, object: sound, ip } as const;
+        if ((await usedSounds()).has(sound)) {
+          await audit.record({ ...line, outcome: 'refused' });
+          throw new ServiceError('in_use', 'the draft or a version of the configuration uses it');
+        }
+        await audit.record({ ...line, outcome: 'ok' });
+        await folder.remove(sound);
+      }),
     sweep,
     close,
     [Symbol.asyncDispose]: close,
