@@ -26,8 +26,7 @@ export function outboundOrder(routes: readonly Outbound[]): readonly LaidRoute[]
 /** The outbound route a number is for, of the routes in their order. */
 export const outboundFinder = (laid: readonly LaidRoute[]): ((number: string) => Outbound | null) => {
   const all = laid.map(({ route }) => ({ route, matches: route.patterns.map(dialMatcher) }));
-  return (number) =>
-    /^\+?[0-9]+$/.test(number) ? (all.find((r) => r.matches.some((m) => m(number)))?.route ?? null) : null;
+  return (number) => all.find((r) => r.matches.some((m) => m(number)))?.route ?? null;
 };
 
 /** Routes for the same called numbers, the one with the longest caller first, one of the trunk before one of all. */

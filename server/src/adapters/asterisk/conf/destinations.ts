@@ -3,7 +3,7 @@ import type { Destination } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
 import { soundStep } from './sounds.ts';
-import { conf, dialled, pattern, slug } from './text.ts';
+import { conf, dialled, objectName, outside, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const CAUSE: Readonly<Record<Extract<Destination, { kind: 'hang_up' }>['reason'], ConfText>> = {
@@ -26,7 +26,10 @@ const PLACES = {
   time_condition: { prefix: conf`time`, among: (site: Site) => site.time_conditions },
   conference: { prefix: conf`room`, among: (site: Site) => site.conferences },
 } as const;
-/** The last steps of a number or key; `what` names the object for people. Over a trunk is the matter of routes alone. */
+/**
+ * The last steps of a number or key; `what` names the object for people. Over a trunk goes the number that was called or the key
+ * that was pressed, with what is to be changed of it.
+ */
 export function destinationSteps(to: Destination, site: Site, what: string): readonly ConfText[] {
   switch (to.kind) {
     case 'extension':
@@ -60,8 +63,17 @@ export function destinationSteps(to: Destination, site: Site, what: string): rea
         ...(to.play === null ? [] : [conf`Playback(${soundStep(site, to.play, `${what}: sound`)})`]),
         CAUSE[to.reason],
       ];
-    case 'trunk':
-      break;
+    case 'trunk': {
+      const trunk = site.trunks.find((t) => t.name === to.key);
+      // Switched off: a way that is out of order, and nothing that would keep the rest from being configured.
+      if (trunk === undefined) return [conf`Hangup(27)`];
+      const first = to.prepend === '' ? conf`` : outside(to.prepend, `${what}: prepend`);
+      const rest = conf`$\{EXTEN:${whole(to.strip, `${what}: strip`, 0, 32)}}`;
+      return [
+        conf`Set(OFFHOOK_TO=${first}${rest})`,
+        conf`Goto(to-${objectName(trunk.endpoint, `${what}: trunk`)},$\{EXTEN},1)`,
+      ];
+    }
   }
   throw new ServiceError(
     'invalid_request',

@@ -210,27 +210,30 @@ export const outboundInclude = (site: Site): ConfText =>
 
 const routeContext = (route: SiteInboundRoute): ConfText => conf`route-${slug(route.name, 'a route')}`;
 /** What a route does with a call that is for it. */
-function inbound(route: SiteInboundRoute, site: Site, trunks: ReadonlyMap<string, SiteTrunk>): ConfText {
-  const what = `inbound route ${route.name}`;
-  const { to } = route;
-  if (to.kind !== 'trunk')
-    return context(routeContext(route), [exten(ANY_NUMBER, destinationSteps(to, site, what))]);
-  const t = trunks.get(to.key)!;
-  const alike = conf`$\{FILTER(0-9+,$\{CALLERID(num)})}-$\{OFFHOOK_TO}`;
-  return context(routeContext(route), [
-    exten(ANY_NUMBER, [
-      conf`Set(OFFHOOK_TO=${changed(to, what)})`,
-      conf`GotoIf(${digitsOnly(conf`$\{OFFHOOK_TO}`)}?:number)`,
-      conf`Set(GROUP(alike)=${alike})`,
-      conf`GotoIf($[$\{GROUP_COUNT(${alike}@alike)} > ${MOST_ALIKE}]?circle)`,
-      ...full(t, conf`full`),
-      dial(t, conf`$\{OFFHOOK_TO}`, nothing, mostOf(t), nothing),
-      OVER,
-      at(conf`full`, conf`Hangup(${CAUSE.full})`),
-      at(conf`circle`, conf`Hangup(${CAUSE.circle})`),
-      at(conf`number`, conf`Hangup(${CAUSE.number})`),
-    ]),
+const inbound = (route: SiteInboundRoute, site: Site): ConfText =>
+  context(routeContext(route), [
+    exten(ANY_NUMBER, destinationSteps(route.to, site, `inbound route ${route.name}`)),
   ]);
+/**
+ * A call that a destination sends over this trunk, to the number in OFFHOOK_TO. Who calls from outside stays who it is; one of
+ * ours is shown with the number of the trunk.
+ */
+function sentOver(t: SiteTrunk): ConfText {
+  const name = endpointOf(t);
+  const alike = conf`$\{FILTER(0-9+,$\{CALLERID(num)})}-$\{OFFHOOK_TO}`;
+  const shown = conf`$\{IF($\{LEN($\{OFFHOOK_EXTENSION})}?${ownNumber(t) ?? conf`$\{OFFHOOK_EXTENSION}`}:)}`;
+  const steps = [
+    conf`GotoIf(${digitsOnly(conf`$\{OFFHOOK_TO}`)}?:number)`,
+    conf`Set(GROUP(alike)=${alike})`,
+    conf`GotoIf($[$\{GROUP_COUNT(${alike}@alike)} > ${MOST_ALIKE}]?circle)`,
+    ...full(t, conf`full`),
+    dial(t, conf`$\{OFFHOOK_TO}`, shown, mostOf(t), nothing),
+    OVER,
+    at(conf`full`, conf`Hangup(${CAUSE.full})`),
+    at(conf`circle`, conf`Hangup(${CAUSE.circle})`),
+    at(conf`number`, conf`Hangup(${CAUSE.number})`),
+  ];
+  return context(conf`to-${name}`, [exten(ANY_NUMBER, steps), exten(conf`s`, steps)]);
 }
 /** A caller's number may hold anything: it is only ever the last thing a regular expression is given. */
 const callerBegins = (caller: string, what: string): ConfText => {
@@ -286,7 +289,8 @@ export function trunkContexts(site: Site, recording: RecordingSteps): ConfText {
     [
       ...site.trunks.map((t) => arrivalContexts(t, site)),
       context(conf`unrouted`, [exten(ANY_NUMBER, [conf`Hangup(${CAUSE.unknown})`])]),
-      ...site.inbound_routes.map((r) => inbound(r, site, trunks)),
+      ...site.inbound_routes.map((r) => inbound(r, site)),
+      ...site.trunks.map(sentOver),
       outboundContexts(site, trunks, recording),
       OVER_TRUNK,
       NEXT_TRUNK,

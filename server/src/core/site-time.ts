@@ -1,0 +1,65 @@
+/** Open or closed: what a time condition is at one moment in the site's zone. */
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
+
+const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+type Day = (typeof DAYS)[number];
+export interface SiteMoment {
+  /** 0 for Monday. */
+  readonly weekday: number;
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+  /** `08:30` */
+  readonly clock: string;
+}
+/** `at` is milliseconds since 1970. */
+export function siteMoment(at: number, zone: string): SiteMoment {
+  const parts = new Map(
+    new Intl.DateTimeFormat('en-GB', {
+      timeZone: zone,
+      weekday: 'short',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    })
+      .formatToParts(at)
+      .map((p) => [p.type, p.value]),
+  );
+  const of = (part: string): string => parts.get(part as never) ?? '';
+  return {
+    weekday: DAYS.indexOf(of('weekday').toLowerCase() as Day),
+    year: Number(of('year')),
+    month: Number(of('month')),
+    day: Number(of('day')),
+    clock: `${of('hour')}:${of('minute')}`,
+  };
+}
+
+export type Opening =
+  | { readonly is: 'open' | 'closed'; readonly rule: string }
+  | { readonly is: 'holiday'; readonly rule: string };
+/** Holidays go before hours, the night switch before both. `from` before `to` is of one day, else of the next one too. */
+export function opening(
+  condition: ConfigBody<'time_condition'>,
+  holidays: (name: string) => ConfigBody<'holidays'> | undefined,
+  now: SiteMoment,
+): Opening {
+  if (condition.override !== 'none') return { is: condition.override, rule: 'override' };
+  for (const name of condition.holidays)
+    for (const d of holidays(name)?.days ?? [])
+      if (d.month === now.month && d.day === now.day && (d.year === null || d.year === now.year))
+        return { is: 'holiday', rule: `holidays ${name}: ${d.title}` };
+  for (const [i, { days, from, to }] of condition.hours.entries()) {
+    const today = days.includes(DAYS[now.weekday]!);
+    const yesterday = days.includes(DAYS[(now.weekday + 6) % 7]!);
+    const within =
+      to > from
+        ? today && now.clock >= from && now.clock < to
+        : (today && now.clock >= from) || (yesterday && now.clock < to);
+    if (within) return { is: 'open', rule: `hours.${i}` };
+  }
+  return { is: 'closed', rule: 'hours' };
+}
