@@ -16,6 +16,7 @@ import type {
   NewCredentials,
 } from '@offhook/contract/config.ts';
 import type { CONFIG_KINDS, ConfigKind } from '@offhook/contract/config-objects.ts';
+import type { RouteTestReply, RouteTestRequest } from '@offhook/contract/config-route-test.ts';
 import type { Done } from '@offhook/contract/session.ts';
 import { at, queryOf } from './rest.ts';
 import type { Request, RequestOptions } from './rest.ts';
@@ -127,6 +128,9 @@ export function createConfigRest(request: Request) {
       changes: NonNullable<z.input<typeof ConfigValidate>['changes']> = [],
       options?: RequestOptions,
     ): Promise<ConfigValidateReply> => request('POST', '/api/v1/config/validate', { changes }, options),
+    /** Where a call would go, and why. */
+    routeTest: (question: RouteTestRequest, options?: RequestOptions): Promise<RouteTestReply> =>
+      request('POST', '/api/v1/config/route-test', question, options),
     export: (view: 'draft' | 'applied' = 'draft', signal?: AbortSignal): Promise<ConfigDocument> =>
       get('/api/v1/config/export', { view }, signal),
     import: (

@@ -49,6 +49,7 @@ import { createDirectory } from './features/pbx-config/directory.ts';
 import { createDraft } from './features/pbx-config/draft.ts';
 import { configOperations } from './features/pbx-config/operations.ts';
 import { configRoutes } from './features/pbx-config/routes.ts';
+import { routeTestRoutes } from './features/pbx-config/route-test-routes.ts';
 import { openObjects } from './features/pbx-config/objects.ts';
 import type { StoredDirectory } from './features/pbx-config/directory.ts';
 import { seed } from './features/pbx-config/seed.ts';
@@ -617,6 +618,7 @@ export async function startService(
   ]);
   stream.routes(app, commands);
   configRoutes(app, draft);
+  routeTestRoutes(app, { objects, codes: FEATURE_CODES, live: live.view, clock, zone: config.siteZone });
   wallboardRoutes(app, wallboard);
   sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });
 

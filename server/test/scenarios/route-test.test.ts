@@ -311,7 +311,7 @@ test('route test - every call of a random site goes where the answer says', asyn
       const ms = Date.parse(at);
       await engine.cli(`dialplan set global OFFHOOK_AT ${ms / 1000}`);
       for (const asked of fc.sample(questionsOf(site), { seed: seed + 100 * i + j, numRuns: 14 })) {
-        const question: RouteQuestion = { ...asked, at: ms, zone: ZONE };
+        const question: RouteQuestion = { ...asked, at: ms, zone: ZONE, features: new Map() };
         const answer = testRoute(site, question);
         assert.ok(answer.complete);
         const main = answer.ends.filter((e) => e.when === null);

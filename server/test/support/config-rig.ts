@@ -5,6 +5,9 @@ import type { KeyRights } from '../../src/core/rights.ts';
 import { createAudit } from '../../src/features/audit/service.ts';
 import { createCredentials } from '../../src/features/pbx-config/credentials.ts';
 import { createDraft } from '../../src/features/pbx-config/draft.ts';
+import { FEATURE_CODES } from '../../src/features/feature-codes/feature-codes.ts';
+import { routeTestRoutes } from '../../src/features/pbx-config/route-test-routes.ts';
+import type { ExtensionFeatures } from '../../src/ports/engine.ts';
 import { openObjects } from '../../src/features/pbx-config/objects.ts';
 import { configOperations } from '../../src/features/pbx-config/operations.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
@@ -56,6 +59,8 @@ export async function configRig(
   const host = await hostFixture({ authenticator: authenticatorWithKeys(more.keys) });
   const commands = addOperations(host.app, configOperations(operation, { draft, credentials }));
   configRoutes(host.app, draft);
+  const features = new Map<string, ExtensionFeatures>();
+  routeTestRoutes(host.app, { objects, codes: FEATURE_CODES, live: { features }, clock, zone: 'Europe/Istanbul' });
   await host.app.ready();
   t.after(async () => {
     await host.close();
@@ -86,6 +91,6 @@ export async function configRig(
       text: reply.payload,
     };
   }
-  return { ask, host, objects, draft, audit, clock, commands, passwords, store: temp.store };
+  return { ask, host, objects, draft, audit, clock, commands, features, passwords, store: temp.store };
 }
 export type ConfigRig = Awaited<ReturnType<typeof configRig>>;

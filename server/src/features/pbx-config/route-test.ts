@@ -4,22 +4,17 @@ import type { RouteTestEnd, RouteTestStep } from '@offhook/contract/config-route
 import { dialMatcher } from '../../core/dial-pattern.ts';
 import { inboundOrder, inboundRoute, outboundFinder, outboundOrder } from '../../core/routes.ts';
 import { opening, siteMoment } from '../../core/site-time.ts';
+import type { ExtensionFeatures } from '../../ports/engine.ts';
 import type { Site, SiteExtension } from '../../ports/site.ts';
 
-/** What a person has set for its own calls; empty numbers are off. */
-export interface OwnCalls {
-  readonly dnd_enabled: boolean;
-  readonly call_forward_number: string;
-  readonly cf_busy_number: string;
-  readonly cf_noanswer_number: string;
-}
 export interface RouteQuestion {
   readonly number: string;
   readonly from: { readonly extension: string } | { readonly trunk: string; readonly caller: string };
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly zone: string;
-  readonly ownCalls?: (extension: string) => OwnCalls | undefined;
+  /** What people have set for their own calls, by extension. */
+  readonly features: ReadonlyMap<string, ExtensionFeatures>;
 }
 export interface RouteAnswer {
   readonly steps: readonly RouteTestStep[];
@@ -108,10 +103,9 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     return true;
   }
   function unanswered(e: SiteExtension, busy: boolean, way: Way): void {
-    const set = question.ownCalls?.(e.extension);
     const of = object('extension', e.extension);
-    const number = (busy ? set?.cf_busy_number : set?.cf_noanswer_number) ?? '';
-    if (forward(e, number, busy ? 'cf_busy_number' : 'cf_noanswer_number', way)) return;
+    const rule = busy ? 'forward_busy' : 'forward_no_answer';
+    if (forward(e, question.features.get(e.extension)?.[rule] ?? '', rule, way)) return;
     if (e.voicemail) end(way, 'mailbox', of, `the mailbox of ${e.extension}`);
     else end(way, 'ends', of, busy ? 'busy' : 'nobody answers', { cause: busy ? 17 : 19 });
   }
@@ -122,14 +116,17 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
       step(of, 'active', `${extension} is not active`);
       return end(way, 'nothing', of, 'nobody is there', { cause: 1 });
     }
-    const set = question.ownCalls?.(extension);
-    if (set !== undefined && forward(e, set.call_forward_number, 'call_forward_number', way)) return;
-    if (set?.dnd_enabled === true) {
-      step(of, 'dnd_enabled', `${extension} does not want calls`);
+    const set = question.features.get(extension);
+    const always = set?.forward ?? '';
+    if (forward(e, always, 'forward', way)) return;
+    if (always !== '') return unanswered(e, false, way);
+    if (set?.dnd === true) {
+      step(of, 'dnd', `${extension} does not want calls`);
       return unanswered(e, true, way);
     }
-    const endpoints = e.endpoints.map((p) => p.name);
-    step(of, 'devices', `the devices of ${extension} ring`);
+    const chosen = e.endpoints.filter((p) => p.kind === set?.devices);
+    const endpoints = (chosen.length > 0 ? chosen : e.endpoints).map((p) => p.name);
+    step(of, 'devices', `${chosen.length > 0 ? `the ${set!.devices} devices` : 'the devices'} of ${extension} ring`);
     end(way, 'rings', of, `rings ${list(endpoints)}`, { endpoints });
     branch(way, 'busy', (next) => unanswered(e, true, next));
     branch(way, 'nobody answers', (next) => unanswered(e, false, next));
@@ -226,8 +223,8 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     }
   }
 
-  /** What stands behind a number of the house; `called`: only what calls can be forwarded to. */
-  function ownTarget(number: string, called = false): ((way: Way) => void) | null {
+  /** What stands behind a number of the house; `forwarded`: only what calls can be forwarded to. */
+  function ownTarget(number: string, forwarded = false): ((way: Way) => void) | null {
     if (extensions.has(number)) return (way) => person(number, way);
     const q = site.queues.find((one) => one.number === number);
     if (q !== undefined) return (way) => queue(q.name, way);
@@ -241,7 +238,7 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     if (c !== undefined) return (way) => destination({ kind: 'conference', key: c.name }, way);
     if (site.mailboxes.some((one) => one.number === number))
       return (way) => destination({ kind: 'mailbox', key: number }, way);
-    if (called) return null;
+    if (forwarded) return null;
     if (site.services.some((s) => s.number === number))
       return (way) => destination({ kind: 'service', key: number }, way);
     const code = site.feature_codes.find((one) =>

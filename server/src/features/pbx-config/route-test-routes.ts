@@ -1,0 +1,64 @@
+import { RouteTestReply, RouteTestRequest } from '@offhook/contract/config-route-test.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { App } from '../../ports/http.ts';
+import type { LiveView } from '../../ports/live.ts';
+import type { FeatureCode } from '../../ports/site.ts';
+import { toPbxConfig } from './config.ts';
+import { checkWholeSite } from './draft.ts';
+import type { ObjectStore } from './objects.ts';
+import { testRoute } from './route-test.ts';
+import { toSite } from './site.ts';
+
+export interface RouteTestDeps {
+  readonly objects: Pick<ObjectStore, 'applied' | 'draft'>;
+  readonly codes: readonly FeatureCode[];
+  readonly live: Pick<LiveView, 'features'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly zone: string;
+}
+/** What people set for their own calls is as it is now, whatever moment is asked about. */
+export function routeTestRoutes(app: App, { objects, codes, live, clock, zone }: RouteTestDeps): void {
+  app.post(
+    '/api/v1/config/route-test',
+    {
+      config: { level: 'admin', scope: 'config:read', errors: ['invalid_request', 'not_found'] },
+      schema: {
+        tags: ['config'],
+        summary: 'Where a call would go, and why; nothing is called and nothing is changed',
+        body: RouteTestRequest,
+        response: { 200: RouteTestReply },
+      },
+    },
+    (request) => {
+      checkWholeSite(request.person());
+      const { number, from, view, at } = request.body;
+      const site = toSite(toPbxConfig(view === 'draft' ? objects.draft() : objects.applied()), codes);
+      const known =
+        'trunk' in from
+          ? site.trunks.some((t) => t.name === from.trunk)
+          : site.extensions.some((e) => e.extension === from.extension);
+      if (!known)
+        throw new ServiceError(
+          'not_found',
+          'trunk' in from
+            ? `there is no trunk ${from.trunk} that is switched on`
+            : `there is no active extension ${from.extension}`,
+        );
+      const moment = at === undefined ? clock.now() : Date.parse(at);
+      const answer = testRoute(site, { number, from, at: moment, zone, features: live.features });
+      return {
+        success: true as const,
+        test: {
+          number,
+          at: rfc3339(moment),
+          zone,
+          steps: [...answer.steps],
+          ends: [...answer.ends],
+          complete: answer.complete,
+        },
+      };
+    },
+  );
+}
