@@ -40,7 +40,9 @@ export const RouteTestEnd = z
     when: z
       .string()
       .nullable()
-      .describe('Null for where the call goes; else for what it goes there, e.g. `key 1` or `nobody answers`.'),
+      .describe(
+        'Null for where the call goes; else for what it goes there, e.g. `key 1` or `nobody answers`.',
+      ),
     kind: z.enum([
       'rings',
       'queue',
@@ -60,7 +62,9 @@ export const RouteTestEnd = z
     endpoints: z.array(z.string()).describe('What rings.'),
     ways: z
       .array(z.object({ trunk: z.string(), number: z.string(), shown_as: z.string() }))
-      .describe('Trunks in the order in which they are tried, with the number that is called and the one shown.'),
+      .describe(
+        'Trunks in the order in which they are tried, with the number that is called and the one shown.',
+      ),
     cause: z.int().nullable().describe('Of a call that is refused or ended: the cause, as in ITU-T Q.850.'),
   })
   .meta({ id: 'RouteTestEnd' });
@@ -70,7 +74,9 @@ export const RouteTest = z
     at: z.iso.datetime({ offset: true }),
     zone: z.string().describe("The site's, in which open hours and holidays are."),
     steps: z.array(RouteTestStep).describe('In order.'),
-    ends: z.array(RouteTestEnd).describe('Where the call goes first, then its branches, followed for one level.'),
+    ends: z
+      .array(RouteTestEnd)
+      .describe('Where the call goes first, then its branches, followed for one level.'),
     complete: z.boolean().describe('False where there were more steps than are told.'),
   })
   .meta({ id: 'RouteTest' });

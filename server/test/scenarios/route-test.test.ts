@@ -59,7 +59,8 @@ after(async () => {
 });
 
 const pick = <T>(...of: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...of);
-const digits = (text: string): fc.Arbitrary<string> => fc.string({ unit: pick(...text), minLength: 1, maxLength: 3 });
+const digits = (text: string): fc.Arbitrary<string> =>
+  fc.string({ unit: pick(...text), minLength: 1, maxLength: 3 });
 const destination: fc.Arbitrary<Destination> = fc.oneof(
   pick(...PEOPLE).map((key) => ({ kind: 'extension' as const, key })),
   pick('tc-0', 'tc-1', 'tc-2').map((key) => ({ kind: 'time_condition' as const, key })),
@@ -85,7 +86,9 @@ const condition = (name: string) =>
     title: fc.constant(name),
     hours: fc.array(
       fc.record({
-        days: fc.subarray(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const, { minLength: 1 }).map((d) => [...d]),
+        days: fc
+          .subarray(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const, { minLength: 1 })
+          .map((d) => [...d]),
         from: clock.filter((c) => c !== '24:00'),
         to: clock,
       }),
@@ -251,7 +254,10 @@ const APPLICATION: Partial<Record<RouteTestEnd['kind'], RegExp>> = {
   mailbox: /!VoiceMail!580@/,
   service: /!(internal|services)!600!/,
 };
-const everyone = (): [string, Phone][] => [...phones, ...[...fars].map(([n, p]) => [`trunk ${n}`, p] as [string, Phone])];
+const everyone = (): [string, Phone][] => [
+  ...phones,
+  ...[...fars].map(([n, p]) => [`trunk ${n}`, p] as [string, Phone]),
+];
 const ringing = (): string[] =>
   everyone()
     .filter(([, phone]) => phone.waiting > 0)
@@ -270,7 +276,10 @@ async function goesWhereItSays(call: PhoneCall, end: RouteTestEnd): Promise<void
     }
     case 'trunk': {
       for (const [i, { trunk: name, number, shown_as }] of end.ways.entries()) {
-        await until(`trunk ${name}`, () => ringing().length > 0 || call.state === 'ended', { seen, ms: 4000 });
+        await until(`trunk ${name}`, () => ringing().length > 0 || call.state === 'ended', {
+          seen,
+          ms: 4000,
+        });
         assert.deepEqual(ringing(), [`trunk ${name}`], JSON.stringify(seen()));
         const there = await fars.get(name)!.incoming();
         assert.equal(there.dialled, number);
@@ -291,10 +300,14 @@ async function goesWhereItSays(call: PhoneCall, end: RouteTestEnd): Promise<void
     default: {
       await call.answered();
       let channels = '';
-      await until(`${end.kind}`, async () => APPLICATION[end.kind]!.test((channels = await engine.cli('core show channels concise'))), {
-        seen: () => ({ channels }),
-        ms: 4000,
-      });
+      await until(
+        `${end.kind}`,
+        async () => APPLICATION[end.kind]!.test((channels = await engine.cli('core show channels concise'))),
+        {
+          seen: () => ({ channels }),
+          ms: 4000,
+        },
+      );
       return call.hangup();
     }
   }
@@ -322,7 +335,8 @@ test('route test - every call of a random site goes where the answer says', asyn
             name,
             await openFarSide({
               server: engine.server,
-              extension: 'trunk' in from && from.trunk === name && from.caller !== '' ? from.caller : 'anonymous',
+              extension:
+                'trunk' in from && from.trunk === name && from.caller !== '' ? from.caller : 'anonymous',
               at: { host: HOSTS[name], port: port[name]! },
             }),
           );

@@ -60,7 +60,13 @@ export async function configRig(
   const commands = addOperations(host.app, configOperations(operation, { draft, credentials }));
   configRoutes(host.app, draft);
   const features = new Map<string, ExtensionFeatures>();
-  routeTestRoutes(host.app, { objects, codes: FEATURE_CODES, live: { features }, clock, zone: 'Europe/Istanbul' });
+  routeTestRoutes(host.app, {
+    objects,
+    codes: FEATURE_CODES,
+    live: { features },
+    clock,
+    zone: 'Europe/Istanbul',
+  });
   await host.app.ready();
   t.after(async () => {
     await host.close();

@@ -28,7 +28,12 @@ const OBJECTS: Objects = {
     { name: 'vip', number: '+49305550', caller: '+44', to: extension('1003') },
     { name: 'rest', number: '+4930', prefix: true, trunk: 'south', to: { kind: 'hang_up', reason: 'busy' } },
     { name: 'circle', number: '1', to: time('there') },
-    { name: 'transit', number: '999', prefix: true, to: { kind: 'trunk', key: 'south', strip: 3, prepend: '00' } },
+    {
+      name: 'transit',
+      number: '999',
+      prefix: true,
+      to: { kind: 'trunk', key: 'south', strip: 3, prepend: '00' },
+    },
   ],
   time_condition: [
     {
@@ -55,7 +60,9 @@ const OBJECTS: Objects = {
       otherwise: extension('1002'),
     },
   ],
-  ring_group: [{ name: 'night', number: '551', title: 'Night', members: ['1003', '1004'], otherwise: extension('1002') }],
+  ring_group: [
+    { name: 'night', number: '551', title: 'Night', members: ['1003', '1004'], otherwise: extension('1002') },
+  ],
 };
 async function rig(t: Parameters<typeof configRig>[0]) {
   const all = await configRig(t, { objects: OBJECTS });
@@ -66,7 +73,8 @@ async function rig(t: Parameters<typeof configRig>[0]) {
   };
   return { ...all, of: ask };
 }
-const gist = (test: RouteTest): string[] => test.ends.map((e) => (e.when === null ? '' : `${e.when}: `) + e.detail);
+const gist = (test: RouteTest): string[] =>
+  test.ends.map((e) => (e.when === null ? '' : `${e.when}: `) + e.detail);
 const north = (caller = '') => ({ trunk: 'north', caller });
 
 test('route test - open, closed and holidays are read at the moment that is asked about, in the zone of the site', async (t) => {

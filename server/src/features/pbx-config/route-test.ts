@@ -126,7 +126,11 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     }
     const chosen = e.endpoints.filter((p) => p.kind === set?.devices);
     const endpoints = (chosen.length > 0 ? chosen : e.endpoints).map((p) => p.name);
-    step(of, 'devices', `${chosen.length > 0 ? `the ${set!.devices} devices` : 'the devices'} of ${extension} ring`);
+    step(
+      of,
+      'devices',
+      `${chosen.length > 0 ? `the ${set!.devices} devices` : 'the devices'} of ${extension} ring`,
+    );
     end(way, 'rings', of, `rings ${list(endpoints)}`, { endpoints });
     branch(way, 'busy', (next) => unanswered(e, true, next));
     branch(way, 'nobody answers', (next) => unanswered(e, false, next));
@@ -138,7 +142,8 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     step(of, 'number', `waits in queue ${name}`);
     end(way, 'queue', of, `queue ${name} with agents ${list(q.agents)}`);
     const { exit, otherwise } = q;
-    if (exit !== null) branch(way, `key ${exit.key}`, (next) => destination(exit.to, { ...next, exten: exit.key }));
+    if (exit !== null)
+      branch(way, `key ${exit.key}`, (next) => destination(exit.to, { ...next, exten: exit.key }));
     if (otherwise !== null) branch(way, 'nobody takes it', (next) => destination(otherwise, next));
   }
   function group(name: string, way: Way): void {
@@ -245,7 +250,8 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
       one.patterns.some((p) => (p.startsWith('_') ? dialMatcher(p.slice(1))(number) : p === number)),
     );
     if (code !== undefined)
-      return (way) => end(way, 'feature_code', object('feature_code', code.id), `feature code: ${code.title}`);
+      return (way) =>
+        end(way, 'feature_code', object('feature_code', code.id), `feature code: ${code.title}`);
     const lot = site.parking_lots.find((l) => {
       const n = Number(number);
       return l.number === number || (String(n) === number && n >= l.first_slot && n <= l.last_slot);
@@ -264,7 +270,11 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     const who = extensions.get(way.by ?? '');
     const permitted = route.class === 'emergency' || who?.call_permission.includes(route.class) === true;
     if (!permitted) {
-      step(object('extension', way.by ?? ''), 'call_permission', `${way.by} may not call class ${route.class}`);
+      step(
+        object('extension', way.by ?? ''),
+        'call_permission',
+        `${way.by} may not call class ${route.class}`,
+      );
       return refuse(way, of, 21, `class ${route.class} is not permitted`);
     }
     const ways = route.trunks.map(({ trunk, strip, prepend }) => {
