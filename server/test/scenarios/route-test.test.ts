@@ -59,8 +59,9 @@ after(async () => {
 });
 
 const pick = <T>(...of: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...of);
+const charOf = (text: string): fc.Arbitrary<string> => pick(...text.split(''));
 const digits = (text: string): fc.Arbitrary<string> =>
-  fc.string({ unit: pick(...text), minLength: 1, maxLength: 3 });
+  fc.string({ unit: charOf(text), minLength: 1, maxLength: 3 });
 const destination: fc.Arbitrary<Destination> = fc.oneof(
   pick(...PEOPLE).map((key) => ({ kind: 'extension' as const, key })),
   pick('tc-0', 'tc-1', 'tc-2').map((key) => ({ kind: 'time_condition' as const, key })),
@@ -224,8 +225,8 @@ const DIGITS: Record<string, string> = { X: '0123456789', Z: '123456789', N: '23
 const numberOf = (pattern: string): fc.Arbitrary<string> =>
   fc
     .tuple(
-      ...[...pattern.replace(/[.!]$/, '')].map((c) => pick(...(DIGITS[c] ?? c))),
-      fc.string({ unit: pick(...'0129'), maxLength: /[.!]$/.test(pattern) ? 3 : 1 }),
+      ...Array.from(pattern.replace(/[.!]$/, ''), (c) => charOf(DIGITS[c] ?? c)),
+      fc.string({ unit: charOf('0129'), maxLength: /[.!]$/.test(pattern) ? 3 : 1 }),
     )
     .map((parts) => parts.join(''));
 const questionsOf = (site: Site): fc.Arbitrary<Pick<RouteQuestion, 'number' | 'from'>> => {
@@ -269,7 +270,10 @@ async function goesWhereItSays(call: PhoneCall, end: RouteTestEnd): Promise<void
   switch (end.kind) {
     case 'rings': {
       const expected = [...end.endpoints].sort();
-      await until(`${expected} to ring`, () => ringing().length >= expected.length, { seen, ms: 4000 });
+      await until(`${expected.join()} to ring`, () => ringing().length >= expected.length, {
+        seen,
+        ms: 4000,
+      });
       assert.deepEqual(ringing(), expected);
       for (const name of expected) (await phones.get(name)!.incoming()).reject(486);
       return call.ended();
