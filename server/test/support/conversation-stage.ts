@@ -111,7 +111,9 @@ function checkRow(c: Conversation, extension: string, rows: readonly HistoryCall
   const stretches = own.flatMap((l) => l.segments);
   const servedOnly = stretches.every((s) => s.state === 'service' || s.state === 'initiated');
   const talked = stretches.filter(
-    (s) => s.state === 'connected' || (s.state === 'service' && (servedOnly || s.service !== 'announcement')),
+    (s) =>
+      s.state === 'connected' ||
+      (s.state === 'service' && (servedOnly || (s.service !== 'announcement' && s.service !== 'menu'))),
   );
   const held = stretches.filter((s) => s.state === 'held');
   const talk = secondsIn(talked);

@@ -6,6 +6,7 @@ import { conferenceSteps } from './conference-file.ts';
 import { counted, destinationSteps } from './destinations.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { ownForward } from './forward-contexts.ts';
+import { wantsNone } from './self-service-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { soundStep } from './sounds.ts';
 import { timeContexts } from './time-contexts.ts';
@@ -38,14 +39,15 @@ const UNANSWERED = context(conf`unanswered`, [
 /** What the engine reads of the arguments of an application at most is 8,192 bytes, and a phone chooses how long its addresses are. */
 const LONG_LIST = conf`4000`;
 const LONG_ADDRESS = conf`1000`;
-/** Adds the devices of an extension to OFFHOOK_RING; nobody is rung by its own call. */
+/** Adds the devices of an extension that may ring to OFFHOOK_GROUP; nobody is rung by its own call, and no forward is followed. */
 const GROUP_MEMBER = context(conf`group-member`, [
   exten(conf`_X.`, [
     conf`GotoIf($["$\{EXTEN}" = "$\{OFFHOOK_EXTENSION}"]?over)`,
-    conf`Gosub(devices,$\{EXTEN},1)`,
+    conf`GotoIf(${wantsNone}?over)`,
+    conf`Gosub(own-devices,$\{EXTEN},1)`,
     conf`Set(LOCAL(FOUND)=$\{GOSUB_RETVAL})`,
-    conf`ExecIf($[$\{LEN($\{OFFHOOK_RING})} > ${LONG_LIST} | $\{LEN($\{FOUND})} > ${LONG_ADDRESS}]?Set(LOCAL(FOUND)=Local/$\{EXTEN}@queue-agent))`,
-    conf`Set(OFFHOOK_RING=$\{OFFHOOK_RING}&$\{FOUND})`,
+    conf`ExecIf($[$\{LEN($\{OFFHOOK_GROUP})} > ${LONG_LIST} | $\{LEN($\{FOUND})} > ${LONG_ADDRESS}]?Set(LOCAL(FOUND)=Local/$\{EXTEN}@queue-agent))`,
+    conf`Set(OFFHOOK_GROUP=$\{OFFHOOK_GROUP}&$\{FOUND})`,
     at(conf`over`, conf`Return()`),
   ]),
 ]);
@@ -61,9 +63,9 @@ function ringGroup(
   const seconds = whole(g.ring_seconds, `${what}: ring seconds`, 5, 300);
   const members = g.members.filter((m) => active.has(m)).map((m) => dialled(m, `${what}: member`));
   const add = (m: ConfText): ConfText => conf`Gosub(group-member,${m},1)`;
-  const clear = [conf`Set(OFFHOOK_RING=)`, conf`Set(DIALSTATUS=)`];
+  const clear = [conf`Set(OFFHOOK_GROUP=)`, conf`Set(DIALSTATUS=)`];
   const { before, options } = recording.group(g);
-  const ring = conf`ExecIf($\{LEN($\{OFFHOOK_RING})}?Dial($\{OFFHOOK_RING:1},${seconds},${ownForward}${calledPhone}${callingPhone}${options}))`;
+  const ring = conf`ExecIf($\{LEN($\{OFFHOOK_GROUP})}?Dial($\{OFFHOOK_GROUP:1},${seconds},${ownForward}${calledPhone}${callingPhone}${options}))`;
   const rounds = g.strategy === 'all' ? [[...members.map(add), ring]] : members.map((m) => [add(m), ring]);
   return context(conf`group-${name}`, [
     exten(S, [

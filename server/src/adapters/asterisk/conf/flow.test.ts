@@ -17,12 +17,14 @@ import {
   ringGroup,
   timeCondition,
 } from './test-company.ts';
+import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { startTestEngine } from './test-engine.ts';
 import type { TestEngine } from './test-engine.ts';
 
 const sound = (built_in: string) => ({ built_in });
 const busy = { kind: 'hang_up', reason: 'busy' } as const;
 const site = company({
+  feature_codes: FEATURE_CODES,
   ring_groups: [
     ringGroup({
       name: 'front',
@@ -181,6 +183,31 @@ test('conf/flow - a ring group in order rings one after the other, and nobody by
   third.reject(486);
   await own.ended();
   assert.equal(own.status, 486);
+});
+
+test('conf/flow - a ring group leaves out who wants no calls, and follows no forward', async () => {
+  await using caller = await phone('1001');
+  await using two = await phone('1002');
+  await using three = await phone('1003');
+  await engine.dial(two, '*78');
+  await engine.dial(three, '*721008');
+  const call = await caller.invite('622');
+  const rung = await three.incoming();
+  rung.ring();
+  await call.ringing();
+  assert.equal(two.waiting, 0);
+  rung.redirect('1008');
+  await call.ended();
+  await engine.dial(three, '*78');
+  const nobody = await caller.invite('622');
+  await nobody.ended();
+  assert.equal(nobody.status, 480);
+  for (const [one, code] of [
+    [two, '*79'],
+    [three, '*79'],
+    [three, '*73'],
+  ] as const)
+    assert.equal(await engine.dial(one, code), 'auth-thankyou');
 });
 
 test('conf/flow - a menu leads by its keys, takes an extension, and says what it does not know', async () => {

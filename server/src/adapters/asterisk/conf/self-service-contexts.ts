@@ -38,11 +38,13 @@ const own = (key: ConfText): ConfText => kept(EXTEN, key);
 const elsewhere = (number: ConfText, asked: ConfText): ConfText =>
   conf`Gosub(elsewhere,$\{EXTEN},1(${number},${asked}))`;
 
+/** True in an expression where the extension that is dialled wants no calls. */
+export const wantsNone = conf`$\{LEN(${own(KEYS.dnd)})}`;
 /** Steps before the ringing: a forward of every call goes first, then not wanting any. */
 export const beforeRinging: readonly ConfText[] = [
   elsewhere(own(KEYS.forward), conf``),
   conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?stay)`,
-  conf`GotoIf($\{LEN(${own(KEYS.dnd)})}?dnd)`,
+  conf`GotoIf(${wantsNone}?dnd)`,
   conf`Set(SHARED(OFFHOOK_FORWARD)=)`,
   conf`Set(OFFHOOK_RING=$\{IF($\{LEN(${own(KEYS.forward_no_answer)})}?$\{IF($\{LEN(${own(KEYS.ring_seconds)})}?${own(KEYS.ring_seconds)}:${RING_FIRST})}:${RING})})`,
 ];
