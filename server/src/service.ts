@@ -46,6 +46,7 @@ import { createHistory } from './features/history/feature.ts';
 import { historyRoutes } from './features/history/routes.ts';
 import { createCredentials } from './features/pbx-config/credentials.ts';
 import { createDirectory } from './features/pbx-config/directory.ts';
+import type { House } from './features/pbx-config/check.ts';
 import { createDraft } from './features/pbx-config/draft.ts';
 import { configOperations } from './features/pbx-config/operations.ts';
 import { configRoutes } from './features/pbx-config/routes.ts';
@@ -203,11 +204,26 @@ export async function startService(
   stack.defer(apiKeys.onKeyEnded(() => webhooks.ownersChanged()));
   stack.defer(directory.onChange(() => webhooks.ownersChanged()));
   await giveCredentials(config.data, directory, sessions);
+  const sounds = await createSounds({
+    audit,
+    clock,
+    log,
+    folder: soundsDir(instance),
+    budget: config.soundMegabytes * 1_048_576,
+    diskFloor: DISK_FLOOR_BYTES,
+    usedSounds: () => usedSounds(store),
+    builtIn: () => builtInSounds(exchange.program()),
+  });
+  stack.defer(() => sounds.close());
+  const house: House = {
+    codes: new Map(FEATURE_CODES.map((code) => [code.id, defaultCode(code)])),
+    hasSound: (sound) => sounds.knows(sound),
+  };
   const draft = createDraft({
     objects,
     audit,
     clock,
-    house: { codes: new Map(FEATURE_CODES.map((code) => [code.id, defaultCode(code)])) },
+    house,
   });
   const credentials = createCredentials({
     draft,
@@ -343,17 +359,6 @@ export async function startService(
     },
     zone: config.siteZone,
   });
-  const sounds = await createSounds({
-    audit,
-    clock,
-    log,
-    folder: soundsDir(instance),
-    budget: config.soundMegabytes * 1_048_576,
-    diskFloor: DISK_FLOOR_BYTES,
-    usedSounds: () => usedSounds(store),
-    builtIn: () => builtInSounds(exchange.program()),
-  });
-  stack.defer(() => sounds.close());
   const selfService = await createSelfService({
     engine,
     live: live.view,

@@ -112,6 +112,22 @@ describe('sounds', () => {
     }
   });
 
+  test('a prompt names a sound that is there; one that the draft names stays', async () => {
+    const body = wav({ hz: 440 });
+    const { token } = await site().person(ADMIN);
+    const make = () =>
+      fetch(`${site().base}/api/v1/config/prompts`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'later', title: 'Later', sound: idOf(body) }),
+      });
+    assert.match(await refusedWith(await make()), /invalid_configuration/);
+    const { sound } = await uploaded(site(), body);
+    const made = await make();
+    assert.equal(made.status, 201, await made.text());
+    assert.equal(await refusedWith(await request(site(), `/${sound}`, { method: 'DELETE' })), '409 in_use');
+  });
+
   test('a phone hears the uploaded prompt, of whatever format, and the uploaded music', async () => {
     const prompt = await uploaded(site(), wav({ rate: 44_100, hz: 700, seconds: 20, channels: 2 }));
     const music = await uploaded(site(), wav({ rate: 8_000, hz: 1_500, seconds: 20 }), '?kind=music_class');

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
 import { checkModel } from './check.ts';
+import type { House } from './check.ts';
 import { storedObject, toModel } from './model.ts';
 
 const HOUSE = { codes: new Map([['agent.pause', '*22']]) };
@@ -64,4 +65,16 @@ test('pbx-config - two inbound routes for the same calls are found', () => {
   assert.deepEqual(found(route('a'), route('b', { to: { kind: 'queue', key: 'support' } })), [
     'inbound_route b: number: inbound route a is for the same calls',
   ]);
+});
+
+test('pbx-config/check - a prompt whose sound nobody uploaded', () => {
+  const [here, gone] = ['a'.repeat(64), 'b'.repeat(64)];
+  const prompt = (name: string, sound: string) => storedObject(0, 'prompt', { name, title: name, sound });
+  const model = toModel([prompt('here', here), prompt('gone', gone)]);
+  const about = (house: House) =>
+    checkModel(model, house).map((f) => `${f.kind} ${f.key}: ${f.path}: ${f.detail}`);
+  assert.deepEqual(about({ ...HOUSE, hasSound: (sound) => sound === here }), [
+    'prompt gone: sound: there is no such sound; upload it first',
+  ]);
+  assert.deepEqual(about(HOUSE), []);
 });

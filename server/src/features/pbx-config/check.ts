@@ -15,6 +15,8 @@ export interface Finding {
 export interface House {
   /** Ids of its feature codes, each with what it begins with where the site changed nothing. */
   readonly codes: ReadonlyMap<string, string>;
+  /** Whether a sound was uploaded and is kept; left out where nobody can tell. */
+  readonly hasSound?: (sound: string) => boolean;
 }
 
 /** Numbers that somebody can dial, each with the field it comes from. */
@@ -73,6 +75,9 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
   for (const object of model.of('menu').values())
     if (new Set(object.body.choices.map((c) => c.key)).size < object.body.choices.length)
       find(object, 'choices', 'a key leads to two places');
+  for (const object of model.of('prompt').values())
+    if (house.hasSound?.(object.body.sound) === false)
+      find(object, 'sound', 'there is no such sound; upload it first');
   for (const object of model.of('conference').values()) {
     const { pin, leader_pin, wait_for_leader } = object.body;
     if (wait_for_leader && (leader_pin ?? null) === null)

@@ -47,8 +47,8 @@ export interface Sounds extends AsyncDisposable {
    */
   upload(actor: Actor, kind: SoundKind, body: Readable | null): Promise<UploadedSound>;
   list(): Promise<SoundsReply>;
-  /** For whoever lets the configuration use it. */
-  has(sound: string): Promise<boolean>;
+  /** For whoever lets the configuration use it: true where it is kept, as far as is known without looking. */
+  knows(sound: string): boolean;
   /** The caller closes it. Throws `not_found`. */
   open(sound: string): Promise<SoundFile>;
   /** Throws `not_found`, `in_use` and `store_unavailable`. */
@@ -68,6 +68,14 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
   const converter = createConverter();
   const sumOf = (sounds: readonly KeptSound[]): number => sounds.reduce((sum, { bytes }) => sum + bytes, 0);
   let uploads = 0;
+  const known = new Set<string>();
+  async function look(): Promise<readonly KeptSound[]> {
+    const kept = await folder.list();
+    known.clear();
+    for (const { sound } of kept) known.add(sound);
+    return kept;
+  }
+  await look();
 
   /** `bytes`: of a sound that shall be kept; 0 while that is not known. */
   async function checkBudget(bytes: number): Promise<void> {
@@ -108,6 +116,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
           detail: { kind, ...facts },
         });
         await folder.keep(to, sha256, clock.now());
+        known.add(sha256);
       });
       return { success: true, sound: sha256, ...facts };
     } finally {
@@ -117,7 +126,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
   async function sweepOnce(): Promise<number> {
     let count = 0;
     const used = await usedSounds();
-    for (const { sound, wanted_ms } of await folder.list()) {
+    for (const { sound, wanted_ms } of await look()) {
       if (used.has(sound)) await folder.want(sound, clock.now());
       // Asked anew: what the draft took up a moment ago stays.
       else if (wanted_ms + UNUSED_MS <= clock.now() && !(await usedSounds()).has(sound)) {
@@ -128,6 +137,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
           outcome: 'ok',
           ip: null,
         });
+        known.delete(sound);
         if (await folder.remove(sound)) count += 1;
       }
     }
@@ -168,7 +178,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
       }
     },
     async list() {
-      const kept = await folder.list();
+      const kept = await look();
       const used = await usedSounds();
       return {
         success: true,
@@ -184,7 +194,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
         built_in: [...(await deps.builtIn())],
       };
     },
-    has: (sound) => folder.has(sound),
+    knows: (sound) => known.has(sound),
     async open(sound) {
       const handle = await folder.open(sound);
       if (handle === null) throw new ServiceError('not_found', 'there is no such sound');
@@ -200,6 +210,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
           throw new ServiceError('in_use', 'the draft or a version of the configuration uses it');
         }
         await audit.record({ ...line, outcome: 'ok' });
+        known.delete(sound);
         await folder.remove(sound);
       }),
     sweep,

@@ -61,11 +61,15 @@ const refused = (work: Promise<unknown>, code: string, about = /./): Promise<voi
   });
 
 test('sounds - the same sound, even from another file, is kept once; another is another', async (t) => {
-  const { upload, files, incoming } = await rig(t);
+  const { sounds, admin, upload, files, incoming } = await rig(t);
   const first = await upload(wav());
   const again = await upload(wav({ kind: 'pcm24', sample: (i) => Math.round(wavSample(i)) / 32_768 }));
   const other = await upload(wav({ hz: 500 }));
   assert.equal(again.sound, first.sound);
+  assert.equal(sounds.knows(first.sound), true);
+  await sounds.remove(admin, other.sound);
+  assert.equal(sounds.knows(other.sound), false);
+  await upload(wav({ hz: 500 }));
   assert.deepEqual(await files(), [first, other].map((s) => `${s.sound}.wav16`).toSorted());
   assert.deepEqual(await incoming(), []);
 });
@@ -177,8 +181,8 @@ test('sounds - what a killed service left half done is gone after the next start
     (await next.list()).sounds.map((s) => s.sound),
     [sound],
   );
-  assert.equal(await next.has(sound), true);
-  assert.equal(await next.has('0'.repeat(64)), false);
+  assert.equal(next.knows(sound), true);
+  assert.equal(next.knows('0'.repeat(64)), false);
   await next.sweep();
   assert.ok((await readdir(folder)).includes('notes.txt'), 'what is no sound is not ours to delete');
   await next.close();
