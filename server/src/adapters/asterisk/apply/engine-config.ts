@@ -5,7 +5,7 @@ import { ServiceError } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
-import { connectAmi } from '../ami/connection.ts';
+import { ListVoid, connectAmi } from '../ami/connection.ts';
 import { hiddenSecrets } from '../conf/hidden.ts';
 import { renderSite } from '../conf/render.ts';
 import { diskOf, handWrittenFiles, readFileOf, writeFiles } from '../conf/write.ts';
@@ -125,6 +125,9 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
         console: async (text) =>
           (await engineCommand(program, instance, text, signal ? { signal } : {})).stdout,
       });
+    } catch (error) {
+      if (!(error instanceof ListVoid)) throw error;
+      throw new ServiceError('engine_unavailable', 'the engine’s answer broke off', { cause: error });
     } finally {
       ami.close();
     }
@@ -163,7 +166,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     const program = needProgram();
     const all = new Map([...files, ...(await handWritten())]);
     const hash = createHash('sha256');
-    for (const [name, text] of all) hash.update(`${name}\0${text}\0`);
+    for (const name of [...all.keys()].sort()) hash.update(`${name}\0${all.get(name)}\0`);
     const key = hash.digest('base64url');
     const before = proofs.get(key);
     if (before !== undefined) {

@@ -44,8 +44,8 @@ export async function reloadParts(
     const until = clock.now() + BUSY_MS.most;
     for (;;) {
       signal?.throwIfAborted();
-      // A reload that has begun goes on in the engine whoever waits for it, so it is not given up half way.
-      const answer = await ami.action('Reload', { Module: part.module }, { ms: ACTION_MS.reload });
+      const waiting = { ms: ACTION_MS.reload, ...(signal ? { signal } : {}) };
+      const answer = await ami.action('Reload', { Module: part.module }, waiting);
       if (answer.ok || !BUSY.test(answer.message)) break;
       if (clock.now() > until)
         throw new ServiceError('engine_timeout', 'another reload of the engine does not come to its end');

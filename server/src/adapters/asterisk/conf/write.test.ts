@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, utimes } from 'node:fs/promises';
+import fs, { mkdir, mkdtemp, readFile, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { writeFiles } from './write.ts';
+import type { TestContext } from 'node:test';
+import { ServiceError } from '../../../core/errors.ts';
+import { diskOf, handWrittenFiles, readFileOf, writeFiles } from './write.ts';
 
 async function folder(): Promise<AsyncDisposable & { etc: string; text(name: string): Promise<string> }> {
   const root = await mkdtemp(path.join(os.tmpdir(), 'offhook-write-'));
@@ -48,13 +51,13 @@ test('conf/write - what is in the custom folder stays', async () => {
   assert.deepEqual(await readdir(path.join(f.etc, 'custom')), ['mine.conf']);
 });
 
-test('conf/write - a file that cannot be replaced is an error, leaves no rubbish and the others whole', async () => {
+test('conf/write - a file that cannot be replaced is an error, leaves no rubbish and the others as they were', async () => {
   await using f = await folder();
   await writeFiles(f.etc, files({ 'a.conf': 'one\n' }));
   await mkdir(path.join(f.etc, 'b.conf', 'in the way'), { recursive: true });
   await assert.rejects(writeFiles(f.etc, files({ 'a.conf': 'two\n', 'b.conf': 'two\n', 'c.conf': 'two\n' })));
-  assert.equal(await f.text('a.conf'), 'two\n');
-  assert.deepEqual((await readdir(f.etc)).sort(), ['a.conf', 'a.conf.bak', 'b.conf', 'custom']);
+  assert.equal(await f.text('a.conf'), 'one\n');
+  assert.deepEqual((await readdir(f.etc)).sort(), ['a.conf', 'b.conf', 'custom']);
 });
 
 test('conf/write - a name that leads out of the folder is refused before anything is written', async () => {
@@ -67,4 +70,111 @@ test('conf/write - a name that leads out of the folder is refused before anythin
     );
   }
   assert.deepEqual(await readdir(f.etc).catch(() => []), []);
+});
+
+test('conf/write - an included file of people’s own is made where there is none, never written over', async () => {
+  await using f = await folder();
+  const text = '[a]\n#tryinclude custom/a.conf\n';
+  await writeFiles(f.etc, files({ 'a.conf': text }));
+  assert.equal(await f.text('custom/a.conf'), '');
+  assert.deepEqual(await handWrittenFiles(f.etc), []);
+  await fs.writeFile(path.join(f.etc, 'custom', 'a.conf'), '; mine\n');
+  await writeFiles(f.etc, files({ 'a.conf': `${text}; more\n` }));
+  assert.equal(await f.text('custom/a.conf'), '; mine\n');
+  assert.deepEqual(
+    (await handWrittenFiles(f.etc)).map((h) => h.name),
+    ['custom/a.conf'],
+  );
+});
+
+test('conf/write - what is on the disk is told by name, with the version before', async () => {
+  await using f = await folder();
+  await writeFiles(f.etc, files({ 'a.conf': 'one\n' }));
+  await writeFiles(f.etc, files({ 'a.conf': 'two\n' }));
+  const [a, b] = await diskOf(f.etc, ['b.conf', 'a.conf']);
+  assert.deepEqual(b, { name: 'b.conf', hash: null, backup_hash: null });
+  assert.equal(a?.name, 'a.conf');
+  assert.match(a!.hash!, /^[0-9a-f]{64}$/);
+  assert.notEqual(a!.hash, a!.backup_hash);
+  assert.equal(await readFileOf(f.etc, 'a.conf', true), 'one\n');
+  assert.equal(await readFileOf(f.etc, 'c.conf', false), null);
+  await assert.rejects(readFileOf(f.etc, '../secret.conf', false), /not a configuration file/);
+});
+
+/** From the n-th step on that needs room (opening, writing, flushing, renaming) the disk has none; returns the steps taken. */
+function fullDisk(t: TestContext, from: number): () => number {
+  let steps = 0;
+  const full = (): void => {
+    if (++steps >= from) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  };
+  const { open, rename } = fs;
+  const replaced = {
+    async open(...args: Parameters<typeof open>) {
+      if (args[1] !== 'wx') return open(...args);
+      full();
+      const handle = await open(...args);
+      const { writeFile, sync } = handle;
+      return Object.assign(handle, {
+        async writeFile(content: Buffer) {
+          // What fits is written: a file that is cut off.
+          await writeFile.call(handle, content.subarray(0, 3));
+          full();
+          await writeFile.call(handle, content.subarray(3));
+        },
+        async sync() {
+          full();
+          await sync.call(handle);
+        },
+      });
+    },
+    async rename(...args: Parameters<typeof rename>) {
+      full();
+      await rename(...args);
+    },
+  };
+  Object.assign(fs, replaced);
+  syncBuiltinESMExports();
+  const back = (): void => {
+    Object.assign(fs, { open, rename });
+    syncBuiltinESMExports();
+  };
+  t.after(back);
+  return () => {
+    back();
+    return steps;
+  };
+}
+
+test('conf/write - a disk that fills up at any step leaves each file old or new, and no rubbish', async (t) => {
+  const old = { 'a.conf': 'old a\n', 'b.conf': 'old b\n', 'c.conf': 'the same\n' };
+  const next = { 'a.conf': 'new a\n', 'b.conf': 'new b\n', 'c.conf': 'the same\n', 'd.conf': 'new d\n' };
+  let failures = 0;
+  let untouched = 0;
+  for (let step = 1; ; step++) {
+    await using f = await folder();
+    await writeFiles(f.etc, files(old));
+    const ended = fullDisk(t, step);
+    const error: unknown = await writeFiles(f.etc, files(next)).then(
+      () => null,
+      (e: unknown) => e,
+    );
+    const steps = ended();
+    if (error === null) {
+      assert.equal(steps, step - 1);
+      break;
+    }
+    failures++;
+    assert.ok(error instanceof ServiceError && error.code === 'storage_full', String(error));
+    const now = await Promise.all(['a.conf', 'b.conf', 'd.conf'].map((n) => f.text(n).catch(() => null)));
+    assert.ok(now[0] === 'old a\n' || now[0] === 'new a\n', `step ${step}: ${now[0]}`);
+    assert.ok(now[1] === 'old b\n' || now[1] === 'new b\n', `step ${step}: ${now[1]}`);
+    assert.ok(now[2] === null || now[2] === 'new d\n', `step ${step}: ${now[2]}`);
+    if (now.join() === 'old a\n,old b\n,') untouched++;
+    assert.deepEqual(
+      (await readdir(f.etc)).filter((name) => name.endsWith('.tmp')),
+      [],
+    );
+  }
+  // Three steps for each of five files, before the first of five renamings; the first of them is that of a .bak.
+  assert.deepEqual([failures, untouched], [20, 17]);
 });

@@ -24,25 +24,23 @@ const syncFolder = async (folder: string): Promise<void> => {
     await handle.close();
   }
 };
-/** The text is on the disk under another name before it takes the place of the file, so a torn file is never seen. */
-async function replace(file: string, content: Buffer): Promise<void> {
+/** A file that is on the disk under another name, ready to take its place: a torn file is never seen. */
+interface Prepared {
+  readonly temporary: string;
+  readonly file: string;
+}
+async function prepare(file: string, content: Buffer, prepared: Prepared[]): Promise<void> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
+  prepared.push({ temporary, file });
+  const handle = await open(temporary, 'wx', MODE);
   try {
-    const handle = await open(temporary, 'wx', MODE);
-    try {
-      await handle.writeFile(content);
-      await handle.chmod(MODE);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
+    await handle.writeFile(content);
+    await handle.chmod(MODE);
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
-
 const RENDERED = /^[a-z][a-z0-9_]{0,40}\.conf$/;
 const HAND_WRITTEN = /^custom\/[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\.conf$/;
 const fileOf = (folder: string, name: string): string => {
@@ -54,21 +52,23 @@ const noRoom = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** The engine takes a file whose include is not there for a changed one each time, and reads all of it again. */
-async function makeIncludes(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
+async function missingIncludes(folder: string, files: ReadonlyMap<string, string>): Promise<string[]> {
+  const missing: string[] = [];
   for (const text of files.values()) {
     for (const [, name] of text.matchAll(/^#tryinclude (custom\/[a-z0-9_]+\.conf)$/gm)) {
       const file = path.join(folder, name!);
-      if ((await read(file)) === null) await replace(file, Buffer.alloc(0));
+      if (!missing.includes(file) && (await read(file)) === null) missing.push(file);
     }
   }
+  return missing;
 }
 
 /**
  * Writes rendered files into `folder` (made with mode 0750, and `custom/` for hand-written includes with it, each empty
  * where there is none) and returns the names of those that changed. A file that already holds the same bytes is not
- * touched, because Asterisk tells a change by size and time; the version before is kept as `<name>.bak`. Errors are those
- * of the file system, but `storage_full` (ServiceError) where there is no room; a failure leaves every file whole, either old
- * or new.
+ * touched, because Asterisk tells a change by size and time; the version before is kept as `<name>.bak`. All of it is on
+ * the disk before the first file is replaced, so where there is no room nothing changes. Errors are those of the file
+ * system, but `storage_full` (ServiceError) where there is no room; a failure leaves every file whole, either old or new.
  */
 export async function writeFiles(
   folder: string,
@@ -77,19 +77,29 @@ export async function writeFiles(
   const wrong = [...files.keys()].find((name) => !RENDERED.test(name));
   if (wrong !== undefined) throw new Error(`not a configuration file: ${JSON.stringify(wrong)}`);
   const changed: string[] = [];
+  const prepared: Prepared[] = [];
+  const custom = path.join(folder, 'custom');
   try {
-    await mkdir(path.join(folder, 'custom'), { recursive: true, mode: 0o750 });
-    await makeIncludes(folder, files);
+    await mkdir(custom, { recursive: true, mode: 0o750 });
+    const includes = await missingIncludes(folder, files);
+    for (const file of includes) await prepare(file, Buffer.alloc(0), prepared);
     for (const [name, text] of files) {
       const file = path.join(folder, name);
       const content = Buffer.from(text);
       const before = await read(file);
       if (before?.equals(content)) continue;
-      if (before !== null) await replace(`${file}.bak`, before);
-      await replace(file, content);
+      if (before !== null) await prepare(`${file}.bak`, before, prepared);
+      await prepare(file, content, prepared);
       changed.push(name);
     }
+    while (prepared.length > 0) {
+      const { temporary, file } = prepared[0]!;
+      await rename(temporary, file);
+      prepared.shift();
+    }
+    if (includes.length > 0) await syncFolder(custom);
   } catch (error) {
+    await Promise.all(prepared.map(({ temporary }) => rm(temporary, { force: true })));
     if (noRoom(error))
       throw new ServiceError('storage_full', 'there is no room for the engine’s files', { cause: error });
     throw error;
