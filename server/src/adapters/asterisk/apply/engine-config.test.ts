@@ -6,15 +6,61 @@ import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import type { EngineConfig, EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
-import { company, extension, trunk } from '../conf/test-company.ts';
+import {
+  company,
+  conference,
+  extension,
+  holidays,
+  inboundRoute,
+  menu,
+  outboundRoute,
+  parkingLot,
+  ringGroup,
+  timeCondition,
+  trunk,
+} from '../conf/test-company.ts';
 import { startTestEngine } from '../conf/test-engine.ts';
 import type { TestEngine } from '../conf/test-engine.ts';
 import { createEngineConfig } from './engine-config.ts';
 
 const login = { username: 'site', password: 'a-trunk-secret-of-ours' };
+const sound = { built_in: 'hello-world' } as const;
+const hangUp = { kind: 'hang_up', reason: 'busy' } as const;
+/** Something of every kind that a site can have. */
 const site = company({
   feature_codes: FEATURE_CODES,
   trunks: [trunk({ name: 'north', host: '127.0.0.1', port: 9, login, register: true })],
+  inbound_routes: [
+    inboundRoute({ name: 'main', trunk: 'north', number: '5550100', to: { kind: 'menu', key: 'main' } }),
+  ],
+  outbound_routes: [
+    outboundRoute({ name: 'inland', position: 1, patterns: ['0X!'], trunks: [{ trunk: 'north', strip: 1 }] }),
+  ],
+  ring_groups: [ringGroup({ name: 'front', number: '620', members: ['1002', '1003'], otherwise: hangUp })],
+  menus: [
+    menu({
+      name: 'main',
+      number: '800',
+      greeting: sound,
+      choices: [{ key: '1', to: { kind: 'ring_group', key: 'front' } }],
+      otherwise: { kind: 'mailbox', key: '4000' },
+    }),
+  ],
+  time_conditions: [
+    timeCondition({
+      name: 'office',
+      number: '810',
+      hours: [{ days: ['mon', 'tue'], from: '08:30', to: '17:00' }],
+      holidays: ['feasts'],
+      when_open: hangUp,
+      when_closed: { kind: 'hang_up', reason: 'congestion' },
+      on_holiday: { kind: 'hang_up', reason: 'not_found' },
+    }),
+  ],
+  holidays: [holidays({ name: 'feasts', days: [{ title: 'New year', month: 1, day: 1 }] })],
+  conferences: [conference({ name: 'closed', number: '831', pin: '0012', leader_pin: '4711' })],
+  mailboxes: [{ number: '4000', title: 'Front', pin: '2468' }],
+  parking_lots: [parkingLot(), parkingLot({ name: 'shop', number: '720', first_slot: 721, last_slot: 722 })],
 });
 let engine: TestEngine;
 let config: EngineConfig;

@@ -82,11 +82,18 @@ function dialplan(sections: readonly Section[], put: (key: string, value: string
   }
 }
 
+/** Settings that the engine shows, by the name it shows them by, and what they are where no file says. */
+export const QUEUE_SETTINGS = [
+  ['maxlen', 'Max', '0'],
+  ['weight', 'Weight', '0'],
+  ['servicelevel', 'ServiceLevel', '60'],
+] as const;
 function queues(sections: readonly Section[], put: (key: string, value: string) => void): void {
   for (const section of sections) {
     if (section.name === 'general') continue;
     const strategy = lastOf(section, 'strategy') ?? 'ringall';
-    put(`queue ${section.name}`, `strategy=${strategy} max=${lastOf(section, 'maxlen') ?? '0'}`);
+    const settings = QUEUE_SETTINGS.map(([key, shown, usual]) => `${shown}=${lastOf(section, key) ?? usual}`);
+    put(`queue ${section.name}`, [`strategy=${strategy}`, ...settings].join(' '));
     for (const { key, value } of section.options) {
       if (key !== 'member') continue;
       const [location = '', penalty = '', name = '', state = ''] = value.split(',').map((p) => p.trim());

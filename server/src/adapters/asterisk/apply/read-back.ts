@@ -5,6 +5,7 @@ import { ListVoid } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import { header } from '../ami/frame.ts';
 import type { Frame } from '../ami/frame.ts';
+import { QUEUE_SETTINGS } from './meant.ts';
 import type { Kind, Objects } from './meant.ts';
 
 export interface Asked {
@@ -39,7 +40,6 @@ const H = {
   name: header('ObjectName'),
   queue: header('Queue'),
   strategy: header('Strategy'),
-  max: header('Max'),
   location: header('Location'),
   memberName: header('Name'),
   state: header('StateInterface'),
@@ -59,6 +59,7 @@ const H = {
   stop: header('StopSpace'),
   timeout: header('Timeout'),
 };
+const QUEUE = QUEUE_SETTINGS.map(([, shown]) => [shown, header(shown)] as const);
 const text = (frame: Frame, h: (typeof H)[keyof typeof H]): string => frame.get(h) ?? '';
 /** An object's attributes as a mark of them: the same program shows the same attributes in the same order. */
 function mark(frame: Frame): string {
@@ -135,8 +136,8 @@ const READERS: readonly { readonly kinds: readonly Kind[]; readonly read: Reader
       list(a, 'QueueStatus', (event, f) => {
         const queue = text(f, H.queue);
         if (event === 'QueueParams') {
-          const max = text(f, H.max);
-          put(`queue ${queue}`, `strategy=${text(f, H.strategy)} max=${max}`);
+          const settings = QUEUE.map(([shown, h]) => `${shown}=${f.get(h) ?? ''}`);
+          put(`queue ${queue}`, [`strategy=${text(f, H.strategy)}`, ...settings].join(' '));
         } else if (event === 'QueueMember' && text(f, H.membership) === 'static') {
           const name = text(f, H.memberName);
           const location = text(f, H.location);
