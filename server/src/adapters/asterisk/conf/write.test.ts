@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { ServiceError } from '../../../core/errors.ts';
+import { ServiceError, messageOf } from '../../../core/errors.ts';
 import { diskOf, handWrittenFiles, readFileOf, writeFiles } from './write.ts';
 
 async function folder(): Promise<AsyncDisposable & { etc: string; text(name: string): Promise<string> }> {
@@ -113,17 +113,18 @@ function fullDisk(t: TestContext, from: number): () => number {
       if (args[1] !== 'wx') return open(...args);
       full();
       const handle = await open(...args);
-      const { writeFile, sync } = handle;
+      const writeAll = handle.writeFile.bind(handle);
+      const flush = handle.sync.bind(handle);
       return Object.assign(handle, {
         async writeFile(content: Buffer) {
           // What fits is written: a file that is cut off.
-          await writeFile.call(handle, content.subarray(0, 3));
+          await writeAll(content.subarray(0, 3));
           full();
-          await writeFile.call(handle, content.subarray(3));
+          await writeAll(content.subarray(3));
         },
         async sync() {
           full();
-          await sync.call(handle);
+          await flush();
         },
       });
     },
@@ -164,7 +165,7 @@ test('conf/write - a disk that fills up at any step leaves each file old or new,
       break;
     }
     failures++;
-    assert.ok(error instanceof ServiceError && error.code === 'storage_full', String(error));
+    assert.ok(error instanceof ServiceError && error.code === 'storage_full', messageOf(error));
     const now = await Promise.all(['a.conf', 'b.conf', 'd.conf'].map((n) => f.text(n).catch(() => null)));
     assert.ok(now[0] === 'old a\n' || now[0] === 'new a\n', `step ${step}: ${now[0]}`);
     assert.ok(now[1] === 'old b\n' || now[1] === 'new b\n', `step ${step}: ${now[1]}`);
