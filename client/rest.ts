@@ -45,6 +45,7 @@ import type {
   PrivacyExportReply,
   PrivacyQuery,
 } from '@offhook/contract/privacy.ts';
+import type { FeaturesChange, FeaturesReply } from '@offhook/contract/features.ts';
 import type { ExportReply, ExportsQuery, ExportsReply, NewExport } from '@offhook/contract/exports.ts';
 import type { ApiKeyChange, ApiKeyCreated, ApiKeyReply, ApiKeys, NewApiKey } from '@offhook/contract/keys.ts';
 import type {
@@ -135,6 +136,18 @@ export function createRest(request: Request) {
     confirmOtp: (otp: string): Reply<typeof OtpConfirmed> => post('/api/v1/session/otp/confirm', { otp }),
     disableOtp: (current_password: string, otp: string): Reply<typeof Done> =>
       post('/api/v1/session/otp/disable', { current_password, otp }),
+  };
+  /** What an extension has set for its own calls: do not disturb, forwards, which devices ring. */
+  const features = {
+    get: (extension: string, signal?: AbortSignal): Reply<typeof FeaturesReply> =>
+      get(at`/api/v1/extensions/${extension}/features`, {}, signal),
+    /** What is left out stays as it is. */
+    set: (
+      extension: string,
+      change: Body<typeof FeaturesChange>,
+      options?: RequestOptions,
+    ): Reply<typeof FeaturesReply> =>
+      request('PUT', at`/api/v1/extensions/${extension}/features`, change, options),
   };
   const agents = {
     list: (signal?: AbortSignal): Reply<typeof AgentsReply> => get('/api/v1/agents', {}, signal),
@@ -400,6 +413,7 @@ export function createRest(request: Request) {
   return {
     session,
     agents,
+    features,
     queues,
     calls,
     conversations,

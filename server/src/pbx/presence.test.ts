@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceState } from '../ports/engine.ts';
+import { FEATURES_OFF } from '../ports/engine.ts';
+import type { DeviceState, ExtensionFeatures } from '../ports/engine.ts';
+import { createModel } from './model.ts';
 import { activityOf, reachabilityOf } from './presence.ts';
 import { Scene, site } from './test-events.ts';
 
@@ -114,4 +116,52 @@ test('pbx presence - a leg belongs to an extension from the moment the site says
     scene.view.calls()[0]?.legs.map((l) => [l.extension, l.party.name]),
     [['2001', 'Person 2001']],
   );
+});
+
+const dnd = (on: boolean, changed_at = 1): ExtensionFeatures => ({ ...FEATURES_OFF, dnd: on, changed_at });
+const words = (scene: Scene): unknown[] =>
+  scene.told.flatMap((e) =>
+    e.type === 'presence.changed' ? [`${e.data.extension} ${e.data.personal}`] : [],
+  );
+
+test('pbx presence - who does not want to be disturbed says so, whatever the devices do, and only then', () => {
+  const scene = new Scene();
+  scene.device('1001', 'NOT_INUSE');
+  scene.told.length = 0;
+  scene.send({ type: 'extension.features', extension: '1001', features: dnd(true) });
+  const live = scene.view.extension('1001');
+  assert.deepEqual(
+    [live?.personal, live?.summary, live?.activity, live?.reachability, live?.devices.sip],
+    ['dnd', 'dnd', 'idle', 'online', 'NOT_INUSE'],
+  );
+  assert.deepEqual(words(scene), ['1001 dnd']);
+  const forwarded = { ...dnd(true, 2), forward: '1002' };
+  scene.send({ type: 'extension.features', extension: '1001', features: forwarded });
+  assert.deepEqual(words(scene), ['1001 dnd'], 'a forward is shown to nobody');
+  assert.equal(scene.view.features.get('1001')?.forward, '1002');
+  scene.send({ type: 'extension.features', extension: '1001', features: dnd(false, 3) });
+  assert.deepEqual(words(scene), ['1001 dnd', '1001 not_set']);
+  scene.send({ type: 'extension.features', extension: '999', features: dnd(true) });
+  assert.deepEqual(words(scene).length, 2);
+});
+
+test('pbx presence - a snapshot says it for everybody, and what was told holds until there is one', () => {
+  const scene = new Scene();
+  const devices = [{ endpoint: '1001', state: 'NOT_INUSE' as const }];
+  scene.snapshot({ devices, features: new Map([['1001', dnd(true)]]) });
+  assert.equal(scene.view.extension('1001')?.personal, 'dnd');
+  const kept = scene.view.features;
+  assert.deepEqual(scene.snapshot({ devices, features: new Map([['1001', dnd(true)]]) }), []);
+  assert.equal(scene.view.features, kept, 'the same is no change');
+  const next = createModel();
+  next.restore(null, scene.told);
+  next.step(site());
+  assert.equal(next.view.extension('1001')?.personal, 'dnd', 'as the journal left it');
+  assert.equal(next.view.features.size, 0);
+  const again = new Scene({ model: next, empty: true });
+  again.snapshot({ devices, features: new Map([['1001', dnd(true)]]) }, 'connect');
+  const of1001 = (): unknown[] => words(again).filter((word) => String(word).startsWith('1001'));
+  assert.deepEqual(of1001(), [], 'told once');
+  again.snapshot({ devices, features: new Map() });
+  assert.deepEqual(of1001(), ['1001 not_set']);
 });

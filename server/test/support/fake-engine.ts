@@ -3,7 +3,16 @@ import { callId, channelId, nodeId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import { createModel } from '../../src/pbx/model.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { DeviceState, Engine, EngineChannel, EngineEvent, QueueMember } from '../../src/ports/engine.ts';
+import { FEATURES_OFF } from '../../src/ports/engine.ts';
+import type {
+  DeviceState,
+  Engine,
+  EngineChannel,
+  EngineEvent,
+  ExtensionFeatures,
+  FeatureVerbs,
+  QueueMember,
+} from '../../src/ports/engine.ts';
 import type { LiveExtension, LiveView, ModelInput, SiteEvent } from '../../src/ports/live.ts';
 
 /** One command as the engine got it. */
@@ -11,6 +20,12 @@ export type Sent =
   | { verb: 'pause'; queue: string; interface: string; paused: boolean; reason: string }
   | { verb: 'add'; queue: string; interface: string; paused: boolean; reason: string; penalty: number }
   | { verb: 'remove'; queue: string; interface: string };
+/** The values of one extension as the engine was asked to keep them. */
+export interface SentFeatures {
+  readonly extension: string;
+  readonly changes: Parameters<FeatureVerbs['keepFeatures']>[1];
+  readonly changed_at: number;
+}
 /**
  * What the engine does with a command. `ok`: done and answered. `silent`: answered, nothing happens. `mute`: done, never answered.
  * `hang`: neither. `slow`: done, but the adapter gives up waiting for the answer. `cut`: the link drops instead. `done-cut`: done, then the link drops. A text: refused with it.
@@ -37,12 +52,19 @@ export interface FakeCall {
 
 /** An engine that a test scripts under a real live model: queues, members, devices and queue calls. */
 export interface FakePbx {
-  readonly engine: Engine;
+  readonly engine: Engine & FeatureVerbs;
   readonly live: LiveView;
   /** Every command so far. */
   readonly sent: Sent[];
   /** Every domain event so far, as the journal would hold it. */
   readonly told: DomainEvent[];
+  readonly sentFeatures: SentFeatures[];
+  /** What the engine's store holds, by extension; a phone changes it with `dials`. */
+  readonly kept: Map<string, ExtensionFeatures>;
+  /** A code was dialled, or the store changed by hand; heard unless the link is down. */
+  keeps(extension: string, changes: Partial<ExtensionFeatures>): void;
+  /** Decides what happens to the next values that are to be kept. */
+  scriptFeatures(decide: () => Behaviour | 'half'): void;
   /** Decides what happens to each command; the default is `ok`. */
   script(decide: Decide): void;
   /** Gives every domain event to `listener`, in order, after the live model shows it. */
@@ -102,6 +124,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
   const channels = new Map<string, EngineChannel>();
   const overrides = new Map<string, LiveExtension>();
   const sent: Sent[] = [];
+  const sentFeatures: SentFeatures[] = [];
+  const kept = new Map<string, ExtensionFeatures>();
+  let decideFeatures: () => Behaviour | 'half' = () => 'ok';
   const told: DomainEvent[] = [];
   const waiters = new Set<() => void>();
   let model = createModel();
@@ -148,6 +173,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       })),
       devices: [...devices].map(([endpoint, state]) => ({ endpoint, state })),
       contacts: [],
+      features: new Map(kept),
     },
   });
   const put = (row: QueueMember): void => {
@@ -249,7 +275,30 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     }
   };
 
-  const engine: Engine = {
+  const keeps = (extension: string, changes: Partial<ExtensionFeatures>): void => {
+    const features = { ...(kept.get(extension) ?? FEATURES_OFF), ...changes };
+    kept.set(extension, features);
+    fact({ type: 'extension.features', extension, features });
+  };
+  const engine: Engine & FeatureVerbs = {
+    async keepFeatures(extension, changes, changed_at) {
+      if (!isLive) throw gone();
+      sentFeatures.push({ extension, changes, changed_at });
+      await Promise.resolve();
+      const behaviour = decideFeatures();
+      if (typeof behaviour === 'object') throw new ServiceError('engine_refused', behaviour.refuse);
+      if (behaviour === 'silent') return;
+      if (behaviour === 'half') {
+        // Cut off before the time was written.
+        kept.set(extension, { ...(kept.get(extension) ?? FEATURES_OFF), ...changes });
+        linkDown();
+        throw gone();
+      }
+      if (behaviour !== 'cut') keeps(extension, { ...changes, changed_at });
+      if (behaviour === 'ok') return;
+      linkDown();
+      throw gone();
+    },
     node,
     status: () => ({
       node,
@@ -441,6 +490,12 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     engine,
     live,
     sent,
+    sentFeatures,
+    kept,
+    keeps,
+    scriptFeatures(next) {
+      decideFeatures = next;
+    },
     told,
     script(next) {
       decide = next;

@@ -778,3 +778,125 @@ test('engine - closing ends the events, fails what is pending, and leaves nothin
   await until('both sessions are gone', () => r.fake.sessions.length === 0);
   assert.equal(r.engine.status().link, 'down');
 });
+
+test('engine - what people set is kept key by key with the time last, read back, and told', async (t) => {
+  const store: Record<string, string> = { '/offhook/1001/busy': '1002', '/offhook/1002/dnd': '1' };
+  const r = await rig(t, {
+    state: { store },
+    onAction({ name, fields }, session) {
+      if (name !== 'DBPut' && name !== 'DBDel' && name !== 'Setvar') return false;
+      const key = `/${fields['Family']}/${fields['Key']}`;
+      if (name === 'DBPut') store[key] = fields['Val'] ?? '';
+      if (name === 'DBDel') delete store[key];
+      session.answer({ name, fields, id: fields['ActionID'] }, 'Success');
+      return true;
+    },
+  });
+  await r.up();
+  const snapshot = r.of('engine.snapshot')[0]!.snapshot;
+  assert.deepEqual(
+    [...(snapshot.features ?? [])].map(([who, f]) => [who, f.dnd, f.forward_busy, f.ring_seconds]),
+    [
+      ['1001', false, '1002', 20],
+      ['1002', true, '', 20],
+    ],
+  );
+  await r.engine.keepFeatures(
+    '1001',
+    { dnd: true, forward: '', forward_busy: '', forward_no_answer: '+4930', ring_seconds: 5, devices: 'sip' },
+    1_795_222_133_000,
+  );
+  const acted = r.fake.actions.filter((a) => ['DBPut', 'DBDel', 'Setvar'].includes(a.name));
+  assert.deepEqual(
+    acted.map(({ name, fields: f }) => [name, f['Key'] ?? f['Variable'], f['Val'] ?? f['Value'] ?? '']),
+    [
+      ['DBPut', 'dnd', '1'],
+      ['DBDel', 'busy', ''],
+      ['DBPut', 'noanswer', '+4930'],
+      ['DBPut', 'seconds', '5'],
+      ['DBPut', 'devices', 'sip'],
+      ['Setvar', 'DEVICE_STATE(Custom:dnd-1001)', 'BUSY'],
+      ['DBPut', 'at', '1795222133000'],
+    ],
+  );
+  await until('it was told', () => r.of('extension.features').length === 1);
+  assert.deepEqual(r.of('extension.features')[0]?.features, {
+    dnd: true,
+    forward: '',
+    forward_busy: '',
+    forward_no_answer: '+4930',
+    ring_seconds: 5,
+    devices: 'sip',
+    changed_at: 1_795_222_133_000,
+  });
+  const before = r.fake.actions.length;
+  for (const number of [
+    '1008\r\nAction: Ping',
+    '1008\n',
+    '1008\0',
+    '１００８',
+    '1008&1009',
+    '9'.repeat(10_000),
+  ]) {
+    await assert.rejects(
+      r.engine.keepFeatures('1001', { forward: number }, 1),
+      code('invalid_request'),
+      number,
+    );
+  }
+  for (const extension of ['../x', '1001/dnd', '*', '']) {
+    await assert.rejects(r.engine.keepFeatures(extension, { dnd: true }, 1), code('invalid_request'));
+  }
+  assert.equal(r.fake.actions.length, before, 'nothing was sent');
+});
+
+test('engine - whose features changed is told by an event, what they are by the store alone', async (t) => {
+  const store: Record<string, string> = {};
+  const r = await rig(t, { state: { store } });
+  await r.up();
+  const put = (values: Record<string, string>): void => {
+    for (const [key, value] of Object.entries(values)) store[`/offhook/1001/${key}`] = value;
+  };
+  const say = (headers: Record<string, string>): void =>
+    r.fake.event('UserEvent', { UserEvent: 'OffhookFeatures', ...headers }, 'user,all');
+  put({ forward: '1008', at: '5' });
+  say({ Extension: '1001', forward: '0900123', Val: '0900123' });
+  await until('it was read', () => r.of('extension.features').length === 1);
+  assert.deepEqual(
+    [r.of('extension.features')[0]?.extension, r.of('extension.features')[0]?.features.forward],
+    ['1001', '1008'],
+  );
+  const asked = (): number =>
+    r.fake.actions.filter((a) => a.name === 'DBGetTree' && a.fields['Key'] !== undefined).length;
+  const before = asked();
+  for (const Extension of ['1001/x', '../1001', '', '１００１', '9'.repeat(30)]) say({ Extension });
+  r.fake.event('UserEvent', { UserEvent: 'Other', Extension: '1001' }, 'user,all');
+  r.fake.raw('Event: UserEvent\r\nUserEvent: OffhookFeatures\r\nExtension: 1001\r\n\r\n');
+  // Values no dialplan would follow are none; a row of another shape is nobody's.
+  put({ dnd: '1', forward: 'Local/1@x', busy: '12,13', noanswer: '', seconds: 'x', devices: 'fax', at: '6' });
+  store['/offhook/1001'] = 'x';
+  store['/offhook/x/dnd'] = '1';
+  say({ Extension: '1001' });
+  await until('it was read again', () => r.of('extension.features').length === 2);
+  assert.deepEqual(r.of('extension.features')[1]?.features, {
+    dnd: true,
+    forward: '',
+    forward_busy: '',
+    forward_no_answer: '',
+    ring_seconds: 20,
+    devices: 'all',
+    changed_at: 6,
+  });
+  assert.equal(asked() - before, 1, 'nothing else was asked for');
+});
+
+test('engine - a flood of such events asks for each extension once, and for everything where there are too many', async (t) => {
+  const r = await rig(t, { state: { store: {} } });
+  await r.up();
+  const one = 'Event: UserEvent\r\nPrivilege: user,all\r\nUserEvent: OffhookFeatures\r\nExtension: ';
+  const snapshots = r.of('engine.snapshot').length;
+  r.fake.raw(Array.from({ length: 5_000 }, (_, i) => `${one}${1000 + i}\r\n\r\n`).join(''));
+  await until('a fresh snapshot', () => r.of('engine.snapshot').length > snapshots);
+  const asked = r.fake.actions.filter((a) => a.name === 'DBGetTree').length;
+  assert.ok(asked < 2_000, `${asked} questions`);
+});

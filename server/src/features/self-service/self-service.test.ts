@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { FeaturesChange } from '@offhook/contract/features.ts';
+import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { silent } from '../../core/log.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
+import type { ExtensionFeatures } from '../../ports/engine.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Store } from '../../ports/store.ts';
+import { directoryFixture } from '../../../test/support/directory-fixture.ts';
+import { createFakePbx } from '../../../test/support/fake-engine.ts';
+import { openTestStore } from '../../../test/support/test-store.ts';
+import { createSelfService } from './service.ts';
+import type { SelfService } from './service.ts';
+
+const OFF = {
+  dnd_enabled: false,
+  call_forward_number: '',
+  cf_busy_number: '',
+  cf_noanswer_number: '',
+  cf_noanswer_timeout: 20,
+  allowed_phone_mode: 'all',
+} as const;
+const actor = (extension: string, level: 'user' | 'supervisor' = 'user'): Actor => ({
+  caller: {
+    session_id: 1,
+    person_id: 1,
+    extension,
+    username: `u${extension}`,
+    expires_at: 0,
+    cookie: false,
+    level,
+    key: null,
+  },
+  ip: '127.0.0.1',
+});
+
+async function rig(t: TestContext) {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-self-service-'));
+  const clock = createVirtualClock();
+  const pbx = createFakePbx(clock);
+  const directory = directoryFixture();
+  const refuse = { store: false };
+  const real = await openTestStore(path.join(folder, 'offhook.db'));
+  const store: Store = {
+    ...real,
+    transaction: (work) =>
+      refuse.store
+        ? Promise.reject(new ServiceError('store_unavailable', 'the disk is full'))
+        : real.transaction(work),
+  };
+  const trail: AuditEntry[] = [];
+  const audit = {
+    record(entry: AuditEntry) {
+      trail.push(entry);
+      return Promise.resolve();
+    },
+    recordIn: (_trx: unknown, entry: AuditEntry) => audit.record(entry),
+  };
+  const begin = (): Promise<SelfService> =>
+    createSelfService({
+      engine: pbx.engine,
+      live: pbx.live,
+      directory,
+      isPlace: (number) => number === '800',
+      mayForwardOutside: (extension) => extension === '1004',
+      destinationOf: (number) => (number.startsWith('0900') ? 'premium' : 'national'),
+      store,
+      audit,
+      clock,
+      log: silent,
+    });
+  const r = {
+    clock,
+    pbx,
+    directory,
+    refuse,
+    trail,
+    service: await begin(),
+    set: (change: FeaturesChange, extension = '1005', by = actor(extension)) =>
+      r.service.change(by, extension, change),
+    shown: (extension = '1005') => r.service.read(actor(extension).caller, extension),
+    /** What the engine's store holds beside what nobody set. */
+    kept: (extension = '1005') => {
+      const { changed_at: _time, ...values } = pbx.kept.get(extension)!;
+      return values;
+    },
+    fails: async (change: FeaturesChange, extension?: string, by?: Actor): Promise<string> => {
+      try {
+        await r.set(change, extension, by);
+      } catch (error) {
+        if (error instanceof ServiceError) return error.code;
+        throw error;
+      }
+      return 'done';
+    },
+    /** Looks at the engine and comes to rest, as the loop has it do after every batch. */
+    async settle() {
+      r.service.onStepped();
+      await r.service.idle();
+    },
+    async restart(between: () => void = () => {}) {
+      await r.service.close();
+      pbx.linkDown();
+      between();
+      pbx.serviceRestarts();
+      r.service = await begin();
+      pbx.linkUp();
+      await r.settle();
+    },
+  };
+  t.after(async () => {
+    await r.service.close();
+    await real.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  pbx.linkUp();
+  await r.settle();
+  return r;
+}
+
+test('self-service - a change is done when the engine shows it, and only what changes is sent', async (t) => {
+  const r = await rig(t);
+  assert.deepEqual(r.shown(), { extension: '1005', ...OFF });
+  const features = await r.set({ dnd_enabled: true, cf_noanswer_timeout: 30 });
+  assert.deepEqual(features, { extension: '1005', ...OFF, dnd_enabled: true, cf_noanswer_timeout: 30 });
+  assert.deepEqual(r.pbx.sentFeatures.at(-1)?.changes, { dnd: true, ring_seconds: 30 });
+  assert.deepEqual(
+    r.trail.map((e) => [e.action, e.object, e.outcome]),
+    [['features.change', '1005', 'ok']],
+  );
+  await r.set({ dnd_enabled: true });
+  assert.equal(r.pbx.sentFeatures.length, 1, 'a repeat sends nothing');
+  await r.set({ dnd_enabled: false });
+  const [one, two] = r.pbx.sentFeatures;
+  assert.ok(two!.changed_at > one!.changed_at, 'later also in the same millisecond');
+});
+
+test('self-service - what may not be is refused with its code, nothing is sent, and the trail says so', async (t) => {
+  const r = await rig(t);
+  for (const [extension, number, code] of [
+    ['1005', '1005', 'invalid_request'],
+    ['1005', '1099', 'no_route'],
+    ['1005', '600', 'no_route'],
+    ['1005', '1006', 'done'],
+    ['1005', '500', 'done'],
+    ['1005', '800', 'done'],
+  ] as const) {
+    for (const field of ['call_forward_number', 'cf_busy_number', 'cf_noanswer_number'] as const) {
+      const before = r.pbx.sentFeatures.length;
+      assert.equal(await r.fails({ [field]: number }, extension), code, `${field} ${number}`);
+      if (code === 'done') continue;
+      assert.equal(r.pbx.sentFeatures.length, before);
+      assert.deepEqual([r.trail.at(-1)?.outcome, r.trail.at(-1)?.detail?.['code']], ['refused', code]);
+    }
+  }
+  r.directory.change('1006', { active: false });
+  assert.equal(await r.fails({ call_forward_number: '1006' }, '1004'), 'no_route');
+  assert.equal(await r.fails({ dnd_enabled: true }, '1002', actor('1005')), 'forbidden');
+  assert.equal(await r.fails({ dnd_enabled: true }, '', actor('')), 'forbidden');
+  assert.equal(await r.fails({ dnd_enabled: true }, '1999', actor('1002', 'supervisor')), 'not_found');
+  assert.equal(await r.fails({ dnd_enabled: true }, '1005', actor('1002', 'supervisor')), 'done');
+  assert.equal(r.trail.at(-1)?.actor, 'u1002');
+});
+
+test('self-service - a change seen by phone is taken over, at once and over a restart of either', async (t) => {
+  const r = await rig(t);
+  r.pbx.keeps('1005', { dnd: true, changed_at: r.clock.now() });
+  assert.equal(r.shown().dnd_enabled, true, 'read before it was taken over');
+  await r.settle();
+  await r.restart();
+  assert.equal(r.shown().dnd_enabled, true);
+  assert.equal(r.pbx.sentFeatures.length, 0);
+  await r.clock.advance(10);
+  await r.restart(() =>
+    r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, dnd: false, changed_at: r.clock.now() }),
+  );
+  assert.equal(r.shown().dnd_enabled, false, 'a phone that changed it while we were away is newer');
+  assert.equal(r.pbx.sentFeatures.length, 0);
+});
+
+test('self-service - the engine lost the newest: it is put back, under our eyes or while both were away', async (t) => {
+  const r = await rig(t);
+  const lost = (): void => {
+    r.pbx.kept.delete('1005');
+  };
+  await r.set({ dnd_enabled: true, cf_busy_number: '1006' });
+  const meant = r.kept();
+  r.pbx.linkDown();
+  assert.equal(r.shown().dnd_enabled, true);
+  r.pbx.linkUp({ restarted: true, change: lost });
+  await r.settle();
+  assert.deepEqual(r.kept(), meant);
+  await r.restart(lost);
+  assert.deepEqual(r.kept(), meant);
+  // Only the time was lost: the values are the same, and nothing is sent.
+  const sent = r.pbx.sentFeatures.length;
+  await r.restart(() => r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, changed_at: 0 }));
+  assert.equal(r.pbx.sentFeatures.length, sent);
+  // By hand, without a time.
+  await r.restart(() => r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, forward: '1006' }));
+  assert.deepEqual(r.kept(), meant);
+});
+
+test('self-service - cut off in the middle: the answer is an error and what was before is put back', async (t) => {
+  const r = await rig(t);
+  await r.set({ cf_busy_number: '1006' });
+  const before = r.kept();
+  for (const how of ['half', 'done-cut', 'cut'] as const) {
+    r.pbx.scriptFeatures(() => how);
+    assert.equal(await r.fails({ dnd_enabled: true }), 'engine_unavailable', how);
+    assert.equal(r.trail.at(-1)?.outcome, 'failed');
+    assert.equal(r.shown().dnd_enabled, false);
+    r.pbx.scriptFeatures(() => 'ok');
+    r.pbx.linkDown();
+    r.pbx.linkUp();
+    await r.settle();
+    assert.deepEqual(r.kept(), before, how);
+  }
+  r.pbx.scriptFeatures(() => ({ refuse: 'no' }));
+  assert.equal(await r.fails({ dnd_enabled: true }), 'engine_refused');
+  r.pbx.linkDown();
+  assert.equal(await r.fails({ dnd_enabled: true }), 'engine_unavailable');
+  assert.equal(r.shown().dnd_enabled, false);
+});
+
+test('self-service - cut off and killed: the next service puts back what was before', async (t) => {
+  const r = await rig(t);
+  await r.set({ cf_busy_number: '1006' });
+  const before = r.kept();
+  await r.restart(() => r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, dnd: true }));
+  assert.deepEqual(r.kept(), before, 'a change whose time was never written is none');
+});
+
+test('self-service - the disk takes nothing: the change is an error and undone; a code holds and is written later', async (t) => {
+  const r = await rig(t);
+  r.refuse.store = true;
+  assert.equal(await r.fails({ dnd_enabled: true }), 'store_unavailable');
+  r.service.onStepped();
+  while (r.pbx.kept.get('1005')?.dnd === true) await new Promise((done) => setImmediate(done));
+  assert.equal(r.shown().dnd_enabled, false);
+  r.pbx.keeps('1006', { dnd: true, changed_at: r.clock.now() });
+  r.service.onStepped();
+  assert.equal(r.shown('1006').dnd_enabled, true);
+  r.refuse.store = false;
+  await r.clock.advance(60_000);
+  await r.settle();
+  await r.restart(() => r.pbx.kept.clear());
+  assert.equal(r.pbx.kept.get('1006')?.dnd, true);
+});
+
+test('self-service - a forward set by phone that costs is taken back; one that only leads nowhere now stays', async (t) => {
+  const r = await rig(t);
+  r.directory.leadsOut = (number) => number.startsWith('0');
+  r.pbx.keeps('1004', { forward: '0900123', forward_busy: '030123', changed_at: r.clock.now() });
+  r.pbx.keeps('1005', { forward: '1099', forward_busy: '030123', changed_at: r.clock.now() });
+  await r.settle();
+  assert.deepEqual([r.kept('1004').forward, r.kept('1004').forward_busy], ['', '030123']);
+  assert.deepEqual([r.kept('1005').forward, r.kept('1005').forward_busy], ['1099', '']);
+  assert.equal(await r.fails({ cf_noanswer_number: '0900123' }, '1004'), 'destination_not_allowed');
+  assert.equal(await r.fails({ cf_noanswer_number: '030123' }, '1005'), 'destination_not_allowed');
+  assert.equal(await r.fails({ cf_noanswer_number: '030123' }, '1004'), 'done');
+});
+
+test('self-service - changes of one extension stand in line, of which there are not too many', async (t) => {
+  const r = await rig(t);
+  const codes = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => r.fails({ cf_noanswer_timeout: 5 + i })),
+  );
+  const done = codes.filter((code) => code === 'done').length;
+  assert.ok(
+    done >= 10 && done < 40 && codes.slice(0, done).every((code) => code === 'done'),
+    codes.join(' '),
+  );
+  assert.ok(codes.slice(done).every((code) => code === 'too_many_requests'));
+  assert.equal(r.shown().cf_noanswer_timeout, 4 + done, 'the last of those that were taken');
+});
+
+test('self-service - a code between reading and writing is no loss', async (t) => {
+  const r = await rig(t);
+  r.pbx.scriptFeatures(() => {
+    const now: Partial<ExtensionFeatures> = { dnd: true, changed_at: r.clock.now() };
+    r.pbx.keeps('1005', now);
+    return 'ok';
+  });
+  await r.set({ cf_busy_number: '1006' });
+  r.pbx.scriptFeatures(() => 'ok');
+  await r.settle();
+  assert.deepEqual([r.kept().dnd, r.kept().forward_busy], [true, '1006']);
+  assert.deepEqual([r.shown().dnd_enabled, r.shown().cf_busy_number], [true, '1006']);
+});
