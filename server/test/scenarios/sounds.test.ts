@@ -4,6 +4,7 @@ import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
 import { describe, test } from 'node:test';
+import { createClient } from '@offhook/client';
 import { AuditPage } from '@offhook/contract/audit.ts';
 import { Problem } from '@offhook/contract/errors.ts';
 import { SoundsReply, UploadedSound } from '@offhook/contract/sounds.ts';
@@ -191,6 +192,12 @@ describe('sounds', () => {
     assert.equal(listed.seconds, 0.5);
     for (const name of ['vm-goodbye', 'digits/1']) assert.ok(list.built_in.includes(name), name);
 
+    const sdk = createClient({ base: site().base, token: (await site().person(ADMIN)).token });
+    assert.equal((await sdk.uploadSound(new Blob([new Uint8Array(body)]), { kind: 'prompt' })).sound, sound);
+    assert.equal((await (await sdk.soundFile(sound)).arrayBuffer()).byteLength, bytes);
+    const again = (await sdk.sounds.list()).sounds.find((s) => s.sound === sound)!;
+    assert.ok(again.expires_at! > listed.expires_at!, 'seven days from when it was wanted last');
+
     const whole = await request(site(), `/${sound}`);
     assert.equal(whole.headers.get('content-type'), 'audio/wav');
     assert.deepEqual(Buffer.from(await whole.arrayBuffer()).subarray(44), body.subarray(44));
@@ -212,6 +219,7 @@ describe('sounds', () => {
     const lines = AuditPage.parse(await audit.json()).entries.filter((e) => e.object === sound);
     assert.deepEqual(lines.map((e) => `${e.action} ${e.outcome}`).toSorted(), [
       'sounds.remove ok',
+      'sounds.upload ok',
       'sounds.upload ok',
       'sounds.upload ok',
     ]);
