@@ -52,6 +52,8 @@ export function benchDirectory(): Directory {
     trunks: () => [],
     trunkByEndpoint: () => undefined,
     leadsOut: () => false,
+    mayCall: () => true,
+    isEmergency: () => false,
     pauseReasons: () => [],
     sipPassword: () => '',
     onChange: () => () => {},

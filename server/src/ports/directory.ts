@@ -63,6 +63,10 @@ export interface Directory {
   trunkByEndpoint(endpoint: string): TrunkEntry | undefined;
   /** True where a route leads this number, as it is dialled, over a trunk. */
   leadsOut(number: string): boolean;
+  /** Whether the route that leads there is of a class this extension may call; true for who is no extension, or where none leads. */
+  mayCall(extension: string, number: string): boolean;
+  /** True where the route that leads there is for emergencies. */
+  isEmergency(number: string): boolean;
   pauseReasons(): readonly PauseReason[];
   /** Secret the endpoints of this extension register with. */
   sipPassword(extension: string): string;

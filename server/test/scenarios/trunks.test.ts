@@ -24,6 +24,7 @@ describe('trunks', () => {
   const site = useSite({
     prepare: prepareDemo(async (store) => {
       await putObjects(store, {
+        extension: [{ extension: '1008', call_permission: ['emergency', 'local', 'national'] }],
         trunk: (['north', 'south'] as const).map((name) => ({
           name,
           title: name,
@@ -42,6 +43,13 @@ describe('trunks', () => {
           },
         ],
         outbound_route: [
+          {
+            name: 'costly',
+            position: 1,
+            class: 'premium',
+            patterns: ['0900.'],
+            trunks: [{ trunk: 'north' }],
+          },
           { name: 'national', patterns: ['0X!'], trunks: [{ trunk: 'north', strip: 1, prepend: '+49' }] },
           { name: 'germany', patterns: ['+49X!'], trunks: [{ trunk: 'north' }] },
         ],
@@ -130,5 +138,32 @@ describe('trunks', () => {
     await call.answered();
     await call.hangup();
     assert.equal(await lastCall(5), 'transit');
+  });
+
+  test('refused - what a person may not call, and what no route is for, is answered, ended and in the history', async () => {
+    await using outside = await far('north');
+    await using desk = await site().phone('1008');
+    const call = await desk.invite('0900123');
+    await call.ended();
+    assert.equal(call.status, 403);
+    const inHistory = (number: string) =>
+      until(`${number} in the history`, async () => {
+        const address = `${site().base}/api/v1/conversations?number=${encodeURIComponent(number)}`;
+        const response = await fetch(address, {
+          headers: { authorization: `Bearer ${(await site().person('1001')).token}` },
+        });
+        const { conversations } = (await response.json()) as {
+          conversations: { direction: string; disposition: string; ended_at: string | null }[];
+        };
+        const [first] = conversations;
+        return first?.ended_at != null && `${first.direction} ${first.disposition}`;
+      });
+    assert.match(await inHistory('0900123'), / blocked$/);
+
+    const lost = await outside.invite('+4930555999');
+    await lost.ended();
+    assert.equal(lost.status, 404);
+    assert.equal(await inHistory('+4930555999'), 'in failed');
+    assert.equal(outside.seen, 0);
   });
 });

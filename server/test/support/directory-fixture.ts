@@ -99,6 +99,8 @@ export function directoryFixture(
     trunks: () => trunks,
     trunkByEndpoint: (endpoint) => trunks.find((t) => t.endpoint === endpoint),
     leadsOut: () => false,
+    mayCall: () => true,
+    isEmergency: () => false,
     pauseReasons: () => reasons,
     sipPassword: (extension) => `sip-secret-of-${extension}`,
     onChange(listener) {

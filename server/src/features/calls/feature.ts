@@ -64,7 +64,7 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
   const guard = createGuard({
     settings: () => settings,
     own,
-    leadsOut: (number) => directory.leadsOut(number),
+    outside: directory,
     store,
     used,
     clock,

@@ -40,7 +40,11 @@ function guardWith(change: Partial<CallSettings> = {}, used = new Map<string, Us
   const guard = createGuard({
     settings: () => ({ ...settings, ...change }),
     own,
-    leadsOut: (number) => number.startsWith('03'),
+    outside: {
+      leadsOut: (number) => number.startsWith('03') || number === '999',
+      mayCall: (extension, number) => extension !== '1005' || number !== '030999',
+      isEmergency: (number) => number === '03112',
+    },
     used,
     store: { keepUsage: async (...row) => void kept.push(row) },
     clock: { now: () => now.ms, sleep: () => Promise.reject(new Error('nothing sleeps')) },
@@ -109,6 +113,9 @@ test('guard - inside the house only, unless the level may more; a key is a user;
     refusal('destination_not_allowed'),
   );
   await assert.rejects(guard.admit(actor('user'), '1003', '112'), refusal('no_route'));
+  const may = guardWith({ allowed: { ...settings.allowed, user: ['internal', 'national'] } }).guard;
+  assert.equal(await may.admit(actor('user'), '1005', '030998'), 'national');
+  await assert.rejects(may.admit(actor('user'), '1005', '030999'), refusal('destination_not_allowed'));
   assert.deepEqual(
     [
       guard.refusals().premium,
@@ -212,4 +219,12 @@ test('guard - settings: read and changed by administrators, in force at once, ke
     ],
   );
   assert.equal((await rig.open()).settings().enabled, false, 'a service after this one has them too');
+});
+
+test('guard - emergency numbers with a route are let through whatever else says, and are not counted', async () => {
+  const { guard, kept } = guardWith({ enabled: false, per_minute: 1, per_day: 1 });
+  for (const number of ['999', '03112', '999'])
+    assert.equal(await guard.admit(actor('user'), '1003', number), 'emergency', number);
+  await assert.rejects(guard.admit(actor('user'), '1003', '110'), refusal('no_route'));
+  assert.deepEqual(kept, []);
 });

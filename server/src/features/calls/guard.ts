@@ -2,6 +2,7 @@
 import type { CallSettings, Destination } from '@offhook/contract/call-settings.ts';
 import { DESTINATIONS } from '@offhook/contract/call-settings.ts';
 import { ServiceError } from '../../core/errors.ts';
+import type { Directory } from '../../ports/directory.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Actor } from '../../ports/operations.ts';
 import { classify } from './destinations.ts';
@@ -16,8 +17,8 @@ const MOST_REMEMBERED = 10_000;
 export interface GuardDeps {
   readonly settings: () => CallSettings;
   readonly own: OwnNumbers;
-  /** True where a route leads this number over a trunk. */
-  readonly leadsOut: (number: string) => boolean;
+  /** The routes of the site: whether one leads over a trunk, and whether its class is permitted to the extension that calls. */
+  readonly outside: Pick<Directory, 'leadsOut' | 'mayCall' | 'isEmergency'>;
   readonly store: Pick<CallStore, 'keepUsage'>;
   /** What was counted on the day that is now, by a service before this one. */
   readonly used: ReadonlyMap<string, Usage>;
@@ -37,7 +38,7 @@ export interface Guard {
   refusals(): Readonly<Record<Destination, number>>;
 }
 
-export function createGuard({ settings, own, leadsOut, store, used, clock, today }: GuardDeps): Guard {
+export function createGuard({ settings, own, outside, store, used, clock, today }: GuardDeps): Guard {
   const refused = Object.fromEntries(DESTINATIONS.map((d) => [d, 0])) as Record<Destination, number>;
   const lastMinute = new Map<string, number[]>();
   let usage = new Map(used);
@@ -78,7 +79,9 @@ export function createGuard({ settings, own, leadsOut, store, used, clock, today
     async admit(actor, who, number) {
       const site = settings();
       const { destination, country } = classify(number, own, site);
-      if (destination === 'emergency') return refuse(destination, noRoute(number));
+      // Whoever calls for help is neither counted nor asked what it may.
+      if (destination === 'emergency' || (destination !== 'internal' && outside.isEmergency(number)))
+        return outside.leadsOut(number) ? 'emergency' : refuse('emergency', noRoute(number));
       if (!site.enabled) return refuse(destination, notAllowed('calls from the API are switched off'));
       const level = actor.caller.key === null ? actor.caller.level : 'user';
       if (!(site.allowed[level] as readonly Destination[]).includes(destination)) {
@@ -100,7 +103,9 @@ export function createGuard({ settings, own, leadsOut, store, used, clock, today
       const before = usage.get(who) ?? NOTHING_USED;
       const overDay = checkDay(before, country, seconds_left);
       if (overDay !== null) return refuse(destination, overDay);
-      if (destination !== 'internal' && !leadsOut(number)) return refuse(destination, noRoute(number));
+      if (destination !== 'internal' && !outside.leadsOut(number)) return refuse(destination, noRoute(number));
+      if (destination !== 'internal' && !outside.mayCall(who, number))
+        return refuse(destination, notAllowed(`${who} may not call numbers of this class of route`));
       // Counted before anything is awaited, so that calls asked for at the same moment cannot pass together.
       const countries = country === null ? before.countries : [...new Set([...before.countries, country])];
       const after = { calls: before.calls + 1, countries };

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../core/errors.ts';
 import type { Directory, QueueEntry, TrunkEntry } from '../../ports/directory.ts';
-import { dialMatcher } from '../../core/dial-pattern.ts';
+import { outboundFinder, outboundOrder } from '../../core/routes.ts';
 import { toPbxConfig } from './config.ts';
 import type { PbxConfig } from './config.ts';
 import type { ObjectStore } from './objects.ts';
@@ -34,9 +34,10 @@ function indexOf(config: PbxConfig) {
     queuesOf,
     trunks,
     trunkByEndpoint: new Map(trunks.map((t) => [t.endpoint, t])),
-    outside: config.outbound_routes
-      .filter((r) => r.trunks.some((t) => enabled.has(t.trunk)))
-      .flatMap((r) => r.patterns.map(dialMatcher)),
+    outside: outboundFinder(
+      outboundOrder(config.outbound_routes.filter((r) => r.trunks.some((t) => enabled.has(t.trunk)))),
+    ),
+    permissions: new Map(config.people.map((p) => [p.person.extension, p.call_permission])),
     reasons: config.pause_reasons,
     secrets: new Map(config.people.map((p) => [p.person.extension, p.sip_password])),
   };
@@ -56,6 +57,8 @@ export function createDirectory(objects: Pick<ObjectStore, 'applied'>): StoredDi
   let index = indexOf(config);
   let version = 1;
   const listeners = new Set<() => void>();
+  /** Anything but digits is never called. */
+  const route = (number: string) => (/^\+?[0-9]+$/.test(number) ? index.outside(number) : null);
   return {
     get version() {
       return version;
@@ -69,7 +72,14 @@ export function createDirectory(objects: Pick<ObjectStore, 'applied'>): StoredDi
     queuesOf: (extension) => index.queuesOf.get(extension) ?? [],
     trunks: () => index.trunks,
     trunkByEndpoint: (endpoint) => index.trunkByEndpoint.get(endpoint),
-    leadsOut: (number) => index.outside.some((matches) => matches(number)),
+    leadsOut: (number) => route(number) !== null,
+    mayCall(extension, number) {
+      const found = route(number);
+      const permitted = index.permissions.get(extension);
+      if (found === null || found.class === 'emergency' || permitted === undefined) return true;
+      return permitted.includes(found.class);
+    },
+    isEmergency: (number) => route(number)?.class === 'emergency',
     pauseReasons: () => index.reasons,
     sipPassword(extension) {
       const password = index.secrets.get(extension);
