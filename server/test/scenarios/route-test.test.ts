@@ -88,12 +88,13 @@ const condition = (name: string) =>
     hours: fc.array(
       fc
         .record({
-        days: fc
-          .subarray(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const, { minLength: 1 })
-          .map((d) => [...d]),
-        from: clock.filter((c) => c !== '24:00'),
-        to: clock,
-      }).filter((h) => h.from !== h.to),
+          days: fc
+            .subarray(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const, { minLength: 1 })
+            .map((d) => [...d]),
+          from: clock.filter((c) => c !== '24:00'),
+          to: clock,
+        })
+        .filter((h) => h.from !== h.to),
       { maxLength: 3 },
     ),
     holidays: fc.subarray(['public']).map((h) => [...h]),

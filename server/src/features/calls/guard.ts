@@ -103,7 +103,8 @@ export function createGuard({ settings, own, outside, store, used, clock, today 
       const before = usage.get(who) ?? NOTHING_USED;
       const overDay = checkDay(before, country, seconds_left);
       if (overDay !== null) return refuse(destination, overDay);
-      if (destination !== 'internal' && !outside.leadsOut(number)) return refuse(destination, noRoute(number));
+      if (destination !== 'internal' && !outside.leadsOut(number))
+        return refuse(destination, noRoute(number));
       if (destination !== 'internal' && !outside.mayCall(who, number))
         return refuse(destination, notAllowed(`${who} may not call numbers of this class of route`));
       // Counted before anything is awaited, so that calls asked for at the same moment cannot pass together.
