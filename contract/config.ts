@@ -184,7 +184,9 @@ export const ConfigChanges = z.strictObject({
 export const ConfigChangesReply = z.object({
   success: z.literal(true),
   etag: z.string().describe('Of the draft.'),
-  differs: Differences.describe('What these changes changed.'),
+  differs: Differences.describe(
+    'What these changes changed; of a document, how the draft differs from what is applied.',
+  ),
   secrets: z.array(MadeSecrets).describe('Made up for new objects; shown this once.'),
 });
 export type ConfigChangesReply = z.output<typeof ConfigChangesReply>;
@@ -249,6 +251,7 @@ export const ImportQuery = z.strictObject({
     .optional()
     .describe('`merge` only adds and changes; else what is not in the document is removed.'),
   if_match: ifMatch.describe('The etag of the draft: refused when anybody changed it meanwhile.'),
+  dry_run: z.literal('true').optional().describe('Only tells what would differ; nothing is kept.'),
 });
 
 /** An object of one kind as the API shows it. */

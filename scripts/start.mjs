@@ -231,6 +231,7 @@ const COMMANDS = {
   engine: one('server/src/engine-cli.ts'),
   'get-engine': one('server/src/get-engine.ts'),
   migrate: one('server/src/migrate.ts'),
+  config: one('server/src/config-cli.ts'),
   replay: one('server/src/replay.ts'),
   rebuild: one('server/src/rebuild.ts'),
   bench: one('bench/run.ts'),

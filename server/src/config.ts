@@ -304,6 +304,8 @@ export const SETTINGS = {
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
   }),
 } as const;
+/** Read by `npm run config` only. */
+const OF_COMMANDS: ReadonlySet<string> = new Set(['OFFHOOK_URL', 'OFFHOOK_API_KEY']);
 type SettingsTable = typeof SETTINGS;
 /** The whole configuration, validated once. `empty` comes from `--empty`. */
 export type Config = {
@@ -323,7 +325,7 @@ export function readConfig(
   const wrong: string[] = [];
   const known = new Set<string>(Object.values(SETTINGS).map((s) => s.name));
   for (const name of Object.keys(env)) {
-    if (name.startsWith('OFFHOOK_') && !known.has(name)) {
+    if (name.startsWith('OFFHOOK_') && !known.has(name) && !OF_COMMANDS.has(name)) {
       wrong.push(`${name} is not a setting; there are: ${[...known].join(', ')}`);
     }
   }

@@ -30,9 +30,15 @@ export interface DraftDeps {
   readonly house: House;
 }
 export interface Written {
-  readonly draft: Model;
   readonly differs: ReturnType<typeof countDifferences>;
   readonly made: readonly Made[];
+}
+export interface Taking {
+  readonly mode: 'replace' | 'merge';
+  /** The etag of the draft. */
+  readonly ifMatch?: string | undefined;
+  /** Nothing is kept. */
+  readonly dry: boolean;
 }
 export interface Draft {
   readonly objects: ObjectStore;
@@ -46,8 +52,11 @@ export interface Draft {
   change(actor: Actor, changes: readonly ConfigChange[], ifMatch?: string): Promise<Written>;
   /** What is wrong with the draft, or would be after these changes; nothing is kept. Throws as `change` does. */
   findings(actor: Actor, changes: readonly ConfigChange[]): Promise<readonly ConfigFinding[]>;
-  /** Puts every object of a document; with `replace` those that are not in it go. Throws as `change` does. */
-  take(actor: Actor, document: ConfigDocument, how: 'replace' | 'merge', ifMatch?: string): Promise<Written>;
+  /**
+   * Puts every object of a document; with `replace` those that are not in it go. `differs` is from what is applied. Throws as
+   * `change` does.
+   */
+  take(actor: Actor, document: ConfigDocument, how: Taking): Promise<Written>;
   /** Makes all of the draft, or one object of it, what is applied; how many that are. */
   discard(actor: Actor, only?: ObjectRef): Promise<number>;
 }
@@ -130,7 +139,6 @@ export function createDraft(deps: DraftDeps): Draft {
     if (changes.length > 0) await keep(actor, action, draft, changes);
     const touched = new Set(changes.map((c) => `${c.kind} ${c.key}`));
     return {
-      draft: objects.draft(),
       differs: countDifferences(before, draft),
       made: edit.made.filter((m) => touched.has(`${m.kind} ${m.key}`)),
     };
@@ -182,7 +190,7 @@ export function createDraft(deps: DraftDeps): Draft {
       const edit = await applied(changes, before);
       return edit.findings.length > 0 ? edit.findings : check(next(actor, before, edit));
     },
-    take(actor, document, how, ifMatch) {
+    take(actor, document, { mode, ifMatch, dry }) {
       checkWholeSite(actor.caller);
       return inTurn(async () => {
         checkMatch(ifMatch);
@@ -197,10 +205,16 @@ export function createDraft(deps: DraftDeps): Draft {
             edit.wrong({ kind, key: ref, path: '', detail: 'it is there twice' });
           there.add(`${kind} ${ref}`);
         }
-        if (how === 'replace')
+        if (mode === 'replace')
           for (const { kind, key } of allObjects(before))
             if (!there.has(`${kind} ${key}`)) edit.remove({ kind, key });
-        return write(actor, 'config.imported', before, edit);
+        if (dry) {
+          const after = next(actor, before, edit);
+          refuse(fresh(before, after), 'invalid_configuration');
+          return { differs: countDifferences(objects.applied(), after), made: [] };
+        }
+        const { made } = await write(actor, 'config.imported', before, edit);
+        return { differs: countDifferences(objects.applied(), objects.draft()), made };
       });
     },
     discard(actor, only) {

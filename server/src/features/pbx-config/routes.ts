@@ -93,9 +93,9 @@ export function configRoutes(app: App, draft: Draft): void {
       const document = toDocument(view === 'draft' ? draft.objects.draft() : draft.objects.applied());
       if (view === 'draft') reply.header('etag', quoted(draft.etag()));
       reply.serializer((value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)));
-      if (!/\byaml\b/.test(request.headers.accept ?? '')) return document as never;
-      reply.type('application/yaml; charset=utf-8');
-      return toYaml(document) as never;
+      const yaml = /\byaml\b/.test(request.headers.accept ?? '');
+      reply.type(`application/${yaml ? 'yaml' : 'json'}; charset=utf-8`);
+      return (yaml ? toYaml(document) : document) as never;
     },
   );
   app.post(
@@ -112,9 +112,9 @@ export function configRoutes(app: App, draft: Draft): void {
       },
     },
     async (request) => {
-      const { mode = 'replace', if_match } = request.query as z.output<typeof ImportQuery>;
-      const document = wholeDocument(request.body);
-      return changesReply(draft, await draft.take(actorOf(request), document, mode, if_match));
+      const { mode = 'replace', if_match, dry_run } = request.query as z.output<typeof ImportQuery>;
+      const how = { mode, ifMatch: if_match, dry: dry_run === 'true' };
+      return changesReply(draft, await draft.take(actorOf(request), wholeDocument(request.body), how));
     },
   );
 }
