@@ -87,6 +87,7 @@ async function readDocument(file: string): Promise<ConfigDocument> {
       schema: 'core',
       uniqueKeys: true,
       maxAliasCount: MAX_ALIASES,
+      logLevel: 'error',
     });
   } catch (error) {
     throw new Refusal(`${file}: ${messageOf(error)}`);
@@ -172,18 +173,22 @@ async function apply(io: CommandIo, file: string, overDraft: boolean): Promise<n
   for (const { kind, key, secrets } of taken.secrets)
     for (const [name, value] of Object.entries(secrets))
       io.say(`New ${name.replaceAll('_', ' ')} of ${kind} ${key}, shown this once: ${value}`);
-  const ended = await follow(io, session, taken.etag).catch(async (error: unknown) => {
+  const begun = await ask<{ apply: ConfigApply }>(session, '/api/v1/config/applies', {
+    draft: taken.etag,
+  }).catch(async (error: unknown) => {
     await giveUp(io, session);
     throw error;
   });
+  const ended = await follow(io, session, begun.apply);
   if (ended.state === 'applied') {
     io.say(`Applied${ended.version === null ? '' : ` as version ${ended.version}`}.`);
     return 0;
   }
-  io.say(`The configuration was ${ended.state.replaceAll('_', ' ')}. ${ended.detail ?? ''}`.trimEnd());
+  io.say(`The configuration was ${wordOf(ended)}. ${ended.detail ?? ''}`.trimEnd());
   for (const { object, file: of, words } of ended.problems)
     io.say(`  ${[object, of, words].filter(Boolean).join(': ')}`);
-  await giveUp(io, session);
+  // What failed for good is looked into with the draft at hand.
+  if (ended.state !== 'failed') await giveUp(io, session);
   return 1;
 }
 /** The draft was empty or given up before, so that it is discarded leaves things as they were. */
@@ -193,19 +198,17 @@ async function giveUp(io: CommandIo, { client }: Session): Promise<void> {
 }
 
 const OVER = new Set(['applied', 'rejected', 'cancelled', 'rolled_back', 'failed']);
+const wordOf = ({ state }: ConfigApply): string => state.replaceAll('_', ' ');
 /** Waits until it is over, and tells each step. */
-async function follow(io: CommandIo, session: Session, draft: string): Promise<ConfigApply> {
-  let { apply: now } = await ask<{ apply: ConfigApply }>(session, '/api/v1/config/applies', { draft });
-  for (
-    let told = '';
-    ;
-    now = (await ask<{ apply: ConfigApply }>(session, `/api/v1/config/applies/${now.id}`)).apply
-  ) {
-    if (now.state !== told) io.say(`${now.state.replaceAll('_', ' ')} …`);
+async function follow(io: CommandIo, session: Session, begun: ConfigApply): Promise<ConfigApply> {
+  let now = begun;
+  for (let told = ''; !OVER.has(now.state);) {
+    if (now.state !== told) io.say(`${wordOf(now)} …`);
     told = now.state;
-    if (OVER.has(now.state)) return now;
     await sleep(POLL_MS);
+    now = (await ask<{ apply: ConfigApply }>(session, `/api/v1/config/applies/${now.id}`)).apply;
   }
+  return now;
 }
 async function ask<T>({ base, client }: Session, path: string, body?: object): Promise<T> {
   const response = await fetch(new URL(path, base), {

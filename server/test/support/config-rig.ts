@@ -9,6 +9,7 @@ import { FEATURE_CODES } from '../../src/features/feature-codes/feature-codes.ts
 import { routeTestRoutes } from '../../src/features/pbx-config/route-test-routes.ts';
 import type { ExtensionFeatures } from '../../src/ports/engine.ts';
 import { openObjects } from '../../src/features/pbx-config/objects.ts';
+import type { ObjectStore } from '../../src/features/pbx-config/objects.ts';
 import { configOperations } from '../../src/features/pbx-config/operations.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import type { Objects } from '../../src/features/pbx-config/put.ts';
@@ -16,6 +17,7 @@ import { configRoutes } from '../../src/features/pbx-config/routes.ts';
 import { seed } from '../../src/features/pbx-config/seed.ts';
 import { migrations } from '../../src/features/pbx-config/tables.ts';
 import { addOperations, operation } from '../../src/http/operations.ts';
+import type { App } from '../../src/ports/http.ts';
 import { temporaryStore } from '../conformance/store-temp.ts';
 import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
 
@@ -33,7 +35,12 @@ export interface Answer {
 /** The configuration API on the demo company, with a database and a host and no engine. */
 export async function configRig(
   t: TestContext,
-  more: { readonly keys?: Record<string, Partial<KeyRights>>; readonly objects?: Objects } = {},
+  more: {
+    readonly keys?: Record<string, Partial<KeyRights>>;
+    readonly objects?: Objects;
+    /** More routes. */
+    readonly routes?: (app: App, objects: ObjectStore) => void;
+  } = {},
 ) {
   const temp = await temporaryStore();
   await temp.store.migrate('pbx-config', migrations);
@@ -67,6 +74,7 @@ export async function configRig(
     clock,
     zone: 'Europe/Istanbul',
   });
+  more.routes?.(host.app, objects);
   await host.app.ready();
   t.after(async () => {
     await host.close();
@@ -97,6 +105,7 @@ export async function configRig(
       text: reply.payload,
     };
   }
-  return { ask, host, objects, draft, audit, clock, commands, features, passwords, store: temp.store };
+  const { store, folder } = temp;
+  return { ask, host, objects, draft, audit, clock, commands, passwords, features, store, folder };
 }
 export type ConfigRig = Awaited<ReturnType<typeof configRig>>;
