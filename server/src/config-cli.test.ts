@@ -48,7 +48,7 @@ async function rig(t: TestContext, ends: ConfigApply['state'] = 'applied') {
     ...r,
     file,
     began,
-    async command(...args: string[]) {
+    command: async (...args: string[]) => {
       const said: string[] = [];
       let text = '';
       const code = await runConfigCommand(args, {
@@ -58,7 +58,7 @@ async function rig(t: TestContext, ends: ConfigApply['state'] = 'applied') {
       });
       return { code, said: said.join('\n'), text };
     },
-    async edit(from: string | RegExp, to: string) {
+    edit: async (from: string | RegExp, to: string) => {
       const before = await fs.readFile(file, 'utf8');
       const after = before.replace(from, to);
       assert.notEqual(after, before, `${String(from)} is not in the file`);

@@ -51,8 +51,8 @@ function baseOf(env: CommandIo['env']): string {
     if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
     throw new WrongUse('OFFHOOK_URL: expected http(s)://host[:port]');
   }
-  const { name, initial, expects, parse: read } = SETTINGS.listen;
-  const listen = read(env[name] ?? initial);
+  const { name, initial, expects } = SETTINGS.listen;
+  const listen = SETTINGS.listen.parse(env[name] ?? initial);
   if (listen === undefined) throw new WrongUse(`${name}: expected ${expects}`);
   return `http://127.0.0.1:${listen.port}`;
 }

@@ -108,7 +108,10 @@ test('config routes - one of two who change the same thing is told, and loses no
     ask('PATCH', 'queues/support', { wrap_up_seconds: 30 }, held),
     ask('PATCH', 'queues/support', { max_callers: 7 }, held),
   ]);
-  assert.deepEqual(both.map((r) => r.status).toSorted(), [200, 412]);
+  assert.deepEqual(
+    both.map((r) => r.status).toSorted((a, b) => a - b),
+    [200, 412],
+  );
   const lost = both.find((r) => r.status === 412)!;
   assert.equal(lost.body.code, 'precondition_failed');
   const { body: now } = await ask('GET', 'queues/support');
