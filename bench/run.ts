@@ -39,6 +39,7 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P17: async () => (await import('./rows/resume.ts')).p17(),
   P18: async () => (await import('./rows/webhooks.ts')).p18(),
   P19: async () => (await import('./rows/logins.ts')).p19(),
+  P20: async () => (await import('./rows/apply.ts')).p20(),
   P21: async () => (await import('./rows/resume.ts')).p21(),
   LATENCY: async () => (await import('./rows/latency.ts')).latency(),
   START: async () => (await import('./rows/start.ts')).start(),
