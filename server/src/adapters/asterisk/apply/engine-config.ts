@@ -245,6 +245,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     prove,
     write: (files) => writeFiles(etc, files),
     async reload(names, signal) {
+      if (needsRestart(names).length === names.length) return;
       logFrom = await stat(consoleFile(instance)).then(
         (s) => s.size,
         () => 0,
