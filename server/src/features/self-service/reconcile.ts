@@ -65,7 +65,9 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
       log.warn({ extension }, 'a forward set by phone leads where calls may not be led: taken back');
       return intents.adopt(extension, now);
     }
-    if (ours === undefined || holds(theirs, valuesOf(ours))) return;
+    if (ours === undefined) return;
+    // Where only the time was lost, so may be the lamp that goes with the values.
+    if (theirs.changed_at === ours.changed_at && holds(theirs, valuesOf(ours))) return;
     const now = await write(extension, valuesOf(ours), nextTime(extension));
     log.info({ extension }, 'what was meant was put back into the engine');
     intents.adopt(extension, now);

@@ -198,10 +198,12 @@ test('self-service - the engine lost the newest: it is put back, under our eyes 
   assert.deepEqual(r.kept(), meant);
   await r.restart(lost);
   assert.deepEqual(r.kept(), meant);
-  // Only the time was lost: the values are the same, and nothing is sent.
+  // Only the time was lost, and perhaps the lamp with it.
   const sent = r.pbx.sentFeatures.length;
   await r.restart(() => r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, changed_at: 0 }));
-  assert.equal(r.pbx.sentFeatures.length, sent);
+  assert.equal(r.pbx.sentFeatures.length, sent + 1);
+  await r.restart();
+  assert.equal(r.pbx.sentFeatures.length, sent + 1);
   // By hand, without a time.
   await r.restart(() => r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, forward: '1006' }));
   assert.deepEqual(r.kept(), meant);
@@ -293,4 +295,16 @@ test('self-service - a code between reading and writing is no loss', async (t) =
   await r.settle();
   assert.deepEqual([r.kept().dnd, r.kept().forward_busy], [true, '1006']);
   assert.deepEqual([r.shown().dnd_enabled, r.shown().cf_busy_number], [true, '1006']);
+});
+
+test('self-service - who gets a number that somebody had before begins with nothing', async (t) => {
+  const r = await rig(t);
+  await r.set({ dnd_enabled: true, call_forward_number: '1006' });
+  const person = r.directory.byExtension('1005')!;
+  r.directory.remove('1005');
+  await r.service.idle();
+  assert.deepEqual([r.kept().dnd, r.kept().forward], [false, '']);
+  r.directory.put(person);
+  await r.restart();
+  assert.deepEqual(r.shown(), { extension: '1005', ...OFF });
 });
