@@ -2,9 +2,7 @@
 import dgram from 'node:dgram';
 import net from 'node:net';
 import { createEngineConfig } from './adapters/asterisk/apply/engine-config.ts';
-import { renderSite } from './adapters/asterisk/conf/render.ts';
-import { prepareFolders, writeFiles } from './adapters/asterisk/conf/write.ts';
-import { etcDir } from './adapters/asterisk/instance.ts';
+import { prepareFolders } from './adapters/asterisk/conf/write.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from './adapters/asterisk/instance.ts';
 import { engineCommand } from './adapters/asterisk/process/control.ts';
 import { findLiving } from './adapters/asterisk/process/living.ts';
@@ -12,11 +10,10 @@ import { superviseEngine } from './adapters/asterisk/process/supervise.ts';
 import type { EngineProcess } from './adapters/asterisk/process/supervise.ts';
 import { obtainAsteriskEventually } from './adapters/asterisk/provision/asterisk.ts';
 import type { Config } from './config.ts';
-import { messageOf } from './core/errors.ts';
+import { ServiceError, messageOf } from './core/errors.ts';
 import type { Log } from './core/log.ts';
 import type { Clock } from './ports/clock.ts';
 import type { EngineConfig } from './ports/engine-config.ts';
-import type { Site } from './ports/site.ts';
 
 export interface Exchange {
   /** True from the moment the engine's process runs; its AMI may still be booting. */
@@ -31,6 +28,8 @@ export interface Exchange {
   readonly engineConfig: EngineConfig;
   /** Resolves once the engine's process runs for the first time. */
   readonly started: Promise<void>;
+  /** Ends the engine once no call is left, after which it is started anew at once. */
+  restartWhenConvenient(): Promise<void>;
   /** Ends the engine too; abort the signal first. */
   stop(): Promise<void>;
   /** Leaves the engine and its calls to the next service; abort the signal first. */
@@ -39,7 +38,11 @@ export interface Exchange {
 export interface ExchangeOptions {
   readonly config: Config;
   readonly instance: Instance;
-  readonly site: () => Promise<Site>;
+  /**
+   * Called before an engine is started or taken over. `lives`: one of before runs. Gives the files that it takes in only by a
+   * new start.
+   */
+  readonly configure: (lives: boolean) => Promise<readonly string[]>;
   readonly log: Log;
   readonly clock: Clock;
   /** Resolves once what an adopted engine holds is known here, so that starting it anew forgets nothing. */
@@ -92,11 +95,10 @@ export function runExchange(options: ExchangeOptions): Exchange {
     return now === 'running' || now === 'adopted';
   };
 
-  async function configure(program: AsteriskProgram): Promise<readonly string[]> {
-    const files = renderSite(await options.site(), instance, program, settings);
-    await prepareFolders(instance);
-    return await writeFiles(etcDir(instance), files);
-  }
+  const restart = async (program: AsteriskProgram): Promise<void> => {
+    await options.known(signal);
+    await engineCommand(program, instance, 'core stop when convenient');
+  };
 
   async function run(): Promise<void> {
     const program = await obtainAsteriskEventually({
@@ -122,7 +124,8 @@ export function runExchange(options: ExchangeOptions): Exchange {
       );
       log.warn({ host, port }, 'the address for desk phones is taken');
     }
-    const changed = await configure(program);
+    await prepareFolders(instance);
+    const untaken = await options.configure(living !== null);
     signal.throwIfAborted();
     engine = superviseEngine({ program, instance, log, clock });
     engine.start();
@@ -135,13 +138,12 @@ export function runExchange(options: ExchangeOptions): Exchange {
       );
       if (!up) continue;
       first.resolve();
-      if (status.state === 'adopted' && changed.length > 0) {
+      if (status.state === 'adopted' && untaken.length > 0) {
         log.warn(
-          { changed },
+          { untaken },
           'the adopted engine is started anew with its new configuration once no call is left',
         );
-        await options.known(signal);
-        await engineCommand(program, instance, 'core stop when convenient');
+        await restart(program);
       }
     }
   }
@@ -159,6 +161,10 @@ export function runExchange(options: ExchangeOptions): Exchange {
     state: () => state,
     engineConfig: createEngineConfig({ instance, settings, program: () => found, clock, log }),
     started: first.promise,
+    async restartWhenConvenient() {
+      if (found === null) throw new ServiceError('engine_unavailable', 'there is no engine yet');
+      await restart(found);
+    },
     async stop() {
       await done;
       await engine?.stop();

@@ -44,6 +44,10 @@ import { conversationOperations } from './features/history/conversations/operati
 import { conversationRoutes } from './features/history/conversations/routes.ts';
 import { createHistory } from './features/history/feature.ts';
 import { historyRoutes } from './features/history/routes.ts';
+import { applyOperations } from './features/pbx-config/apply/operations.ts';
+import { applyRoutes } from './features/pbx-config/apply/routes.ts';
+import { createApplies } from './features/pbx-config/apply/service.ts';
+import { toPbxConfig } from './features/pbx-config/config.ts';
 import { createCredentials } from './features/pbx-config/credentials.ts';
 import { createDirectory } from './features/pbx-config/directory.ts';
 import type { House } from './features/pbx-config/check.ts';
@@ -92,6 +96,7 @@ import { eventOf, openJournal } from './journal/journal.ts';
 import { createLiveView } from './journal/live.ts';
 import { keepRetention } from './journal/retention.ts';
 import { createModel } from './pbx/model.ts';
+import type { EngineConfig } from './ports/engine-config.ts';
 import { webhookOperations } from './delivery/webhooks/operations.ts';
 import { webhookRoutes } from './delivery/webhooks/routes.ts';
 import { createWebhooks } from './delivery/webhooks/service.ts';
@@ -106,6 +111,10 @@ export const VERSION = '0.1.0';
 const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
 const READY_POLL_MS = 50;
 
+/** For fault tests: what stands between the service and the engine's configuration may fail in their way. */
+export interface Faults {
+  readonly engineConfig?: (real: EngineConfig) => EngineConfig;
+}
 export interface Service extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number };
   /** Resolves once the service was told to stop. */
@@ -146,6 +155,7 @@ export async function startService(
   config: Config,
   signal: AbortSignal,
   print: (text: string) => void = (text) => void process.stdout.write(text),
+  faults: Faults = {},
 ): Promise<Service> {
   const began = performance.now();
   const say = (line: string): void => print(`  ${line}\n`);
@@ -388,7 +398,7 @@ export async function startService(
   const exchange = runExchange({
     config,
     instance,
-    site: async () => toSite(directory.config(), FEATURE_CODES),
+    configure: async (lives) => await applies.start(lives),
     log,
     clock,
     async known(until) {
@@ -397,6 +407,22 @@ export async function startService(
     },
     say,
     signal: stopExchange.signal,
+  });
+  const applies = createApplies({
+    store,
+    objects,
+    engine: faults.engineConfig?.(exchange.engineConfig) ?? exchange.engineConfig,
+    house,
+    site: (config) => toSite(toPbxConfig(config), FEATURE_CODES),
+    audit,
+    clock,
+    log,
+    up: () => exchange.running(),
+    draftTag: () => draft.etag(),
+    publish: (events) => loop.publish(events),
+    hold: () => agents.hold(),
+    committed: () => directory.reload(),
+    restart: () => exchange.restartWhenConvenient(),
   });
   stack.defer(async () => {
     stopExchange.abort();
@@ -500,6 +526,7 @@ export async function startService(
   stack.defer(() => recordings.close());
   stack.defer(() => history.close());
   stack.defer(() => agents.close());
+  stack.defer(() => applies.close());
   stack.defer(() => selfService.close());
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
@@ -613,6 +640,7 @@ export async function startService(
     ...recordingOperations(operation, recordings),
     ...soundOperations(operation, sounds),
     ...wallboardOperations(operation, wallboard),
+    ...applyOperations(operation, applies),
     ...queueOperations(operation, queues),
     ...exportOperations(operation, exports),
     ...privacyOperations(operation, privacy),
@@ -623,6 +651,7 @@ export async function startService(
   ]);
   stream.routes(app, commands);
   configRoutes(app, draft);
+  applyRoutes(app, applies);
   routeTestRoutes(app, { objects, codes: FEATURE_CODES, live: live.view, clock, zone: config.siteZone });
   wallboardRoutes(app, wallboard);
   sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });

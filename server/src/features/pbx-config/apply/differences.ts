@@ -59,7 +59,7 @@ export function fileDiff(
     timeout: 1_000,
   });
   if (patch === undefined) return { diff: null, truncated: true };
-  const text = patch.replace(/^=+\n/, '');
+  const text = patch.replace(/^Index: .*\n=+\n/, '');
   return text.length <= MOST_DIFF
     ? { diff: text, truncated: false }
     : { diff: text.slice(0, text.lastIndexOf('\n', MOST_DIFF) + 1), truncated: true };

@@ -123,9 +123,11 @@ export function createApplyJournal(store: Store): ApplyJournal {
   const saveIn = async (trx: Transaction<JournalTables>, apply: ConfigApply): Promise<void> => {
     await trx
       .updateTable('config_applies')
-      .set({ state: apply.state, body: bodyOf(apply), open: 0 })
+      .set({ state: apply.state, body: bodyOf(apply) })
       .where('id', '=', apply.id)
       .execute();
+    // What an earlier one left undone is written over.
+    await trx.updateTable('config_applies').set({ open: 0 }).where('open', '=', 1).execute();
   };
   return {
     begin: async (shown, at) =>
@@ -141,18 +143,19 @@ export function createApplyJournal(store: Store): ApplyJournal {
           .execute();
         return id;
       }),
-    async save(apply, { files, open } = {}) {
-      await db
-        .updateTable('config_applies')
-        .set({
-          state: apply.state,
-          body: bodyOf(apply),
-          ...(files === undefined ? {} : { files: JSON.stringify(files) }),
-          ...(open === undefined ? {} : { open: Number(open) }),
-        })
-        .where('id', '=', apply.id)
-        .execute();
-    },
+    save: (apply, { files, open } = {}) =>
+      store.transaction<JournalTables, void>(async (trx) => {
+        await trx
+          .updateTable('config_applies')
+          .set({
+            state: apply.state,
+            body: bodyOf(apply),
+            ...(files === undefined ? {} : { files: JSON.stringify(files) }),
+            ...(open === undefined ? {} : { open: Number(open) }),
+          })
+          .where('id', '=', apply.id)
+          .execute();
+      }),
     saveIn,
     finish: (apply, files) =>
       store.transaction<JournalTables, void>(async (trx) => {

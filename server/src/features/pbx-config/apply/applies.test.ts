@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
+import { ADMIN, startSite } from '../../../../test/support/applies-rig.ts';
+import { ServiceError } from '../../../core/errors.ts';
+
+const WANTED = { comment: null, overwrite_drift: false, restart: 'no' } as const;
+const codeOf = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code;
+
+const sorted = (files: ReadonlyMap<string, string>) => [...files].sort(([a], [b]) => (a < b ? -1 : 1));
+
+test('applies - a change goes to the disk, to the engine and into a version, and everybody is told', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  const before = rig.objects.version;
+  await rig.rename('1003', 'Zoe Miller');
+  const apply = await rig.applied({ comment: 'A new name' });
+  assert.equal(apply.state, 'applied', JSON.stringify(apply));
+  assert.deepEqual(apply.files, ['endpoints.conf']);
+  assert.deepEqual(apply.reloaded, ['endpoints.conf']);
+  assert.deepEqual(apply.objects, { count: 1, list: [{ kind: 'extension', key: '1003', change: 'changed' }] });
+  assert.equal(apply.version, before + 1);
+  assert.equal(rig.objects.version, before + 1);
+  assert.equal(rig.liveName('1003'), 'Zoe Miller');
+  assert.deepEqual(
+    apply.steps.map((s) => s.step),
+    ['validating', 'planning', 'proving', 'writing', 'reloading', 'verifying', 'committing'],
+  );
+  assert.equal(rig.followed(), 1);
+  assert.equal(rig.holds(), 0, 'agents are let go again');
+  assert.equal(rig.events.filter((e) => e.type === 'config.applied').length, 1);
+  assert.deepEqual(
+    rig.events.flatMap((e) => (e.type === 'config.progress' ? [e.data.apply.state] : [])),
+    ['validating', 'planning', 'proving', 'writing', 'reloading', 'verifying', 'committing', 'applied'],
+  );
+  assert.deepEqual(
+    rig.audited.map((a) => a.action),
+    ['config.apply', 'config.applied'],
+  );
+  await rig.applies.close();
+});
+
+test('applies - what changes nothing proves, writes and reloads nothing, and says so', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  const before = rig.objects.version;
+  const apply = await rig.applied();
+  assert.equal(apply.state, 'applied');
+  assert.match(apply.detail ?? '', /Nothing was different/);
+  assert.deepEqual([apply.version, rig.objects.version], [null, before]);
+  assert.deepEqual([rig.world.proofs, rig.world.touched], [0, []]);
+  await rig.applies.close();
+});
+
+test('applies - what does not fit together or is not taken by another engine touches nothing', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  await rig.rename('1003', 'Zoe Miller');
+  rig.world.proofProblems = [{ object: 'endpoint 1003', file: 'endpoints.conf', words: 'it says no' }];
+  const files = new Map(rig.world.disk);
+  const apply = await rig.applied();
+  assert.equal(apply.state, 'rejected');
+  assert.deepEqual(apply.problems, rig.world.proofProblems);
+  assert.deepEqual(rig.world.disk, files);
+  assert.deepEqual(rig.world.touched, []);
+  await rig.applies.close();
+});
+
+for (const [name, fault, words] of [
+  ['the engine refuses', 'refuses', /the engine says no/],
+  ['the engine says success and does nothing', 'lie', /it holds another endpoints/],
+  ['the engine takes half of it', 'half', /it holds another plan/],
+  ['the engine never ends reading', 'hang', /did not finish within/],
+] as const) {
+  test(`applies - ${name}: files and engine are as before, and the operation says it`, async () => {
+    await using temp = await temporaryStore();
+    const rig = await startSite(temp.store);
+    const before = new Map(rig.world.disk);
+    await rig.rename('1003', 'Zoe Miller');
+    const draft = rig.objects.draft();
+    if (fault === 'half') {
+      // A second file differs too.
+      rig.world.extra = (site) => new Map([['plan.conf', site.extensions.map((e) => e.name).join()]]);
+    }
+    rig.world.faults.set('reload', [fault]);
+    const apply = await rig.applied();
+    assert.equal(apply.state, 'rolled_back', JSON.stringify(apply));
+    assert.match(apply.problems.map((p) => p.words).join(), words);
+    assert.deepEqual(sorted(rig.world.disk), sorted(before));
+    assert.deepEqual(sorted(rig.world.live!), sorted(before));
+    assert.equal(rig.followed(), 0);
+    assert.equal(rig.holds(), 0);
+    assert.equal(rig.objects.draft(), draft, 'the draft stays');
+    assert.equal(rig.events.filter((e) => e.type === 'config.rolled_back').length, 1);
+    const again = await rig.applied();
+    assert.equal(again.state, 'applied', 'the next one is not hindered');
+    await rig.applies.close();
+  });
+}
+
+test('applies - a disk that is full at any file leads back to the files as they were', async () => {
+  for (const file of ['endpoints.conf', 'plan.conf']) {
+    await using temp = await temporaryStore();
+    const rig = await startSite(temp.store);
+    const before = new Map(rig.world.disk);
+    await rig.rename('1003', 'Zoe Miller');
+    rig.world.extra = (site) => new Map([['plan.conf', site.extensions.map((e) => e.name).join()]]);
+    rig.world.faults.set(`write ${file}`, ['disk_full']);
+    const apply = await rig.applied();
+    assert.equal(apply.state, 'rolled_back', JSON.stringify(apply));
+    assert.match(apply.detail ?? '', /no space left/);
+    assert.deepEqual(sorted(rig.world.disk), sorted(before));
+    await rig.applies.close();
+  }
+});
+
+test('applies - where the files cannot be put back either it is failed and says what to do; the next start does it', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  await rig.rename('1003', 'Zoe Miller');
+  rig.world.faults.set('reload', ['lie']);
+  const full = Array.from({ length: 20 }, () => 'disk_full' as const);
+  const original = rig.world.point.bind(rig.world);
+  let rolling = false;
+  rig.world.point = (name) => {
+    if (name === 'verified') rolling = true;
+    if (rolling && name === 'write endpoints.conf') return full.pop();
+    return original(name);
+  };
+  const apply = await rig.applied();
+  assert.equal(apply.state, 'failed', JSON.stringify(apply));
+  assert.match(apply.detail ?? '', /could not be put back.*Make room/);
+  assert.equal(rig.diskName('1003'), 'Zoe Miller');
+  assert.deepEqual((await rig.applies.drift()).files, [], 'our own file is nobody’s change by hand');
+  rig.world.point = original;
+  await rig.applies.close();
+});
+
+test('applies - an altered kept file is not trusted: the applied version is written', async () => {
+  for (const spoil of ['altered', 'missing'] as const) {
+    await using temp = await temporaryStore();
+    const rig = await startSite(temp.store);
+    const before = new Map(rig.world.disk);
+    await rig.rename('1003', 'Zoe Miller');
+    rig.world.faults.set('reload', ['lie']);
+    const original = rig.world.point.bind(rig.world);
+    rig.world.point = (name) => {
+      if (name === 'verified' && spoil === 'altered') rig.world.backups.set('endpoints.conf', 'rubbish');
+      if (name === 'verified' && spoil === 'missing') rig.world.backups.delete('endpoints.conf');
+      return original(name);
+    };
+    const apply = await rig.applied();
+    assert.equal(apply.state, 'rolled_back', JSON.stringify(apply));
+    assert.deepEqual(sorted(rig.world.disk), sorted(before));
+    assert.deepEqual((await rig.applies.drift()).files, []);
+    await rig.applies.close();
+  }
+});
+
+test('applies - an engine that dies between the writing and the reading starts with the new files, and that counts', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  await rig.rename('1003', 'Zoe Miller');
+  rig.world.faults.set('reload', ['dies']);
+  rig.world.away = 3;
+  const apply = await rig.applied();
+  assert.equal(apply.state, 'applied', JSON.stringify(apply));
+  assert.equal(rig.liveName('1003'), 'Zoe Miller');
+  await rig.applies.close();
+});
+
+test('applies - an engine that does not come back finds the files of before', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store, { patience: { reload_ms: 100, verify_ms: 100, back_ms: 150 } });
+  const before = new Map(rig.world.disk);
+  await rig.rename('1003', 'Zoe Miller');
+  rig.world.faults.set('reload', ['dies']);
+  const apply = await rig.applied();
+  assert.equal(apply.state, 'rolled_back', JSON.stringify(apply));
+  assert.match(apply.detail ?? '', /does not run, and starts with them/);
+  assert.deepEqual(sorted(rig.world.disk), sorted(before));
+  await rig.applies.close();
+});
+
+test('applies - one at a time, for two administrators too; a draft that changed is not applied', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  const { draft } = await rig.applies.plan();
+  await rig.rename('1003', 'Zoe Miller');
+  await assert.rejects(rig.applies.apply(ADMIN, { ...WANTED, draft }), codeOf('precondition_failed'));
+  const { draft: seen } = await rig.applies.plan();
+  const both = await Promise.allSettled([
+    rig.applies.apply(ADMIN, { ...WANTED, draft: seen }),
+    rig.applies.apply(ADMIN, { ...WANTED, draft: seen }),
+  ]);
+  assert.deepEqual(both.map((r) => r.status).toSorted((a, b) => (a < b ? -1 : 1)), ['fulfilled', 'rejected']);
+  const { reason } = both.find((r) => r.status === 'rejected') as PromiseRejectedResult;
+  assert.equal((reason as { code: string }).code, 'apply_running');
+  await rig.applies.idle();
+  assert.equal(rig.liveName('1003'), 'Zoe Miller');
+  await rig.applies.close();
+});
+
+test('applies - can be cancelled until files are written', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  await rig.rename('1003', 'Zoe Miller');
+  rig.world.faults.set('prove', ['hang']);
+  const { id } = await rig.applies.apply(ADMIN, WANTED);
+  const over = await rig.applies.cancel(ADMIN, id);
+  assert.equal(over.state, 'cancelled');
+  assert.match(over.detail ?? '', /nothing was touched/);
+  await assert.rejects(rig.applies.cancel(ADMIN, id), codeOf('apply_over'));
+  await assert.rejects(rig.applies.cancel(ADMIN, 999), codeOf('not_found'));
+  assert.notEqual(rig.diskName('1003'), 'Zoe Miller');
+  await rig.applies.close();
+});
+
+test('applies - twenty in a row, each with its version; what the draft gets meanwhile stays in it', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  const first = rig.objects.version;
+  for (let n = 1; n <= 20; n += 1) {
+    await rig.rename('1003', `Zoe ${n}`);
+    const running = rig.applied({ comment: `Nr ${n}` });
+    if (n === 20) await rig.rename('1004', 'Later');
+    assert.equal((await running).state, 'applied');
+    assert.equal(rig.liveName('1003'), `Zoe ${n}`);
+  }
+  assert.equal(rig.objects.version, first + 20);
+  assert.equal(rig.objects.draft().of('extension').get('1004')?.body.name, 'Later');
+  const { versions } = await rig.applies.versions({ limit: 5 });
+  assert.deepEqual(versions.map((v) => v.comment), ['Nr 20', 'Nr 19', 'Nr 18', 'Nr 17', 'Nr 16']);
+  await rig.applies.close();
+});

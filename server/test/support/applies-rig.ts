@@ -1,0 +1,151 @@
+/** Applies over a real store and a disk and an engine that are not real; a process of it can be killed and another started. */
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { silent } from '../../src/core/log.ts';
+import { FEATURE_CODES } from '../../src/features/feature-codes/feature-codes.ts';
+import { createApplies } from '../../src/features/pbx-config/apply/service.ts';
+import type { AppliesDeps, ConfigApplies } from '../../src/features/pbx-config/apply/service.ts';
+import { createEtags } from '../../src/features/pbx-config/etags.ts';
+import { toPbxConfig } from '../../src/features/pbx-config/config.ts';
+import { storedObject, withObjects } from '../../src/features/pbx-config/model.ts';
+import { openObjects } from '../../src/features/pbx-config/objects.ts';
+import type { ObjectStore } from '../../src/features/pbx-config/objects.ts';
+import { seed } from '../../src/features/pbx-config/seed.ts';
+import { defaultCode, toSite } from '../../src/features/pbx-config/site.ts';
+import { migrations } from '../../src/features/pbx-config/tables.ts';
+import type { AuditEntry } from '../../src/ports/audit.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Actor } from '../../src/ports/operations.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { FakeWorld } from './fake-engine-config.ts';
+
+export const ADMIN: Actor = {
+  caller: {
+    session_id: 1,
+    person_id: 1,
+    extension: '1001',
+    username: 'defne',
+    level: 'admin',
+    key: null,
+    expires_at: Infinity,
+    cookie: false,
+  },
+  ip: '127.0.0.1',
+};
+export interface AppliesRig {
+  readonly world: FakeWorld;
+  readonly applies: ConfigApplies;
+  readonly objects: ObjectStore;
+  readonly site: AppliesDeps['site'];
+  readonly events: DomainEvent[];
+  readonly audited: AuditEntry[];
+  /** How often everybody was told to follow a new version. */
+  readonly followed: () => number;
+  readonly holds: () => number;
+  readonly restarts: () => number;
+  /** Gives a person of the draft another name. */
+  rename(extension: string, name: string): Promise<void>;
+  /** Applies the draft and waits for its end. */
+  applied(wanted?: Partial<Parameters<ConfigApplies['apply']>[1]>): ReturnType<ConfigApplies['one']>;
+  /** The name the engine has for somebody. */
+  liveName(extension: string): string | undefined;
+  diskName(extension: string): string | undefined;
+}
+const nameIn = (text: string | undefined, extension: string): string | undefined =>
+  (JSON.parse(text ?? '[]') as [string, string][]).find(([e]) => e === extension)?.[1];
+
+/** A process that is dead waits for nothing, and keeps nobody waiting. */
+const mortalClock = (lives: () => boolean): Clock => ({
+  now: systemClock.now,
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => lives() && resolve(), ms);
+      if (ms > 5_000) timer.unref();
+      const stop = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason as Error);
+      };
+      if (signal?.aborted) stop();
+      else signal?.addEventListener('abort', stop, { once: true });
+    }),
+});
+/** A process over this world and store. `lives` as the service would find it. */
+export async function startProcess(
+  world: FakeWorld,
+  store: Store,
+  more: Partial<AppliesDeps> = {},
+): Promise<AppliesRig> {
+  await store.migrate('pbx-config', migrations);
+  await seed(store, { empty: false });
+  const dying = world.store(store);
+  const objects = await openObjects(dying);
+  const etags = createEtags();
+  const events: DomainEvent[] = [];
+  const audited: AuditEntry[] = [];
+  let followed = 0;
+  let holds = 0;
+  let restarts = 0;
+  const site: AppliesDeps['site'] = (model) => toSite(toPbxConfig(model), FEATURE_CODES);
+  const applies = createApplies({
+    store: dying,
+    objects,
+    engine: world.config(),
+    house: {
+      codes: new Map(FEATURE_CODES.map((code) => [code.id, defaultCode(code)])),
+      hasSound: () => true,
+    },
+    site,
+    audit: { record: async (entry) => void audited.push(entry) },
+    clock: mortalClock(world.lives()),
+    log: silent,
+    up: () => true,
+    draftTag: () => etags.ofDraft(objects.applied(), objects.draft()),
+    publish: (told) => void events.push(...told),
+    async hold() {
+      holds += 1;
+      return () => void (holds -= 1);
+    },
+    committed: () => void (followed += 1),
+    restart: async () => void (restarts += 1),
+    patience: { reload_ms: 150, verify_ms: 150, back_ms: 1_000 },
+    ...more,
+  });
+  return {
+    world,
+    applies,
+    objects,
+    site,
+    events,
+    audited,
+    followed: () => followed,
+    holds: () => holds,
+    restarts: () => restarts,
+    async rename(extension, name) {
+      const before = objects.draft().of('extension').get(extension)!;
+      const object = storedObject(before.id, 'extension', { ...before.body, name });
+      const draft = withObjects(objects.draft(), [{ kind: 'extension', key: extension, object }]);
+      await objects.setDraft(draft, { author: '1001', at: 1 });
+    },
+    async applied(wanted = {}) {
+      const { id } = await applies.apply(ADMIN, {
+        comment: null,
+        overwrite_drift: false,
+        restart: 'no',
+        ...wanted,
+      });
+      await applies.idle();
+      return await applies.one(id);
+    },
+    liveName: (extension) => nameIn(world.live?.get('endpoints.conf'), extension),
+    diskName: (extension) => nameIn(world.disk.get('endpoints.conf'), extension),
+  };
+}
+/** A site that was started and runs: the engine holds what is on the disk. */
+export async function startSite(store: Store, more: Partial<AppliesDeps> = {}): Promise<AppliesRig> {
+  const world = new FakeWorld();
+  const rig = await startProcess(world, store, more);
+  await rig.applies.start(false);
+  world.boot();
+  world.points = [];
+  return rig;
+}

@@ -1,0 +1,194 @@
+/**
+ * A disk and an engine that outlive the process using them, behind the port of the engine's configuration; and everything that
+ * can go wrong with them, at every point at which it can.
+ */
+import { createHash } from 'node:crypto';
+import { ServiceError } from '../../src/core/errors.ts';
+import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../src/ports/engine-config.ts';
+import type { Site } from '../../src/ports/site.ts';
+import type { Store } from '../../src/ports/store.ts';
+
+/** The process is dead: nothing it calls does anything any more. */
+export class Killed extends Error {}
+/** What happens at a point instead of what should; `lie` does nothing and says that it went well. */
+export type Fault = 'disk_full' | 'lie' | 'hang' | 'dies' | 'half' | 'refuses' | 'garbles';
+interface FakeProof extends Proof {
+  readonly files: EngineFiles;
+}
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** Secrets and all: what the engine gets of a site, in as many files as it takes to see half of them. */
+const rendered = (site: Site): EngineFiles =>
+  new Map([
+    ['endpoints.conf', JSON.stringify(site.extensions.map((e) => [e.extension, e.name, e.sip_password]))],
+    ['fixed.conf', 'only a new start takes this in'],
+    ['plan.conf', JSON.stringify([site.extensions.map((e) => e.extension), site.queues.map((q) => q.number)])],
+    ['queues.conf', JSON.stringify(site.queues)],
+  ]);
+
+export class FakeWorld {
+  readonly disk = new Map<string, string>();
+  readonly backups = new Map<string, string>();
+  readonly beside = new Map<string, string>();
+  /** What the engine holds; null while none runs. */
+  live: Map<string, string> | null = null;
+  /** Points passed so far, by name, in order. */
+  points: string[] = [];
+  /** Calls that reached the live engine. */
+  touched: string[] = [];
+  proofs = 0;
+  /** The point, counted from 1, at which the process dies. */
+  killAt = Infinity;
+  /** What happens the n-th time a point of this name is passed, e.g. `write endpoints.conf`. */
+  faults = new Map<string, Fault[]>();
+  /** A proof finds these. */
+  proofProblems: EngineProblem[] = [];
+  /** Calls an engine that died is away for. */
+  away = 0;
+  extra: ((site: Site) => EngineFiles) | null = null;
+  #dead = false;
+  #life = 0;
+
+  /** Another process over the same disk and engine. */
+  revive({ engineDied = false } = {}): void {
+    this.#life += 1;
+    this.#dead = false;
+    this.killAt = Infinity;
+    this.points = [];
+    this.touched = [];
+    this.faults.clear();
+    if (engineDied) this.live = null;
+  }
+  get dead(): boolean {
+    return this.#dead;
+  }
+  /** True for as long as the process that asks now is the one that lives. */
+  lives(): () => boolean {
+    const life = this.#life;
+    return () => life === this.#life && !this.#dead;
+  }
+  boot(): void {
+    this.live = new Map([...this.disk, ...this.beside]);
+  }
+  point(name: string): Fault | undefined {
+    if (this.#dead) throw new Killed(name);
+    this.points.push(name);
+    if (this.points.length === this.killAt) {
+      this.#dead = true;
+      throw new Killed(name);
+    }
+    return this.faults.get(name)?.shift();
+  }
+  /** The store of a process that may die before and after everything it writes. */
+  store(store: Store): Store {
+    const point = this.#pointOf();
+    return {
+      ...store,
+      transaction: async (work) => {
+        point('before a write of the store');
+        const result = await store.transaction(work);
+        point('after a write of the store');
+        return result;
+      },
+    };
+  }
+  #pointOf(): (name: string) => Fault | undefined {
+    const lives = this.lives();
+    return (name) => {
+      if (!lives()) throw new Killed(name);
+      return this.point(name);
+    };
+  }
+  #engine(): Map<string, string> {
+    if (this.live === null && this.away > 0 && --this.away === 0) this.boot();
+    if (this.live === null) throw new ServiceError('engine_unavailable', 'no engine answers');
+    return this.live;
+  }
+
+  config(): EngineConfig {
+    const point = this.#pointOf();
+    const put = (name: string, text: string): void => {
+      const fault = point(`write ${name}`);
+      if (fault === 'disk_full') throw new ServiceError('storage_full', 'no space left on the device');
+      if (fault === 'refuses') throw new Error(`${name}: permission denied`);
+      const before = this.disk.get(name);
+      if (before !== undefined) this.backups.set(name, before);
+      point(`kept ${name}`);
+      this.disk.set(name, fault === 'garbles' ? `${text.slice(0, -1)}?` : text);
+    };
+    return {
+      ready: true,
+      render: (site) => new Map([...rendered(site), ...(this.extra?.(site) ?? [])]),
+      onDisk: async (names) => {
+        point('onDisk');
+        return [...names].sort().map((name) => {
+          const [text, backup] = [this.disk.get(name), this.backups.get(name)];
+          return {
+            name,
+            hash: text === undefined ? null : hash(text),
+            backup_hash: backup === undefined ? null : hash(backup),
+          };
+        });
+      },
+      handWritten: async () =>
+        [...this.beside].map(([name, text]) => ({ name, hash: hash(text), backup_hash: null })),
+      read: async (name, backup = false) => {
+        point('read');
+        return (backup ? this.backups : this.disk).get(name) ?? null;
+      },
+      prove: async (files, signal) => {
+        const fault = point('prove');
+        this.proofs += 1;
+        if (fault === 'disk_full') throw new ServiceError('storage_full', 'no space left on the device');
+        if (fault === 'hang')
+          await new Promise((_, reject) =>
+            signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+          );
+        point('proven');
+        const proof: FakeProof = {
+          problems: this.proofProblems,
+          files: new Map([...files, ...this.beside]),
+        };
+        return proof;
+      },
+      write: async (files) => {
+        const changed: string[] = [];
+        for (const [name, text] of files) {
+          if (this.disk.get(name) === text) continue;
+          put(name, text);
+          changed.push(name);
+        }
+        point('written');
+        return changed;
+      },
+      reload: async (names) => {
+        const fault = point('reload');
+        this.touched.push('reload');
+        if (fault === 'dies') this.live = null;
+        const live = this.#engine();
+        if (fault === 'hang') await new Promise(() => undefined);
+        if (fault === 'refuses') throw new ServiceError('engine_refused', 'the engine says no');
+        if (fault !== 'lie')
+          for (const [i, name] of names.entries()) {
+            if (i > 0) point('reloading');
+            const text = this.disk.get(name) ?? this.beside.get(name);
+            if (text === undefined) live.delete(name);
+            else live.set(name, text);
+            if (fault === 'half') break;
+          }
+        point('reloaded');
+      },
+      verify: async (proof, names) => {
+        const fault = point('verify');
+        if (fault === 'dies') this.live = null;
+        const live = this.#engine();
+        const { files } = proof as FakeProof;
+        point('verified');
+        return names
+          .filter((name) => live.get(name) !== files.get(name))
+          .map((name) => ({ object: null, file: name, words: `it holds another ${name}` }));
+      },
+      hidden: (_, text) => text.replaceAll(/[A-Za-z0-9_-]{32}/g, '(hidden)'),
+      needsRestart: (names) => names.filter((name) => name === 'fixed.conf'),
+    };
+  }
+}
