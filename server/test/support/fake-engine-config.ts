@@ -21,7 +21,10 @@ const rendered = (site: Site): EngineFiles =>
   new Map([
     ['endpoints.conf', JSON.stringify(site.extensions.map((e) => [e.extension, e.name, e.sip_password]))],
     ['fixed.conf', 'only a new start takes this in'],
-    ['plan.conf', JSON.stringify([site.extensions.map((e) => e.extension), site.queues.map((q) => q.number)])],
+    [
+      'plan.conf',
+      JSON.stringify([site.extensions.map((e) => e.extension), site.queues.map((q) => q.number)]),
+    ],
     ['queues.conf', JSON.stringify(site.queues)],
   ]);
 

@@ -18,7 +18,10 @@ test('applies - a change goes to the disk, to the engine and into a version, and
   assert.equal(apply.state, 'applied', JSON.stringify(apply));
   assert.deepEqual(apply.files, ['endpoints.conf']);
   assert.deepEqual(apply.reloaded, ['endpoints.conf']);
-  assert.deepEqual(apply.objects, { count: 1, list: [{ kind: 'extension', key: '1003', change: 'changed' }] });
+  assert.deepEqual(apply.objects, {
+    count: 1,
+    list: [{ kind: 'extension', key: '1003', change: 'changed' }],
+  });
   assert.equal(apply.version, before + 1);
   assert.equal(rig.objects.version, before + 1);
   assert.equal(rig.liveName('1003'), 'Zoe Miller');
@@ -193,7 +196,10 @@ test('applies - one at a time, for two administrators too; a draft that changed 
     rig.applies.apply(ADMIN, { ...WANTED, draft: seen }),
     rig.applies.apply(ADMIN, { ...WANTED, draft: seen }),
   ]);
-  assert.deepEqual(both.map((r) => r.status).toSorted((a, b) => (a < b ? -1 : 1)), ['fulfilled', 'rejected']);
+  assert.deepEqual(
+    both.map((r) => r.status).toSorted((a, b) => (a < b ? -1 : 1)),
+    ['fulfilled', 'rejected'],
+  );
   const { reason } = both.find((r) => r.status === 'rejected') as PromiseRejectedResult;
   assert.equal((reason as { code: string }).code, 'apply_running');
   await rig.applies.idle();
@@ -230,6 +236,9 @@ test('applies - twenty in a row, each with its version; what the draft gets mean
   assert.equal(rig.objects.version, first + 20);
   assert.equal(rig.objects.draft().of('extension').get('1004')?.body.name, 'Later');
   const { versions } = await rig.applies.versions({ limit: 5 });
-  assert.deepEqual(versions.map((v) => v.comment), ['Nr 20', 'Nr 19', 'Nr 18', 'Nr 17', 'Nr 16']);
+  assert.deepEqual(
+    versions.map((v) => v.comment),
+    ['Nr 20', 'Nr 19', 'Nr 18', 'Nr 17', 'Nr 16'],
+  );
   await rig.applies.close();
 });

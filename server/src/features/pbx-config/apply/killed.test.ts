@@ -9,8 +9,7 @@ import { EMPTY_MODEL, difference } from '../model.ts';
 
 type World = FakeWorld;
 const sorted = (files: ReadonlyMap<string, string>) => [...files].sort(([a], [b]) => (a < b ? -1 : 1));
-const renderedBy = (rig: AppliesRig) =>
-  sorted(rig.world.config().render(rig.site(rig.objects.applied())));
+const renderedBy = (rig: AppliesRig) => sorted(rig.world.config().render(rig.site(rig.objects.applied())));
 
 /** Two files change; a third needs no change. */
 const extra: World['extra'] = (site) => new Map([['plan.conf', site.extensions.map((e) => e.name).join()]]);
@@ -88,7 +87,14 @@ for (const [what, fault, engineDied] of [
       await next.applies.close();
     }
     assert.ok(points > 25, `${points} points`);
-    for (const step of ['before a write of the store', 'prove', 'kept endpoints.conf', 'written', 'reloading', 'verified'])
+    for (const step of [
+      'before a write of the store',
+      'prove',
+      'kept endpoints.conf',
+      'written',
+      'reloading',
+      'verified',
+    ])
       assert.ok(died.includes(step), `it never died at ${step}`);
   });
 }
