@@ -3,7 +3,7 @@ import type { Destination } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
 import { soundStep } from './sounds.ts';
-import { conf, dialled, objectName, outside, pattern, slug, whole } from './text.ts';
+import { conf, dialled, objectName, outside, pattern, slug, word, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const CAUSE: Readonly<Record<Extract<Destination, { kind: 'hang_up' }>['reason'], ConfText>> = {
@@ -11,6 +11,11 @@ const CAUSE: Readonly<Record<Extract<Destination, { kind: 'hang_up' }>['reason']
   busy: conf`Hangup(17)`,
   congestion: conf`Hangup(34)`,
   not_found: conf`Hangup(1)`,
+};
+const REASONS = Object.keys(CAUSE) as (keyof typeof CAUSE)[];
+const causeOf = (reason: keyof typeof CAUSE, what: string): ConfText => {
+  word(reason, `${what}: reason`, REASONS);
+  return CAUSE[reason];
 };
 /** More places than a caller passes who listens; a configuration that leads in a circle reaches it in a moment. */
 const MOST_PLACES = conf`100`;
@@ -61,7 +66,7 @@ export function destinationSteps(to: Destination, site: Site, what: string): rea
     case 'hang_up':
       return [
         ...(to.play === null ? [] : [conf`Playback(${soundStep(site, to.play, `${what}: sound`)})`]),
-        CAUSE[to.reason],
+        causeOf(to.reason, what),
       ];
     case 'trunk': {
       const trunk = site.trunks.find((t) => t.name === to.key);

@@ -10,7 +10,7 @@ import { wantsNone } from './self-service-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { soundStep } from './sounds.ts';
 import { timeContexts } from './time-contexts.ts';
-import { conf, dialled, dialledKey, joined, slug, whole } from './text.ts';
+import { conf, dialled, dialledKey, joined, slug, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 
 type RingGroup = ConfigBody<'ring_group'>;
@@ -66,6 +66,7 @@ function ringGroup(
   const clear = [conf`Set(OFFHOOK_GROUP=)`, conf`Set(DIALSTATUS=)`];
   const { before, options } = recording.group(g);
   const ring = conf`ExecIf($\{LEN($\{OFFHOOK_GROUP})}?Dial($\{OFFHOOK_GROUP:1},${seconds},${ownForward}${calledPhone}${callingPhone}${options}))`;
+  word(g.strategy, `${what}: strategy`, ['all', 'in_order']);
   const rounds = g.strategy === 'all' ? [[...members.map(add), ring]] : members.map((m) => [add(m), ring]);
   return context(conf`group-${name}`, [
     exten(S, [

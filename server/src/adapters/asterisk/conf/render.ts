@@ -11,6 +11,7 @@ import { checkFlow } from './check-flow.ts';
 import { dialledPatterns } from './code-contexts.ts';
 import { confbridgeConf } from './conference-file.ts';
 import { musicConf } from './music-file.ts';
+import { ordered } from './ordered.ts';
 import { parkingConf, queuesConf, voicemailConf } from './service-files.ts';
 import { conf, slug } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -95,11 +96,12 @@ function checkTrunks(site: Site): void {
  * cannot carry, a number used twice or a name that leads nowhere is `invalid_request`, and nothing is rendered.
  */
 export function renderSite(
-  site: Site,
+  given: Site,
   instance: Instance,
   program: AsteriskProgram,
   settings: InstanceSettings,
 ): ReadonlyMap<string, string> {
+  const site = ordered(given);
   checkSite(site);
   checkTrunks(site);
   const files: Record<string, ConfText> = {

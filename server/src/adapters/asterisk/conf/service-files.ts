@@ -52,6 +52,7 @@ function queue(q: SiteQueue, site: Site, instance: Instance): ConfText {
   const name = slug(q.name, 'a queue name');
   const what = `queue ${name}`;
   const penalty = new Map(q.members.map((m) => [m.extension, m.penalty]));
+  whole(q.wrap_up_seconds, `${what}: wrap-up seconds`, 0, 3600);
   const guard = Math.min(q.wrap_up_seconds, WRAP_UP_GUARD_SECONDS);
   const members = q.static_members.map((e) => {
     const extension = dialled(e, `${what}: static member`);
@@ -62,7 +63,7 @@ function queue(q: SiteQueue, site: Site, instance: Instance): ConfText {
 [${name}](waiting-room)
 strategy = ${word(q.strategy, `${what}: strategy`, STRATEGIES)}
 timeout = ${whole(q.ring_seconds, `${what}: ring seconds`, 1, 600)}
-wrapuptime = ${whole(guard, `${what}: wrap-up seconds`, 0, 3600)}
+wrapuptime = ${whole(guard, `${what}: wrap-up seconds`, 0, WRAP_UP_GUARD_SECONDS)}
 retry = ${whole(q.retry_seconds, `${what}: retry seconds`, 1, 60)}
 weight = ${whole(q.weight, `${what}: weight`, 0, 100)}
 ringinuse = ${yes(q.ring_in_use)}
