@@ -11,6 +11,7 @@ import type { Phone } from '../support/phone.ts';
 import { dialCode } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
+import { openWs } from '../support/ws-client.ts';
 
 const OFF = {
   dnd_enabled: false,
@@ -132,6 +133,40 @@ describe('self-service', () => {
     }
     await dialCode(owner, '*79');
     await personal(reader, '1007', 'not_set');
+  });
+
+  test('self-service - a socket hears it when it happens, and changes it by a command', async () => {
+    await using owner = await site().phone('1007');
+    const person = await site().person('1007');
+    const port = Number(new URL(site().base).port);
+    await using socket = await openWs({ port, token: person.token });
+    socket.send({ op: 'subscribe', id: 's1', topics: ['presence/1007'] });
+    await socket.next('subscribed');
+    const hears = async (word: string): Promise<void> => {
+      const began = performance.now();
+      for (;;) {
+        const frame = await socket.next('event', 1000);
+        const { type, data } = frame.event as { type: string; data: { personal?: string } };
+        if (type === 'presence.changed' && data.personal === word) break;
+      }
+      assert.ok(performance.now() - began < 1000);
+    };
+    const call = await owner.invite('*78');
+    await hears('dnd');
+    await call.hangup();
+    socket.send({ op: 'command', id: 'c1', action: 'features.set', data: { dnd_enabled: false } });
+    const result = await socket.next('result');
+    assert.equal(result.ok, true, JSON.stringify(result));
+    await hears('not_set');
+    socket.send({
+      op: 'command',
+      id: 'c2',
+      action: 'features.set',
+      data: { extension: '1006', dnd_enabled: true },
+    });
+    const refused = await socket.next('result');
+    assert.equal(refused.ok, false);
+    assert.match(JSON.stringify(refused), /forbidden/);
   });
 
   test('self-service - the codes work while the service is stopped; phone and API agree when it is back', async () => {
