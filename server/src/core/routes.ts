@@ -9,25 +9,29 @@ type Inbound = ConfigBody<'inbound_route'>;
 type Outbound = ConfigBody<'outbound_route'>;
 const plain = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-export interface LaidRoute {
-  readonly route: Outbound;
-  /** A number is looked for layer by layer; within a layer no two routes are for the same number. */
-  readonly layer: number;
-}
 /** Emergency numbers go first whatever their position; then by position, and by name where that is the same. */
-export function outboundOrder(routes: readonly Outbound[]): readonly LaidRoute[] {
+export function outboundOrder(routes: readonly Outbound[]): readonly Outbound[] {
   const rank = (r: Outbound): number => (r.class === 'emergency' ? 0 : 1);
-  const ordered = [...routes].sort(
-    (a, b) => rank(a) - rank(b) || a.position - b.position || plain(a.name, b.name),
-  );
-  const layers = layersOf(ordered.map((r) => r.patterns));
-  return ordered.map((route, i) => ({ route, layer: layers[i]! }));
+  return [...routes].sort((a, b) => rank(a) - rank(b) || a.position - b.position || plain(a.name, b.name));
 }
 /** The outbound route a number is for, of the routes in their order. */
-export const outboundFinder = (laid: readonly LaidRoute[]): ((number: string) => Outbound | null) => {
-  const all = laid.map(({ route }) => ({ route, matches: route.patterns.map(dialMatcher) }));
+export const outboundFinder = (ordered: readonly Outbound[]): ((number: string) => Outbound | null) => {
+  const all = ordered.map((route) => ({ route, matches: route.patterns.map(dialMatcher) }));
   return (number) => all.find((r) => r.matches.some((m) => m(number)))?.route ?? null;
 };
+/**
+ * The same for a search layer by layer: within a layer no two routes are for the same number. O(patterns²), of which a site has
+ * `MOST_PATTERNS` at most.
+ */
+export function outboundLayers(routes: readonly Outbound[]): readonly (readonly Outbound[])[] {
+  const ordered = outboundOrder(routes);
+  const layers: Outbound[][] = [];
+  layersOf(ordered.map((r) => r.patterns)).forEach((layer, i) => (layers[layer] ??= []).push(ordered[i]!));
+  return layers;
+}
+export const MOST_PATTERNS = 2_000;
+/** The engine looks into 128 contexts for one number at most, those of the house with them. */
+export const MOST_LAYERS = 64;
 
 /** Routes for the same called numbers, the one with the longest caller first, one of the trunk before one of all. */
 export interface NumberGroup {

@@ -61,6 +61,35 @@ test('pbx-config - a way to what is not there is found, with the field that name
   for (const [given, says] of cases) assert.deepEqual(found(given), [says]);
 });
 
+test('pbx-config - outbound routes that leave nothing of a number, hide an emergency number or are too many are found', () => {
+  const outbound = (name: string, fields: object): Given => [
+    'outbound_route',
+    { name, patterns: ['0X!'], trunks: [{ trunk: 'north' }], ...fields },
+  ];
+  const trunks = [{ trunk: 'north', strip: 2 }];
+  assert.deepEqual(found(outbound('a', { trunks })), [
+    'outbound_route a: trunks.0.strip: nothing would be left of the shortest number',
+  ]);
+  assert.deepEqual(found(outbound('a', { trunks: [{ trunk: 'north', strip: 3 }] })), [
+    'outbound_route a: trunks.0.strip: more digits than the shortest pattern has',
+  ]);
+  assert.deepEqual(found(outbound('a', { trunks: [{ trunk: 'north', strip: 2, prepend: '112' }] })), []);
+  assert.deepEqual(found(outbound('sos', { class: 'emergency', patterns: ['5XX'] })), [
+    'outbound_route sos: patterns: 500 is queue support, which would keep it from being called for help',
+  ]);
+  const same = Array.from({ length: 65 }, (_, i) => outbound(`r${i + 10}`, {}));
+  assert.deepEqual(found(...same.slice(1)), []);
+  assert.deepEqual(found(...same), [
+    'outbound_route r74: patterns: more than 64 routes are for numbers of each other',
+  ]);
+  const many = Array.from({ length: 21 }, (_, i) =>
+    outbound(`r${i + 10}`, { patterns: Array.from({ length: 100 }, (__, j) => `${i + 10}${j + 100}`) }),
+  );
+  assert.deepEqual(found(...many), [
+    'outbound_route r30: patterns: all routes together have 2100 patterns, more than 2000',
+  ]);
+});
+
 test('pbx-config - two inbound routes for the same calls are found', () => {
   assert.deepEqual(found(route('a'), route('b', { to: { kind: 'queue', key: 'support' } })), [
     'inbound_route b: number: inbound route a is for the same calls',

@@ -1,5 +1,7 @@
 /** What no single object shows: numbers and names that mean two things, and names that mean nothing. */
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { dialMatcher, shortestOf } from '../../core/dial-pattern.ts';
+import { MOST_LAYERS, MOST_PATTERNS, outboundLayers } from '../../core/routes.ts';
 import { allObjects } from './model.ts';
 import type { Model, StoredObject } from './model.ts';
 import { usesOf } from './uses.ts';
@@ -100,11 +102,29 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     inbound.set(way, object.key);
   }
   for (const object of model.of('outbound_route').values()) {
-    const shortest = Math.min(...object.body.patterns.map((p) => p.replace(/[.!]$/, '').length));
-    object.body.trunks.forEach((t, i) => {
+    const { patterns, trunks } = object.body;
+    const shortest = Math.min(...patterns.map(shortestOf));
+    trunks.forEach((t, i) => {
       if (t.strip > shortest) find(object, `trunks.${i}.strip`, 'more digits than the shortest pattern has');
+      else if (t.strip === shortest && t.prepend === '')
+        find(object, `trunks.${i}.strip`, 'nothing would be left of the shortest number');
     });
+    if (object.body.class !== 'emergency') continue;
+    const matches = patterns.map(dialMatcher);
+    for (const [number, what] of numbers)
+      if (matches.some((is) => is(number)))
+        find(object, 'patterns', `${number} is ${what}, which would keep it from being called for help`);
   }
+  const routes = [...model.of('outbound_route').values()];
+  const patterns = routes.reduce((sum, r) => sum + r.body.patterns.length, 0);
+  if (patterns > MOST_PATTERNS)
+    find(
+      routes.at(-1)!,
+      'patterns',
+      `all routes together have ${patterns} patterns, more than ${MOST_PATTERNS}`,
+    );
+  else if (outboundLayers(routes.map((r) => r.body)).length > MOST_LAYERS)
+    find(routes.at(-1)!, 'patterns', `more than ${MOST_LAYERS} routes are for numbers of each other`);
   for (const object of model.of('feature_code').values())
     if (!house.codes.has(object.key)) find(object, 'id', 'the exchange has no such feature code');
   if (![...model.of('extension').values()].some(({ body }) => body.level === 'admin' && body.active)) {

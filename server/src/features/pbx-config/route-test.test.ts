@@ -103,6 +103,11 @@ test('route test - open, closed and holidays are read at the moment that is aske
   assert.deepEqual(open.ends[2]!.ways, [{ trunk: 'north', number: '+4930777', shown_as: '' }]);
   const closed = await of('+49305550', north(), { at: '2026-11-23T05:59:59Z' });
   assert.deepEqual(gist(closed).slice(1), ['nobody answers: rings 1002, 1002-web, 1002-mobile']);
+  for (const [at, is] of [
+    ['2026-11-23T13:59:59Z', 'hours.0'],
+    ['2026-11-23T14:00:00Z', 'hours'],
+  ])
+    assert.equal((await of('+49305550', north(), { at })).steps[1]!.rule, is, at);
   const holiday = await of('+49305550', north(), { at: '2027-01-01T10:00:00+03:00' });
   assert.deepEqual([gist(holiday), holiday.ends[0]!.cause], [['ends: normal'], 16]);
   assert.equal(holiday.steps[1]!.rule, 'holidays public: New year');
@@ -155,6 +160,16 @@ test('route test - what people set for their calls is followed as it is now, out
   const round = await of('1003', desk);
   assert.equal(round.steps.filter((s) => s.detail.startsWith('calls go to')).length, 5);
   assert.match(gist(round)[0]!, /mailbox of 100/);
+});
+
+test('route test - who wants no calls does not ring in a group', async (t) => {
+  const { of, features } = await rig(t);
+  features.set('1003', { ...FEATURES_OFF, dnd: true });
+  features.set('1004', { ...FEATURES_OFF, devices: 'sip', forward: '1002' });
+  const desk = { extension: '1001' };
+  assert.equal(gist(await of('551', desk))[0], 'rings 1004');
+  features.set('1004', { ...FEATURES_OFF, dnd: true });
+  assert.match(gist(await of('551', desk))[0]!, /^rings 1002/);
 });
 
 test('route test - who asks and what is asked about is checked', async (t) => {

@@ -109,6 +109,11 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     if (e.voicemail) end(way, 'mailbox', of, `the mailbox of ${e.extension}`);
     else end(way, 'ends', of, busy ? 'busy' : 'nobody answers', { cause: busy ? 17 : 19 });
   }
+  /** All of them, or those of the one kind that was chosen, where there is such a kind. */
+  function devicesOf({ extension, endpoints }: SiteExtension): string[] {
+    const chosen = endpoints.filter((p) => p.kind === question.features.get(extension)?.devices);
+    return (chosen.length > 0 ? chosen : endpoints).map((p) => p.name);
+  }
   function person(extension: string, way: Way): void {
     const e = extensions.get(extension);
     const of = object('extension', extension);
@@ -124,13 +129,8 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
       step(of, 'dnd', `${extension} does not want calls`);
       return unanswered(e, true, way);
     }
-    const chosen = e.endpoints.filter((p) => p.kind === set?.devices);
-    const endpoints = (chosen.length > 0 ? chosen : e.endpoints).map((p) => p.name);
-    step(
-      of,
-      'devices',
-      `${chosen.length > 0 ? `the ${set!.devices} devices` : 'the devices'} of ${extension} ring`,
-    );
+    const endpoints = devicesOf(e);
+    step(of, 'devices', `${list(endpoints)} ring`);
     end(way, 'rings', of, `rings ${list(endpoints)}`, { endpoints });
     branch(way, 'busy', (next) => unanswered(e, true, next));
     branch(way, 'nobody answers', (next) => unanswered(e, false, next));
@@ -151,10 +151,11 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     const of = object('ring_group', name);
     if (g === undefined) return end(way, 'nothing', of, 'there is no such ring group', { cause: 1 });
     enter(way, of!, (inside) => {
-      const members = g.members.filter((m) => m !== own && extensions.has(m));
-      const endpoints = members.flatMap((m) => extensions.get(m)!.endpoints.map((p) => p.name));
+      const wanted = g.members.filter((m) => m !== own && question.features.get(m)?.dnd !== true);
+      const members = wanted.flatMap((m) => extensions.get(m) ?? []);
+      const endpoints = members.flatMap(devicesOf);
       const how = g.strategy === 'all' ? 'together' : 'one after another';
-      step(of, 'members', `${list(members)} ring ${how}`);
+      step(of, 'members', `${list(members.map((e) => e.extension))} ring ${how}`);
       const { otherwise } = g;
       const after = (next: Way): void =>
         otherwise === null

@@ -2,7 +2,7 @@
  * Routes in the dialplan: where calls that come in over trunks lead, and how numbers outside are reached. Which route is for a
  * call is decided by core/routes.ts, not by the engine's own idea of which pattern is the closest.
  */
-import { inboundOrder, outboundOrder } from '../../../core/routes.ts';
+import { inboundOrder, outboundLayers } from '../../../core/routes.ts';
 import type {
   NumberChange,
   Site,
@@ -165,8 +165,7 @@ function outboundContexts(
   trunks: ReadonlyMap<string, SiteTrunk>,
   recording: RecordingSteps,
 ): ConfText {
-  const routes = outboundOrder(site.outbound_routes);
-  const layers = Math.max(-1, ...routes.map((r) => r.layer)) + 1;
+  const layers = outboundLayers(site.outbound_routes);
   const denied = ROUTE_CLASSES.filter((c) => c !== 'emergency').map((c) =>
     context(
       conf`not-${classOf(c, 'a route')}`,
@@ -186,10 +185,10 @@ function outboundContexts(
   );
   return joined(
     [
-      ...Array.from({ length: layers }, (_, layer) =>
+      ...layers.map((routes, i) =>
         context(
-          layerName(layer),
-          routes.filter((r) => r.layer === layer).map(({ route }) => outbound(route, trunks, recording)),
+          layerName(i),
+          routes.map((route) => outbound(route, trunks, recording)),
         ),
       ),
       ...denied,
@@ -202,9 +201,7 @@ function outboundContexts(
 /** Where a number of none of ours is looked for last. */
 export const outboundInclude = (site: Site): ConfText =>
   joined(
-    [...new Set(outboundOrder(site.outbound_routes).map((r) => r.layer))]
-      .sort((a, b) => a - b)
-      .map((layer) => include(layerName(layer))),
+    outboundLayers(site.outbound_routes).map((_, i) => include(layerName(i))),
     '',
   );
 

@@ -6,6 +6,7 @@ import type { Phone } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
 import { freePort } from '../../../../test/support/ports.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
+import { MOST_LAYERS } from '../../../core/routes.ts';
 import type { Site } from '../../../ports/site.ts';
 import { PASSWORD, company, extension, inboundRoute, outboundRoute, trunk } from './test-company.ts';
 import { startTestEngine } from './test-engine.ts';
@@ -373,6 +374,22 @@ test('conf/routes - nothing of the house is reached from outside but what a rout
   ])
     assert.ok((await status(desk, number)) >= 400, number);
   assert.deepEqual([desk.seen, intruder.seen, outside.seen], [0, 0, 0]);
+});
+
+test('conf/routes - the last of as many layers as a site may have is still looked into', async () => {
+  const routes = Array.from({ length: MOST_LAYERS }, (_, i) =>
+    outboundRoute({
+      name: `r${i}`,
+      position: i,
+      patterns: [i + 1 < MOST_LAYERS ? '90!' : '9!'],
+      trunks: [way('west')],
+    }),
+  );
+  await engine.write(company({ ...site(), outbound_routes: routes }));
+  await engine.cli('dialplan reload');
+  await using west = await far('west');
+  await using desk = await phone('1005');
+  assert.equal(await reaches(desk, '95', west), '95 as +49305559');
 });
 
 test('conf/routes - nothing of all this left a warning', async () => {
