@@ -20,6 +20,8 @@ import type { Kind, Meant, Objects } from './meant.ts';
 import { readApplications, readBack } from './read-back.ts';
 import type { Asked } from './read-back.ts';
 import { needsRestart, ownerOf, reloadParts } from './reload.ts';
+import { slicesOf } from './slices.ts';
+import type { Slice } from './slices.ts';
 import { DidNotBoot, startShadow, sweepShadows } from './shadow.ts';
 
 export interface EngineConfigOptions {
@@ -45,6 +47,9 @@ const KEPT = 4;
 const ALL_KINDS: ReadonlySet<Kind> = new Set(Object.keys(FILE_OF) as Kind[]);
 /** A registration is only made by an engine that could send it, so it is looked for in the living one. */
 const PROVEN: ReadonlySet<Kind> = new Set([...ALL_KINDS].filter((kind) => kind !== 'registration'));
+const PHONES: ReadonlySet<Kind> = new Set(['endpoint', 'auth', 'aor']);
+/** Throw-away engines at once. */
+const ENGINES = 2;
 const SIP: readonly Kind[] = ['endpoint', 'auth', 'aor', 'identify', 'registration'];
 
 /** Kinds of objects that come from any of these files. */
@@ -133,33 +138,56 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     }
   }
 
+  /** What one throw-away engine holds of its slice, and what its log says. */
+  async function bootSlice(slice: Slice, meant: Meant, program: AsteriskProgram, signal: AbortSignal) {
+    await using shadow = await startShadow(slice.files, meant.transports, {
+      home: instance.folder,
+      program,
+      clock,
+      signal,
+    });
+    const held = await readBack(
+      shadow.asked,
+      { kinds: slice.whole ? PROVEN : PHONES, endpoints: slice.endpoints },
+      false,
+    );
+    const known = slice.whole ? await readApplications(shadow.asked) : null;
+    const { problems } = await readProblems(shadow.log, 0, 'shadow');
+    return { held, steps: known === null ? [] : unknownApplications(meant, known), problems };
+  }
   async function boot(files: EngineFiles, program: AsteriskProgram, signal: AbortSignal): Promise<FullProof> {
     const meant = readMeant(files);
-    // A file that no engine reads as a whole is known before one is asked; the engine's own words come all the same.
-    const endpoints = namesOf(meant.objects, 'endpoint');
-    try {
-      await using shadow = await startShadow(files, meant.transports, {
-        home: instance.folder,
-        program,
-        clock,
-        signal,
-      });
-      const known = await readApplications(shadow.asked);
-      const held = await readBack(shadow.asked, { kinds: PROVEN, endpoints }, endpoints.length > MANY);
-      const said = await readProblems(shadow.log, 0, 'shadow');
-      const found = [
-        ...meant.problems,
-        ...unknownApplications(meant, known),
-        ...compare(meant.objects, held, PROVEN),
-      ];
-      // What the engine makes by itself, such as a number's hint out of a pattern's, is nothing a file promises.
-      const wanted = new Map([...meant.objects].map(([key, value]) => [key, value || (held.get(key) ?? '')]));
-      return { problems: withWords(found, said.problems), wanted, meant };
-    } catch (error) {
+    const failed = new AbortController();
+    const over = AbortSignal.any([signal, failed.signal]);
+    const waiting = [...slicesOf(files, namesOf(meant.objects, 'endpoint'))];
+    const held = new Map<string, string>();
+    const found: EngineProblem[] = [...meant.problems];
+    const said = new Map<string, EngineProblem>();
+    const work = async (): Promise<void> => {
+      for (let slice = waiting.shift(); slice !== undefined; slice = waiting.shift()) {
+        const one = await bootSlice(slice, meant, program, over);
+        for (const [key, value] of one.held) held.set(key, value);
+        found.push(...one.steps);
+        for (const problem of one.problems) said.set(problem.words, problem);
+      }
+    };
+    const workers = Array.from({ length: ENGINES }, () =>
+      work().catch((error: unknown) => {
+        failed.abort(error);
+        throw error;
+      }),
+    );
+    await Promise.allSettled(workers);
+    if (failed.signal.aborted) {
+      const error: unknown = failed.signal.reason;
       if (!(error instanceof DidNotBoot)) throw error;
       const words = { object: null, file: null, words: error.message };
       return { problems: [...meant.problems, words], wanted: new Map(), meant };
     }
+    found.push(...compare(meant.objects, held, PROVEN));
+    // What the engine makes by itself, such as a number's hint out of a pattern's, is nothing a file promises.
+    const wanted = new Map([...meant.objects].map(([key, value]) => [key, value || (held.get(key) ?? '')]));
+    return { problems: withWords(found, [...said.values()]), wanted, meant };
   }
 
   async function prove(files: EngineFiles, signal?: AbortSignal): Promise<Proof> {

@@ -44,6 +44,15 @@ export interface Meant {
   readonly problems: readonly EngineProblem[];
 }
 
+/** Of two with one name the engine takes one, or refuses the whole file. */
+const ONLY_ONCE: ReadonlySet<Kind> = new Set([
+  'endpoint',
+  'auth',
+  'aor',
+  'identify',
+  'registration',
+  'dialplan',
+]);
 const SIP_KINDS = ['endpoint', 'auth', 'aor', 'identify', 'registration'] as const;
 
 function dialplan(sections: readonly Section[], put: (key: string, value: string) => void): void {
@@ -110,8 +119,9 @@ export function readMeant(files: EngineFiles): Meant {
   const objects = new Map<string, string>();
   const problems: EngineProblem[] = [];
   const put = (key: string, value: string): void => {
-    if (kindOf(key) === 'dialplan' && objects.has(key))
-      problems.push({ object: key, file: FILE_OF.dialplan, words: 'it stands there twice' });
+    const kind = kindOf(key);
+    if (objects.has(key) && ONLY_ONCE.has(kind))
+      problems.push({ object: key, file: FILE_OF[kind], words: 'it stands there twice' });
     else objects.set(key, value);
   };
   const cache = new Map<string, FileRead>();
