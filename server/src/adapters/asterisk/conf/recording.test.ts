@@ -9,7 +9,7 @@ import type { Phone, PhoneCall } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
 import { recordedIn } from '../cel/test-records.ts';
 import { celFile, recordingsDir } from '../instance.ts';
-import { PASSWORD, company } from './test-company.ts';
+import { PASSWORD, company, ringGroup } from './test-company.ts';
 import { startTestEngine } from './test-engine.ts';
 import type { TestEngine } from './test-engine.ts';
 
@@ -25,6 +25,9 @@ before(async () => {
       recording: ['1001', '1002', '1006'].includes(e.extension) ? 'always' : 'never',
     })),
     queues: plain.queues.map((q) => ({ ...q, recording: q.name === 'support' ? 'always' : 'never' })),
+    ring_groups: [
+      ringGroup({ name: 'front', number: '620', members: ['1008', '1009'], recording: 'always' }),
+    ],
     settings: { name: 'site', recording_announcement: { built_in: 'conf-now-recording' } },
   });
 });
@@ -130,4 +133,18 @@ test('conf/recording - where nobody has a rule nothing is recorded, and no name 
 
 test('conf/recording - nothing of all this left a warning', async () => {
   assert.deepEqual(await engine.warnings(), []);
+});
+
+test('conf/recording - a ring group with a rule is recorded on its caller, and both sides are told', async () => {
+  await using caller = await phone('1007');
+  await using member = await phone('1008');
+  const call = await caller.invite('620');
+  const incoming = await member.incoming();
+  await incoming.answer();
+  await call.answered();
+  await talk(call, incoming);
+  await call.hangup();
+  assert.deepEqual((await begun()).at(-1), 'ring_group front: 1007');
+  for (const who of ['1007', '1008'])
+    assert.ok((await engine.heard(who)).includes('conf-now-recording'), who);
 });
