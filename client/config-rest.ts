@@ -15,6 +15,17 @@ import type {
   ImportQuery,
   NewCredentials,
 } from '@offhook/contract/config.ts';
+import type {
+  AppliesReply,
+  ApplyReply,
+  DriftReply,
+  NewApply,
+  PlanReply,
+  RestoreVersion,
+  VersionObjectReply,
+  VersionReply,
+  VersionsReply,
+} from '@offhook/contract/config-applies.ts';
 import type { CONFIG_KINDS, ConfigKind } from '@offhook/contract/config-objects.ts';
 import type { RouteTestReply, RouteTestRequest } from '@offhook/contract/config-route-test.ts';
 import type { Done } from '@offhook/contract/session.ts';
@@ -42,6 +53,8 @@ export interface ConfigPage<P extends ConfigPath> {
   readonly next_cursor: string | null;
 }
 type Query<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+type Page = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
 
 export interface ConfigWriteOptions extends RequestOptions {
   /** The `etag` it was read with: refused with `precondition_failed` when it changed meanwhile. */
@@ -128,6 +141,43 @@ export function createConfigRest(request: Request) {
       changes: NonNullable<z.input<typeof ConfigValidate>['changes']> = [],
       options?: RequestOptions,
     ): Promise<ConfigValidateReply> => request('POST', '/api/v1/config/validate', { changes }, options),
+    /** What applying the draft would change. */
+    plan: (signal?: AbortSignal): Promise<z.output<typeof PlanReply>> =>
+      get('/api/v1/config/plan', {}, signal),
+    /** Begins; how it goes on is told by `applyState` and the event `config.progress`. */
+    apply: (
+      wanted: z.input<typeof NewApply> = {},
+      options?: RequestOptions,
+    ): Promise<z.output<typeof ApplyReply>> => request('POST', '/api/v1/config/applies', wanted, options),
+    applies: (query: Page = {}, signal?: AbortSignal): Promise<z.output<typeof AppliesReply>> =>
+      get('/api/v1/config/applies', query, signal),
+    applyState: (id: number, signal?: AbortSignal): Promise<z.output<typeof ApplyReply>> =>
+      get(at`/api/v1/config/applies/${id}`, {}, signal),
+    /** Before files are written; else refused with `apply_over`. */
+    cancelApply: (id: number, options?: RequestOptions): Promise<z.output<typeof ApplyReply>> =>
+      request('POST', at`/api/v1/config/applies/${id}/cancel`, {}, options),
+    versions: (query: Page = {}, signal?: AbortSignal): Promise<z.output<typeof VersionsReply>> =>
+      get('/api/v1/config/versions', query, signal),
+    version: (version: number, signal?: AbortSignal): Promise<z.output<typeof VersionReply>> =>
+      get(at`/api/v1/config/versions/${version}`, {}, signal),
+    /** An object as it was. */
+    versionObject: (
+      version: number,
+      path: ConfigPath,
+      key: string,
+      signal?: AbortSignal,
+    ): Promise<z.output<typeof VersionObjectReply>> =>
+      get(at`/api/v1/config/versions/${version}/${path}/${key}`, {}, signal),
+    /** Makes it the draft and applies that. */
+    restore: (
+      version: number,
+      wanted: z.input<typeof RestoreVersion> = {},
+      options?: RequestOptions,
+    ): Promise<z.output<typeof ApplyReply>> =>
+      request('POST', at`/api/v1/config/versions/${version}/restore`, wanted, options),
+    /** Files of the engine that were changed by hand. */
+    drift: (signal?: AbortSignal): Promise<z.output<typeof DriftReply>> =>
+      get('/api/v1/config/drift', {}, signal),
     /** Where a call would go, and why. */
     routeTest: (question: RouteTestRequest, options?: RequestOptions): Promise<RouteTestReply> =>
       request('POST', '/api/v1/config/route-test', question, options),

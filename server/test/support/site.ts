@@ -36,6 +36,8 @@ export interface SiteOptions {
   readonly prepare?: (dataDir: string, sip: Site['sip']) => Promise<void>;
   /** What must hold before it counts as started: `ready` waits for the engine too, `answers` only for HTTP. */
   readonly wait?: 'ready' | 'answers';
+  /** Another program than the service's own, for what only goes wrong in tests. */
+  readonly main?: string;
   /** The first start of a machine gets the engine's packages. */
   readonly ms?: number;
 }
@@ -141,7 +143,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     }
   }
   async function launch(wait: 'ready' | 'answers'): Promise<void> {
-    const started = spawn(process.execPath, [MAIN, ...(options.empty ? ['--empty'] : [])], {
+    const started = spawn(process.execPath, [options.main ?? MAIN, ...(options.empty ? ['--empty'] : [])], {
       cwd: REPOSITORY,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -24,6 +24,7 @@ export function applyOperations(define: DefineOperation, applies: ConfigApplies)
     define({
       ...shared,
       action: 'config.apply',
+      scope: 'config:write',
       path: '/api/v1/config/applies',
       errors: [...refusals, 'precondition_failed'],
       summary:
@@ -37,6 +38,7 @@ export function applyOperations(define: DefineOperation, applies: ConfigApplies)
     define({
       ...shared,
       action: 'config.cancel_apply',
+      scope: 'config:write',
       path: '/api/v1/config/applies/:id/cancel',
       errors: ['invalid_request', 'not_found', 'apply_over', 'store_unavailable'],
       summary: 'Cancel an apply before it writes files',

@@ -17,11 +17,11 @@ import type { ConfigApplies } from './service.ts';
 /** Reading plans, applies, versions and what was changed by hand. */
 export function applyRoutes(app: App, applies: ConfigApplies): void {
   const tags = ['config'];
-  const level = 'admin';
+  const access = { level: 'admin', scope: 'config:read' } as const;
   app.get(
     '/api/v1/config/plan',
     {
-      config: { level, errors: ['invalid_request', 'engine_unavailable', 'store_unavailable'] },
+      config: { ...access, errors: ['invalid_request', 'engine_unavailable', 'store_unavailable'] },
       schema: {
         tags,
         summary: 'What applying the draft would change: objects, and lines of files; secrets hidden',
@@ -33,7 +33,7 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
   app.get(
     '/api/v1/config/applies',
     {
-      config: { level, errors: ['invalid_request', 'store_unavailable'] },
+      config: { ...access, errors: ['invalid_request', 'store_unavailable'] },
       schema: {
         tags,
         summary: 'Applies, newest first; the last 1,000 are kept',
@@ -46,7 +46,7 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
   app.get(
     '/api/v1/config/applies/:id',
     {
-      config: { level, errors: ['invalid_request', 'not_found', 'store_unavailable'] },
+      config: { ...access, errors: ['invalid_request', 'not_found', 'store_unavailable'] },
       schema: {
         tags,
         summary: 'One apply and how far it is',
@@ -59,7 +59,7 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
   app.get(
     '/api/v1/config/versions',
     {
-      config: { level, errors: ['invalid_request', 'store_unavailable'] },
+      config: { ...access, errors: ['invalid_request', 'store_unavailable'] },
       schema: {
         tags,
         summary: 'Versions that were applied, newest first; the last 2,000 are kept',
@@ -72,7 +72,7 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
   app.get(
     '/api/v1/config/versions/:version',
     {
-      config: { level, errors: ['invalid_request', 'not_found', 'store_unavailable'] },
+      config: { ...access, errors: ['invalid_request', 'not_found', 'store_unavailable'] },
       schema: {
         tags,
         summary: 'One version and what it changed',
@@ -85,7 +85,7 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
   app.get(
     '/api/v1/config/versions/:version/:kind/:key',
     {
-      config: { level, errors: ['invalid_request', 'not_found', 'store_unavailable'] },
+      config: { ...access, errors: ['invalid_request', 'not_found', 'store_unavailable'] },
       schema: {
         tags,
         summary: 'An object as it was in a version, without its secrets',
@@ -98,7 +98,7 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
   app.get(
     '/api/v1/config/drift',
     {
-      config: { level, errors: ['engine_unavailable', 'store_unavailable'] },
+      config: { ...access, errors: ['engine_unavailable', 'store_unavailable'] },
       schema: {
         tags,
         summary: 'Files of the engine that were changed by hand, and how',

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { apply, ask } from '../support/config-steps.ts';
+import { registerPhone } from '../support/phone.ts';
+import { inEngine } from '../support/steps.ts';
+import { useSite } from '../support/use-site.ts';
+
+describe('config apply', () => {
+  const site = useSite();
+
+  test('config apply - a new extension made by API registers a phone and takes a call within 5 s of the apply', async () => {
+    const made = (await ask(site(), 'POST', '/extensions', {
+      extension: '1013',
+      username: 'newcomer',
+      name: 'New Comer',
+    })) as { secrets: { sip_password: string } };
+    const done = await apply(site(), { comment: 'One more' });
+    const from = performance.now();
+    assert.equal(done.state, 'applied', JSON.stringify(done));
+    assert.ok(done.engine_touched_ms < 2_000, `the engine was touched for ${done.engine_touched_ms} ms`);
+    await using phone = await registerPhone({
+      server: site().sip,
+      extension: '1013',
+      username: '1013',
+      password: made.secrets.sip_password,
+    });
+    await using other = await site().phone('1007');
+    const call = await other.invite('1013');
+    const incoming = await phone.incoming();
+    await incoming.answer();
+    await call.answered();
+    call.play('tone');
+    await incoming.hears(5);
+    assert.ok(performance.now() - from < 5_000, `${Math.round(performance.now() - from)} ms`);
+    await call.hangup();
+  });
+
+  test('config apply - a call through the changed queue survives twenty applies with audio; members and pauses hold', async () => {
+    const [zoe, lan] = [await site().person('1003'), await site().person('1006')];
+    await using agent = await site().phone('1003');
+    await using caller = await site().phone('1007');
+    for (const extension of ['1004', '1005', '1006'])
+      await (await site().person(extension)).agent('pause', { reason: 'training' });
+    await zoe.agent('unpause');
+    const call = await caller.invite('500');
+    const incoming = await agent.incoming();
+    await incoming.answer();
+    await call.answered();
+    call.play('tone');
+    await incoming.hears(5);
+    for (let n = 1; n <= 20; n += 1) {
+      await ask(site(), 'PATCH', '/queues/support', { ring_seconds: 15 + n, title: `Support ${n}` });
+      const done = await apply(site(), { comment: `Nr ${n}` });
+      assert.equal(done.state, 'applied', JSON.stringify(done));
+      assert.ok(done.reloaded.includes('queues.conf'), done.reloaded.join());
+      await incoming.hears(5);
+      assert.deepEqual([call.state, incoming.state], ['up', 'up'], `after apply ${n}`);
+    }
+    await inEngine(site(), 'support', '1006', /paused:training/);
+    assert.equal((await lan.agent('get_status')).pause_reason, 'training');
+    await call.hangup();
+  });
+
+  test('config apply - an earlier version is applied again; a draft with changes is not given up unasked', async () => {
+    const { versions } = (await ask(site(), 'GET', '/versions')) as { versions: { version: number }[] };
+    const first = versions.at(-1)!.version;
+    await (await site().person('1006')).agent('pause', { reason: 'training' });
+    await ask(site(), 'PATCH', '/queues/support', { title: 'Another' });
+    await assert.rejects(ask(site(), 'POST', `/versions/${first}/restore`, {}), /409.*draft_not_empty/s);
+    const done = await apply(site(), { discard_draft: true }, `/versions/${first}/restore`);
+    assert.deepEqual([done.state, done.restores], ['applied', first], JSON.stringify(done));
+    assert.match(await site().engineCli('pjsip show endpoint 1013'), /Unable to find object 1013/);
+    const was = (await ask(site(), 'GET', `/versions/${first}/queues/support`)) as { object: object };
+    const now = (await ask(site(), 'GET', '/queues/support?view=applied')) as { object: object };
+    assert.deepEqual(now.object, was.object);
+    const { objects } = (await ask(site(), 'GET', `/versions/${done.version}`)) as {
+      objects: { list: { kind: string; key: string; change: string }[] };
+    };
+    assert.ok(objects.list.some((o) => o.key === '1013' && o.change === 'removed'));
+    await inEngine(site(), 'support', '1006', /paused:training/);
+  });
+});
