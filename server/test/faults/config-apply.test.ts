@@ -95,7 +95,10 @@ describe('config apply faults', () => {
     await site().start();
     assert.match(await readFile(conf('queues.conf'), 'utf8'), /; by hand/);
     const { files } = (await ask(site(), 'GET', '/drift')) as { files: { name: string; diff: string }[] };
-    assert.deepEqual(files.map((f) => f.name), ['queues.conf']);
+    assert.deepEqual(
+      files.map((f) => f.name),
+      ['queues.conf'],
+    );
     assert.match(files[0]!.diff, /^\+; by hand$/m);
     const done = await apply(site(), { overwrite_drift: true });
     assert.equal(done.state, 'applied', JSON.stringify(done));

@@ -26,7 +26,10 @@ const BREAK: Readonly<
     file: 'extensions.conf',
     spoil: (text) => text.replace(/^(exten => 1004,1,)\w+\(/m, '$1NoSuchApplication('),
   },
-  priority: { file: 'extensions.conf', spoil: (text) => text.replace(/^exten => 1004,1,.*$/m, 'exten => 1004') },
+  priority: {
+    file: 'extensions.conf',
+    spoil: (text) => text.replace(/^exten => 1004,1,.*$/m, 'exten => 1004'),
+  },
 };
 
 function faulty(real: EngineConfig, folder: string): EngineConfig {
