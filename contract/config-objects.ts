@@ -422,7 +422,10 @@ export const OutboundRouteConfig = z
 
 export const FeatureCodeConfig = z
   .strictObject({
-    id: Slug,
+    id: z
+      .string()
+      .regex(/^[a-z_]{1,30}\.[a-z_]{1,30}$/, 'not the id of a feature code, such as agent.login')
+      .describe('As docs/feature-codes.md lists them.'),
     code: z.string().regex(/^[*#][0-9*#]{1,6}$/, 'not * or # and 1 to 6 digits'),
     enabled: z.boolean().default(true),
   })

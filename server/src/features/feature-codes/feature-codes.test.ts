@@ -58,7 +58,7 @@ test('feature-codes - every code that acts for an agent looks at the caller firs
 
 test('feature-codes - the table has one row for each code, with what people dial', () => {
   const rows = featureCodesTable().trim().split('\n');
-  assert.deepEqual(rows.slice(0, 2), ['| Dial | Name | What it does |', '|---|---|---|']);
+  assert.deepEqual(rows.slice(0, 2), ['| Dial | Name | What it does | Id |', '|---|---|---|---|']);
   assert.equal(rows.length - 2, FEATURE_CODES.length);
   for (const start of [
     '| `*22`, `*22…` | Pause |',
@@ -73,5 +73,5 @@ test('feature-codes - the table has one row for each code, with what people dial
       start,
     );
   }
-  for (const row of rows) assert.equal(row.split('|').length, 5, row);
+  for (const row of rows) assert.equal(row.split('|').length, 6, row);
 });

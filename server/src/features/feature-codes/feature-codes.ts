@@ -41,7 +41,7 @@ const dialledAs = (pattern: string): string =>
 export function featureCodesTable(): string {
   const rows = FEATURE_CODES.map((code) => {
     const keys = [...new Set(code.patterns.map(dialledAs))].map((p) => `\`${p}\``).join(', ');
-    return `| ${keys} | ${code.title} | ${code.about} |`;
+    return `| ${keys} | ${code.title} | ${code.about} | \`${code.id}\` |`;
   });
-  return ['| Dial | Name | What it does |', '|---|---|---|', ...rows, ''].join('\n');
+  return ['| Dial | Name | What it does | Id |', '|---|---|---|---|', ...rows, ''].join('\n');
 }

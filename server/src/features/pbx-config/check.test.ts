@@ -107,3 +107,36 @@ test('pbx-config/check - a prompt whose sound nobody uploaded', () => {
   ]);
   assert.deepEqual(about(HOUSE), []);
 });
+
+test('pbx-config - time conditions that only lead to each other are found, other rounds are not', () => {
+  const condition = (
+    name: string,
+    open: object,
+    closed: object = { kind: 'extension', key: '1001' },
+  ): Given => ['time_condition', { name, title: name, when_open: open, when_closed: closed }];
+  const time = (key: string) => ({ kind: 'time_condition', key });
+  const says = 'when_open: it leads into a round of nothing but time conditions';
+  assert.deepEqual(found(condition('a', time('a'))), [`time_condition a: ${says}`]);
+  const three = [
+    condition('a', time('b')),
+    condition('b', { kind: 'queue', key: 'support' }, time('c')),
+    condition('c', time('a')),
+  ];
+  assert.deepEqual(
+    found(...three),
+    ['a', 'b', 'c'].map((name) => `time_condition ${name}: ${says}`),
+  );
+  const menu = (to: object): Given => [
+    'menu',
+    { name: 'main', title: 'Main', choices: [{ key: '1', to }], otherwise: to },
+  ];
+  assert.deepEqual(found(condition('a', { kind: 'menu', key: 'main' }), menu(time('a'))), []);
+  assert.deepEqual(found(condition('a', time('b')), condition('b', { kind: 'queue', key: 'support' })), []);
+});
+
+test('pbx-config - names of sections that the engine has for itself are found', () => {
+  for (const name of ['general', 'globals', 'waiting-room'])
+    assert.deepEqual(found(['queue', { name, number: '501', title: 'Q' }]), [
+      `queue ${name}: name: the engine uses this name for something else`,
+    ]);
+});

@@ -40,6 +40,31 @@ function* numbersOf(object: StoredObject): Generator<readonly [number: string, p
   }
 }
 
+/** Names that files of the engine use for something else. */
+const RESERVED: ReadonlySet<string> = new Set(['general', 'globals', 'waiting-room']);
+/**
+ * Time conditions that only lead to each other: a call would go round them until the engine ends it. Any other round takes
+ * its time or the hand of the caller, and may be meant.
+ */
+function timeRounds(model: Model): StoredObject<'time_condition'>[] {
+  const all = model.of('time_condition');
+  const waysOf = ({ body }: StoredObject<'time_condition'>): string[] =>
+    [body.when_open, body.when_closed, body.on_holiday].flatMap((to) =>
+      to?.kind === 'time_condition' && all.has(to.key) ? [to.key] : [],
+    );
+  const ends = new Map<string, boolean>();
+  const goesRound = (key: string): boolean => {
+    const known = ends.get(key);
+    if (known !== undefined) return known;
+    // Met again while it is looked at, it is on its own way.
+    ends.set(key, true);
+    const round = waysOf(all.get(key)!).some(goesRound);
+    ends.set(key, round);
+    return round;
+  };
+  return [...all.values()].filter(({ key }) => goesRound(key));
+}
+
 /** In order of kind and key; empty where everything fits. O(objects and numbers). */
 export function checkModel(model: Model, house: House): readonly Finding[] {
   const findings: Finding[] = [];
@@ -125,6 +150,10 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     );
   else if (outboundLayers(routes.map((r) => r.body)).length > MOST_LAYERS)
     find(routes.at(-1)!, 'patterns', `more than ${MOST_LAYERS} routes are for numbers of each other`);
+  for (const object of timeRounds(model))
+    find(object, 'when_open', 'it leads into a round of nothing but time conditions');
+  for (const object of allObjects(model))
+    if (RESERVED.has(object.key)) find(object, 'name', 'the engine uses this name for something else');
   for (const object of model.of('feature_code').values())
     if (!house.codes.has(object.key)) find(object, 'id', 'the exchange has no such feature code');
   if (![...model.of('extension').values()].some(({ body }) => body.level === 'admin' && body.active)) {
