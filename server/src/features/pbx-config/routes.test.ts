@@ -87,7 +87,7 @@ test('config routes - what is wrong with an object is named with its kind, key a
     ['ring-groups', group('care', '550', ['1003', '4711']), 'ring_group care members.1'],
     ['ring-groups', group('care', '500'), 'ring_group care number'],
     ['extensions', { extension: '1060', username: 'zoe', name: 'Zoe' }, 'extension 1060 username'],
-    ['feature-codes', { id: 'unknown', code: '*99' }, 'feature_code unknown id'],
+    ['feature-codes', { id: 'agent.fly', code: '*99' }, 'feature_code agent.fly id'],
   ];
   for (const [path, body, finding] of across) {
     const refused = await ask('POST', path, body);
