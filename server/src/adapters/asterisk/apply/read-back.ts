@@ -191,25 +191,23 @@ const READERS: readonly { readonly kinds: readonly Kind[]; readonly read: Reader
   },
 ];
 
-/** One endpoint with what it signs in with and where it is; false where the engine has none of that name. */
-async function readEndpoint(asked: Asked, name: string, put: Put): Promise<boolean> {
-  try {
-    await list(
-      asked,
-      'PJSIPShowEndpoint',
-      (event, f) => {
-        if (event === 'EndpointDetail') put(`endpoint ${name}`, mark(f));
-        else if (event === 'AuthDetail') put(`auth ${text(f, H.name)}`, mark(f));
-        else if (event === 'IdentifyDetail') put(`identify ${text(f, H.name)}`, mark(f));
-        else if (event === 'AorDetail') put(`aor ${text(f, H.name)}`, mark(f));
-      },
-      { Endpoint: name },
-    );
-    return true;
-  } catch (error) {
-    if (isNoList(error)) return false;
-    throw error;
-  }
+/**
+ * One endpoint with what it signs in with and where it is, as far as no list had them; nothing where the engine has none of
+ * that name.
+ */
+async function readEndpoint(asked: Asked, name: string, objects: Map<string, string>): Promise<void> {
+  const missing = (key: string, frame: Frame): void => {
+    if (!objects.has(key)) objects.set(key, mark(frame));
+  };
+  const row = (event: string, f: Frame): void => {
+    if (event === 'EndpointDetail') objects.set(`endpoint ${name}`, mark(f));
+    else if (event === 'AuthDetail') missing(`auth ${text(f, H.name)}`, f);
+    else if (event === 'AorDetail') missing(`aor ${text(f, H.name)}`, f);
+    else if (event === 'IdentifyDetail') missing(`identify ${text(f, H.name)}`, f);
+  };
+  await list(asked, 'PJSIPShowEndpoint', row, { Endpoint: name }).catch((error: unknown) => {
+    if (!isNoList(error)) throw error;
+  });
 }
 
 export interface Reading {
@@ -232,7 +230,7 @@ export async function readBack(asked: Asked, { kinds, endpoints }: Reading, many
     });
   }
   for (let i = 0; i < endpoints.length; i += AT_ONCE)
-    await Promise.all(endpoints.slice(i, i + AT_ONCE).map((name) => readEndpoint(asked, name, put)));
+    await Promise.all(endpoints.slice(i, i + AT_ONCE).map((name) => readEndpoint(asked, name, objects)));
   return objects;
 }
 
