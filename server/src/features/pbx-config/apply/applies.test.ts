@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
-import { ADMIN, startSite } from '../../../../test/support/applies-rig.ts';
+import { ADMIN, startProcess, startSite } from '../../../../test/support/applies-rig.ts';
 import { ServiceError } from '../../../core/errors.ts';
+
+import type { ObjectTables } from '../object-tables.ts';
+import { pruneVersions } from './versions.ts';
 
 const WANTED = { comment: null, overwrite_drift: false, restart: 'no' } as const;
 const codeOf = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code;
@@ -137,6 +140,36 @@ test('applies - where the files cannot be put back either it is failed and says 
   assert.deepEqual((await rig.applies.drift()).files, [], 'our own file is nobody’s change by hand');
   rig.world.point = original;
   await rig.applies.close();
+  rig.world.revive();
+  const next = await startProcess(rig.world, temp.store);
+  await next.applies.start(true);
+  assert.equal((await next.applies.one(apply.id)).state, 'rolled_back');
+  assert.notEqual(next.diskName('1003'), 'Zoe Miller');
+  assert.deepEqual(sorted(rig.world.live!), sorted(rig.world.disk));
+  await next.applies.close();
+});
+
+test('applies - what failed and was applied later is not taken back by the next start', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  await rig.rename('1003', 'Zoe Miller');
+  rig.world.faults.set('reload', ['lie']);
+  const original = rig.world.point.bind(rig.world);
+  let rolling = false;
+  rig.world.point = (name) => {
+    if (name === 'verified') rolling = true;
+    return rolling && name === 'write endpoints.conf' ? 'disk_full' : original(name);
+  };
+  assert.equal((await rig.applied()).state, 'failed');
+  rig.world.point = original;
+  rig.world.boot();
+  assert.equal((await rig.applied()).state, 'applied');
+  await rig.applies.close();
+  rig.world.revive();
+  const next = await startProcess(rig.world, temp.store);
+  await next.applies.start(true);
+  assert.deepEqual([next.diskName('1003'), next.liveName('1003')], ['Zoe Miller', 'Zoe Miller']);
+  await next.applies.close();
 });
 
 test('applies - an altered kept file is not trusted: the applied version is written', async () => {
@@ -239,6 +272,89 @@ test('applies - twenty in a row, each with its version; what the draft gets mean
   assert.deepEqual(
     versions.map((v) => v.comment),
     ['Nr 20', 'Nr 19', 'Nr 18', 'Nr 17', 'Nr 16'],
+  );
+  await rig.applies.close();
+});
+
+test('applies - a file changed by hand is told, refuses an apply, and outlives a start until it is said otherwise', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  const before = rig.world.disk.get('queues.conf')!;
+  rig.world.disk.set('queues.conf', 'by hand');
+  await assert.rejects(rig.applies.apply(ADMIN, WANTED), codeOf('config_drift'));
+  const told = rig.events.filter((e) => e.type === 'config.drift');
+  assert.equal(told.length, 1, 'once, not with each look');
+  await rig.applies.drift();
+  assert.equal(rig.events.filter((e) => e.type === 'config.drift').length, 1);
+  await rig.applies.close();
+  rig.world.revive();
+  const next = await startProcess(rig.world, temp.store);
+  await next.applies.start(false);
+  rig.world.boot();
+  assert.equal(rig.world.live!.get('queues.conf'), 'by hand', 'the engine runs with what is there');
+  const { files } = await next.applies.drift();
+  assert.deepEqual(
+    files.map((f) => [f.name, f.hand_written, f.missing]),
+    [['queues.conf', false, false]],
+  );
+  assert.match(files[0]!.diff!, /^\+by hand$/m);
+  const done = await next.applied({ overwrite_drift: true });
+  assert.equal(done.state, 'applied', JSON.stringify(done));
+  assert.equal(rig.world.live!.get('queues.conf'), before);
+  assert.deepEqual((await next.applies.drift()).files, []);
+  await next.applies.close();
+});
+
+test('applies - a hand-written file beside ours hinders nothing, is told, and is proven and read with the next apply', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  rig.world.beside.set('custom/queues.conf', '[mine]');
+  assert.deepEqual(
+    (await rig.applies.drift()).files.map((f) => [f.name, f.hand_written]),
+    [['custom/queues.conf', true]],
+  );
+  const done = await rig.applied();
+  assert.equal(done.state, 'applied', JSON.stringify(done));
+  assert.deepEqual(done.reloaded, ['custom/queues.conf']);
+  assert.equal(rig.world.proofs, 1);
+  assert.equal(rig.world.beside.get('custom/queues.conf'), '[mine]');
+  assert.deepEqual((await rig.applies.drift()).files, []);
+  await rig.applies.close();
+});
+
+test('applies - files for a new start are written, named and not read; the restart is asked for where it is wished', async () => {
+  for (const restart of ['no', 'when_convenient'] as const) {
+    await using temp = await temporaryStore();
+    const rig = await startSite(temp.store);
+    rig.world.extra = () => new Map([['fixed.conf', 'another']]);
+    const done = await rig.applied({ restart });
+    assert.equal(done.state, 'applied', JSON.stringify(done));
+    assert.deepEqual([done.restart.files, done.reloaded], [['fixed.conf'], []]);
+    assert.equal(done.restart.asked, restart === 'when_convenient');
+    assert.equal(rig.restarts(), restart === 'no' ? 0 : 1);
+    assert.equal(rig.world.disk.get('fixed.conf'), 'another');
+    await rig.applies.close();
+  }
+});
+
+test('applies - versions are kept back to a number of them, and one that is gone is not found', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  for (let n = 1; n <= 5; n += 1) {
+    await rig.rename('1003', `Zoe ${n}`);
+    await rig.applied();
+  }
+  const newest = rig.objects.version;
+  const kept = await rig.applies.object(newest - 1, 'extensions', '1003');
+  assert.equal(kept.object['name'], 'Zoe 4');
+  assert.equal('sip_password' in kept.object, false);
+  await temp.store.transaction<ObjectTables, void>((trx) => pruneVersions(trx, newest, 2));
+  assert.equal((await rig.applies.object(newest - 1, 'extensions', '1003')).object['name'], 'Zoe 4');
+  await assert.rejects(rig.applies.version(newest - 2), codeOf('not_found'));
+  const { objects } = await rig.applies.version(newest);
+  assert.deepEqual(
+    objects.list.map((o) => o.fields),
+    [[{ field: 'name', secret: false, before: 'Zoe 4', after: 'Zoe 5' }]],
   );
   await rig.applies.close();
 });

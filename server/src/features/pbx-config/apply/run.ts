@@ -356,9 +356,13 @@ export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, clos
       return await rollBack(error, files);
     }
     if (now.restart.files.length > 0 && now.restart.wish === 'when_convenient') {
-      note({ restart: { ...now.restart, asked: true } });
-      await deps.restart();
-      await journal.save(now);
+      try {
+        await deps.restart();
+        note({ restart: { ...now.restart, asked: true } });
+        await journal.save(now);
+      } catch (error) {
+        log.error({ apply: now.id, error: messageOf(error) }, 'the engine was not asked to start anew');
+      }
     }
     return now;
   };

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { agentsRig, both } from '../../../test/support/agents-rig.ts';
+
+test('agents - a queue that went and came back while the engine read its configuration has its members and pauses', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  await act({ action: 'pause', reason: 'lunch' });
+  const release = await agents.hold();
+  pbx.dropQueue('sales');
+  await clock.advance(0);
+  pbx.addQueue('sales');
+  await clock.advance(0);
+  assert.deepEqual(both(rig), [['1003 lunch'], []], 'nothing is put back while the files may still change');
+  release();
+  pbx.linkDown();
+  pbx.linkUp();
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
+});
+
+test('agents - a service that dies while the engine reads its configuration leaves that to the next one', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock } = rig;
+  await act({ action: 'login' });
+  await act({ action: 'pause', reason: 'lunch' });
+  await rig.agents.hold();
+  await rig.killService(() => {
+    pbx.dropQueue('sales');
+    pbx.addQueue('sales');
+  });
+  pbx.linkUp();
+  await clock.advance(0);
+  await rig.agents.idle();
+  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
+});
+
+test('agents - once members were brought back, the engine is right again', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  (await agents.hold())();
+  for (let n = 0; n < 2; n += 1) {
+    pbx.linkDown();
+    pbx.linkUp();
+    await clock.advance(0);
+    await agents.idle();
+  }
+  pbx.linkDown();
+  pbx.linkUp({ change: () => pbx.leave('sales', '1003') });
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 ready'], []]);
+});
+
+test('agents - who does not work in a queue any more is taken out of it, and stays out when it comes back there', async (t) => {
+  const rig = await agentsRig(t);
+  const { act, clock, agents, directory } = rig;
+  await act({ action: 'login' });
+  const queues = directory.queues();
+  directory.setQueues(
+    queues.map((q) => (q.name === 'sales' ? { ...q, agents: q.agents.filter((e) => e !== '1003') } : q)),
+  );
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 ready'], []]);
+  directory.setQueues(queues);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 ready'], []]);
+});
