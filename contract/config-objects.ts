@@ -138,7 +138,12 @@ export const QueueConfig = z
         z.strictObject({
           extension: OwnNumber,
           static: z.boolean().default(false).describe('A member by configuration that cannot log out.'),
-          penalty: z.int().min(0).max(100).default(0),
+          penalty: z
+            .int()
+            .min(0)
+            .max(100)
+            .default(0)
+            .describe('Those of a higher one are rung later; one who logs in by itself has it from then on.'),
         }),
       )
       .max(1_000)

@@ -28,6 +28,8 @@ export interface QueueEntry {
   readonly wrap_up_seconds: number;
   /** Extensions that may take its calls. */
   readonly agents: readonly string[];
+  /** Of those agents who have one: the higher it is, the later they are rung. */
+  readonly penalties?: ReadonlyMap<string, number>;
 }
 /** A connection to a carrier or another exchange; `endpoint` is its name in the engine. */
 export interface TrunkEntry {

@@ -55,6 +55,7 @@ export type SiteMailbox = ConfigBody<'mailbox'> & { readonly pin: string };
  * list are generated from it. `dialplan` returns the steps for the matched pattern, one application call each; a step may
  * carry a label, in lower case. A step may use what the renderer leaves for it, so that it works while the service is down:
  * - variable `OFFHOOK_EXTENSION`: the extension of the endpoint that dials, empty for anything else; never caller ID;
+ * - global variable `PENALTY_<extension>_<queue name>`: the penalty of an agent who has one in that queue;
  * - context `agent-queues`: `Gosub(agent-queues,<extension>,1)` leaves the names of the extension's queues, joined by `&`, in
  *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before;
  * - context `forward-way`: `Gosub(forward-way,<extension>,1)` leaves the context in which a number must be there for the calls of

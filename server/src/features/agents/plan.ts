@@ -78,7 +78,10 @@ function planLogin(deps: PlanDeps, extension: string, of: ChangeCommand): Plan {
   const leaving = rows.filter((row) => isFor(row, LOGOUT) && names.includes(row.queue));
   return {
     changes: [
-      ...joining.flatMap((name) => changeTo(deps.engine, extension, name, undefined, to) ?? []),
+      ...joining.flatMap((name) => {
+        const penalty = deps.directory.queue(name)?.penalties?.get(extension);
+        return changeTo(deps.engine, extension, name, undefined, to, penalty) ?? [];
+      }),
       ...leaving.flatMap((row) => change(deps, extension, row, to)),
     ],
     wanted: new Map([...joining, ...leaving.map((row) => row.queue)].map((name) => [name, chosen(to)])),

@@ -188,7 +188,8 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       cannotRemove ||
       (intent.member && cannotAdd) ||
       sameMembership(choiceOf(row), wanted!);
-    const change = nothing ? null : changeTo(engine, extension, queue, row, to, intent.penalty);
+    const penalty = directory.queue(queue)?.penalties?.get(extension) ?? 0;
+    const change = nothing ? null : changeTo(engine, extension, queue, row, to, penalty);
     if (change === null) drop(extension, queue);
     return change;
   };

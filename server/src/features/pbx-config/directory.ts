@@ -7,8 +7,16 @@ import type { ObjectStore } from './objects.ts';
 
 /** Everything the directory answers from, built once for each version of the configuration. */
 function indexOf(config: PbxConfig) {
-  const queues: QueueEntry[] = config.queues.map(({ name, number, title, wrap_up_seconds, agents }) =>
-    Object.freeze({ name, number, title, wrap_up_seconds, agents }),
+  const queues: QueueEntry[] = config.queues.map(
+    ({ name, number, title, wrap_up_seconds, agents, members }) =>
+      Object.freeze({
+        name,
+        number,
+        title,
+        wrap_up_seconds,
+        agents,
+        penalties: new Map(members.filter((m) => m.penalty > 0).map((m) => [m.extension, m.penalty])),
+      }),
   );
   const queuesOf = new Map<string, QueueEntry[]>();
   for (const queue of queues) {

@@ -152,6 +152,14 @@ test('pbx-config - the directory finds people by extension, user name, endpoint,
   );
 });
 
+test('pbx-config - a queue tells the penalties of the agents who have one', async () => {
+  await using temp = await seeded({ empty: false });
+  const members = [{ extension: '1003', penalty: 7 }, { extension: '1004' }];
+  await putObjects(temp.store, { queue: [{ name: 'support', members }] });
+  const directory = createDirectory(await openObjects(temp.store));
+  assert.deepEqual([...directory.queue('support')!.penalties!], [['1003', 7]]);
+});
+
 test('pbx-config - a change is seen after reload, counted once and told to listeners', async () => {
   await using temp = await seeded({ empty: false });
   const objects = await openObjects(temp.store);

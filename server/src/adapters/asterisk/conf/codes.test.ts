@@ -10,13 +10,20 @@ import { openTransport, randomTag } from '../../../../test/support/sip/transport
 import { until } from '../../../../test/support/until.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { etcDir } from '../instance.ts';
-import { PASSWORD, company } from './test-company.ts';
+import { PASSWORD, company, queue } from './test-company.ts';
 import { startTestEngine } from './test-engine.ts';
 import type { TestEngine } from './test-engine.ts';
 
 let engine: TestEngine;
 before(async () => {
-  engine = await startTestEngine(company({ feature_codes: FEATURE_CODES }));
+  const late = queue({
+    name: 'late-shift',
+    number: '520',
+    members: [{ extension: '1007', penalty: 3 }, { extension: '1008' }],
+  });
+  engine = await startTestEngine(
+    company({ feature_codes: FEATURE_CODES, queues: [...company().queues, late] }),
+  );
 });
 after(async () => {
   await engine?.[Symbol.asyncDispose]();
@@ -31,6 +38,17 @@ const shows = (queue: string, members: readonly string[]): Promise<unknown> =>
   });
 const DONE = 'auth-thankyou';
 const REFUSED = 'im-sorry';
+
+test('conf/codes - who logs in by *81 has the penalty of the configuration', async () => {
+  await using last = await phone('1007');
+  await using first = await phone('1008');
+  for (const agent of [last, first]) assert.equal(await engine.dial(agent, '*81'), DONE);
+  const shown = await engine.cli('queue show late-shift');
+  assert.match(shown, /^ +1007 \(.*\) with penalty 3 /m, shown);
+  assert.match(shown, /^ +1008 /m);
+  assert.doesNotMatch(shown, /^ +1008 .* with penalty/m);
+  for (const agent of [last, first]) assert.equal(await engine.dial(agent, '*80'), DONE);
+});
 
 test('conf/codes - *81, *22, *23 and *80 act in every queue of the caller and say how it went', async () => {
   await using agent = await phone('1003');

@@ -159,6 +159,21 @@ const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
 };
 const service = (s: SiteService): ConfText => exten(pattern(s.number, 'a service number'), SERVICE[s.kind]);
 
+/** An agent who logs in by itself has the penalty of the configuration: a code looks it up (codes/login.ts). */
+const penalties = (queues: readonly SiteQueue[]): ConfText =>
+  joined(
+    queues.flatMap((q) =>
+      q.members
+        .filter((m) => m.penalty > 0)
+        .map((m) => {
+          const name = slug(q.name, 'a queue name');
+          const agent = dialled(m.extension, `queue ${name}: agent`);
+          return conf`PENALTY_${agent}_${name} = ${whole(m.penalty, `queue ${name}: penalty of ${agent}`, 0, 100)}
+`;
+        }),
+    ),
+    '',
+  );
 /** What a feature code needs to know of an agent: all its queues, and each one by its number. */
 function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
   const all = new Map<ConfText, ConfText[]>();
@@ -204,7 +219,10 @@ static = yes
 writeprotect = yes
 clearglobalvars = yes
 
-${soundGlobals(site, instance)}[internal]
+
+[globals]
+${soundGlobals(site, instance)}${penalties(site.queues)}
+[internal]
 include => people
 include => queues
 include => places

@@ -37,10 +37,7 @@ export const soundStep = (site: Site, ref: SoundRef, what: string): ConfText =>
 export const soundGlobals = (site: Site, instance: Instance): ConfText =>
   site.prompts.length === 0
     ? conf``
-    : conf`
-[globals]
-${FOLDER} = ${folderOf(instance)}
-
+    : conf`${FOLDER} = ${folderOf(instance)}
 `;
 
 /** The lines of a music class that say what it plays, in its order. */

@@ -12,7 +12,7 @@ export const login: FeatureCode = {
     ...inEachQueue(
       {
         app: 'AddQueueMember',
-        data: `\${OFFHOOK_QUEUE},${MEMBER},0,,\${OFFHOOK_EXTENSION},${MEMBER_STATE}`,
+        data: `\${OFFHOOK_QUEUE},${MEMBER},\${PENALTY_\${OFFHOOK_EXTENSION}_\${OFFHOOK_QUEUE}},,\${OFFHOOK_EXTENSION},${MEMBER_STATE}`,
       },
       'AQMSTATUS',
       ['ADDED', 'MEMBERALREADY'],
