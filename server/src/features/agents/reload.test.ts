@@ -11,7 +11,10 @@ test('agents - a queue that went and came back while the engine read its configu
   pbx.dropQueue('sales');
   await clock.advance(0);
   pbx.addQueue('sales');
+  pbx.linkDown();
+  pbx.linkUp();
   await clock.advance(0);
+  await agents.idle();
   assert.deepEqual(both(rig), [['1003 lunch'], []], 'nothing is put back while the files may still change');
   release();
   pbx.linkDown();
