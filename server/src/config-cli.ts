@@ -173,9 +173,7 @@ async function apply(io: CommandIo, file: string, overDraft: boolean): Promise<n
   for (const { kind, key, secrets } of taken.secrets)
     for (const [name, value] of Object.entries(secrets))
       io.say(`New ${name.replaceAll('_', ' ')} of ${kind} ${key}, shown this once: ${value}`);
-  const begun = await ask<{ apply: ConfigApply }>(session, '/api/v1/config/applies', {
-    draft: taken.etag,
-  }).catch(async (error: unknown) => {
+  const begun = await config.apply({ draft: taken.etag }).catch(async (error: unknown) => {
     await giveUp(io, session);
     throw error;
   });
@@ -206,22 +204,10 @@ async function follow(io: CommandIo, session: Session, begun: ConfigApply): Prom
     if (now.state !== told) io.say(`${wordOf(now)} …`);
     told = now.state;
     await sleep(POLL_MS);
-    now = (await ask<{ apply: ConfigApply }>(session, `/api/v1/config/applies/${now.id}`)).apply;
+    now = (await session.client.config.applyState(now.id)).apply;
   }
   return now;
 }
-async function ask<T>({ base, client }: Session, path: string, body?: object): Promise<T> {
-  const response = await fetch(new URL(path, base), {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${client.token}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(120_000),
-  });
-  const json = (await response.json()) as T & { detail?: string };
-  if (!response.ok) throw new Refusal(json.detail ?? `the service answered ${response.status}`);
-  return json;
-}
-
 /** The exit code. Never throws. */
 export async function runConfigCommand(args: readonly string[], io: CommandIo): Promise<number> {
   const [command, ...rest] = args;
