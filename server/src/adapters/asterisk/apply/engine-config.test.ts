@@ -1,6 +1,7 @@
 /** Files on a throw-away engine and on a living one: what is broken is found by what the engine holds, never by its answer. */
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
@@ -21,7 +22,10 @@ import {
 } from '../conf/test-company.ts';
 import { startTestEngine } from '../conf/test-engine.ts';
 import type { TestEngine } from '../conf/test-engine.ts';
+import { connectAmi } from '../ami/connection.ts';
+import { etcDir } from '../instance.ts';
 import { createEngineConfig } from './engine-config.ts';
+import { readBack } from './read-back.ts';
 
 const login = { username: 'site', password: 'a-trunk-secret-of-ours' };
 const sound = { built_in: 'hello-world' } as const;
@@ -259,4 +263,57 @@ test('apply/verify - a good change is on the living engine', async () => {
   assert.match(await engine.cli('pjsip show endpoint 1020'), /Endpoint: +1020/);
   assert.deepEqual(config.needsRestart(names), []);
   assert.deepEqual(config.needsRestart(['modules.conf', 'queues.conf']), ['modules.conf']);
+});
+
+test('apply/prove - what is wrong in a hand-written file is found, and it is kept as it is', async () => {
+  const file = path.join(etcDir(engine.instance), 'custom', 'queues.conf');
+  await writeFile(file, '[night]\nstrategy = everybody\n');
+  const proof = await config.prove(good);
+  assert.deepEqual(
+    proof.problems.map((p) => p.object),
+    ['queue night'],
+  );
+  assert.match(proof.problems[0]!.words, /'everybody' isn't a valid strategy for queue 'night'/);
+  await writeFile(file, '[night]\nstrategy = linear\n');
+  const right = await config.prove(good);
+  assert.deepEqual(right.problems, []);
+  assert.ok((await config.verify(right, ['custom/queues.conf'])).some((p) => p.object === 'queue night'));
+  await config.reload(['custom/queues.conf']);
+  assert.deepEqual(await config.verify(right, ['custom/queues.conf']), []);
+  assert.equal(await config.read('custom/queues.conf'), '[night]\nstrategy = linear\n');
+  assert.deepEqual(
+    (await config.handWritten()).map((f) => f.name),
+    ['custom/queues.conf'],
+  );
+});
+
+test('apply/read-back - endpoints that are asked for one by one show the same as their lists', async () => {
+  const { ami_port: port, ami_actions: account } = engine.instance;
+  const ami = await connectAmi({
+    host: '127.0.0.1',
+    port,
+    ...account,
+    events: 'off',
+    awaitBoot: false,
+    clock: systemClock,
+    log: silent,
+  });
+  try {
+    const asked = { ami, console: engine.cli };
+    const kinds = new Set(['endpoint', 'auth', 'aor', 'identify'] as const);
+    const endpoints = ['1001', '1001-web', 'trunk-north', 'nobody'];
+    const listed = await readBack(asked, { kinds, endpoints }, false);
+    const single = await readBack(asked, { kinds, endpoints }, true);
+    assert.deepEqual([...single.keys()].filter((key) => key.includes('north')).sort(), [
+      'aor trunk-north',
+      'auth trunk-north',
+      'endpoint trunk-north',
+      'identify trunk-north',
+    ]);
+    assert.equal(single.size, 10);
+    for (const [key, value] of single) assert.equal(listed.get(key), value, key);
+    assert.ok(listed.size > single.size);
+  } finally {
+    ami.close();
+  }
 });

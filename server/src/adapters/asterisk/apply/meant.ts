@@ -95,7 +95,7 @@ function dialplan(sections: readonly Section[], put: (key: string, value: string
 export const QUEUE_SETTINGS = [
   ['maxlen', 'Max', '0'],
   ['weight', 'Weight', '0'],
-  ['servicelevel', 'ServiceLevel', '60'],
+  ['servicelevel', 'ServiceLevel', '0'],
 ] as const;
 function queues(sections: readonly Section[], put: (key: string, value: string) => void): void {
   for (const section of sections) {
