@@ -299,7 +299,7 @@ test('apply/read-back - endpoints that are asked for one by one show the same as
     log: silent,
   });
   try {
-    const asked = { ami, console: engine.cli };
+    const asked = { ami, console: (text: string) => engine.cli(text) };
     const kinds = new Set(['endpoint', 'auth', 'aor', 'identify'] as const);
     const endpoints = ['1001', '1001-web', 'trunk-north', 'nobody'];
     const listed = await readBack(asked, { kinds, endpoints }, false);
