@@ -40,7 +40,7 @@ const UNANSWERED = context(conf`unanswered`, [
 const LONG_LIST = conf`4000`;
 const LONG_ADDRESS = conf`1000`;
 /** Adds the devices of an extension that may ring to OFFHOOK_GROUP; nobody is rung by its own call, and no forward is followed. */
-const GROUP_MEMBER = context(conf`group-member`, [
+const GROUP_MEMBER = context(conf`ring-member`, [
   exten(conf`_X.`, [
     conf`GotoIf($["$\{EXTEN}" = "$\{OFFHOOK_EXTENSION}"]?over)`,
     conf`GotoIf(${wantsNone}?over)`,
@@ -62,7 +62,7 @@ function ringGroup(
   const what = `ring group ${name}`;
   const seconds = whole(g.ring_seconds, `${what}: ring seconds`, 5, 300);
   const members = g.members.filter((m) => active.has(m)).map((m) => dialled(m, `${what}: member`));
-  const add = (m: ConfText): ConfText => conf`Gosub(group-member,${m},1)`;
+  const add = (m: ConfText): ConfText => conf`Gosub(ring-member,${m},1)`;
   const clear = [conf`Set(OFFHOOK_GROUP=)`, conf`Set(DIALSTATUS=)`];
   const { before, options } = recording.group(g);
   const ring = conf`ExecIf($\{LEN($\{OFFHOOK_GROUP})}?Dial($\{OFFHOOK_GROUP:1},${seconds},${ownForward}${calledPhone}${callingPhone}${options}))`;

@@ -8,8 +8,8 @@ const mark = (secret: string): string =>
 /** An option whose value is a secret, wherever it stands: `password`, `secret`, `pin`, `admin_pin`, `register => …`. */
 const OPTION = /^(\s*(?:(?:[a-z0-9]+_)*(?:password|secret|passwd|pin|md5_cred)|register)\s*=>?\s*)(.+)$/i;
 const MAILBOX = /^(\s*[0-9]+\s*=>\s*)([^,\r\n]*)(.*)$/;
-/** A function of the dialplan that is given a PIN. */
-const FUNCTION = /([,(](?:admin_)?pin\)\s*=\s*)([^,)\s]+)/gi;
+/** A function of the dialplan that is given a PIN, and a step that compares one. */
+const STEPS = /([,(](?:admin_)?pin\)\s*=\s*|_PIN\}"\s*=\s*")([^,)\s"]+)/gi;
 
 /** The text of a configuration file with a mark in the place of every secret, the same for the same secret; lines stay lines. */
 export const hiddenSecrets = (name: string, text: string): string =>
@@ -20,6 +20,6 @@ export const hiddenSecrets = (name: string, text: string): string =>
         return line.replace(MAILBOX, (_, head: string, pin: string, rest: string) => head + mark(pin) + rest);
       if (OPTION.test(line))
         return line.replace(OPTION, (_, head: string, value: string) => head + mark(value));
-      return line.replaceAll(FUNCTION, (_, head: string, pin: string) => head + mark(pin));
+      return line.replaceAll(STEPS, (_, head: string, pin: string) => head + mark(pin));
     })
     .join('\n');

@@ -333,14 +333,14 @@ const CASES: readonly Case[] = [
     field: 'caller of an inbound route',
     value: like(/^[0-9]{1,32}$/),
     render: (caller) => render(withTrunk({}, { inbound_routes: [inRoute({ caller })] })),
-    read: (files) => valuesOf(extensions(files), (s) => s.name === 'from-trunk-north-1', 'exten'),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'numbers-1-trunk-north', 'exten'),
     expected: (caller) => [`49,1,GotoIf(\${REGEX("^${caller}" \${CALLERID(num)})}?route-in,\${EXTEN},1)`],
   },
   {
     field: 'name of an inbound route',
     value: like(/^[a-z0-9][a-z0-9_-]{0,20}[a-z0-9]$/),
     render: (name) => render(withTrunk({}, { inbound_routes: [inRoute({ name })] })),
-    read: (files) => valuesOf(extensions(files), (s) => s.name === 'from-trunk-north-1', 'exten'),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'numbers-1-trunk-north', 'exten'),
     expected: (name) => [`49,1,Goto(route-${name},\${EXTEN},1)`],
   },
   {
@@ -354,7 +354,7 @@ const CASES: readonly Case[] = [
     field: 'inbound number',
     value: like(/^\+?[0-9]{1,9}$/),
     render: (number) => render(withTrunk({}, { inbound_routes: [inRoute({ number })] })),
-    read: (files) => valuesOf(extensions(files), (s) => s.name === 'from-trunk-north-1', 'exten'),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'numbers-1-trunk-north', 'exten'),
     expected: (number) => [`${number},1,Goto(route-in,\${EXTEN},1)`],
   },
   {

@@ -239,10 +239,10 @@ const callerBegins = (caller: string, what: string): ConfText => {
 };
 /** The numbers of one trunk, those that are known best first; a number that is in none of its layers is nobody's. */
 function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
-  const first = conf`${arrivals(t)}-`;
   const layers = inboundOrder(site.inbound_routes, t.name);
   const nameOf = (i: number): ConfText =>
-    i === layers.length ? conf`unrouted` : conf`${first}${number(i + 1)}`;
+    // The place goes first: behind the name it would read as part of it, and as another trunk.
+    i === layers.length ? conf`unrouted` : conf`numbers-${number(i + 1)}-${endpointOf(t)}`;
   const entry = context(arrivals(t), [
     exten(ANY_NUMBER, [
       conf`Set(GROUP(calls)=${endpointOf(t)})`,

@@ -1,0 +1,117 @@
+/** Names that people choose beside the ones that files of the engine have already. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
+import type { Site } from '../../../ports/site.ts';
+import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
+import { hiddenSecrets } from './hidden.ts';
+import { renderSite } from './render.ts';
+import {
+  PASSWORD,
+  company,
+  conference,
+  extension,
+  holidays,
+  inboundRoute,
+  menu,
+  outboundRoute,
+  parkingLot,
+  queue,
+  ringGroup,
+  timeCondition,
+  trunk,
+} from './test-company.ts';
+
+const INSTANCE: Instance = {
+  folder: '/srv/offhook/engine',
+  run_dir: '/run/offhook',
+  node: 'ast1',
+  ami_port: 5038,
+  http_port: 8088,
+  ami_events: { user: 'events', secret: PASSWORD },
+  ami_actions: { user: 'actions', secret: PASSWORD },
+};
+const PROGRAM: AsteriskProgram = {
+  command: ['asterisk'],
+  version: '22.10.1',
+  modules_dir: null,
+  data_dir: '/opt/data',
+  origin: 'packages',
+};
+const SETTINGS: InstanceSettings = {
+  sip: { host: '0.0.0.0', port: 5060 },
+  rtp: { from: 10_000, to: 20_000 },
+  zone: 'Europe/Istanbul',
+};
+/** Of the other files of that kind a section may be there once for each type of object. */
+const FILES = ['extensions.conf', 'queues.conf', 'confbridge.conf', 'musiconhold.conf', 'res_parking.conf'];
+const render = (site: Site): ReadonlyMap<string, string> => renderSite(site, INSTANCE, PROGRAM, SETTINGS);
+const sectionsOf = (text: string): string[] => [...text.matchAll(/^\[([^\]]+)\]/gm)].map((m) => m[1]!);
+const hang_up = { kind: 'hang_up' } as const;
+
+/** One object of every kind for each name. */
+function called(names: readonly string[]): Site {
+  let last = 6000;
+  const number = (): string => String(++last);
+  const many = <T>(make: (name: string, i: number) => T): T[] => names.map(make);
+  const music = many((name) => ({
+    name,
+    title: 'Music',
+    prompts: ['welcome'],
+    order: 'random' as const,
+  }));
+  return company({
+    extensions: [extension('1001', { recording: 'always', forward_outside: true, caller_id: '4930' })],
+    feature_codes: FEATURE_CODES.map((code) =>
+      code.id === 'agent.pause' ? { ...code, moved: { from: '*22', to: '*99' } } : code,
+    ),
+    prompts: [{ name: 'welcome', title: 'Welcome', sound: 'a'.repeat(64) }],
+    queues: many((name) => queue({ name, number: number(), exit: { key: '0', to: hang_up } })),
+    ring_groups: many((name) => ringGroup({ name, number: number(), members: ['1001'] })),
+    menus: many((name) => menu({ name, otherwise: hang_up })),
+    time_conditions: many((name) => timeCondition({ name, when_open: hang_up, when_closed: hang_up })),
+    holidays: many((name) => holidays({ name, days: [{ title: 'A day', month: 1, day: 1 }] })),
+    conferences: many((name) => conference({ name, number: number() })),
+    music_classes: music,
+    parking_lots: many((name, i) =>
+      parkingLot({ name, number: number(), first_slot: 800_000 + 2 * i, last_slot: 800_001 + 2 * i }),
+    ),
+    trunks: many((name) => trunk({ name, host: '192.0.2.1' })),
+    inbound_routes: many((name) => inboundRoute({ name, trunk: name, number: '49', to: hang_up })),
+    outbound_routes: many((name) => outboundRoute({ name, patterns: ['0X!'], trunks: [{ trunk: name }] })),
+  });
+}
+
+test('conf/names - no name of an object makes a section that is there already', () => {
+  const plain = render(called(['main']));
+  const there = new Set(FILES.flatMap((file) => sectionsOf(plain.get(file)!)));
+  const names = new Set(['main', 'default', 'main-1', 'main-2', '1', '2']);
+  for (const section of there) {
+    const parts = section.split('-');
+    parts.forEach((_, i) => names.add(parts.slice(i).join('-')));
+  }
+  // The renderer refuses these for queues.
+  for (const name of ['general', 'waiting-room']) names.delete(name);
+  const usable = [...names].filter((name) => /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/.test(name));
+  assert.ok(usable.length > 60, `${usable.length} names`);
+  const files = render(called(usable));
+  for (const file of FILES) {
+    const sections = sectionsOf(files.get(file)!);
+    const twice = sections.filter((name, i) => sections.indexOf(name) !== i);
+    assert.deepEqual(twice, [], file);
+  }
+});
+
+test('conf/names - the PINs of a conference are hidden wherever a file has them', () => {
+  const shown = (pin: string): string => {
+    const files = render(
+      company({ conferences: [conference({ name: 'boss', number: '7200', pin, leader_pin: '556677' })] }),
+    );
+    const text = [...files].map(([name, file]) => hiddenSecrets(name, file)).join('\n');
+    assert.match([...files.values()].join('\n'), new RegExp(pin), 'a file has it');
+    for (const secret of [pin, '556677']) assert.doesNotMatch(text, new RegExp(secret));
+    return text;
+  };
+  assert.equal(shown('918273'), shown('918273'));
+  assert.notEqual(shown('918273'), shown('918274'));
+});
