@@ -59,3 +59,13 @@ test('dial pattern - the first layer that has a number has the first list that h
     ),
   );
 });
+
+test('dial pattern - as many patterns as a site may have are laid in moments', () => {
+  const lists = Array.from({ length: 20 }, (_, i) =>
+    Array.from({ length: 100 }, (__, j) => `0${String(i * 100 + j).padStart(8, '0')}XX`),
+  );
+  const before = process.cpuUsage();
+  assert.deepEqual(new Set(layersOf(lists)), new Set([0]));
+  const took = process.cpuUsage(before).user / 1000;
+  assert.ok(took < 400, `${took} ms, in which nobody else is served`);
+});

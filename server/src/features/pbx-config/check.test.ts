@@ -140,3 +140,30 @@ test('pbx-config - names of sections that the engine has for itself are found', 
       `queue ${name}: name: the engine uses this name for something else`,
     ]);
 });
+
+test('pbx-config/check - more parking slots than the service and the engine can hold are found', () => {
+  const lots = (count: number): Given[] =>
+    Array.from({ length: count }, (_, i) => [
+      'parking_lot',
+      {
+        name: `lot-${i}`,
+        title: 'Lot',
+        number: String(800_000 + i),
+        first_slot: 100_000 + 1000 * i,
+        last_slot: 100_999 + 1000 * i,
+      },
+    ]);
+  assert.deepEqual(found(...lots(10)), []);
+  assert.deepEqual(found(...lots(11)), [
+    'parking_lot lot-9: last_slot: all parking lots together have more than 10000 slots',
+  ]);
+});
+
+test('pbx-config/check - of a great many things that are wrong the first are told', () => {
+  const members = Array.from({ length: 1000 }, (_, i) => ({ extension: String(3000 + i) }));
+  const queues = Array.from({ length: 11 }, (_, i): Given => [
+    'queue',
+    { name: `q-${i}`, number: String(200 + i), title: 'Queue', members },
+  ]);
+  assert.equal(found(...queues).length, 10_000);
+});

@@ -64,12 +64,18 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
   };
   return [...all.values()].filter(({ key }) => goesRound(key));
 }
+/** Slots of all parking lots together: each is a number of its own, here and in the engine. */
+const MOST_SLOTS = 10_000;
+/** What is wrong beyond these is not told: so much is wrong in one way. */
+const MOST_FINDINGS = 10_000;
 
 /** In order of kind and key; empty where everything fits. O(objects and numbers). */
 export function checkModel(model: Model, house: House): readonly Finding[] {
   const findings: Finding[] = [];
-  const find = ({ kind, key }: StoredObject, path: string, detail: string): void =>
-    void findings.push({ kind, key, path, detail });
+  const find = ({ kind, key }: StoredObject, path: string, detail: string): void => {
+    if (findings.length < MOST_FINDINGS) findings.push({ kind, key, path, detail });
+  };
+  let slots = 0;
   const numbers = new Map<string, string>();
   const users = new Map<string, string>();
   const codes = new Map(house.codes);
@@ -81,6 +87,14 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     for (const use of usesOf(object))
       if (!model.of(use.kind).has(use.key))
         find(object, use.path, `there is no ${use.kind.replaceAll('_', ' ')} ${JSON.stringify(use.key)}`);
+    if (object.kind === 'parking_lot') {
+      const { first_slot, last_slot } = (object as StoredObject<'parking_lot'>).body;
+      slots += last_slot - first_slot + 1;
+      if (slots > MOST_SLOTS) {
+        find(object, 'last_slot', `all parking lots together have more than ${MOST_SLOTS} slots`);
+        continue;
+      }
+    }
     for (const [number, path] of numbersOf(object)) {
       const what = `${object.kind.replaceAll('_', ' ')} ${object.key}`;
       const other = numbers.get(number);

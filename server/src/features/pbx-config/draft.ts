@@ -14,7 +14,7 @@ import { checkModel } from './check.ts';
 import type { House } from './check.ts';
 import { countDifferences } from './differences.ts';
 import { objectsOf } from './document.ts';
-import { beginEdit, notFound } from './edit.ts';
+import { MOST_FINDINGS, beginEdit, notFound } from './edit.ts';
 import type { Edit, Made } from './edit.ts';
 import { createEtags } from './etags.ts';
 import type { Etags } from './etags.ts';
@@ -168,6 +168,7 @@ export function createDraft(deps: DraftDeps): Draft {
     for (const [i, change] of changes.entries()) {
       if (i % AT_ONCE === AT_ONCE - 1) await turnOfOthers();
       edit.apply(change);
+      if (edit.findings.length >= MOST_FINDINGS) break;
     }
     return edit;
   }
@@ -200,6 +201,7 @@ export function createDraft(deps: DraftDeps): Draft {
         let i = 0;
         for (const [kind, object] of objectsOf(document)) {
           if (++i % AT_ONCE === 0) await turnOfOthers();
+          if (edit.findings.length >= MOST_FINDINGS) break;
           const ref = edit.put(kind, object);
           if (there.has(`${kind} ${ref}`))
             edit.wrong({ kind, key: ref, path: '', detail: 'it is there twice' });

@@ -40,6 +40,8 @@ function* schemaFindings(error: z.ZodError, kind: ConfigKind, key: string): Gene
     else yield { kind, key, path: pathOf(issue.path), detail: issue.message };
   }
 }
+/** Where so much is wrong, the rest is not looked at. */
+export const MOST_FINDINGS = 1_000;
 const MAX_PART = 64;
 const pathOf = (parts: readonly PropertyKey[]): string =>
   parts.map((part) => String(part).slice(0, MAX_PART)).join('.');
@@ -74,7 +76,10 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
     const result = shape.safeParse(given);
     const name = key ?? ownKey(kind, given);
     if (!result.success) {
-      findings.push(...schemaFindings(result.error, kind, name));
+      for (const finding of schemaFindings(result.error, kind, name)) {
+        if (findings.length >= MOST_FINDINGS) break;
+        findings.push(finding);
+      }
       return null;
     }
     const full = withSecrets(kind, result.data);
@@ -145,7 +150,9 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
       put(kind, object, null);
       return ownKey(kind, object);
     },
-    wrong: (finding) => void findings.push(finding),
+    wrong(finding) {
+      if (findings.length < MOST_FINDINGS) findings.push(finding);
+    },
     remove: (ref) => set(ref, null),
     findings,
     changes: () =>

@@ -422,3 +422,37 @@ test('config routes - keys that no address could hold are not found, those with 
   assert.equal((await ask('POST', 'settings', {})).body.code, 'name_taken');
   assert.equal((await ask('GET', 'settings/site')).body.object.name, 'site');
 });
+
+test('config routes - what is wrong a million times over is refused after the first thousand', async (t) => {
+  const { ask } = await configRig(t);
+  const nothing = Array.from({ length: 200_000 }, () => 0);
+  const imported = await ask('POST', 'import', { offhook: 1, menus: nothing });
+  assert.equal(imported.status, 400);
+  assert.deepEqual([imported.body.findings.length, imported.body.findings_total], [200, 1000]);
+  const fields = Object.fromEntries(nothing.map((_, i) => [`field-${i}`, 0]));
+  const changes = [{ op: 'create', kind: 'menu', object: { name: 'main', ...fields } }];
+  const made = await ask('POST', 'draft/changes', { changes });
+  assert.equal(made.status, 400, made.text);
+  assert.deepEqual([made.body.findings.length, made.body.findings_total], [200, 1000]);
+});
+
+test('config routes - a tag that was made weak on its way still says that nothing changed, and no tag is no match', async (t) => {
+  const { ask } = await configRig(t);
+  const { body: seen } = await ask('GET', 'queues/support');
+  for (const tags of [`W/"${seen.etag}"`, `"other", W/"${seen.etag}"`, '*'])
+    assert.equal(
+      (await ask('GET', 'queues/support', undefined, { headers: { 'if-none-match': tags } })).status,
+      304,
+    );
+  const other = await ask('GET', 'queues/support', undefined, { headers: { 'if-none-match': 'W/"other"' } });
+  assert.equal(other.status, 200);
+  const patch = { title: 'Help' };
+  for (const [tags, status] of [
+    ['', 400],
+    [seen.etag, 400],
+    [`"other", "${seen.etag}"`, 200],
+  ] as const) {
+    const answer = await ask('PATCH', 'queues/support', patch, { headers: { 'if-match': tags } });
+    assert.equal(answer.status, status, `${tags}: ${answer.text}`);
+  }
+});

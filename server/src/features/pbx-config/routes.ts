@@ -39,11 +39,13 @@ const write = { level: 'admin', scope: 'config:write', errors: WRITE_ERRORS } as
 const checkedLater: FastifySchemaCompiler<any> = (route: Parameters<typeof validatorCompiler>[0]) =>
   route.httpPart === 'body' ? (value) => ({ value }) : validatorCompiler(route);
 const quoted = (etag: string): string => `"${etag}"`;
-/** The tags of a header; `*` is no tag. */
+/** The tags of a header; `*` is no tag. A proxy that packs an answer makes its tag weak, which says as well that nothing changed. */
 function tagsOf(request: FastifyRequest, name: 'if-match' | 'if-none-match'): readonly string[] | '*' {
-  const text = request.headers[name]?.trim() ?? '';
+  const given = request.headers[name];
+  if (given === undefined) return [];
+  const text = (name === 'if-none-match' ? given.replaceAll('W/"', '"') : given).trim();
   if (text === '*') return '*';
-  if (!/^("[^"]*"(\s*,\s*"[^"]*")*)?$/.test(text))
+  if (!/^"[^"]*"(\s*,\s*"[^"]*")*$/.test(text))
     throw new ServiceError('invalid_request', `${name}: not * and not tags in quotes`);
   return [...text.matchAll(/"([^"]*)"/g)].map((m) => m[1]!);
 }
