@@ -99,6 +99,11 @@ export const ConfigApply = z
   .meta({ id: 'ConfigApply' });
 export type ConfigApply = z.infer<typeof ConfigApply>;
 
+/** `data` of the snapshot of topic `config`. */
+export const ConfigSnapshot = z.object({
+  version: z.int().describe('What is applied.'),
+  apply: ConfigApply.nullable().describe('The one under way.'),
+});
 /** Body of `POST /api/v1/config/applies`. */
 export const NewApply = z.strictObject({
   comment: Comment.nullable().default(null),

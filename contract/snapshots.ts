@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { AgentsSnapshot } from './agents.ts';
 import { Call } from './calls.ts';
+import { ConfigSnapshot } from './config-applies.ts';
 import { Presence } from './extensions.ts';
 import { Queue } from './queues.ts';
 import { QueueStats } from './wallboard.ts';
@@ -17,6 +18,7 @@ export const SNAPSHOTS = {
     queues: z.array(Queue.extend({ stats: QueueStats.nullable() })),
   }),
   agents: AgentsSnapshot,
+  config: ConfigSnapshot,
 } as const;
 export type SnapshotNoun = keyof typeof SNAPSHOTS;
 export type SnapshotData<T extends SnapshotNoun> = z.infer<(typeof SNAPSHOTS)[T]>;

@@ -461,7 +461,7 @@ export async function startService(
       },
       agents,
       history: nothing,
-      config: nothing,
+      config: { snapshot: () => applies.snapshot() },
       system: { snapshot: () => ({ engine: engineStatus() }) },
     },
     directory,

@@ -46,6 +46,24 @@ test('applies - a change goes to the disk, to the engine and into a version, and
   await rig.applies.close();
 });
 
+test('applies - the snapshot has the apply under way as its events tell it, and none when it is over', async () => {
+  await using temp = await temporaryStore();
+  const seen: (string | undefined)[] = [];
+  const rig = await startSite(temp.store, {
+    publish: (events) => {
+      for (const { type } of events)
+        if (type === 'config.progress') seen.push(rig.applies.snapshot().apply?.state);
+    },
+  });
+  const before = rig.objects.version;
+  await rig.rename('1003', 'Zoe Miller');
+  await rig.applied();
+  // Before the first event it has not begun to run.
+  assert.deepEqual(seen.slice(1, 4), ['planning', 'proving', 'writing']);
+  assert.deepEqual(rig.applies.snapshot(), { version: before + 1, apply: null });
+  await rig.applies.close();
+});
+
 test('applies - what changes nothing proves, writes and reloads nothing, and says so', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);

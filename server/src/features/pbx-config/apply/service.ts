@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type {
   ConfigApply,
+  ConfigSnapshot,
   ConfigVersion,
   DriftReply,
   NewApply,
@@ -72,6 +73,8 @@ export interface ConfigApplies extends AsyncDisposable {
   /** Makes an earlier version the draft and applies it. Throws `draft_not_empty`, and what `apply` throws. */
   restore(actor: Actor, version: number, wanted: RestoreVersion): Promise<ConfigApply>;
   drift(): Promise<z.infer<typeof DriftReply>>;
+  /** As it is now, for the stream. */
+  snapshot(): z.infer<typeof ConfigSnapshot>;
   /** Resolves when no apply is under way. */
   idle(): Promise<void>;
   close(): Promise<void>;
@@ -320,6 +323,7 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
       await drift.check();
       return { success: true, ...(await drift.shown()) };
     },
+    snapshot: () => ({ version: objects.version, apply: run?.now() ?? null }),
     async idle() {
       while (run !== null) await run.done;
     },
