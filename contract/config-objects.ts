@@ -345,7 +345,7 @@ export const TrunkConfig = z
     title: Title,
     enabled: z.boolean().default(true),
     host: z
-      .union([z.ipv4(), z.ipv6(), z.hostname()])
+      .union([z.ipv4(), z.ipv6(), z.hostname().refine((name) => !name.endsWith('.'), 'a dot at its end')])
       .describe('Name or address; what comes from it is this trunk.'),
     port: z.int().min(1).max(65535).default(5060),
     transport: z.enum(['udp', 'tcp']).default('udp'),

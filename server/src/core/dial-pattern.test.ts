@@ -45,6 +45,12 @@ test('dial pattern - two patterns meet where some number is of both, and no othe
   );
 });
 
+test('dial pattern - a key that is no digit meets itself alone', () => {
+  assert.equal(patternsMeet('*7', '*X'), true);
+  assert.equal(patternsMeet('*7', '#7'), false);
+  assert.equal(patternsMeet('*7', 'X7'), false);
+});
+
 test('dial pattern - the first layer that has a number has the first list that has it', () => {
   fc.assert(
     fc.property(

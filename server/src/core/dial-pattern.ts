@@ -22,9 +22,9 @@ export function dialMatcher(pattern: string): (number: string) => boolean {
 /** Digits a number of this pattern has at least, a + counted as one. */
 export const shortestOf = (pattern: string): number => partsOf(pattern).least;
 
-/** What a place of a pattern stands for, a bit for each digit and one for +. */
+/** What a place of a pattern stands for, a bit for each key and one for +. */
 const BITS: Readonly<Record<string, number>> = Object.fromEntries([
-  ...Array.from('0123456789+', (c, i) => [c, 1 << i] as const),
+  ...Array.from('0123456789+*#', (c, i) => [c, 1 << i] as const),
   ...Object.entries(DIGITS).map(
     ([c, digits]) => [c, Array.from(digits).reduce((bits, d) => bits | (1 << Number(d)), 0)] as const,
   ),

@@ -167,3 +167,12 @@ test('pbx-config/check - of a great many things that are wrong the first are tol
   ]);
   assert.equal(found(...queues).length, 10_000);
 });
+
+test('pbx-config/check - a trunk at the address that all browsers come from is found', () => {
+  const trunk = (host: string): Given => ['trunk', { name: 'own', title: 'Own', host }];
+  for (const host of ['127.0.0.1', 'localhost', '::1', '::ffff:127.0.0.1', '0.0.0.0', '::'])
+    assert.deepEqual(found(trunk(host)), [
+      'trunk own: host: every browser that is a phone would be taken for it: they all come from there',
+    ]);
+  for (const host of ['127.0.0.2', 'sip.example.com', '2001:db8::1']) assert.deepEqual(found(trunk(host)), []);
+});

@@ -64,6 +64,8 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
   };
   return [...all.values()].filter(({ key }) => goesRound(key));
 }
+/** Where this service itself talks to the engine from, for the browsers; and what is every address or none. */
+const OWN_ADDRESS = /^(?:localhost|(?:::ffff:)?127\.0\.0\.1|::1|0\.0\.0\.0|::)$/i;
 /** Slots of all parking lots together: each is a number of its own, here and in the engine. */
 const MOST_SLOTS = 10_000;
 /** What is wrong beyond these is not told: so much is wrong in one way. */
@@ -126,6 +128,8 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     if ((pin ?? null) !== null && pin === leader_pin) find(object, 'leader_pin', 'it is that of everybody');
   }
   for (const object of model.of('trunk').values()) {
+    if (OWN_ADDRESS.test(object.body.host))
+      find(object, 'host', 'every browser that is a phone would be taken for it: they all come from there');
     const { register, username, password } = object.body;
     if (register && (username === null || password === undefined))
       find(object, 'register', 'to register it needs a username and a password');

@@ -8,6 +8,7 @@ import {
 import { NoFields } from '@offhook/contract/session.ts';
 import { z } from 'zod';
 import type { AnyOperation, DefineOperation } from '../../../ports/operations.ts';
+import { checkWholeSite } from '../draft.ts';
 import type { ConfigApplies } from './service.ts';
 
 /** Bringing the draft, or an earlier version, to the engine. */
@@ -33,7 +34,10 @@ export function applyOperations(define: DefineOperation, applies: ConfigApplies)
       body: NewApply,
       reply: ApplyReply,
       status: 202,
-      run: async (actor, { body }) => ({ success: true as const, apply: await applies.apply(actor, body) }),
+      run: async (actor, { body }) => {
+        checkWholeSite(actor.caller);
+        return { success: true as const, apply: await applies.apply(actor, body) };
+      },
     }),
     define({
       ...shared,
@@ -45,10 +49,10 @@ export function applyOperations(define: DefineOperation, applies: ConfigApplies)
       params: ApplyId,
       body: NoFields,
       reply: ApplyReply,
-      run: async (actor, { params }) => ({
-        success: true as const,
-        apply: await applies.cancel(actor, Number(params.id)),
-      }),
+      run: async (actor, { params }) => {
+        checkWholeSite(actor.caller);
+        return { success: true as const, apply: await applies.cancel(actor, Number(params.id)) };
+      },
     }),
     define({
       ...shared,

@@ -12,6 +12,7 @@ import {
   VersionsReply,
 } from '@offhook/contract/config-applies.ts';
 import type { App } from '../../../ports/http.ts';
+import { checkWholeSite } from '../draft.ts';
 import type { ConfigApplies } from './service.ts';
 
 /** Reading plans, applies, versions and what was changed by hand. */
@@ -28,7 +29,10 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
         response: { 200: PlanReply },
       },
     },
-    async () => await applies.plan(),
+    async (request) => {
+      checkWholeSite(request.person());
+      return await applies.plan();
+    },
   );
   app.get(
     '/api/v1/config/applies',
@@ -41,7 +45,10 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
         response: { 200: AppliesReply },
       },
     },
-    async (request) => ({ success: true as const, ...(await applies.page(request.query)) }),
+    async (request) => {
+      checkWholeSite(request.person());
+      return { success: true as const, ...(await applies.page(request.query)) };
+    },
   );
   app.get(
     '/api/v1/config/applies/:id',
@@ -54,7 +61,10 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
         response: { 200: ApplyReply },
       },
     },
-    async (request) => ({ success: true as const, apply: await applies.one(Number(request.params.id)) }),
+    async (request) => {
+      checkWholeSite(request.person());
+      return { success: true as const, apply: await applies.one(Number(request.params.id)) };
+    },
   );
   app.get(
     '/api/v1/config/versions',
@@ -67,7 +77,10 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
         response: { 200: VersionsReply },
       },
     },
-    async (request) => ({ success: true as const, ...(await applies.versions(request.query)) }),
+    async (request) => {
+      checkWholeSite(request.person());
+      return { success: true as const, ...(await applies.versions(request.query)) };
+    },
   );
   app.get(
     '/api/v1/config/versions/:version',
@@ -80,7 +93,10 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
         response: { 200: VersionReply },
       },
     },
-    async (request) => await applies.version(Number(request.params.version)),
+    async (request) => {
+      checkWholeSite(request.person());
+      return await applies.version(Number(request.params.version));
+    },
   );
   app.get(
     '/api/v1/config/versions/:version/:kind/:key',
@@ -93,7 +109,11 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
         response: { 200: VersionObjectReply },
       },
     },
-    async ({ params }) => await applies.object(Number(params.version), params.kind, params.key),
+    async (request) => {
+      checkWholeSite(request.person());
+      const { version, kind, key } = request.params;
+      return await applies.object(Number(version), kind, key);
+    },
   );
   app.get(
     '/api/v1/config/drift',
@@ -105,6 +125,9 @@ export function applyRoutes(app: App, applies: ConfigApplies): void {
         response: { 200: DriftReply },
       },
     },
-    async () => await applies.drift(),
+    async (request) => {
+      checkWholeSite(request.person());
+      return await applies.drift();
+    },
   );
 }
