@@ -174,5 +174,6 @@ test('pbx-config/check - a trunk at the address that all browsers come from is f
     assert.deepEqual(found(trunk(host)), [
       'trunk own: host: every browser that is a phone would be taken for it: they all come from there',
     ]);
-  for (const host of ['127.0.0.2', 'sip.example.com', '2001:db8::1']) assert.deepEqual(found(trunk(host)), []);
+  for (const host of ['127.0.0.2', 'sip.example.com', '2001:db8::1'])
+    assert.deepEqual(found(trunk(host)), []);
 });
