@@ -227,6 +227,7 @@ export async function startService(
   stack.defer(() => sounds.close());
   const house: House = {
     codes: new Map(FEATURE_CODES.map((code) => [code.id, defaultCode(code)])),
+    patterns: new Map(FEATURE_CODES.map((code) => [code.id, code.patterns])),
     hasSound: (sound) => sounds.knows(sound),
   };
   const draft = createDraft({

@@ -177,3 +177,40 @@ test('pbx-config/check - a trunk at the address that all browsers come from is f
   for (const host of ['127.0.0.2', 'sip.example.com', '2001:db8::1'])
     assert.deepEqual(found(trunk(host)), []);
 });
+
+test('pbx-config/check - codes and services that cannot be told apart while they are dialled are found', () => {
+  const house: House = {
+    codes: new Map([
+      ['agent.pause', '*22'],
+      ['calls.forward', '*72'],
+      ['calls.pickup', '**'],
+    ]),
+    patterns: new Map([
+      ['agent.pause', ['*22', '_*22Z', '_*22ZX']],
+      ['calls.forward', ['_*72X.']],
+      ['calls.pickup', ['_**X.']],
+    ]),
+  };
+  const about = (...given: readonly Given[]): string[] =>
+    checkModel(
+      toModel(
+        [...GOOD, ...given].map(([kind, body], i) =>
+          storedObject(i + 1, kind, CONFIG_KINDS[kind].schema.parse(body) as ConfigBody<ConfigKind>),
+        ),
+      ),
+      house,
+    ).map((f) => `${f.kind} ${f.key}: ${f.path}: ${f.detail}`);
+  const code = (id: string, to: string, more: object = {}): Given => ['feature_code', { id, code: to, ...more }];
+  const echo = (number: string): Given => ['service', { number, kind: 'echo', title: 'Echo' }];
+  assert.deepEqual(about(code('agent.pause', '*7'), echo('*73'), echo('*721')), [
+    'service *73: number: *73 cannot be told apart from *7Z, feature code agent.pause',
+    'service *721: number: *721 cannot be told apart from *7ZX, feature code agent.pause',
+  ]);
+  assert.deepEqual(about(code('agent.pause', '**')), [
+    'feature_code agent.pause: code: **ZX cannot be told apart from **X., feature code calls.pickup',
+  ]);
+  assert.deepEqual(about(echo('*7212')), [
+    'service *7212: number: *7212 cannot be told apart from *72X., feature code calls.forward',
+  ]);
+  assert.deepEqual(about(code('calls.forward', '*72', { enabled: false }), echo('*7212'), code('agent.pause', '#2')), []);
+});

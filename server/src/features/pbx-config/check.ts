@@ -1,6 +1,6 @@
 /** What no single object shows: numbers and names that mean two things, and names that mean nothing. */
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
-import { dialMatcher, shortestOf } from '../../core/dial-pattern.ts';
+import { dialMatcher, patternsMeet, shortestOf } from '../../core/dial-pattern.ts';
 import { MOST_LAYERS, MOST_PATTERNS, outboundLayers } from '../../core/routes.ts';
 import { allObjects } from './model.ts';
 import type { Model, StoredObject } from './model.ts';
@@ -17,6 +17,8 @@ export interface Finding {
 export interface House {
   /** Ids of its feature codes, each with what it begins with where the site changed nothing. */
   readonly codes: ReadonlyMap<string, string>;
+  /** What is dialled of each of them then, as the engine's patterns; left out where nobody can tell. */
+  readonly patterns?: ReadonlyMap<string, readonly string[]>;
   /** Whether a sound was uploaded and is kept; left out where nobody can tell. */
   readonly hasSound?: (sound: string) => boolean;
 }
@@ -66,6 +68,39 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
 }
 /** Where this service itself talks to the engine from, for the browsers; and what is every address or none. */
 const OWN_ADDRESS = /^(?:localhost|(?:::ffff:)?127\.0\.0\.1|::1|0\.0\.0\.0|::)$/i;
+/** Codes and services that the engine could not tell apart from another while they are dialled. */
+function* alike(
+  model: Model,
+  { codes, patterns = new Map() }: House,
+): Generator<readonly [StoredObject, path: string, detail: string]> {
+  const changed = model.of('feature_code');
+  const dialled = [...patterns].flatMap(([id, own]) => {
+    const object = changed.get(id);
+    if (object?.body.enabled === false) return [];
+    const what = `feature code ${id}`;
+    return own.map((p) => ({
+      object,
+      path: 'code',
+      what,
+      pattern: p.replace(/^_/, '').replace(codes.get(id)!, object?.body.code ?? codes.get(id)!),
+    }));
+  });
+  const services = [...model.of('service').values()]
+    .filter(({ key }) => /^[*#]/.test(key))
+    .map((object) => ({ object, path: 'number', what: `service ${object.key}`, pattern: object.key }));
+  const all = [...dialled, ...services];
+  for (const [i, a] of all.entries())
+    for (const b of all.slice(0, i)) {
+      const said = a.object === undefined ? b : a;
+      const other = said === a ? b : a;
+      if (said.object === undefined || a.what === b.what || !patternsMeet(a.pattern, b.pattern)) continue;
+      yield [
+        said.object,
+        said.path,
+        `${said.pattern} cannot be told apart from ${other.pattern}, ${other.what}`,
+      ];
+    }
+}
 /** Slots of all parking lots together: each is a number of its own, here and in the engine. */
 const MOST_SLOTS = 10_000;
 /** What is wrong beyond these is not told: so much is wrong in one way. */
@@ -172,6 +207,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     find(object, 'when_open', 'it leads into a round of nothing but time conditions');
   for (const object of allObjects(model))
     if (RESERVED.has(object.key)) find(object, 'name', 'the engine uses this name for something else');
+  for (const [object, path, detail] of alike(model, house)) find(object, path, detail);
   for (const object of model.of('feature_code').values())
     if (!house.codes.has(object.key)) find(object, 'id', 'the exchange has no such feature code');
   if (![...model.of('extension').values()].some(({ body }) => body.level === 'admin' && body.active)) {
