@@ -200,7 +200,10 @@ test('pbx-config/check - codes and services that cannot be told apart while they
       ),
       house,
     ).map((f) => `${f.kind} ${f.key}: ${f.path}: ${f.detail}`);
-  const code = (id: string, to: string, more: object = {}): Given => ['feature_code', { id, code: to, ...more }];
+  const code = (id: string, to: string, more: object = {}): Given => [
+    'feature_code',
+    { id, code: to, ...more },
+  ];
   const echo = (number: string): Given => ['service', { number, kind: 'echo', title: 'Echo' }];
   assert.deepEqual(about(code('agent.pause', '*7'), echo('*73'), echo('*721')), [
     'service *73: number: *73 cannot be told apart from *7Z, feature code agent.pause',
@@ -212,5 +215,8 @@ test('pbx-config/check - codes and services that cannot be told apart while they
   assert.deepEqual(about(echo('*7212')), [
     'service *7212: number: *7212 cannot be told apart from *72X., feature code calls.forward',
   ]);
-  assert.deepEqual(about(code('calls.forward', '*72', { enabled: false }), echo('*7212'), code('agent.pause', '#2')), []);
+  assert.deepEqual(
+    about(code('calls.forward', '*72', { enabled: false }), echo('*7212'), code('agent.pause', '#2')),
+    [],
+  );
 });
