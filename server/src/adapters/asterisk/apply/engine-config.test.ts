@@ -317,3 +317,29 @@ test('apply/read-back - endpoints that are asked for one by one show the same as
     ami.close();
   }
 });
+
+test('apply/engine-config - a proof that takes over what it knows of phones is the same as one that knows nothing', async () => {
+  const wantedOf = (proof: unknown) => [...(proof as { wanted: Map<string, string> }).wanted].sort();
+  const fresh = () =>
+    createEngineConfig({
+      instance: engine.instance,
+      settings: engine.settings,
+      program: () => engine.program,
+      clock: systemClock,
+      log: silent,
+    });
+  const changed = {
+    ...site,
+    extensions: [
+      ...site.extensions.map((e) => (e.extension === '1004' ? { ...e, name: 'Another Name' } : e)),
+      extension('1050'),
+    ],
+  };
+  const knowing = fresh();
+  const before = await knowing.prove(knowing.render(site));
+  const after = await knowing.prove(knowing.render(changed));
+  const alone = fresh();
+  assert.deepEqual(wantedOf(after), wantedOf(await alone.prove(alone.render(changed))));
+  const marks = (proof: unknown) => new Map(wantedOf(proof)).get('endpoint 1004');
+  assert.notEqual(marks(before), marks(after));
+});

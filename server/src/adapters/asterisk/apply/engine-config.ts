@@ -17,6 +17,8 @@ import { compare, withWords } from './compare.ts';
 import { readProblems } from './log-words.ts';
 import { FILE_OF, kindOf, readMeant } from './meant.ts';
 import type { Kind, Meant, Objects } from './meant.ts';
+import { isSamePhone, phoneSections, sectionsOf } from './phone-sections.ts';
+import type { PhoneSections } from './phone-sections.ts';
 import { readApplications, readBack } from './read-back.ts';
 import type { Asked } from './read-back.ts';
 import { needsRestart, ownerOf, reloadParts } from './reload.ts';
@@ -37,6 +39,7 @@ export interface EngineConfigOptions {
 interface FullProof extends Proof {
   readonly wanted: Objects;
   readonly meant: Meant;
+  readonly phones: PhoneSections;
 }
 
 const PROVE_MS = 60_000;
@@ -138,8 +141,14 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     }
   }
 
-  /** What one throw-away engine holds of its slice, and what its log says. */
-  async function bootSlice(slice: Slice, meant: Meant, program: AsteriskProgram, signal: AbortSignal) {
+  /** What one throw-away engine holds of its slice, and what its log says; `known` are marks of phones that are as they were. */
+  async function bootSlice(
+    slice: Slice,
+    meant: Meant,
+    known: Objects,
+    program: AsteriskProgram,
+    signal: AbortSignal,
+  ) {
     await using shadow = await startShadow(slice.files, meant.transports, {
       home: instance.folder,
       program,
@@ -148,25 +157,43 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     });
     const held = await readBack(
       shadow.asked,
-      { kinds: slice.whole ? PROVEN : PHONES, endpoints: slice.endpoints },
+      {
+        kinds: slice.whole ? PROVEN : PHONES,
+        endpoints: slice.endpoints.filter((name) => !known.has(`endpoint ${name}`)),
+      },
       false,
     );
-    const known = slice.whole ? await readApplications(shadow.asked) : null;
+    const applications = slice.whole ? await readApplications(shadow.asked) : null;
     const { problems } = await readProblems(shadow.log, 0, 'shadow');
-    return { held, steps: known === null ? [] : unknownApplications(meant, known), problems };
+    const steps = applications === null ? [] : unknownApplications(meant, applications);
+    return { held, steps, problems };
+  }
+  /** What is known already of those phones of which the newest proof says that nothing differs. */
+  function marksOf(names: readonly string[], phones: PhoneSections): Objects {
+    const newest = [...proofs.values()].at(-1);
+    const same = names.filter((name) => newest !== undefined && isSamePhone(name, newest.phones, phones));
+    return new Map(
+      same.flatMap((name) => {
+        const mark = newest!.wanted.get(`endpoint ${name}`) ?? '';
+        return mark === '' ? [] : [[`endpoint ${name}`, mark] as const];
+      }),
+    );
   }
   async function boot(files: EngineFiles, program: AsteriskProgram, signal: AbortSignal): Promise<FullProof> {
     const meant = readMeant(files);
+    const phones = phoneSections(files);
+    const names = namesOf(meant.objects, 'endpoint');
+    const known = marksOf(names, phones);
     const failed = new AbortController();
     const over = AbortSignal.any([signal, failed.signal]);
-    const waiting = [...slicesOf(files, namesOf(meant.objects, 'endpoint'))];
+    const waiting = [...slicesOf(files, names)];
     const held = new Map<string, string>();
     const found: EngineProblem[] = [...meant.problems];
     const said = new Map<string, EngineProblem>();
     const work = async (): Promise<void> => {
       for (let slice = waiting.shift(); slice !== undefined; slice = waiting.shift()) {
-        const one = await bootSlice(slice, meant, program, over);
-        for (const [key, value] of one.held) held.set(key, value);
+        const one = await bootSlice(slice, meant, known, program, over);
+        for (const [key, value] of one.held) held.set(key, value || (known.get(key) ?? ''));
         found.push(...one.steps);
         for (const problem of one.problems) said.set(problem.words, problem);
       }
@@ -182,12 +209,12 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
       const error: unknown = failed.signal.reason;
       if (!(error instanceof DidNotBoot)) throw error;
       const words = { object: null, file: null, words: error.message };
-      return { problems: [...meant.problems, words], wanted: new Map(), meant };
+      return { problems: [...meant.problems, words], wanted: new Map(), meant, phones };
     }
     found.push(...compare(meant.objects, held, PROVEN));
     // What the engine makes by itself, such as a number's hint out of a pattern's, is nothing a file promises.
     const wanted = new Map([...meant.objects].map(([key, value]) => [key, value || (held.get(key) ?? '')]));
-    return { problems: withWords(found, [...said.values()]), wanted, meant };
+    return { problems: withWords(found, [...said.values()]), wanted, meant, phones };
   }
 
   async function prove(files: EngineFiles, signal?: AbortSignal): Promise<Proof> {
@@ -253,11 +280,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
   ): Promise<string[]> {
     const name = FILE_OF.endpoint;
     const [now, before] = await Promise.all([readFileOf(etc, name, false), readFileOf(etc, name, true)]);
-    const sections = (text: string | null): Map<string, string> =>
-      new Map(
-        (text ?? '').split(/^(?=\[)/m).map((part) => [/^\[([^\]]+)\]/.exec(part)?.[1] ?? '', part.trim()]),
-      );
-    const [a, b] = [sections(now), sections(before)];
+    const [a, b] = [sectionsOf(now ?? ''), sectionsOf(before ?? '')];
     const changed = [...new Set([...a.keys(), ...b.keys()])].filter((n) => n !== '' && a.get(n) !== b.get(n));
     const all = many || names.includes('pjsip_shared.conf') || names.includes('custom/pjsip.conf');
     return all ? [...new Set([...namesOf(wanted, 'endpoint'), ...changed])] : changed;

@@ -223,12 +223,17 @@ export async function readBack(asked: Asked, { kinds, endpoints }: Reading, many
   const objects = new Map<string, string>();
   const put: Put = (key, value) => void objects.set(key, value);
   const phones: readonly Kind[] = ['endpoint', 'auth', 'aor'];
-  for (const { kinds: own, read } of READERS) {
-    if (!own.some((kind) => kinds.has(kind)) || (many && phones.includes(own[0]!))) continue;
-    await read(asked, put).catch((error: unknown) => {
-      if (!isNotThere(error)) throw error;
-    });
-  }
+  const wanted = READERS.filter(
+    ({ kinds: own }) => own.some((kind) => kinds.has(kind)) && !(many && phones.includes(own[0]!)),
+  );
+  // All at once: the engine makes the next list while the one before is read.
+  await Promise.all(
+    wanted.map(({ read }) =>
+      read(asked, put).catch((error: unknown) => {
+        if (!isNotThere(error)) throw error;
+      }),
+    ),
+  );
   for (let i = 0; i < endpoints.length; i += AT_ONCE)
     await Promise.all(endpoints.slice(i, i + AT_ONCE).map((name) => readEndpoint(asked, name, objects)));
   return objects;
