@@ -319,7 +319,8 @@ test('apply/read-back - endpoints that are asked for one by one show the same as
 });
 
 test('apply/engine-config - a proof that takes over what it knows of phones is the same as one that knows nothing', async () => {
-  const wantedOf = (proof: unknown) => [...(proof as { wanted: Map<string, string> }).wanted].sort();
+  const wantedOf = (proof: unknown): [string, string][] =>
+    [...(proof as { wanted: Map<string, string> }).wanted].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const fresh = () =>
     createEngineConfig({
       instance: engine.instance,
