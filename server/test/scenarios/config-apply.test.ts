@@ -35,6 +35,16 @@ describe('config apply', () => {
     await call.hangup();
   });
 
+  test('config apply - somebody who was not active is again, phone and mailbox with it', async () => {
+    for (const active of [false, true]) {
+      await ask(site(), 'PATCH', '/extensions/1011', { active });
+      const done = await apply(site(), {});
+      assert.equal(done.state, 'applied', JSON.stringify(done));
+    }
+    await using phone = await site().phone('1011');
+    assert.equal(phone.extension, '1011');
+  });
+
   test('config apply - a call through the changed queue survives twenty applies with audio; members and pauses hold', async () => {
     const [zoe, lan] = [await site().person('1003'), await site().person('1006')];
     await using agent = await site().phone('1003');

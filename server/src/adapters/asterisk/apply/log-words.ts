@@ -20,6 +20,13 @@ const SHADOW: readonly RegExp[] = [
 /** Where a living engine, with its calls, speaks of its configuration and of nothing else. */
 const READERS =
   /^(?:config|config_options|sorcery|res_sorcery_config|pbx_config|loader|res_musiconhold|res_parking|parking_[a-z_]+|conf_config_parser|features_config|res_pjsip_endpoint_identifier_ip|config_[a-z]+|pjsip_configuration|location|named_acl|extconf)\.c$/;
+/**
+ * Where it speaks of calls, sounds that are played and phones alone: what somebody happens to dial or to hear during a reload
+ * is nothing of the configuration. The lamp of a mailbox is told of a phone a moment before the phone is there again.
+ */
+const CALLS =
+  /^(?:file|channel|audiohook|translate|rtp_engine|res_rtp_[a-z]+|bridge[a-z_]*|core_[a-z]+|app_(?:dial|playback|read|mixmonitor|chanspy|directed_pickup|stack|echo|exec)|func_[a-z]+|chan_pjsip|res_pjsip_(?:mwi|session|sdp_rtp|registrar|pubsub|exten_state|caller_id|diversion|refer))\.c$/;
+const OF_A_CALL = /^(?:Channel|Call) '.*' (?:sent to|to) |but no invalid handler/;
 /** The same in files that also speak of calls. */
 const LIVE_WORDS =
   /isn't a valid|is not a valid|Unknown keyword|Unable to register extension|Unable to add|parse error|invalid|duplicate|already in use|Retaining existing configuration|Could not create an object|No closing|No '=' |not supported|does not exist/i;
@@ -39,8 +46,10 @@ export function problemOfLine(line: string, engine: 'shadow' | 'live'): EnginePr
   if (STANDING.some((noise) => noise.test(whole))) return null;
   if (engine === 'shadow') {
     if (SHADOW.some((noise) => noise.test(words))) return null;
-  } else if (!READERS.test(source.split('/').at(-1)!) && !LIVE_WORDS.test(words)) {
-    return null;
+  } else {
+    const from = source.split('/').at(-1)!;
+    if (CALLS.test(from) || OF_A_CALL.test(words)) return null;
+    if (!READERS.test(from) && !LIVE_WORDS.test(words)) return null;
   }
   const object = OBJECT.exec(words);
   return {
