@@ -9,7 +9,10 @@ test('asterisk/apply - what an engine says of calls during a reload is no proble
   for (const [source, words] of [
     ['res_pjsip_mwi.c:499', 'Unable to send unsolicited MWI to 1011 because endpoint does not exist'],
     ['file.c:1262', 'File nobody-home does not exist in any format'],
-    ['pbx.c:4500', "Channel 'PJSIP/1001-00000001' sent to invalid extension: context,exten,priority=internal,9999,1"],
+    [
+      'pbx.c:4500',
+      "Channel 'PJSIP/1001-00000001' sent to invalid extension: context,exten,priority=internal,9999,1",
+    ],
     ['func_db.c:90', 'DB requires an argument, invalid'],
     ['app_dial.c:2500', 'Dial argument takes format, invalid'],
   ] as const)
@@ -19,7 +22,10 @@ test('asterisk/apply - what an engine says of calls during a reload is no proble
 test('asterisk/apply - what an engine says of its configuration during a reload is a problem', () => {
   for (const [source, words] of [
     ['config_options.c:798', 'Error parsing allow=nonsense at line 3 of pjsip.conf'],
-    ['res_sorcery_config.c:422', "Could not create an object of type 'endpoint' with id '1001' from pjsip.conf"],
+    [
+      'res_sorcery_config.c:422',
+      "Could not create an object of type 'endpoint' with id '1001' from pjsip.conf",
+    ],
     ['pbx.c:7000', "Unable to register extension '1001' priority 1 in 'people', already in use"],
     ['app_queue.c:3000', 'Invalid value for timeout in queue support'],
     ['app_voicemail.c:13000', 'Unknown keyword in voicemail.conf'],
