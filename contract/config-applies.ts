@@ -4,6 +4,8 @@ import type { ConfigKind } from './config-objects.ts';
 import { PAGE_FIELDS } from './paging.ts';
 
 const Kind = z.enum(Object.keys(CONFIG_KINDS) as [ConfigKind, ...ConfigKind[]]);
+/** A kind as it stands in the paths of its objects. */
+const Path = z.enum(Object.values(CONFIG_KINDS).map(({ path }) => path) as [string, ...string[]]);
 const Id = (what: string) => z.string().regex(/^[1-9]\d{0,14}$/, `not the number of ${what}`);
 const Comment = z
   .string()
@@ -209,7 +211,7 @@ export const VersionReply = z.object({
     .describe('What it changed; the first 200 of them.'),
 });
 export const VersionObject = VersionNumber.extend({
-  kind: z.string().regex(/^[a-z-]{1,32}$/, 'not a kind of object'),
+  kind: Path,
   key: z.string().min(1).max(64),
 });
 export const VersionObjectReply = z.object({

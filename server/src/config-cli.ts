@@ -224,14 +224,16 @@ export async function runConfigCommand(args: readonly string[], io: CommandIo): 
     io.say(USAGE);
     return 2;
   } catch (error) {
-    io.say(sentence(error));
-    if (error instanceof OffhookError) {
-      const { findings = [], findings_total = 0 } = (error.problem ?? {}) as {
+    if (error instanceof OffhookError && error.problem !== null) {
+      const { findings = [], findings_total = 0 } = error.problem as {
         findings?: readonly ConfigFinding[];
         findings_total?: number;
       };
+      io.say(findings.length === 0 ? error.message : `${error.problem.title}:`);
       for (const { kind, key, path, detail } of findings) io.say(`  ${kind} ${key} ${path}: ${detail}`);
       if (findings_total > findings.length) io.say(`  and ${findings_total - findings.length} more`);
+    } else {
+      io.say(sentence(error));
     }
     return error instanceof WrongUse ? 2 : 1;
   }

@@ -38,8 +38,8 @@ const MESSAGE = header('Message');
 const EVENT_LIST = header('EventList');
 const LIST_ITEMS = header('ListItems');
 const BANNER = /^Asterisk Call Manager\/\d{1,4}(?:\.\d{1,4}){0,3}$/;
-/** An error in the engine's words that means an empty list; some of them end in a line feed of their own. */
-const NONE_FOUND = /^No .{1,60} found\.?\n?$/;
+/** The engine's words for an empty list, said as an error or a success; some of them end in a line feed of their own. */
+const NONE_FOUND = /^(?:No .{1,60} found|There are no .{1,60} currently defined)\.?\n?$/;
 
 export type CloseKind =
   | 'unreachable'
@@ -225,7 +225,7 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
         const ok = status === 'Success';
         if (p.row === null) return settle(id, p, frame, ok);
         if (ok && frame.get(EVENT_LIST) === 'start') return;
-        if (!ok && NONE_FOUND.test(frame.get(MESSAGE) ?? '')) return settle(id, p, frame, true);
+        if (NONE_FOUND.test(frame.get(MESSAGE) ?? '')) return settle(id, p, frame, true);
         pending.delete(id);
         p.reject(new ListVoid(`${p.name}: ${frame.get(MESSAGE) ?? 'no list came'}`));
       },

@@ -220,6 +220,12 @@ test('apply/prove - a good set has no problem, and nothing of the throw-away eng
     [],
   );
 });
+test('apply/prove - a site without a person, and so without a mailbox and a phone, has no problem', async () => {
+  assert.deepEqual(
+    (await config.prove(config.render(company({ extensions: [], queues: [] })))).problems,
+    [],
+  );
+});
 for (const kind of KINDS) {
   test(`apply/prove - ${kind.what} is found`, async () => {
     found((await config.prove(broken(kind.file, kind.from, kind.to))).problems, kind);
