@@ -121,6 +121,24 @@ test('config command - it leaves the draft of somebody else alone unless it is t
   assert.equal(objects.applied().of('queue').get('support')?.body.title, 'Support');
 });
 
+test('config command - what is refused is told once, each with its field', async (t) => {
+  const { command, edit, file } = await rig(t);
+  await command('export', file);
+  await edit('ring_groups: []', CARE.replace('    title: "Care"\n', '').replace('["1003"]', 'all'));
+  const { code, said } = await command('plan', file);
+  assert.deepEqual(
+    [code, said.split('\n')],
+    [
+      1,
+      [
+        'The request is not valid:',
+        '  ring_group care title: it is missing',
+        '  ring_group care members: Invalid input: expected array, received string',
+      ],
+    ],
+  );
+});
+
 test('config command - new secrets are shown once, and stand in no export', async (t) => {
   const { command, edit, file } = await rig(t);
   await command('export', file);

@@ -96,10 +96,23 @@ test('pbx-config - two inbound routes for the same calls are found', () => {
   ]);
 });
 
+test('pbx-config/check - a company without an administrator, or without anybody', () => {
+  const says = 'nobody would be left to administer the exchange';
+  assert.deepEqual(
+    checkModel(toModel([]), HOUSE).map((f) => `${f.kind} ${f.key}: ${f.path}: ${f.detail}`),
+    [`extension : : ${says}`],
+  );
+  const ada = { extension: '1001', username: 'ada', name: 'Ada' };
+  assert.deepEqual(found(['extension', { ...ada, level: 'admin', active: false }]), [
+    `extension 1001: level: ${says}`,
+  ]);
+});
 test('pbx-config/check - a prompt whose sound nobody uploaded', () => {
   const [here, gone] = ['a'.repeat(64), 'b'.repeat(64)];
   const prompt = (name: string, sound: string) => storedObject(0, 'prompt', { name, title: name, sound });
-  const model = toModel([prompt('here', here), prompt('gone', gone)]);
+  const [, first] = GOOD[0]!;
+  const admin = storedObject(0, 'extension', CONFIG_KINDS.extension.schema.parse(first));
+  const model = toModel([admin, prompt('here', here), prompt('gone', gone)]);
   const about = (house: House) =>
     checkModel(model, house).map((f) => `${f.kind} ${f.key}: ${f.path}: ${f.detail}`);
   assert.deepEqual(about({ ...HOUSE, hasSound: (sound) => sound === here }), [

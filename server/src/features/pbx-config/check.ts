@@ -212,7 +212,8 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     if (!house.codes.has(object.key)) find(object, 'id', 'the exchange has no such feature code');
   if (![...model.of('extension').values()].some(({ body }) => body.level === 'admin' && body.active)) {
     const [first] = model.of('extension').values();
-    if (first !== undefined) find(first, 'level', 'nobody would be left to administer the exchange');
+    const detail = 'nobody would be left to administer the exchange';
+    findings.push({ kind: 'extension', key: first?.key ?? '', path: first ? 'level' : '', detail });
   }
   return findings;
 }

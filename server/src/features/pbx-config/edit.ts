@@ -31,13 +31,19 @@ const nameOf = ({ kind, key }: ObjectRef): string => `${kind.replaceAll('_', ' '
 export const notFound = (ref: ObjectRef): ServiceError =>
   new ServiceError('not_found', `there is no ${nameOf(ref)}`);
 
+function detailOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'it is missing';
+  return issue.code === 'invalid_union' && issue.message === 'Invalid input'
+    ? 'none of the forms it may have'
+    : issue.message;
+}
 /** What the schema says, each with the field. */
 function* schemaFindings(error: z.ZodError, kind: ConfigKind, key: string): Generator<ConfigFinding> {
   for (const issue of error.issues) {
     if (issue.code === 'unrecognized_keys')
       for (const name of issue.keys)
         yield { kind, key, path: pathOf([...issue.path, name]), detail: 'unknown field' };
-    else yield { kind, key, path: pathOf(issue.path), detail: issue.message };
+    else yield { kind, key, path: pathOf(issue.path), detail: detailOf(issue) };
   }
 }
 /** Where so much is wrong, the rest is not looked at. */

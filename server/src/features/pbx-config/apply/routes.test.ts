@@ -27,7 +27,7 @@ test('config applies - a key that is limited to some objects has no part in what
     ['GET', 'applies/1'],
     ['GET', 'versions'],
     ['GET', 'versions/1'],
-    ['GET', 'versions/1/extension/1001'],
+    ['GET', 'versions/1/extensions/1001'],
     ['GET', 'drift'],
     ['POST', 'applies'],
     ['POST', 'applies/1/cancel'],
