@@ -221,10 +221,7 @@ test('apply/prove - a good set has no problem, and nothing of the throw-away eng
   );
 });
 test('apply/prove - a site without a person, and so without a mailbox and a phone, has no problem', async () => {
-  assert.deepEqual(
-    (await config.prove(config.render(company({ extensions: [], queues: [] })))).problems,
-    [],
-  );
+  assert.deepEqual((await config.prove(config.render(company({ extensions: [], queues: [] })))).problems, []);
 });
 for (const kind of KINDS) {
   test(`apply/prove - ${kind.what} is found`, async () => {
