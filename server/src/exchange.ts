@@ -2,6 +2,7 @@
 import dgram from 'node:dgram';
 import net from 'node:net';
 import { createEngineConfig } from './adapters/asterisk/apply/engine-config.ts';
+import { sweepShadows } from './adapters/asterisk/apply/shadow.ts';
 import { prepareFolders } from './adapters/asterisk/conf/write.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from './adapters/asterisk/instance.ts';
 import { engineCommand } from './adapters/asterisk/process/control.ts';
@@ -125,6 +126,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
       log.warn({ host, port }, 'the address for desk phones is taken');
     }
     await prepareFolders(instance);
+    await sweepShadows(instance.folder, clock);
     const untaken = await options.configure(living !== null);
     signal.throwIfAborted();
     engine = superviseEngine({ program, instance, log, clock });

@@ -4,6 +4,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { systemClock } from '../../../core/clock.ts';
+import { ServiceError } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';
 import type { EngineConfig, EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
@@ -346,4 +347,25 @@ test('apply/engine-config - a proof that takes over what it knows of phones is t
   assert.deepEqual(wantedOf(after), wantedOf(await alone.prove(alone.render(changed))));
   const marks = (proof: unknown) => new Map(wantedOf(proof)).get('endpoint 1004');
   assert.notEqual(marks(before), marks(after));
+});
+
+test('apply/verify - an engine that is just starting is waited for, not found to hold nothing', async () => {
+  const now = config.render(site);
+  await config.write(now);
+  const proof = await config.prove(now);
+  const unavailable = (error: unknown): boolean =>
+    error instanceof ServiceError && error.code === 'engine_unavailable';
+  const restarting = engine.restart();
+  let over = false;
+  const ended = restarting.finally(() => void (over = true));
+  const found: string[] = [];
+  while (!over) {
+    await config.verify(proof, [...now.keys()]).then(
+      (problems) => void found.push(...problems.map((p) => `${p.object}: ${p.words}`)),
+      (error: unknown) => void (unavailable(error) || found.push(String(error))),
+    );
+    await systemClock.sleep(10);
+  }
+  await ended;
+  assert.deepEqual(found, []);
 });

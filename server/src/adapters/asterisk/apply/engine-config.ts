@@ -24,7 +24,7 @@ import type { Asked } from './read-back.ts';
 import { needsRestart, ownerOf, reloadParts } from './reload.ts';
 import { slicesOf } from './slices.ts';
 import type { Slice } from './slices.ts';
-import { DidNotBoot, startShadow, sweepShadows } from './shadow.ts';
+import { DidNotBoot, startShadow } from './shadow.ts';
 
 export interface EngineConfigOptions {
   readonly instance: Instance;
@@ -88,7 +88,6 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
   const proofs = new Map<string, FullProof>();
   /** Where the engine's log ended when it was last told to read files again. */
   let logFrom: number | null = null;
-  let swept: Promise<void> | null = null;
 
   const needProgram = (): AsteriskProgram => {
     const program = options.program();
@@ -112,15 +111,25 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     const program = needProgram();
     let ami;
     try {
+      const over = { clock, log, ...(signal ? { signal } : {}) };
+      // While it starts it has not loaded all it holds yet; only this account is told when it has.
+      const booted = await connectAmi({
+        host: '127.0.0.1',
+        port: instance.ami_port,
+        ...instance.ami_events,
+        events: 'system',
+        wants: () => false,
+        awaitBoot: true,
+        ...over,
+      });
+      booted.close();
       ami = await connectAmi({
         host: '127.0.0.1',
         port: instance.ami_port,
         ...instance.ami_actions,
         events: 'off',
         awaitBoot: false,
-        clock,
-        log,
-        ...(signal ? { signal } : {}),
+        ...over,
       });
     } catch (error) {
       signal?.throwIfAborted();
@@ -229,7 +238,6 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
       proofs.set(key, before);
       return before;
     }
-    await (swept ??= sweepShadows(instance.folder, clock));
     const late = AbortSignal.timeout(options.prove_ms ?? PROVE_MS);
     const over = signal === undefined ? late : AbortSignal.any([signal, late]);
     let proof: FullProof;

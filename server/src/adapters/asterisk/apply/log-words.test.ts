@@ -14,6 +14,9 @@ test('asterisk/apply - what an engine says of calls during a reload is no proble
       "Channel 'PJSIP/1001-00000001' sent to invalid extension: context,exten,priority=internal,9999,1",
     ],
     ['func_db.c:90', 'DB requires an argument, invalid'],
+    ['res_pjsip/pjsip_distributor.c:700', 'Request from <sip:x@y> failed: invalid duplicate parse error'],
+    ['res_http_websocket.c:300', 'Protocol sip3 is not supported'],
+    ['chan_pjsip.c:100', "Endpoint 'x' does not exist"],
     ['app_dial.c:2500', 'Dial argument takes format, invalid'],
   ] as const)
     assert.equal(problemOfLine(line(source, words), 'live'), null, words);
@@ -27,6 +30,7 @@ test('asterisk/apply - what an engine says of its configuration during a reload 
       "Could not create an object of type 'endpoint' with id '1001' from pjsip.conf",
     ],
     ['pbx.c:7000', "Unable to register extension '1001' priority 1 in 'people', already in use"],
+    ['res_pjsip_outbound_registration.c:2000', "Invalid client URI 'x' on registration 'north'"],
     ['app_queue.c:3000', 'Invalid value for timeout in queue support'],
     ['app_voicemail.c:13000', 'Unknown keyword in voicemail.conf'],
   ] as const)

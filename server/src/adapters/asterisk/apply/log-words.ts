@@ -21,13 +21,13 @@ const SHADOW: readonly RegExp[] = [
 const READERS =
   /^(?:config|config_options|sorcery|res_sorcery_config|pbx_config|loader|res_musiconhold|res_parking|parking_[a-z_]+|conf_config_parser|features_config|res_pjsip_endpoint_identifier_ip|config_[a-z]+|pjsip_configuration|location|named_acl|extconf)\.c$/;
 /**
- * Where it speaks of calls, sounds that are played and phones alone: what somebody happens to dial or to hear during a reload
- * is nothing of the configuration. The lamp of a mailbox is told of a phone a moment before the phone is there again.
+ * Files that speak of calls too. Others are not listened to: what strangers and phones send is in their words, and is no reason
+ * to take a configuration back.
  */
-const CALLS =
-  /^(?:file|channel|audiohook|translate|rtp_engine|res_rtp_[a-z]+|bridge[a-z_]*|core_[a-z]+|app_(?:dial|playback|read|mixmonitor|chanspy|directed_pickup|stack|echo|exec)|func_[a-z]+|chan_pjsip|res_pjsip_(?:mwi|session|sdp_rtp|registrar|pubsub|exten_state|caller_id|diversion|refer))\.c$/;
-const OF_A_CALL = /^(?:Channel|Call) '.*' (?:sent to|to) |but no invalid handler/;
-/** The same in files that also speak of calls. */
+const ALSO_READERS =
+  /^(?:app_queue|app_voicemail|app_confbridge|cel|cel_custom|logger|features|indications|res_indications|res_pjsip_outbound_registration)\.c$/;
+/** It runs calls as well as it keeps the dialplan. */
+const DIALPLAN_WORDS = /Unable to register extension|Unable to add|already in use/;
 const LIVE_WORDS =
   /isn't a valid|is not a valid|Unknown keyword|Unable to register extension|Unable to add|parse error|invalid|duplicate|already in use|Retaining existing configuration|Could not create an object|No closing|No '=' |not supported|does not exist/i;
 /** Names of objects that the engine puts between quotes, after what they are. */
@@ -47,9 +47,9 @@ export function problemOfLine(line: string, engine: 'shadow' | 'live'): EnginePr
   if (engine === 'shadow') {
     if (SHADOW.some((noise) => noise.test(words))) return null;
   } else {
-    const from = source.split('/').at(-1)!;
-    if (CALLS.test(from) || OF_A_CALL.test(words)) return null;
-    if (!READERS.test(from) && !LIVE_WORDS.test(words)) return null;
+    const reader = source.split('/').at(-1)!;
+    const also = ALSO_READERS.test(reader) && LIVE_WORDS.test(words);
+    if (!READERS.test(reader) && !also && !(reader === 'pbx.c' && DIALPLAN_WORDS.test(words))) return null;
   }
   const object = OBJECT.exec(words);
   return {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import fs, { mkdir, mkdtemp, readFile, readdir, rm, stat, utimes } from 'node:fs/promises';
+import fs, { mkdir, mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
-import { diskOf, handWrittenFiles, readFileOf, writeFiles } from './write.ts';
+import { createInstance } from '../process/instance-file.ts';
+import { diskOf, handWrittenFiles, prepareFolders, readFileOf, writeFiles } from './write.ts';
 
 async function folder(): Promise<AsyncDisposable & { etc: string; text(name: string): Promise<string> }> {
   const root = await mkdtemp(path.join(os.tmpdir(), 'offhook-write-'));
@@ -42,6 +43,26 @@ test('conf/write - a file with the same bytes is not touched, a different one ke
   assert.ok((await stat(path.join(f.etc, 'b.conf'))).mtimeMs > long_ago.getTime());
   assert.deepEqual([await f.text('b.conf'), await f.text('b.conf.bak')], ['three\n', 'two\n']);
   assert.deepEqual((await readdir(f.etc)).sort(), ['a.conf', 'b.conf', 'b.conf.bak', 'custom']);
+});
+
+test('conf/write - what a killed service left half written is gone after the next start, and nothing else', async () => {
+  await using f = await folder();
+  const instance = await createInstance(path.dirname(f.etc));
+  const etc = path.join(instance.folder, 'etc');
+  await writeFiles(etc, files({ 'a.conf': 'one\n' }));
+  const left = ['a.conf.0123456789ab.tmp', 'a.conf.bak.0123456789ab.tmp', 'custom/b.conf.0123456789ab.tmp'];
+  const kept = ['mine.tmp', 'a.conf.bak', 'custom/notes.tmp'];
+  for (const name of [...left, ...kept]) await writeFile(path.join(etc, name), 'password = secret\n');
+  await prepareFolders(instance);
+  assert.deepEqual((await readdir(etc)).sort(), ['a.conf', 'a.conf.bak', 'custom', 'mine.tmp']);
+  assert.deepEqual(await readdir(path.join(etc, 'custom')), ['notes.tmp']);
+});
+
+test('conf/write - bytes that are no UTF-8 are read as the engine tells them', async () => {
+  await using f = await folder();
+  await writeFiles(f.etc, files({ 'a.conf': 'one\n' }));
+  await writeFile(path.join(f.etc, 'custom', 'mine.conf'), Buffer.from('café', 'latin1'));
+  assert.equal(await readFileOf(f.etc, 'custom/mine.conf', false), 'café');
 });
 
 test('conf/write - what is in the custom folder stays', async () => {

@@ -1,10 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ServiceError } from '../../../core/errors.ts';
 import type { FileOnDisk } from '../../../ports/engine-config.ts';
-import { celFile } from '../instance.ts';
+import { celFile, etcDir } from '../instance.ts';
 import type { Instance } from '../instance.ts';
 
 const MODE = 0o640;
@@ -109,10 +110,11 @@ export async function writeFiles(
   return changed;
 }
 
-/** The text of a file, or of the version before it; null where there is none. */
+/** The text of a file, or of the version before it; null where there is none. Bytes that are no UTF-8 are read as Latin-1. */
 export async function readFileOf(folder: string, name: string, backup: boolean): Promise<string | null> {
   const file = fileOf(folder, name);
-  return (await read(backup ? `${file}.bak` : file))?.toString('utf8') ?? null;
+  const bytes = await read(backup ? `${file}.bak` : file);
+  return bytes === null ? null : bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
 }
 const hashOf = (bytes: Buffer | null): string | null =>
   bytes === null ? null : createHash('sha256').update(bytes).digest('hex');
@@ -137,7 +139,19 @@ export async function handWrittenFiles(folder: string): Promise<readonly FileOnD
 }
 const NOTHING = hashOf(Buffer.alloc(0));
 
-/** Folders that Asterisk writes into and does not make itself: without this one no call record is ever written. */
+const TEMPORARY = /\.conf(?:\.bak)?\.[0-9a-f]{12}\.tmp$/;
+/** What a service that was killed while it wrote left: nobody reads it, and there may be secrets in it. */
+async function sweepTemporaries(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  const left = names.filter((name) => TEMPORARY.test(name));
+  await Promise.all(left.map((name) => rm(path.join(folder, name), { force: true })));
+}
+/**
+ * Makes the folders that Asterisk writes into and does not make itself (without this one no call record is ever written), and
+ * removes what a killed service left half written. Only before anything is written.
+ */
 export async function prepareFolders(instance: Instance): Promise<void> {
+  const etc = etcDir(instance);
+  for (const folder of [etc, path.join(etc, 'custom')]) await sweepTemporaries(folder);
   await mkdir(path.dirname(celFile(instance)), { recursive: true, mode: 0o750 });
 }

@@ -337,6 +337,10 @@ test('applies - a hand-written file beside ours hinders nothing, is told, and is
   assert.equal(rig.world.proofs, 1);
   assert.equal(rig.world.beside.get('custom/queues.conf'), '[mine]');
   assert.deepEqual((await rig.applies.drift()).files, []);
+  rig.world.beside.delete('custom/queues.conf');
+  assert.deepEqual((await rig.applied()).reloaded, ['custom/queues.conf']);
+  assert.deepEqual((await rig.applies.drift()).files, []);
+  assert.deepEqual((await rig.applied()).reloaded, []);
   await rig.applies.close();
 });
 

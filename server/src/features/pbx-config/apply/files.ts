@@ -92,8 +92,12 @@ export async function wayBack(
     lost: steps.map((s) => s.name).filter((name) => !texts.has(name)),
   };
 }
-/** What is known after these files were written or taken in. */
-export async function knownNow(engine: Disk, names: Iterable<string>): Promise<readonly KnownFile[]> {
+/** What is known after these files were written or taken in; `before` is what was known until then. */
+export async function knownNow(
+  engine: Disk,
+  names: Iterable<string>,
+  before: ReadonlyMap<string, KnownFile>,
+): Promise<readonly KnownFile[]> {
   const plain = { pending: null, noticed_at: null };
   const ours = (await engine.onDisk(names)).map(({ name, hash }) => ({
     name,
@@ -107,5 +111,9 @@ export async function knownNow(engine: Disk, names: Iterable<string>): Promise<r
     hand_written: true,
     ...plain,
   }));
-  return [...ours, ...beside];
+  const there = new Set(beside.map((f) => f.name));
+  const gone = [...before.values()]
+    .filter((f) => f.hand_written && !there.has(f.name))
+    .map(({ name }) => ({ name, hash: null, hand_written: true, ...plain }));
+  return [...ours, ...beside, ...gone];
 }

@@ -181,7 +181,7 @@ export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, clos
   /** Everything that is final: the version, that it is applied, and what the files are from now on. */
   const commit = async (files: EngineFiles, changed: boolean): Promise<ConfigApply> => {
     await enter('committing');
-    const known = await knownNow(engine, files.keys());
+    const known = await knownNow(engine, files.keys(), await journal.files());
     const { author, comment, target } = wanted;
     const made = difference(objects.applied(), target).length > 0;
     const said = changed

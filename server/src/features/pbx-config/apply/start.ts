@@ -124,7 +124,7 @@ export async function startFiles(
       await engine.write(new Map([...files].filter(([name]) => wanted.some((s) => s.name === name))));
     }
     const drifted = new Set(drift.map((d) => d.name));
-    const now = (await knownNow(engine, files.keys())).filter(
+    const now = (await knownNow(engine, files.keys(), known)).filter(
       (f) => !drifted.has(f.name) && (!f.hand_written || !lives || known.size === 0),
     );
     await journal.knowFiles(now);
