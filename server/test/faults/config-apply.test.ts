@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, test } from 'node:test';
+import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
+import { findLiving, lives } from '../../src/adapters/asterisk/process/living.ts';
 import { apply, ask, begin, held, newest } from '../support/config-steps.ts';
 import type { FaultFile } from '../support/faulty-main.ts';
 import { readJournal } from '../support/journal.ts';
@@ -86,6 +88,23 @@ describe('config apply faults', () => {
       assert.deepEqual(files, []);
     });
   }
+
+  test('config apply faults - killed while a throw-away engine is asked: the next start ends it and removes it', async () => {
+    const shadows = async (): Promise<string[]> =>
+      (await readdir(path.join(site().dataDir, 'engine'))).filter((name) => name.startsWith('shadow-'));
+    await ask(site(), 'PATCH', '/queues/support', { ring_seconds: 33 });
+    await begin(site());
+    const shadow = await until('a throw-away engine', async () => {
+      const [name] = await shadows();
+      const instance = name === undefined ? null : loadInstance(path.join(site().dataDir, 'engine', name));
+      return instance && findLiving(instance);
+    });
+    await site().kill('SIGKILL');
+    await site().start();
+    assert.equal((await newest(site())).state, 'rejected');
+    assert.deepEqual(await shadows(), []);
+    assert.ok(!lives(shadow));
+  });
 
   test('config apply faults - a file changed by hand is noticed, not written over without a word, and not at a start either', async () => {
     await appendFile(conf('queues.conf'), '\n; by hand\n');
