@@ -64,7 +64,11 @@ export const Destination = z
     to('conference', Slug),
     to('mailbox', OwnNumber),
     to('service', z.string().regex(/^[0-9*#]{1,20}$/, 'not a service number')),
-    z.strictObject({ kind: z.literal('trunk'), key: Slug, ...Change }),
+    z
+      .strictObject({ kind: z.literal('trunk'), key: Slug, ...Change })
+      .describe(
+        'From an inbound route the number that was called goes on, changed; from anything else there is no such number, and `prepend` is the whole of it.',
+      ),
     z.strictObject({
       kind: z.literal('hang_up'),
       reason: z.enum(['normal', 'busy', 'congestion', 'not_found']).default('normal'),

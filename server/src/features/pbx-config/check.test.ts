@@ -39,7 +39,7 @@ test('pbx-config - routes and exits that lead somewhere are in order', () => {
     { kind: 'extension', key: '1001' },
     { kind: 'queue', key: 'support' },
     { kind: 'service', key: '600' },
-    { kind: 'trunk', key: 'north' },
+    { kind: 'trunk', key: 'north', prepend: '+4930555' },
   ])
     assert.deepEqual(found(route('in', { to }), exit(to), out('north')), []);
   const others = [{ number: '50' }, { prefix: true }, { trunk: null }, { caller: '+44' }];
@@ -57,6 +57,10 @@ test('pbx-config - a way to what is not there is found, with the field that name
     [route('in', { to: { kind: 'trunk', key: 'south' } }), 'inbound_route in: to: there is no trunk "south"'],
     [out('south'), 'outbound_route out: trunks.0.trunk: there is no trunk "south"'],
     [exit({ kind: 'extension', key: '1099' }), 'queue support: exit.to: there is no extension "1099"'],
+    [
+      exit({ kind: 'trunk', key: 'north', strip: 1 }),
+      'queue support: exit.to.prepend: from here it is the whole number to call, and there is none',
+    ],
   ];
   for (const [given, says] of cases) assert.deepEqual(found(given), [says]);
 });

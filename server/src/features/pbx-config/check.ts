@@ -23,6 +23,11 @@ export interface House {
   readonly hasSound?: (sound: string) => boolean;
 }
 
+const fieldOf = (body: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .reduce((value: unknown, name) => (value as Record<string, unknown> | undefined)?.[name], body);
+
 /** Numbers that somebody can dial, each with the field it comes from. */
 function* numbersOf(object: StoredObject): Generator<readonly [number: string, path: string]> {
   const body = object.body as Record<string, unknown>;
@@ -161,6 +166,12 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     if (wait_for_leader && (leader_pin ?? null) === null)
       find(object, 'wait_for_leader', 'nobody could be the leader without a PIN of their own');
     if ((pin ?? null) !== null && pin === leader_pin) find(object, 'leader_pin', 'it is that of everybody');
+  }
+  for (const object of allObjects(model)) {
+    if (object.kind === 'inbound_route' || object.kind === 'outbound_route') continue;
+    for (const { kind, path } of usesOf(object))
+      if (kind === 'trunk' && fieldOf(object.body, `${path}.prepend`) === '')
+        find(object, `${path}.prepend`, 'from here it is the whole number to call, and there is none');
   }
   for (const object of model.of('trunk').values()) {
     if (OWN_ADDRESS.test(object.body.host))

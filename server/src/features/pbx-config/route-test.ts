@@ -192,19 +192,19 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
       destination(to, { ...inside, exten: 's' });
     });
   }
-  function overTrunk(to: Extract<Destination, { kind: 'trunk' }>, way: Way): void {
+  function overTrunk(to: Extract<Destination, { kind: 'trunk' }>, way: Way, called: boolean): void {
     const t = trunks.get(to.key);
     const of = object('trunk', to.key);
     if (t === undefined) return refuse(way, of, 27, `trunk ${to.key} is switched off`);
-    const number = to.prepend + way.exten.slice(to.strip);
-    step(of, 'to', `${way.exten} becomes ${number}`);
+    const number = to.prepend + (called ? way.exten.slice(to.strip) : '');
+    step(of, 'to', called ? `${way.exten} becomes ${number}` : `${number} is called`);
     if (!/^\+?[0-9]+$/.test(number)) return refuse(way, of, 28, `${number} is no number to call`);
     const shown_as = own === null ? caller : (t.outbound_number ?? own);
     end(way, 'trunk', of, `trunk ${to.key} as ${shown_as || 'nobody'}`, {
       ways: [{ trunk: to.key, number, shown_as }],
     });
   }
-  function destination(to: Destination, way: Way): void {
+  function destination(to: Destination, way: Way, called = false): void {
     switch (to.kind) {
       case 'extension':
         return person(to.key, way);
@@ -223,7 +223,7 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
       case 'service':
         return end(way, 'service', object('service', to.key), `service ${to.key}`);
       case 'trunk':
-        return overTrunk(to, way);
+        return overTrunk(to, way, called);
       case 'hang_up':
         return end(way, 'ends', null, `ends: ${to.reason.replace('_', ' ')}`, { cause: HANG_UP[to.reason] });
     }
@@ -304,7 +304,7 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
         ...(trunk === null ? [] : [`trunk ${trunk}`]),
       ].join(', ');
       step(object('inbound_route', name), rule, 'the closest route that is for this call');
-      destination(route.to, start);
+      destination(route.to, start, true);
     }
     return { steps, ends, complete };
   }

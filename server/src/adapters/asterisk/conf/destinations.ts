@@ -32,10 +32,15 @@ const PLACES = {
   conference: { prefix: conf`room`, among: (site: Site) => site.conferences },
 } as const;
 /**
- * The last steps of a number or key; `what` names the object for people. Over a trunk goes the number that was called or the key
- * that was pressed, with what is to be changed of it.
+ * The last steps of a number or key; `what` names the object for people. `called`: the extension is the number that was called
+ * from outside, and goes on over a trunk with what is to be changed of it; else the change is the whole number.
  */
-export function destinationSteps(to: Destination, site: Site, what: string): readonly ConfText[] {
+export function destinationSteps(
+  to: Destination,
+  site: Site,
+  what: string,
+  called = false,
+): readonly ConfText[] {
   switch (to.kind) {
     case 'extension':
       // Somebody who is not active has no number.
@@ -73,7 +78,8 @@ export function destinationSteps(to: Destination, site: Site, what: string): rea
       // Switched off: a way that is out of order, and nothing that would keep the rest from being configured.
       if (trunk === undefined) return [conf`Hangup(27)`];
       const first = to.prepend === '' ? conf`` : outside(to.prepend, `${what}: prepend`);
-      const rest = conf`$\{EXTEN:${whole(to.strip, `${what}: strip`, 0, 32)}}`;
+      const kept = conf`$\{EXTEN:${whole(to.strip, `${what}: strip`, 0, 32)}}`;
+      const rest = called ? kept : conf``;
       return [
         conf`Set(OFFHOOK_TO=${first}${rest})`,
         conf`Goto(to-${objectName(trunk.endpoint, `${what}: trunk`)},$\{EXTEN},1)`,

@@ -209,7 +209,7 @@ const routeContext = (route: SiteInboundRoute): ConfText => conf`route-${slug(ro
 /** What a route does with a call that is for it. */
 const inbound = (route: SiteInboundRoute, site: Site): ConfText =>
   context(routeContext(route), [
-    exten(ANY_NUMBER, destinationSteps(route.to, site, `inbound route ${route.name}`)),
+    exten(ANY_NUMBER, destinationSteps(route.to, site, `inbound route ${route.name}`, true)),
   ]);
 /**
  * A call that a destination sends over this trunk, to the number in OFFHOOK_TO. Who calls from outside stays who it is; one of
