@@ -11,7 +11,7 @@ export function soundOperations(define: DefineOperation, sounds: Sounds): AnyOpe
       method: 'DELETE',
       path: '/api/v1/config/sounds/:sound',
       level: 'admin',
-      tag: 'configuration',
+      tag: 'config',
       errors: ['invalid_request', 'not_found', 'in_use', 'store_unavailable'],
       summary: 'Delete an uploaded sound that nothing uses',
       params: SoundPath,

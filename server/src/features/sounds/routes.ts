@@ -9,7 +9,7 @@ import type { Sounds } from './service.ts';
 
 /** Taking sounds in, and listening to them. For administrators in person: no API key changes what callers hear. */
 export function soundRoutes(app: App, sounds: Sounds): void {
-  const tags = ['configuration'];
+  const tags = ['config'];
   const level = 'admin' as const;
   const sending = endedWithService(app);
   app.get(
