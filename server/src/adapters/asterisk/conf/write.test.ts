@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs, { mkdir, mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
@@ -56,6 +57,22 @@ test('conf/write - what a killed service left half written is gone after the nex
   await prepareFolders(instance);
   assert.deepEqual((await readdir(etc)).sort(), ['a.conf', 'a.conf.bak', 'custom', 'mine.tmp']);
   assert.deepEqual(await readdir(path.join(etc, 'custom')), ['notes.tmp']);
+});
+
+test('conf/write - a folder or a pipe where a file should be does not hinder looking at the others', async () => {
+  await using f = await folder();
+  await writeFiles(f.etc, files({ 'a.conf': 'one\n', 'b.conf': 'two\n' }));
+  await mkdir(path.join(f.etc, 'a.conf.bak'));
+  await rm(path.join(f.etc, 'b.conf'));
+  await mkdir(path.join(f.etc, 'b.conf'));
+  await mkdir(path.join(f.etc, 'custom', 'c.conf'));
+  execFileSync('mkfifo', [path.join(f.etc, 'custom', 'd.conf')]);
+  const [a, b] = await diskOf(f.etc, ['a.conf', 'b.conf']);
+  assert.match(a!.hash!, /^[0-9a-f]{64}$/);
+  assert.deepEqual([a!.backup_hash, b!.hash], ['unreadable', 'unreadable']);
+  assert.equal(await readFileOf(f.etc, 'a.conf', true), null);
+  assert.deepEqual(await handWrittenFiles(f.etc), []);
+  await assert.rejects(writeFiles(f.etc, files({ 'b.conf': 'three\n' })), /b\.conf is not a file/);
 });
 
 test('conf/write - bytes that are no UTF-8 are read as the engine tells them', async () => {

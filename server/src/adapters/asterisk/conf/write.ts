@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ServiceError } from '../../../core/errors.ts';
 import type { FileOnDisk } from '../../../ports/engine-config.ts';
@@ -9,8 +9,10 @@ import { celFile, etcDir } from '../instance.ts';
 import type { Instance } from '../instance.ts';
 
 const MODE = 0o640;
+/** Null where there is none. What is no file, such as a folder or a pipe, cannot be read. */
 const read = async (file: string): Promise<Buffer | null> => {
   try {
+    if (!(await stat(file)).isFile()) throw new Error(`${file} is not a file`);
     return await readFile(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
@@ -110,20 +112,24 @@ export async function writeFiles(
   return changed;
 }
 
-/** The text of a file, or of the version before it; null where there is none. Bytes that are no UTF-8 are read as Latin-1. */
+const UNREADABLE = 'unreadable';
+const readable = (file: string): Promise<Buffer | null | typeof UNREADABLE> =>
+  read(file).catch(() => UNREADABLE);
+
+/** The text of a file, or of the version before it; null where there is none that can be read. What is no UTF-8 is read as Latin-1. */
 export async function readFileOf(folder: string, name: string, backup: boolean): Promise<string | null> {
   const file = fileOf(folder, name);
-  const bytes = await read(backup ? `${file}.bak` : file);
-  return bytes === null ? null : bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
+  const bytes = await readable(backup ? `${file}.bak` : file);
+  return bytes === null || bytes === UNREADABLE ? null : bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
 }
-const hashOf = (bytes: Buffer | null): string | null =>
-  bytes === null ? null : createHash('sha256').update(bytes).digest('hex');
-/** The state of these files, in order of name. */
+const hashOf = (bytes: Buffer | null | typeof UNREADABLE): string | null =>
+  bytes === null || bytes === UNREADABLE ? bytes : createHash('sha256').update(bytes).digest('hex');
+/** The state of these files, in order of name. One that cannot be read has a hash that no bytes have. */
 export async function diskOf(folder: string, names: Iterable<string>): Promise<readonly FileOnDisk[]> {
   const found: FileOnDisk[] = [];
   for (const name of [...new Set(names)].sort()) {
     const file = fileOf(folder, name);
-    const [now, before] = [await read(file), await read(`${file}.bak`)];
+    const [now, before] = [await readable(file), await readable(`${file}.bak`)];
     found.push({ name, hash: hashOf(now), backup_hash: hashOf(before) });
   }
   return found;
@@ -135,7 +141,7 @@ export async function handWrittenFiles(folder: string): Promise<readonly FileOnD
     folder,
     names.map((name) => `custom/${name}`).filter((name) => HAND_WRITTEN.test(name)),
   );
-  return files.filter((file) => file.hash !== NOTHING);
+  return files.filter((file) => file.hash !== NOTHING && file.hash !== UNREADABLE);
 }
 const NOTHING = hashOf(Buffer.alloc(0));
 
