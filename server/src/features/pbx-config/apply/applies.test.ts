@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
 import { ADMIN, startProcess, startSite } from '../../../../test/support/applies-rig.ts';
+import type { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
 import { ServiceError } from '../../../core/errors.ts';
 
 import type { ObjectTables } from '../object-tables.ts';
@@ -342,6 +343,29 @@ test('applies - a hand-written file beside ours hinders nothing, is told, and is
   assert.deepEqual((await rig.applies.drift()).files, []);
   assert.deepEqual((await rig.applied()).reloaded, []);
   await rig.applies.close();
+});
+
+test('applies - a file changed by hand while the draft is tried is not written over, nor taken in untried', async () => {
+  for (const change of [
+    (world: FakeWorld) => world.disk.set('queues.conf', 'by hand'),
+    (world: FakeWorld) => world.disk.set('endpoints.conf', 'by hand'),
+    (world: FakeWorld) => world.beside.set('custom/queues.conf', '[broken'),
+  ]) {
+    await using temp = await temporaryStore();
+    const rig = await startSite(temp.store);
+    await rig.rename('1003', 'Zoe Miller');
+    const original = rig.world.point.bind(rig.world);
+    rig.world.point = (name) => {
+      if (name === 'proven') change(rig.world);
+      return original(name);
+    };
+    const apply = await rig.applied();
+    assert.equal(apply.state, 'rejected', JSON.stringify(apply));
+    assert.match(apply.detail ?? '', /changed by hand while it was tried\. Nothing was touched/);
+    assert.deepEqual(rig.world.touched, []);
+    assert.equal((await rig.applies.drift()).files.length, 1);
+    await rig.applies.close();
+  }
 });
 
 test('applies - files for a new start are written, named and not read; the restart is asked for where it is wished', async () => {

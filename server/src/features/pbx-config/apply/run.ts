@@ -90,6 +90,7 @@ export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, clos
   let now = begun;
   let entered = clock.now();
   let steps: readonly FileStep[] = [];
+  let seen = '';
   let release = (): void => {};
 
   const stepped = (state: ApplyState): ConfigApply => {
@@ -159,12 +160,19 @@ export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, clos
       throw new Ends('rejected', 'Files were changed by hand; with overwrite_drift they are written over.');
     }
     steps = await stepsTo(engine, files);
+    seen = JSON.stringify([drift, steps]);
     const beside = drift.filter((d) => d.hand_written).map((d) => d.name);
     const names = [...steps.map((s) => s.name), ...beside];
     note({ files: names });
     return { files, names };
   };
 
+  /** A proof is only good for the files it was made beside; and what changed since would be written over without a word. */
+  const stillSo = async (files: EngineFiles): Promise<void> => {
+    const now = [await findDrift(engine, await journal.files()), await stepsTo(engine, files)];
+    if (JSON.stringify(now) !== seen)
+      throw new Ends('rejected', 'Files were changed by hand while it was tried.');
+  };
   const prove = async (files: EngineFiles): Promise<Proof> => {
     const signal = AbortSignal.any([cancelling.signal, closing]);
     const proof = await engine.prove(files, signal);
@@ -330,6 +338,7 @@ export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, clos
       if (names.length > 0) {
         await enter('proving');
         proof = await prove(files);
+        await stillSo(files);
       }
       cancelling.signal.throwIfAborted();
       cancellable = false;
