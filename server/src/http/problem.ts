@@ -35,10 +35,7 @@ export function asServiceError(error: unknown): ServiceError {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ServiceError('unsupported_media_type', 'Content-Type must be application/json in UTF-8');
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-      return new ServiceError(
-        'invalid_request',
-        'body: nothing is not valid JSON: send {}, or no Content-Type',
-      );
+      return new ServiceError('invalid_request', 'body: nothing is not valid JSON; send at least {}');
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
       return new ServiceError('invalid_request', 'body: not valid JSON');
     case 'FST_ERR_NOT_FOUND':
