@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { QueuesReply } from '@offhook/contract/queues.ts';
+import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
+import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { journalFaults, readJournal } from '../support/journal.ts';
 import type { JournalEvent } from '../support/journal.ts';
 import type { Phone } from '../support/phone.ts';
@@ -119,9 +120,9 @@ describe('queue faults', () => {
     await site().kill('SIGKILL');
     process.kill(site().enginePid()!, 'SIGKILL');
     await until('the end of the engine', () => site().enginePid() === null);
-    const db = new DatabaseSync(path.join(site().dataDir, 'offhook.db'));
-    db.prepare("update queues set max_wait_seconds = 2 where name = 'sales'").run();
-    db.close();
+    const store = await openSqliteStore(path.join(site().dataDir, 'offhook.db'));
+    await putObjects(store, { queue: [{ name: 'sales', max_wait_seconds: 2 }] });
+    await store.close();
     await site().start();
     await comes('who waits', waiting, '');
     const lost = readJournal(site());
