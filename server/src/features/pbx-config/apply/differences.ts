@@ -11,6 +11,9 @@ const MOST_VALUE = 4_000;
 const MOST_DIFF = 16_000;
 /** Lines that may differ before a difference is no longer worth the time it takes to find. */
 const MOST_EDITS = 2_000;
+/** Nothing else of the service goes on while one is looked for. */
+const MOST_MS = 150;
+const linesOf = (text: string): number => text.split('\n').length;
 
 const shown = (value: unknown): unknown => {
   if (value === undefined) return null;
@@ -53,10 +56,12 @@ export function fileDiff(
   before: string,
   after: string,
 ): { readonly diff: string | null; readonly truncated: boolean } {
+  // At least that many lines differ.
+  if (Math.abs(linesOf(after) - linesOf(before)) > MOST_EDITS) return { diff: null, truncated: true };
   const patch = createTwoFilesPatch(name, name, before, after, '', '', {
     context: 3,
     maxEditLength: MOST_EDITS,
-    timeout: 1_000,
+    timeout: MOST_MS,
   });
   if (patch === undefined) return { diff: null, truncated: true };
   const text = patch.replace(/^Index: .*\n=+\n/, '');

@@ -1,4 +1,5 @@
 /** Applies, versions and what was changed by hand. One apply at a time; none while the start of the service is not worked through. */
+import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import type {
   ConfigApply,
@@ -246,16 +247,14 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
       const files = engine.render(given.site(draft));
       const steps = await stepsTo(engine, files);
       const restart = new Set(engine.needsRestart(steps.map((s) => s.name)));
-      return {
-        ...base,
-        files: await Promise.all(
-          steps.map(async ({ name }) => {
-            const before = (await engine.read(name)) ?? '';
-            const shown = [before, files.get(name)!].map((text) => engine.hidden(name, text));
-            return { name, restart: restart.has(name), ...fileDiff(name, shown[0]!, shown[1]!) };
-          }),
-        ),
-      };
+      const shown = [];
+      for (const { name } of steps) {
+        const before = (await engine.read(name)) ?? '';
+        const [was, is] = [before, files.get(name)!].map((text) => engine.hidden(name, text));
+        shown.push({ name, restart: restart.has(name), ...fileDiff(name, was!, is!) });
+        await setImmediate();
+      }
+      return { ...base, files: shown };
     },
     apply: (actor, { draft, ...wanted }) =>
       begin(actor, wanted, null, async () => {

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileDiff } from './differences.ts';
+
+const sections = (from: number, count: number): string =>
+  Array.from({ length: count }, (_, i) => `[${from + i}](phone)\ncallerid = "Person ${from + i}"\n`).join('');
+
+test('applies - of a file that changes everywhere no difference is looked for long: others wait for it', () => {
+  const [some, more] = [sections(1000, 1000), sections(1000, 6000)];
+  const mixed = sections(20_000, 1500);
+  for (const [before, after] of [
+    [some, more],
+    [more, some],
+    [some, mixed],
+  ] as const) {
+    const began = performance.now();
+    assert.deepEqual(fileDiff('pjsip_endpoints.conf', before, after), { diff: null, truncated: true });
+    assert.ok(performance.now() - began < 500, `${Math.round(performance.now() - began)} ms`);
+  }
+});
+
+test('applies - the difference of a few lines in a large file is shown', () => {
+  const file = sections(1000, 5000);
+  const { diff, truncated } = fileDiff('a.conf', file, file.replace('Person 3000', 'Zoe'));
+  assert.equal(truncated, false);
+  assert.match(diff!, /^-callerid = "Person 3000"$/m);
+  assert.match(diff!, /^\+callerid = "Zoe"$/m);
+});
