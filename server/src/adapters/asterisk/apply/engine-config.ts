@@ -1,7 +1,7 @@
 /** The engine's side of an apply: files proven on a throw-away engine, written, read again by the living one and read back. */
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { ServiceError } from '../../../core/errors.ts';
+import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
@@ -248,7 +248,9 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
       if (late.aborted)
         throw new ServiceError('engine_timeout', 'the throw-away engine took too long', { cause: error });
       if (error instanceof ServiceError) throw error;
-      throw new ServiceError('engine_unavailable', 'no throw-away engine could be had', { cause: error });
+      throw new ServiceError('engine_unavailable', `no throw-away engine could be had: ${messageOf(error)}`, {
+        cause: error,
+      });
     }
     if (proof.problems.length === 0) {
       proofs.set(key, proof);
