@@ -5,6 +5,7 @@ import { createCelReader } from './adapters/asterisk/cel/reader.ts';
 import { createAsteriskEngine } from './adapters/asterisk/engine.ts';
 import { celFile, recordingsDir, soundsDir } from './adapters/asterisk/instance.ts';
 import { builtInSounds } from './adapters/asterisk/built-in-sounds.ts';
+import { moveMailboxes } from './adapters/asterisk/mailbox-folders.ts';
 import { createInstance } from './adapters/asterisk/process/instance-file.ts';
 import { openPostgresStore } from './adapters/postgres/store.ts';
 import { openSqliteJournal } from './adapters/sqlite/journal.ts';
@@ -422,6 +423,7 @@ export async function startService(
     draftTag: () => draft.etag(),
     publish: (events) => loop.publish(events),
     hold: () => agents.hold(),
+    mailboxes: (owners) => moveMailboxes(instance, owners, clock),
     committed: () => directory.reload(),
     restart: () => exchange.restartWhenConvenient(),
   });

@@ -22,6 +22,13 @@ export interface FileOnDisk {
   readonly backup_hash: string | null;
 }
 
+/** Whose a number is by id, and whose it was; null for nobody's. */
+export interface MailboxOwner {
+  readonly number: string;
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
 /**
  * The way configuration gets to the engine. Each method does one thing and can be repeated; the order, the record of it and
  * the way back belong to who calls. Errors (`ServiceError`): `invalid_request` for a value a file cannot carry,

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, test } from 'node:test';
 import { apply, ask } from '../support/config-steps.ts';
 import { registerPhone } from '../support/phone.ts';
@@ -69,6 +71,28 @@ describe('config apply', () => {
     await inEngine(site(), 'support', '1006', /paused:training/);
     assert.equal((await lan.agent('get_status')).pause_reason, 'training');
     await call.hangup();
+  });
+
+  test('config apply - who gets a number later has none of the messages that were left for another', async () => {
+    const told = async (): Promise<string> =>
+      /^default +1017 .*?(\d+)\s*$/m.exec(await site().engineCli('voicemail show users'))?.[1] ?? 'none';
+    const person = (username: string) => ({ extension: '1017', username, name: username });
+    await ask(site(), 'POST', '/extensions', person('earlier'));
+    const { version } = await apply(site());
+    const inbox = path.join(site().dataDir, 'engine/spool/voicemail/default/1017/INBOX');
+    await mkdir(inbox, { recursive: true });
+    await writeFile(path.join(inbox, 'msg0000.txt'), '[message]\n');
+    await writeFile(path.join(inbox, 'msg0000.wav'), '');
+    assert.equal(await told(), '1');
+    await ask(site(), 'DELETE', '/extensions/1017');
+    assert.equal((await apply(site())).state, 'applied');
+    await ask(site(), 'POST', '/extensions', person('later'));
+    assert.equal((await apply(site())).state, 'applied');
+    assert.equal(await told(), '0');
+    assert.equal((await apply(site(), {}, `/versions/${version}/restore`)).state, 'applied');
+    assert.equal(await told(), '1', 'an earlier owner who is back has them again');
+    await ask(site(), 'DELETE', '/extensions/1017');
+    await apply(site());
   });
 
   test('config apply - an earlier version is applied again; a draft with changes is not given up unasked', async () => {

@@ -1,5 +1,6 @@
 /** Applies over a real store and a disk and an engine that are not real; a process of it can be killed and another started. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { MailboxOwner } from '../../src/ports/engine-config.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silent } from '../../src/core/log.ts';
 import { FEATURE_CODES } from '../../src/features/feature-codes/feature-codes.ts';
@@ -38,6 +39,8 @@ export interface AppliesRig {
   readonly objects: ObjectStore;
   readonly site: AppliesDeps['site'];
   readonly events: DomainEvent[];
+  /** Mailboxes that were to go to somebody else. */
+  readonly moved: MailboxOwner[];
   readonly audited: AuditEntry[];
   /** How often everybody was told to follow a new version. */
   readonly followed: () => number;
@@ -45,6 +48,8 @@ export interface AppliesRig {
   readonly restarts: () => number;
   /** Gives a person of the draft another name. */
   rename(extension: string, name: string): Promise<void>;
+  /** Takes a person out of the draft. */
+  remove(extension: string): Promise<void>;
   /** Applies the draft and waits for its end. */
   applied(wanted?: Partial<Parameters<ConfigApplies['apply']>[1]>): ReturnType<ConfigApplies['one']>;
   /** The name the engine has for somebody. */
@@ -81,6 +86,7 @@ export async function startProcess(
   const objects = await openObjects(dying);
   const etags = createEtags();
   const events: DomainEvent[] = [];
+  const moved: MailboxOwner[] = [];
   const audited: AuditEntry[] = [];
   let followed = 0;
   let holds = 0;
@@ -105,6 +111,7 @@ export async function startProcess(
       holds += 1;
       return () => void (holds -= 1);
     },
+    mailboxes: async (owners) => void moved.push(...owners),
     committed: () => void (followed += 1),
     restart: async () => void (restarts += 1),
     patience: { reload_ms: 150, verify_ms: 150, back_ms: 1_000 },
@@ -116,6 +123,7 @@ export async function startProcess(
     objects,
     site,
     events,
+    moved,
     audited,
     followed: () => followed,
     holds: () => holds,
@@ -125,6 +133,10 @@ export async function startProcess(
       const object = storedObject(before.id, 'extension', { ...before.body, name });
       const draft = withObjects(objects.draft(), [{ kind: 'extension', key: extension, object }]);
       await objects.setDraft(draft, { author: '1001', at: 1 });
+    },
+    async remove(extension) {
+      const gone = { kind: 'extension', key: extension, object: null } as const;
+      await objects.setDraft(withObjects(objects.draft(), [gone]), { author: '1001', at: 1 });
     },
     async applied(wanted = {}) {
       const { id } = await applies.apply(ADMIN, {

@@ -104,3 +104,17 @@ export function difference(from: Model, to: Model): (ObjectChange & { before: St
   }
   return changes;
 }
+
+/** Numbers whose owner is another one, or none, in the second. O(extensions and mailboxes). */
+export function ownersBetween(
+  before: Model,
+  after: Model,
+): { readonly number: string; readonly from: number | null; readonly to: number | null }[] {
+  const owners = (model: Model) =>
+    new Map([...model.of('extension').values(), ...model.of('mailbox').values()].map((o) => [o.key, o.id]));
+  const [was, is] = [owners(before), owners(after)];
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((number) => {
+    const [from, to] = [was.get(number) ?? null, is.get(number) ?? null];
+    return from === to ? [] : [{ number, from, to }];
+  });
+}

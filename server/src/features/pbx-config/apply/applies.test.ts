@@ -47,6 +47,22 @@ test('applies - a change goes to the disk, to the engine and into a version, and
   await rig.applies.close();
 });
 
+test('applies - mailboxes go with their owners, and come back where the apply is taken back', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  rig.moved.length = 0;
+  const { id } = rig.objects.applied().of('extension').get('1012')!;
+  await rig.remove('1012');
+  rig.world.faults.set('reload', ['lie']);
+  assert.equal((await rig.applied()).state, 'rolled_back');
+  const gone = { number: '1012', from: id, to: null };
+  assert.deepEqual(rig.moved, [gone, { number: '1012', from: null, to: id }]);
+  rig.moved.length = 0;
+  assert.equal((await rig.applied()).state, 'applied');
+  assert.deepEqual(rig.moved, [gone]);
+  await rig.applies.close();
+});
+
 test('applies - the snapshot has the apply under way as its events tell it, and none when it is over', async () => {
   await using temp = await temporaryStore();
   const seen: (string | undefined)[] = [];

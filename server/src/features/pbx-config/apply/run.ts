@@ -7,11 +7,11 @@ import { rfc3339 } from '../../../core/clock.ts';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { EngineConfig, EngineFiles, Proof } from '../../../ports/engine-config.ts';
+import type { EngineConfig, EngineFiles, MailboxOwner, Proof } from '../../../ports/engine-config.ts';
 import type { Site } from '../../../ports/site.ts';
 import { checkModel } from '../check.ts';
 import type { House } from '../check.ts';
-import { difference } from '../model.ts';
+import { difference, ownersBetween } from '../model.ts';
 import type { Model } from '../model.ts';
 import type { ObjectStore } from '../objects.ts';
 import type { JournalTables } from './journal.ts';
@@ -48,6 +48,8 @@ export interface RunDeps {
    * engine and files agree again.
    */
   readonly hold: () => Promise<() => void>;
+  /** Messages go with their owners: called before the engine reads files again, and the other way round on the way back. */
+  readonly mailboxes: (owners: readonly MailboxOwner[]) => Promise<void>;
   /** A version was made: everybody is to follow it. */
   readonly committed: () => void;
   /** Asks for a new start of the engine once no call is left. */
@@ -253,6 +255,7 @@ export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, clos
         'A file on the disk is not what was written.',
         left.map((s) => ({ object: null, file: s.name, words: 'it is not what was written' })),
       );
+    await deps.mailboxes(ownersBetween(objects.applied(), wanted.target));
     if (live.length === 0) return;
     await enter('reloading');
     release = await deps.hold();
@@ -310,6 +313,7 @@ export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, clos
       (name) => !engine.needsRestart([name]).includes(name),
     );
     try {
+      await deps.mailboxes(ownersBetween(wanted.target, objects.applied()));
       if (names.length > 0) {
         if (now.reloaded.length === 0) release = await deps.hold();
         await backInEngine(files, names);

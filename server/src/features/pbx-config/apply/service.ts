@@ -34,7 +34,7 @@ import { createVersions } from './versions.ts';
 
 export interface AppliesDeps extends Pick<
   RunDeps,
-  'objects' | 'engine' | 'house' | 'site' | 'clock' | 'log' | 'hold' | 'committed' | 'restart'
+  'objects' | 'engine' | 'house' | 'site' | 'clock' | 'log' | 'hold' | 'mailboxes' | 'committed' | 'restart'
 > {
   readonly store: Store;
   readonly audit: Audit;

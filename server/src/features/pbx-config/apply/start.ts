@@ -2,6 +2,7 @@
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import { messageOf } from '../../../core/errors.ts';
+import { EMPTY_MODEL, ownersBetween } from '../model.ts';
 import { findDrift, knownNow, stepsTo } from './files.ts';
 import type { StoredApply } from './journal.ts';
 import { isOver } from './journal.ts';
@@ -133,6 +134,9 @@ export async function startFiles(
 
   const untaken = new Set<string>();
   for (const apply of await journal.unfinished()) await recover(apply, untaken);
+  await deps.mailboxes(ownersBetween(EMPTY_MODEL, objects.applied())).catch((error: unknown) => {
+    log.error({ error: messageOf(error) }, 'folders of mailboxes could not be moved');
+  });
   let written: readonly string[] = [];
   try {
     written = await writeOwn();

@@ -1,0 +1,53 @@
+/** Messages belong to whom they were left for, and not to the number: who gets a number later does not hear them. */
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Clock } from '../../ports/clock.ts';
+import type { MailboxOwner } from '../../ports/engine-config.ts';
+import type { Instance } from './instance.ts';
+
+const DAY_MS = 86_400_000;
+/** How long the messages of somebody who is gone are kept, in case an earlier version brings them back. */
+export const KEPT_DAYS = 30;
+const NUMBER = /^[1-9][0-9]{1,9}$/;
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+/**
+ * Puts the folders of mailboxes aside whose owner is another or none now, and brings back those of an owner who has the
+ * number again. Can be repeated, and the other way round. Errors are those of the file system.
+ */
+export async function moveMailboxes(
+  instance: Instance,
+  owners: readonly MailboxOwner[],
+  clock: Clock,
+): Promise<void> {
+  const here = path.join(instance.folder, 'spool', 'voicemail', 'default');
+  const aside = path.join(instance.folder, 'spool', 'voicemail-aside');
+  const moves = owners.filter(({ number }) => NUMBER.test(number));
+  for (const { number, from } of moves) {
+    if (from === null) continue;
+    await mkdir(aside, { recursive: true, mode: 0o750 });
+    await rename(path.join(here, number), path.join(aside, `${number}-${from}`)).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+    });
+  }
+  const kept = new Set(
+    await readdir(aside).catch((error: unknown) => {
+      if (isMissing(error)) return [];
+      throw error;
+    }),
+  );
+  for (const { number, to } of moves) {
+    const own = `${number}-${to}`;
+    if (!kept.delete(own)) continue;
+    await mkdir(here, { recursive: true, mode: 0o750 });
+    await rename(path.join(aside, own), path.join(here, number)).catch((error: unknown) => {
+      // Somebody left a message there meanwhile: that one is of the owner too, and the older ones stay aside.
+      if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    });
+  }
+  for (const name of kept) {
+    const { ctimeMs } = await stat(path.join(aside, name));
+    if (ctimeMs < clock.now() - KEPT_DAYS * DAY_MS)
+      await rm(path.join(aside, name), { recursive: true, force: true });
+  }
+}
