@@ -65,6 +65,14 @@ test('pbx-config - a way to what is not there is found, with the field that name
   for (const [given, says] of cases) assert.deepEqual(found(given), [says]);
 });
 
+test('pbx-config - a number that means two things is found with both of them', () => {
+  const ring: Given = ['ring_group', { name: 'a', number: '500', title: 'A', members: ['1001'] }];
+  assert.deepEqual(found(exit({ kind: 'extension', key: '1001' }), ring), [
+    'ring_group a: number: 500 is queue support too',
+    'queue support: number: 500 is ring group a too',
+  ]);
+});
+
 test('pbx-config - outbound routes that leave nothing of a number, hide an emergency number or are too many are found', () => {
   const outbound = (name: string, fields: object): Given => [
     'outbound_route',

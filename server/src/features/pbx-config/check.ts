@@ -119,6 +119,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
   };
   let slots = 0;
   const numbers = new Map<string, string>();
+  const takers = new Map<string, readonly [StoredObject, path: string]>();
   const users = new Map<string, string>();
   const codes = new Map(house.codes);
   for (const { key, body } of model.of('feature_code').values())
@@ -140,8 +141,15 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     for (const [number, path] of numbersOf(object)) {
       const what = `${object.kind.replaceAll('_', ' ')} ${object.key}`;
       const other = numbers.get(number);
-      if (other === undefined) numbers.set(number, what);
-      else find(object, path, `${number} is ${other} already`);
+      if (other === undefined) {
+        numbers.set(number, what);
+        takers.set(number, [object, path]);
+        continue;
+      }
+      find(object, path, `${number} is ${other} too`);
+      // Told of both, because either may be the one that was just written.
+      const taker = takers.get(number);
+      if (taker !== undefined) find(...taker, `${number} is ${what} too`);
     }
   }
   for (const object of model.of('extension').values()) {
