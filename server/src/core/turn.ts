@@ -40,4 +40,13 @@ export class Turn {
     if (next === undefined) this.#held = false;
     else next.take();
   }
+  /** Does `work` while nobody else has the turn. */
+  async during<R>(work: () => Promise<R>): Promise<R> {
+    await this.take();
+    try {
+      return await work();
+    } finally {
+      this.give();
+    }
+  }
 }

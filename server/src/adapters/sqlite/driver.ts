@@ -36,13 +36,7 @@ class SqliteConnection implements DatabaseConnection {
     const { file, reader, writer, turn, flusher } = this.#driver;
     if (this.writing) return asResult(this.#now(() => writer.run(sql, parameters)));
     if (isRead(query)) return asResult(await whenFree(file, () => reader.run(sql, parameters)));
-    await turn.take();
-    let written: ReturnType<Connection['run']>;
-    try {
-      written = await whenFree(file, () => writer.run(sql, parameters));
-    } finally {
-      turn.give();
-    }
+    const written = await turn.during(() => whenFree(file, () => writer.run(sql, parameters)));
     await flusher.flush();
     return asResult(written);
   }

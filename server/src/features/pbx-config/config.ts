@@ -1,6 +1,6 @@
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
-import type { EndpointKind, PauseReason, Person } from '../../ports/directory.ts';
-import type { SiteMailbox, SiteParking, SiteQueue, SiteService, SiteTrunk } from '../../ports/site.ts';
+import type { EndpointKind, Person } from '../../ports/directory.ts';
+import type { Site, SiteTrunk } from '../../ports/site.ts';
 import { byNumber } from './model.ts';
 import type { Model, StoredObject } from './model.ts';
 
@@ -14,30 +14,18 @@ export interface ConfiguredPerson extends Pick<
   readonly sip_password: string;
   readonly voicemail_pin: string;
 }
-/** The whole configuration of the exchange as its parts know it. */
-export interface PbxConfig {
+/**
+ * The whole configuration of the exchange as its parts know it: what the renderer is given, with people who are not active
+ * and trunks that are switched off. Queues are in order of number; agents and static members of one are extensions of active
+ * people, in order.
+ */
+export interface PbxConfig extends Omit<Site, 'extensions' | 'trunks' | 'feature_codes'> {
   /** In order of extension. */
   readonly people: readonly ConfiguredPerson[];
-  /** In order of number. Agents and static members are extensions of active people, in order. */
-  readonly queues: readonly SiteQueue[];
-  /** In order of name, those that are switched off with them. */
+  /** In order of name. */
   readonly trunks: readonly (SiteTrunk & { readonly enabled: boolean })[];
-  readonly inbound_routes: readonly ConfigBody<'inbound_route'>[];
-  /** In the order they are tried in. */
-  readonly outbound_routes: readonly ConfigBody<'outbound_route'>[];
-  readonly pause_reasons: readonly PauseReason[];
-  readonly services: readonly SiteService[];
-  readonly ring_groups: readonly ConfigBody<'ring_group'>[];
-  readonly menus: readonly ConfigBody<'menu'>[];
-  readonly time_conditions: readonly ConfigBody<'time_condition'>[];
-  readonly holidays: readonly ConfigBody<'holidays'>[];
-  readonly conferences: readonly ConfigBody<'conference'>[];
-  readonly mailboxes: readonly SiteMailbox[];
-  readonly parking_lots: readonly SiteParking[];
-  readonly music_classes: readonly ConfigBody<'music_class'>[];
-  readonly prompts: readonly ConfigBody<'prompt'>[];
+  /** What the site changed of them. */
   readonly feature_codes: readonly ConfigBody<'feature_code'>[];
-  readonly settings: ConfigBody<'settings'>;
 }
 
 /** How the endpoint of each kind is named after its extension. */

@@ -96,14 +96,6 @@ export function createDraft(deps: DraftDeps): Draft {
   }
   const etag = (): string => etags.ofDraft(objects.applied(), objects.draft());
 
-  async function inTurn<R>(work: () => Promise<R>): Promise<R> {
-    await turn.take();
-    try {
-      return await work();
-    } finally {
-      turn.give();
-    }
-  }
   function checkMatch(ifMatch: string | undefined): void {
     if (ifMatch !== undefined && ifMatch !== etag())
       throw new ServiceError('precondition_failed', 'the draft was changed meanwhile', {
@@ -179,7 +171,7 @@ export function createDraft(deps: DraftDeps): Draft {
     etag,
     change(actor, changes, ifMatch) {
       checkWholeSite(actor.caller);
-      return inTurn(async () => {
+      return turn.during(async () => {
         checkMatch(ifMatch);
         const before = objects.draft();
         return write(actor, 'config.changed', before, await applied(changes, before));
@@ -193,7 +185,7 @@ export function createDraft(deps: DraftDeps): Draft {
     },
     take(actor, document, { mode, ifMatch, dry }) {
       checkWholeSite(actor.caller);
-      return inTurn(async () => {
+      return turn.during(async () => {
         checkMatch(ifMatch);
         const before = objects.draft();
         const edit = beginEdit(before, etags.of);
@@ -221,7 +213,7 @@ export function createDraft(deps: DraftDeps): Draft {
     },
     discard(actor, only) {
       checkWholeSite(actor.caller);
-      return inTurn(async () => {
+      return turn.during(async () => {
         const before = objects.draft();
         const rows = difference(before, objects.applied()).filter(
           (r) => only === undefined || (r.kind === only.kind && r.key === only.key),

@@ -135,16 +135,8 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
       object: body === null || id === null ? null : read({ id, kind, body }),
     })),
   );
-  const turn = new Turn(PATIENCE_MS);
   /** A commit works out what stays of the draft, so nothing may change that meanwhile. */
-  async function inTurn<R>(work: () => Promise<R>): Promise<R> {
-    await turn.take();
-    try {
-      return await work();
-    } finally {
-      turn.give();
-    }
-  }
+  const turn = new Turn(PATIENCE_MS);
   return {
     get version() {
       return version;
@@ -181,7 +173,7 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
         ),
       ),
     setDraft: (next, { author, at }, also) =>
-      inTurn(async () => {
+      turn.during(async () => {
         const touched = difference(draft, next);
         const pending = new Set(difference(applied, next).map(({ kind, key }) => `${kind} ${key}`));
         const rows = touched
@@ -207,7 +199,7 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
         draft = next;
       }),
     commit: (model, by, also) =>
-      inTurn(async () => {
+      turn.during(async () => {
         const changes = difference(applied, model);
         const left = difference(model, draft);
         const made = await store.transaction<ObjectTables, number>(async (trx) => {

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { renderSite } from '../../adapters/asterisk/conf/render.ts';
-import type { AsteriskProgram, Instance, InstanceSettings } from '../../adapters/asterisk/instance.ts';
+import { INSTANCE, PROGRAM, SETTINGS } from '../../adapters/asterisk/conf/test-company.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { FEATURE_CODES } from '../feature-codes/feature-codes.ts';
 import { checkModel } from './check.ts';
@@ -130,28 +130,6 @@ const TEXTS = [
     '😀'.repeat(3),
   ]);
 
-const SECRET = 'a-secret-of-24-letters-0';
-const INSTANCE: Instance = {
-  folder: '/srv/offhook/engine',
-  run_dir: '/run/offhook',
-  node: 'ast1',
-  ami_port: 5038,
-  http_port: 8088,
-  ami_events: { user: 'events', secret: SECRET },
-  ami_actions: { user: 'actions', secret: SECRET },
-};
-const PROGRAM: AsteriskProgram = {
-  command: ['asterisk'],
-  version: '22.10.1',
-  modules_dir: '/opt/modules',
-  origin: 'packages',
-  data_dir: '/opt/data',
-};
-const SETTINGS: InstanceSettings = {
-  sip: { host: '192.0.2.1', port: 5060 },
-  rtp: { from: 10_000, to: 10_199 },
-  zone: 'Europe/Istanbul',
-};
 const HOUSE = { codes: new Map(FEATURE_CODES.map((code) => [code.id, defaultCode(code)])) };
 const BASE = modelOf(EVERYTHING);
 const render = (model: Model) =>

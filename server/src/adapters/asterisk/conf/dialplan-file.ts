@@ -22,6 +22,7 @@ import { soundGlobals, soundStep } from './sounds.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import { conf, dialled, dialledKey, joined, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
+import { IS_CONNECTED, NOBODY_TOOK_IT } from './unanswered.ts';
 
 /** How the endpoint of each kind is named after its extension; the order is the order of a hint's devices. */
 const SUFFIX: Record<EndpointKind, ConfText> = { sip: conf``, webrtc: conf`-web`, mobile: conf`-mobile` };
@@ -89,15 +90,8 @@ const call = ({ caller, announce, announced, answered }: RecordingSteps): ConfTe
       conf`GotoIf($["$\{ARG1}" = ""]?nobody)`,
       conf`VoiceMail($\{ARG1}@default,$\{IF($\{OFFHOOK_BUSY}?b:u)})`,
       conf`Hangup()`,
-      at(conf`nobody`, conf`GotoIf($["$\{CHANNEL(state)}" = "Up"]?told)`),
-      conf`GotoIf($\{OFFHOOK_BUSY}?busy)`,
-      conf`Hangup($\{IF($["$\{DIALSTATUS}" = "NOANSWER"]?19:20)})`,
-      at(conf`busy`, conf`Hangup(17)`),
-      // A caller who was transferred here is already connected: it hears what a phone would otherwise show.
-      at(conf`told`, conf`GotoIf($\{OFFHOOK_BUSY}?tone)`),
-      conf`Playback(vm-nobodyavail)`,
-      conf`Hangup()`,
-      at(conf`tone`, conf`Busy(10)`),
+      at(conf`nobody`, IS_CONNECTED),
+      ...NOBODY_TOOK_IT,
     ]),
   ]);
 const queueAgent = ({ answered }: RecordingSteps): readonly ConfText[] => [

@@ -12,6 +12,7 @@ import { soundStep } from './sounds.ts';
 import { timeContexts } from './time-contexts.ts';
 import { conf, dialled, dialledKey, joined, slug, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
+import { IS_CONNECTED, NOBODY_TOOK_IT, NOTE_BUSY } from './unanswered.ts';
 
 type RingGroup = ConfigBody<'ring_group'>;
 type Menu = ConfigBody<'menu'>;
@@ -21,20 +22,8 @@ const S = conf`s`;
 /** Cause 25: the call is led in a circle. */
 const LOST = context(conf`lost`, [exten(S, [conf`Hangup(25)`])]);
 
-/** Nobody took a call that leads nowhere else; who is connected already hears what a phone would otherwise show. */
-const UNANSWERED = context(conf`unanswered`, [
-  exten(S, [
-    conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`,
-    conf`GotoIf($["$\{CHANNEL(state)}" = "Up"]?told)`,
-    conf`GotoIf($\{OFFHOOK_BUSY}?busy)`,
-    conf`Hangup($\{IF($["$\{DIALSTATUS}" = "NOANSWER"]?19:20)})`,
-    at(conf`busy`, conf`Hangup(17)`),
-    at(conf`told`, conf`GotoIf($\{OFFHOOK_BUSY}?tone)`),
-    conf`Playback(vm-nobodyavail)`,
-    conf`Hangup()`,
-    at(conf`tone`, conf`Busy(10)`),
-  ]),
-]);
+/** Nobody took a call that leads nowhere else. */
+const UNANSWERED = context(conf`unanswered`, [exten(S, [NOTE_BUSY, IS_CONNECTED, ...NOBODY_TOOK_IT])]);
 
 /** What the engine reads of the arguments of an application at most is 8,192 bytes, and a phone chooses how long its addresses are. */
 const LONG_LIST = conf`4000`;

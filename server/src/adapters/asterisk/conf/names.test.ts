@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import type { Site } from '../../../ports/site.ts';
-import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import { hiddenSecrets } from './hidden.ts';
 import { renderSite } from './render.ts';
 import {
-  PASSWORD,
+  INSTANCE,
+  PROGRAM,
+  SETTINGS,
   company,
   conference,
   extension,
@@ -22,27 +23,6 @@ import {
   trunk,
 } from './test-company.ts';
 
-const INSTANCE: Instance = {
-  folder: '/srv/offhook/engine',
-  run_dir: '/run/offhook',
-  node: 'ast1',
-  ami_port: 5038,
-  http_port: 8088,
-  ami_events: { user: 'events', secret: PASSWORD },
-  ami_actions: { user: 'actions', secret: PASSWORD },
-};
-const PROGRAM: AsteriskProgram = {
-  command: ['asterisk'],
-  version: '22.10.1',
-  modules_dir: null,
-  data_dir: '/opt/data',
-  origin: 'packages',
-};
-const SETTINGS: InstanceSettings = {
-  sip: { host: '0.0.0.0', port: 5060 },
-  rtp: { from: 10_000, to: 20_000 },
-  zone: 'Europe/Istanbul',
-};
 /** Of the other files of that kind a section may be there once for each type of object. */
 const FILES = ['extensions.conf', 'queues.conf', 'confbridge.conf', 'musiconhold.conf', 'res_parking.conf'];
 const render = (site: Site): ReadonlyMap<string, string> => renderSite(site, INSTANCE, PROGRAM, SETTINGS);

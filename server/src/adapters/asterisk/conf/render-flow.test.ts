@@ -5,11 +5,12 @@ import { HolidaysConfig, TimeConditionConfig } from '@offhook/contract/config-ob
 import { ServiceError } from '../../../core/errors.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import type { Site } from '../../../ports/site.ts';
-import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import { bothFit } from './check-flow.ts';
 import { renderSite } from './render.ts';
 import {
-  PASSWORD,
+  INSTANCE,
+  PROGRAM,
+  SETTINGS,
   company,
   conference,
   holidays,
@@ -20,27 +21,6 @@ import {
   timeCondition,
 } from './test-company.ts';
 
-const INSTANCE: Instance = {
-  folder: '/srv/offhook/engine',
-  run_dir: '/run/offhook',
-  node: 'ast1',
-  ami_port: 5038,
-  http_port: 8088,
-  ami_events: { user: 'events', secret: PASSWORD },
-  ami_actions: { user: 'actions', secret: PASSWORD },
-};
-const PROGRAM: AsteriskProgram = {
-  command: ['asterisk'],
-  version: '22.10.1',
-  modules_dir: null,
-  data_dir: '/opt/data',
-  origin: 'packages',
-};
-const SETTINGS: InstanceSettings = {
-  sip: { host: '0.0.0.0', port: 5060 },
-  rtp: { from: 10_000, to: 20_000 },
-  zone: 'Europe/Istanbul',
-};
 const render = (site: Site, settings = SETTINGS): ReadonlyMap<string, string> =>
   renderSite(site, INSTANCE, PROGRAM, settings);
 const prompt = { prompt: 'welcome' };

@@ -13,9 +13,11 @@ import type {
   SiteQueue,
   SiteTrunk,
 } from '../../../ports/site.ts';
-import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import { renderSite } from './render.ts';
 import {
+  INSTANCE,
+  PROGRAM,
+  SETTINGS,
   company,
   extension,
   inboundRoute,
@@ -59,27 +61,6 @@ const site = (fields: Partial<Site> = {}): Site =>
     feature_codes: [code([{ app: 'Pickup' }])],
     ...fields,
   });
-const INSTANCE: Instance = {
-  folder: '/srv/offhook/engine',
-  run_dir: '/run/offhook',
-  node: 'ast1',
-  ami_port: 5038,
-  http_port: 8088,
-  ami_events: { user: 'events', secret: SECRET },
-  ami_actions: { user: 'actions', secret: SECRET },
-};
-const PROGRAM: AsteriskProgram = {
-  command: ['asterisk'],
-  version: '22.10.1',
-  modules_dir: '/opt/modules',
-  data_dir: '/opt/data',
-  origin: 'packages',
-};
-const SETTINGS: InstanceSettings = {
-  sip: { host: '127.0.0.1', port: 5060 },
-  rtp: { from: 10000, to: 10199 },
-  zone: 'Europe/Istanbul',
-};
 const render = (s: Site = site(), i = INSTANCE, p = PROGRAM, t = SETTINGS) => renderSite(s, i, p, t);
 const refused = (work: () => unknown, says: RegExp): void => {
   assert.throws(

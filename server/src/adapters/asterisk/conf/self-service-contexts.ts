@@ -7,6 +7,7 @@ import { FORWARDED } from './cel-format.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { conf, joined } from './text.ts';
 import type { ConfText } from './text.ts';
+import { NOTE_BUSY } from './unanswered.ts';
 
 export const STORE = conf`offhook`;
 /** Key of each thing in the store. `dnd` is 1; the forwards are numbers; `devices` is the one kind that rings. */
@@ -51,7 +52,7 @@ export const beforeRinging: readonly ConfText[] = [
 /** Steps after it: what the rung phone asked for, then the forward for a busy or an unanswered call. */
 export const afterRinging: readonly ConfText[] = [
   elsewhere(conf`$\{SHARED(OFFHOOK_FORWARD)}`, conf`asked`),
-  at(conf`stay`, conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`),
+  at(conf`stay`, NOTE_BUSY),
   conf`Goto(away)`,
   at(conf`dnd`, conf`Set(OFFHOOK_BUSY=1)`),
   at(

@@ -11,6 +11,7 @@ import {
   TimeConditionConfig,
   TrunkConfig,
 } from '@offhook/contract/config-objects.ts';
+import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
 import type {
   Site,
   SiteExtension,
@@ -22,6 +23,28 @@ import type {
 } from '../../../ports/site.ts';
 
 export const PASSWORD = 'a-secret-of-24-letters-0';
+/** Where and with what an engine of the text tests would run; nothing is started. */
+export const INSTANCE: Instance = {
+  folder: '/srv/offhook/engine',
+  run_dir: '/run/offhook',
+  node: 'ast1',
+  ami_port: 5038,
+  http_port: 8088,
+  ami_events: { user: 'events', secret: PASSWORD },
+  ami_actions: { user: 'actions', secret: PASSWORD },
+};
+export const PROGRAM: AsteriskProgram = {
+  command: ['asterisk'],
+  version: '22.10.1',
+  modules_dir: '/opt/modules',
+  data_dir: '/opt/data',
+  origin: 'packages',
+};
+export const SETTINGS: InstanceSettings = {
+  sip: { host: '127.0.0.1', port: 5060 },
+  rtp: { from: 10_000, to: 10_199 },
+  zone: 'Europe/Istanbul',
+};
 /** Valid names that would hurt a careless writer. */
 export const NAMES = [
   "O'Neil (R&D) + Co/2",
