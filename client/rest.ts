@@ -87,6 +87,7 @@ import type {
 
 import { createConfigRest } from './config-rest.ts';
 import type { ConfigRest } from './config-rest.ts';
+import { createPeopleRest } from './people-rest.ts';
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
@@ -426,6 +427,7 @@ export function createRest(request: Request) {
     privacy,
     audit,
     config,
+    ...createPeopleRest(request),
   };
 }
 export type Rest = ReturnType<typeof createRest>;

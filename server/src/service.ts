@@ -32,6 +32,8 @@ import { callControlRoutes } from './features/calls/control-routes.ts';
 import { createLiveCalls } from './features/calls/live.ts';
 import { callOperations } from './features/calls/operations.ts';
 import { callRoutes } from './features/calls/routes.ts';
+import { consoleSettingsOperations, consoleSettingsRoutes } from './features/console-settings/routes.ts';
+import { createConsoleSettings } from './features/console-settings/service.ts';
 import { createContacts } from './features/contacts/feature.ts';
 import { presenceSource } from './features/contacts/presence.ts';
 import { contactRoutes } from './features/contacts/routes.ts';
@@ -198,6 +200,7 @@ export async function startService(
   stack.defer(() => audit.close());
   const sessions = await createSessions({ store, clock, directory, audit, log, config });
   stack.defer(() => sessions.close());
+  const siteConsole = await createConsoleSettings({ store, audit, zone: config.siteZone });
   const apiKeys = await createApiKeys({ store, clock, directory, audit, log });
   stack.defer(() => apiKeys.close());
   const webhooks = await createWebhooks({
@@ -621,6 +624,7 @@ export async function startService(
   frontDoorRoutes(app, { config, version: VERSION, clock, engineUp });
   healthRoutes(app, { metrics, engineUp, checks });
   sessionRoutes(app, { sessions, directory, config });
+  consoleSettingsRoutes(app, siteConsole);
   contactRoutes(app, createContacts({ directory, live: live.view, clock }));
   historyRoutes(app, history);
   conversationRoutes(app, history.conversations);
@@ -637,6 +641,7 @@ export async function startService(
   apiKeyRoutes(app, apiKeys);
   webhookRoutes(app, webhooks);
   const commands = addOperations(app, [
+    ...consoleSettingsOperations(operation, siteConsole),
     ...apiKeyOperations(operation, apiKeys),
     ...webhookOperations(operation, webhooks),
     ...callOperations(operation, calls),

@@ -1,0 +1,38 @@
+import { ConsoleSettings, ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
+import { z } from 'zod';
+import type { App } from '../../ports/http.ts';
+import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
+import type { SiteConsole } from './service.ts';
+
+const path = '/api/v1/settings/console';
+
+/** What the console of this site is told before it shows anything. */
+export function consoleSettingsRoutes(app: App, site: SiteConsole): void {
+  app.get(
+    path,
+    {
+      config: { level: 'user', scope: 'any' },
+      schema: {
+        tags: ['console'],
+        summary: 'What the site sets for its console',
+        response: { 200: ConsoleSettingsReply },
+      },
+    },
+    () => ({ success: true as const, settings: site.settings() }),
+  );
+}
+export const consoleSettingsOperations = (define: DefineOperation, site: SiteConsole): AnyOperation[] => [
+  define({
+    method: 'PUT',
+    level: 'admin',
+    tag: 'console',
+    action: 'console.configure',
+    path,
+    errors: ['invalid_request', 'store_unavailable'],
+    summary: 'Set what the site sets for its console',
+    params: z.strictObject({}),
+    body: ConsoleSettings,
+    reply: ConsoleSettingsReply,
+    run: async (actor, { body }) => ({ success: true, settings: await site.change(actor, body) }),
+  }),
+];

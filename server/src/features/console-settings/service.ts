@@ -1,0 +1,68 @@
+import { ConsoleSettings, INITIAL_CONSOLE_SETTINGS } from '@offhook/contract/console-settings.ts';
+import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
+import type { Transaction } from 'kysely';
+import type { Audit } from '../../ports/audit.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+
+interface Tables {
+  console_settings: { id: number; value: string };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-console-settings',
+    async up(db) {
+      await db.schema
+        .createTable('console_settings')
+        .addColumn('id', 'integer', (c) => c.primaryKey())
+        .addColumn('value', 'text', (c) => c.notNull())
+        .execute();
+    },
+  },
+];
+
+export interface SiteConsole {
+  settings(): ConsoleSettingsReply['settings'];
+  /** In force once they and their line in the audit trail are written. */
+  change(actor: Actor, wanted: ConsoleSettings): Promise<ConsoleSettingsReply['settings']>;
+}
+
+/** Runs the migrations and reads the settings. `zone`: IANA name of the site's. */
+export async function createConsoleSettings(deps: {
+  readonly store: Store;
+  readonly audit: Required<Audit>;
+  readonly zone: string;
+}): Promise<SiteConsole> {
+  const { store, audit, zone } = deps;
+  await store.migrate('console-settings', migrations);
+  const row = await store
+    .db<Tables>()
+    .selectFrom('console_settings')
+    .select('value')
+    .executeTakeFirst();
+  let current = row === undefined ? INITIAL_CONSOLE_SETTINGS : ConsoleSettings.parse(JSON.parse(row.value));
+  const settings = () => ({ ...current, site_zone: zone });
+  return {
+    settings,
+    async change(actor, wanted) {
+      const value = JSON.stringify(wanted);
+      await store.transaction<Tables, void>(async (trx) => {
+        await trx
+          .insertInto('console_settings')
+          .values({ id: 1, value })
+          .onConflict((c) => c.column('id').doUpdateSet({ value }))
+          .execute();
+        await audit.recordIn(trx as unknown as Transaction<unknown>, {
+          action: 'console.configure',
+          actor: actor.caller.username,
+          object: null,
+          outcome: 'ok',
+          ip: actor.ip,
+          detail: { ...wanted },
+        });
+      });
+      current = wanted;
+      return settings();
+    },
+  };
+}
