@@ -35,11 +35,7 @@ export async function createConsoleSettings(deps: {
 }): Promise<SiteConsole> {
   const { store, audit, zone } = deps;
   await store.migrate('console-settings', migrations);
-  const row = await store
-    .db<Tables>()
-    .selectFrom('console_settings')
-    .select('value')
-    .executeTakeFirst();
+  const row = await store.db<Tables>().selectFrom('console_settings').select('value').executeTakeFirst();
   let current = row === undefined ? INITIAL_CONSOLE_SETTINGS : ConsoleSettings.parse(JSON.parse(row.value));
   const settings = () => ({ ...current, site_zone: zone });
   return {
