@@ -62,6 +62,7 @@ import type {
   OtpConfirmed,
   OtpSecret,
   OtpState,
+  SessionConfirmed,
   WhoAmI,
 } from '@offhook/contract/session.ts';
 import type { SoundsReply } from '@offhook/contract/sounds.ts';
@@ -135,6 +136,9 @@ export function createRest(request: Request) {
     beginOtp: (current_password: string): Reply<typeof OtpSecret> =>
       post('/api/v1/session/otp', { current_password }),
     confirmOtp: (otp: string): Reply<typeof OtpConfirmed> => post('/api/v1/session/otp/confirm', { otp }),
+    /** For what answers `confirmation_required`; `otp` where the second factor is on. */
+    confirm: (password: string, otp?: string): Reply<typeof SessionConfirmed> =>
+      post('/api/v1/session/confirm', { password, ...(otp === undefined ? {} : { otp }) }),
     disableOtp: (current_password: string, otp: string): Reply<typeof Done> =>
       post('/api/v1/session/otp/disable', { current_password, otp }),
   };

@@ -24,6 +24,7 @@ export const ERRORS = {
   otp_required: { status: 401, retry: 'after_change', title: 'The second factor is missing or wrong' },
   account_disabled: { status: 403, retry: 'never', title: 'This account is not active' },
   forbidden: { status: 403, retry: 'never', title: 'Your level does not allow this' },
+  confirmation_required: { status: 403, retry: 'after_change', title: 'Confirm first that it is you' },
   foreign_origin: { status: 403, retry: 'never', title: 'This origin may not use a cookie session' },
   destination_not_allowed: { status: 403, retry: 'never', title: 'You may not call this number' },
   not_found: { status: 404, retry: 'never', title: 'Nothing is here' },

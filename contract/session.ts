@@ -102,6 +102,15 @@ export const OtpConfirmation = z.strictObject({ otp: text(16).min(1) });
 /** Each code stands in for the digits once. They are shown this one time. */
 export const OtpConfirmed = z.object({ success: z.literal(true), recovery_codes: z.array(z.string()) });
 export const OtpRemoval = z.strictObject({ current_password: Password, otp: text(16).min(1) });
+/** Body of `POST /api/v1/session/confirm`. */
+export const SessionConfirmation = z.strictObject({
+  password: Password,
+  otp: text(16).nullish().describe('Six digits of the second factor, where it is on.'),
+});
+export const SessionConfirmed = z.object({
+  success: z.literal(true),
+  confirmed_until: z.string().describe('Until then this session needs no other confirmation.'),
+});
 /** A success that has nothing to add. */
 export const Done = z.object({ success: z.literal(true) });
 /** For POSTs that take no fields: an empty body or an empty object. */

@@ -364,6 +364,8 @@ export async function startService(
     audit,
     store,
     recordings: recordings.keeper,
+    mayListen: (caller) =>
+      !siteConsole.settings().confirm_supervision || sessions.confirmation.holds(caller.session_id),
     clock,
     log,
     tell: (input) => loop.tell(input),

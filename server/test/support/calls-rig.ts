@@ -13,6 +13,7 @@ import { createModel } from '../../src/pbx/model.ts';
 import { Scene, chan, node, site } from '../../src/pbx/test-events.ts';
 import type { AuditEntry } from '../../src/ports/audit.ts';
 import type { CallVerbs, PlacedCall } from '../../src/ports/engine.ts';
+import type { Caller } from '../../src/ports/http.ts';
 import type { ModelInput } from '../../src/ports/live.ts';
 import { temporaryStore } from '../conformance/store-temp.ts';
 import { directoryFixture } from './directory-fixture.ts';
@@ -30,6 +31,7 @@ export interface CallsRigOptions {
   /** What the engine does with a command once it has it; the default takes it without a word. */
   readonly answer?: (asked: Asked) => Promise<void> | void;
   readonly confirm_ms?: number;
+  readonly mayListen?: (caller: Caller) => boolean;
 }
 const VERBS: readonly (keyof CallVerbs)[] = [
   'placeCall',
@@ -102,6 +104,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
         takeBack: async (name) => void kept.push(['take back', name]),
         paused: async (leg, on) => void kept.push([on ? 'paused' : 'resumed', leg]),
       },
+      mayListen: options.mayListen ?? (() => true),
       clock,
       log: silent,
       numbers: () => ({

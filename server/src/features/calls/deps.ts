@@ -2,6 +2,7 @@ import type { CallOperation } from '@offhook/contract/call-control.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs, Engine } from '../../ports/engine.ts';
+import type { Caller } from '../../ports/http.ts';
 import type { LiveCall, LiveLeg } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { RecordingKeeper } from '../../ports/recordings.ts';
@@ -18,6 +19,8 @@ export interface CallControlDeps extends PerformDeps {
   readonly performer: Performer;
   readonly ended: EndedCalls;
   readonly recordings: RecordingKeeper;
+  /** True where a person may listen now without confirming once more who they are. */
+  readonly mayListen: (caller: Caller) => boolean;
   /** True for a number where somebody may be parked. */
   readonly isSlot: (number: string) => boolean;
 }

@@ -5,6 +5,7 @@ import type { CallVerbs, Engine } from '../../ports/engine.ts';
 import type { RecordingKeeper } from '../../ports/recordings.ts';
 import type { Store } from '../../ports/store.ts';
 import type { SiteParking } from '../../ports/site.ts';
+import type { CallControlDeps } from './deps.ts';
 import { classify } from './destinations.ts';
 import type { OwnNumbers } from './destinations.ts';
 import { createGuard } from './guard.ts';
@@ -23,6 +24,7 @@ export interface CallControlFeatureDeps extends PerformDeps {
   readonly audit: Required<Audit>;
   readonly store: Store;
   readonly recordings: RecordingKeeper;
+  readonly mayListen: CallControlDeps['mayListen'];
   /** What can be dialled beside people and queues. */
   readonly numbers: () => {
     readonly services: readonly string[];

@@ -239,7 +239,7 @@ export function callOperations(define: DefineOperation, control: CallControlFeat
         tag: 'calls',
         action: `calls.${does}`,
         path: path(does),
-        errors: DEVICE_ERRORS,
+        errors: [...DEVICE_ERRORS, 'confirmation_required'],
         summary: LISTENING[does],
         params: CallPath,
         body: ListenRequest,

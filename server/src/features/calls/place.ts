@@ -221,6 +221,9 @@ export function createPlacing(deps: CallControlDeps): Placing {
       if (!includesLevel(actor.caller.level, 'supervisor')) {
         throw new ServiceError('forbidden', 'this is for supervisors');
       }
+      if (!deps.mayListen(actor.caller)) {
+        throw new ServiceError('confirmation_required', 'POST /api/v1/session/confirm, then ask again');
+      }
       const call = callFor(deps, actor, id);
       const own = ownOf(actor, wanted.from, wanted.device);
       const { extension } = own.person;

@@ -32,6 +32,13 @@ export interface Claim {
 export interface Proof {
   /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `otp_required`, `account_disabled`. */
   signIn(claim: Claim): Promise<{ readonly who: Person; readonly phc: string }>;
+  /** All that signing in takes once more. Throws as `signIn` does. */
+  wholly(
+    caller: Caller,
+    given: Pick<Claim, 'password' | 'otp'>,
+    ip: string,
+    action: string,
+  ): Promise<void>;
   /** The caller's own password once more, before something of weight. Throws as `signIn` does. */
   again(caller: Caller, password: string, ip: string, action: string): Promise<Person>;
   /** Runs one guess; `judge` takes one of the attempt's ways out, or the guess counts as not made. */
@@ -42,6 +49,15 @@ type Failure = 'unknown' | 'password' | 'disabled' | 'otp' | 'otp_missing';
 export const accountOf = (personId: number): string => `person:${personId}`;
 export const otpRequired = (): ServiceError =>
   new ServiceError('otp_required', 'the second factor is missing or wrong', { body: { otp_required: true } });
+
+const refusedEntry = (action: string, who: Person, ip: string, reason: Failure): AuditEntry => ({
+  action,
+  actor: who.extension,
+  object: who.extension,
+  outcome: 'refused',
+  ip,
+  detail: { reason },
+});
 
 export function createProof(options: ProofOptions): Proof {
   const { store, otp, clock, directory, person, audit, log } = options;
@@ -67,7 +83,7 @@ export function createProof(options: ProofOptions): Proof {
     attempt: Attempt,
     who: Person | undefined,
     phc: string | null,
-    { password, otp: given }: Claim,
+    { password, otp: given }: Pick<Claim, 'password' | 'otp'>,
   ): Promise<Failure | null> {
     const right = await verifyPassword(phc, password);
     if (who === undefined || !right) {
@@ -120,6 +136,15 @@ export function createProof(options: ProofOptions): Proof {
       }
       throw refusal(failure);
     },
+    async wholly(caller, given, ip, action) {
+      const who = person(caller.person_id);
+      if (who === undefined) throw new ServiceError('not_authenticated', 'sign in again');
+      const phc = await store.password(who.id);
+      const failure = await guess(accountOf(who.id), ip, (attempt) => judgeSignIn(attempt, who, phc, given));
+      if (failure === null) return;
+      if (failure !== 'otp_missing') await recordFailure(refusedEntry(action, who, ip, failure));
+      throw refusal(failure);
+    },
     async again(caller, password, ip, action) {
       const who = person(caller.person_id);
       if (who === undefined) throw new ServiceError('not_authenticated', 'sign in again');
@@ -131,14 +156,7 @@ export function createProof(options: ProofOptions): Proof {
         return fits;
       });
       if (right) return who;
-      await recordFailure({
-        action,
-        actor: who.extension,
-        object: who.extension,
-        outcome: 'refused',
-        ip,
-        detail: { reason: 'password' },
-      });
+      await recordFailure(refusedEntry(action, who, ip, 'password'));
       throw new ServiceError('invalid_credentials', 'the current password is wrong');
     },
   };

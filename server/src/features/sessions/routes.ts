@@ -13,6 +13,8 @@ import {
   OtpState,
   PasswordChange,
   SESSION_COOKIE,
+  SessionConfirmation,
+  SessionConfirmed,
   WhoAmI,
 } from '@offhook/contract/session.ts';
 import { z } from 'zod';
@@ -195,6 +197,26 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   );
 
   const prove = ['invalid_credentials', 'too_many_attempts', 'overloaded', 'store_unavailable'] as const;
+  app.post(
+    '/api/v1/session/confirm',
+    {
+      config: { level: 'user', errors: [...prove, 'otp_required'] },
+      schema: {
+        tags,
+        summary: 'Confirm that it is me',
+        description:
+          'For five minutes this session may do what asks for it with `confirmation_required`. Failures count as those of signing in.',
+        body: SessionConfirmation,
+        response: { 200: SessionConfirmed },
+      },
+    },
+    async (request) => ({
+      success: true as const,
+      confirmed_until: rfc3339(
+        await sessions.confirmation.confirm(request.person(), request.body, request.ip),
+      ),
+    }),
+  );
   app.get(
     '/api/v1/session/otp',
     {

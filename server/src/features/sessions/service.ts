@@ -10,6 +10,8 @@ import type { Authenticator, Caller } from '../../ports/http.ts';
 import type { Store } from '../../ports/store.ts';
 import { createCache } from './cache.ts';
 import type { Live } from './cache.ts';
+import { createConfirmation } from './confirmation.ts';
+import type { Confirmation } from './confirmation.ts';
 import { createOtp } from './otp.ts';
 import { createProof } from './proof.ts';
 import type { Claim } from './proof.ts';
@@ -71,6 +73,7 @@ export interface Sessions extends Authenticator {
   /** Ends every session of the caller and opens a new one. Throws as `login` does. */
   changePassword(caller: Caller, current: string, next: string, ip: string): Promise<Issued>;
   readonly otp: SecondFactor;
+  readonly confirmation: Confirmation;
   /** For the seeder and administrators: sets it and ends the person's sessions. */
   setPassword(personId: number, password: string): Promise<void>;
   /** Ids of everyone who has one. */
@@ -322,6 +325,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     },
 
     otp: createSecondFactor(otp, proof, audit),
+    confirmation: createConfirmation(proof, clock),
     async setPassword(personId, password) {
       const phc = await hashPassword(password);
       ended(await store.setPassword(personId, phc, clock.now(), true), 'password_changed');

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callsRig } from '../../../test/support/calls-rig.ts';
+import { fixtureAuthenticator } from '../../../test/support/host-fixture.ts';
+import { until } from '../../../test/support/until.ts';
+
+const PERSON = 'token-agent';
+const BOSS = 'token-supervisor';
+
+test('calls - where the site asks for it, who has not confirmed a moment ago does not listen, by neither door', async (t) => {
+  const confirmed = new Set<number>();
+  const rig = await callsRig(t, {
+    keys: { all: { scopes: ['calls:control'] } },
+    mayListen: (caller) => confirmed.has(caller.session_id),
+  });
+  const call = rig.talk();
+  rig.scene.device('1002', 'NOT_INUSE');
+  const caller = (await fixtureAuthenticator.authenticate(BOSS))!;
+  for (const does of ['listen', 'whisper', 'barge'] as const) {
+    const reply = await rig.post(BOSS, `/${call}/${does}`);
+    assert.deepEqual([reply.status, reply.body.code], [403, 'confirmation_required'], does);
+    const line = rig.trail.at(-1)!;
+    assert.deepEqual(
+      [line.action, line.outcome, line.detail?.['code']],
+      [`calls.${does}`, 'refused', 'confirmation_required'],
+    );
+    await assert.rejects(rig.commands.run({ caller, ip: null }, `calls.${does}`, { id: call }), {
+      code: 'confirmation_required',
+    });
+    assert.equal((await rig.post(PERSON, `/${call}/${does}`)).body.code, 'forbidden');
+    assert.equal((await rig.post('key-all', `/${call}/${does}`, { from: '1002' })).body.code, 'forbidden');
+  }
+  assert.equal(rig.asked.length, 0);
+  confirmed.add(caller.session_id);
+  const answer = rig.post(BOSS, `/${call}/listen`);
+  await until('it was asked for', () => rig.asked.length === 1);
+  rig.rings('1002');
+  assert.equal((await answer).status, 202);
+});

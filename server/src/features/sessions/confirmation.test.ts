@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
+import type { Site } from '../../../test/support/sessions-fixture.ts';
+import { totp } from './totp.ts';
+
+let site: Site;
+let network = 0;
+before(async () => {
+  site = await siteFixture();
+});
+after(() => site.close());
+beforeEach(() => {
+  network += 1;
+});
+const password = passwordOf('1002');
+const confirm = async (token: string | null, payload: unknown) => {
+  const reply = await site.host.app.inject({
+    method: 'POST',
+    url: '/api/v1/session/confirm',
+    remoteAddress: `10.6.${network}.1`,
+    headers: {
+      'content-type': 'application/json',
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    },
+    payload: JSON.stringify(payload),
+  });
+  return { status: reply.statusCode, ...reply.json<{ code?: string; confirmed_until?: string }>() };
+};
+const idOf = async (token: string): Promise<number> => (await site.sessions.authenticate(token))!.session_id;
+
+test('confirmation - by the password, for this session and five minutes only', async () => {
+  const [here, there] = [await site.signIn('1002'), await site.signIn('1002')];
+  const [mine, other] = [await idOf(here), await idOf(there)];
+  assert.equal(site.sessions.confirmation.holds(mine), false);
+  const reply = await confirm(here, { password });
+  assert.equal(reply.status, 200);
+  assert.equal(Date.parse(reply.confirmed_until!), site.clock.now() + 300_000);
+  assert.equal(site.sessions.confirmation.holds(mine), true);
+  assert.equal(site.sessions.confirmation.holds(other), false);
+  assert.equal(site.sessions.confirmation.holds(0), false);
+  site.clock.advance(299_999);
+  assert.equal(site.sessions.confirmation.holds(mine), true);
+  site.clock.advance(1);
+  assert.equal(site.sessions.confirmation.holds(mine), false);
+});
+test('confirmation - what is malformed or not signed in gets nothing and counts for nothing', async () => {
+  const token = await site.signIn('1002');
+  for (const body of [{}, { password: '' }, { password, more: 1 }, { password, otp: 7 }, [], null, 'x']) {
+    assert.equal((await confirm(token, body)).status, 400, JSON.stringify(body));
+  }
+  assert.equal((await confirm(null, { password })).status, 401);
+  assert.equal((await confirm('x'.repeat(43), { password })).status, 401);
+  assert.equal(site.sessions.confirmation.holds(await idOf(token)), false);
+});
+test('confirmation - wrong passwords are in the trail, and count together with those of signing in', async () => {
+  const token = await site.signIn('1002');
+  for (let i = 0; i < 4; i += 1) {
+    assert.equal((await confirm(token, { password: `wrong ${i}` })).code, 'invalid_credentials');
+  }
+  const { entries } = await site.audit.page({ limit: 4 });
+  for (const { action, actor, object, outcome, detail } of entries) {
+    assert.deepEqual(
+      [action, actor, object, outcome, detail],
+      ['session.confirm_failed', '1002', '1002', 'refused', { reason: 'password' }],
+    );
+  }
+  await assert.rejects(
+    site.sessions.login({ name: '1002', password: 'wrong too', ip: `10.6.${network}.9` }),
+    /wrong password/,
+  );
+  assert.deepEqual(
+    [(await confirm(token, { password })).code, site.sessions.confirmation.holds(await idOf(token))],
+    ['too_many_attempts', false],
+  );
+});
+test('confirmation - where the second factor is on it is asked for, wrong digits count, and digits work once', async () => {
+  const token = await site.signIn('1002');
+  const me = (await site.sessions.authenticate(token))!;
+  const { uri } = await site.sessions.otp.enrol(me, password, 'Test', `10.6.${network}.1`);
+  const row = await site.store
+    .db<{ otp: { person_id: number; secret: string } }>()
+    .selectFrom('otp')
+    .select('secret')
+    .where('person_id', '=', me.person_id)
+    .executeTakeFirstOrThrow();
+  assert.match(uri, /^otpauth:/);
+  const digits = (): string => {
+    site.clock.advance(30_000);
+    return totp(Buffer.from(row.secret, 'hex'), Math.floor(site.clock.now() / 30_000));
+  };
+  await site.sessions.otp.confirm(me, digits(), `10.6.${network}.1`);
+  const id = await idOf(token);
+  assert.deepEqual([(await confirm(token, { password })).code], ['otp_required']);
+  assert.equal((await confirm(token, { password, otp: '000000' })).code, 'otp_required');
+  assert.equal((await site.audit.page({ limit: 1 })).entries[0]?.detail['reason'], 'otp');
+  assert.equal(site.sessions.confirmation.holds(id), false);
+  const good = digits();
+  assert.equal((await confirm(token, { password, otp: good })).status, 200);
+  assert.equal(site.sessions.confirmation.holds(id), true);
+  assert.equal((await confirm(token, { password, otp: good })).code, 'otp_required');
+});

@@ -1,0 +1,35 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Caller } from '../../ports/http.ts';
+import type { Claim, Proof } from './proof.ts';
+
+const HOLDS_MS = 5 * 60_000;
+
+/** Sessions whose person has proven anew who they are, before something of weight. */
+export interface Confirmation {
+  /** Until when it holds, in milliseconds since 1970. Throws as a sign-in does. */
+  confirm(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string): Promise<number>;
+  holds(sessionId: number): boolean;
+}
+
+/** In memory: after a restart people confirm once more. */
+export function createConfirmation(proof: Proof, clock: Clock): Confirmation {
+  /** Oldest first; what is over goes with the next that comes. */
+  const until = new Map<number, number>();
+  const forgetOld = (): void => {
+    for (const [id, end] of until) {
+      if (end > clock.now()) return;
+      until.delete(id);
+    }
+  };
+  return {
+    async confirm(caller, given, ip) {
+      await proof.wholly(caller, given, ip, 'session.confirm_failed');
+      forgetOld();
+      const end = clock.now() + HOLDS_MS;
+      until.delete(caller.session_id);
+      until.set(caller.session_id, end);
+      return end;
+    },
+    holds: (sessionId) => (until.get(sessionId) ?? 0) > clock.now(),
+  };
+}
