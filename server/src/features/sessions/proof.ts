@@ -33,12 +33,7 @@ export interface Proof {
   /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `otp_required`, `account_disabled`. */
   signIn(claim: Claim): Promise<{ readonly who: Person; readonly phc: string }>;
   /** All that signing in takes once more. Throws as `signIn` does. */
-  wholly(
-    caller: Caller,
-    given: Pick<Claim, 'password' | 'otp'>,
-    ip: string,
-    action: string,
-  ): Promise<void>;
+  wholly(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string, action: string): Promise<void>;
   /** The caller's own password once more, before something of weight. Throws as `signIn` does. */
   again(caller: Caller, password: string, ip: string, action: string): Promise<Person>;
   /** Runs one guess; `judge` takes one of the attempt's ways out, or the guess counts as not made. */
