@@ -86,6 +86,8 @@ import type {
   WebhookTested,
 } from '@offhook/contract/webhooks.ts';
 
+import { createBoardsRest } from './boards-rest.ts';
+import type { BoardsRest } from './boards-rest.ts';
 import { createConfigRest } from './config-rest.ts';
 import type { ConfigRest } from './config-rest.ts';
 import { createPeopleRest } from './people-rest.ts';
@@ -414,6 +416,7 @@ export function createRest(request: Request) {
   const audit = (query: Query<AuditQuery> = {}, signal?: AbortSignal): Reply<typeof AuditPage> =>
     get('/api/v1/audit', query, signal);
   const config: ConfigRest = createConfigRest(request);
+  const boards: BoardsRest = createBoardsRest(request);
 
   return {
     session,
@@ -430,6 +433,7 @@ export function createRest(request: Request) {
     exports,
     privacy,
     audit,
+    boards,
     config,
     ...createPeopleRest(request),
   };

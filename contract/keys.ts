@@ -70,6 +70,10 @@ export const ApiKey = z
     scopes: z.array(Scope),
     queues: z.array(z.string()).nullable(),
     extensions: z.array(z.string()).nullable(),
+    board: z
+      .int()
+      .nullable()
+      .describe('The wallboard whose queues and agents it is for; it is made and revoked there.'),
     created_at: z.string(),
     /** Extension of the person who made it. */
     created_by: z.string(),

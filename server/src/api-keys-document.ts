@@ -30,7 +30,7 @@ export function apiKeysDocument(openapi: Routes): string {
   const any = routes.filter(({ scope }) => scope === 'any').map(({ name }) => name);
   return `# API keys
 
-How a machine signs in: a key with just the scopes it needs. Only administrators make, change and revoke keys, signed in as themselves.
+How a machine signs in: a key with just the scopes it needs. Only administrators make, change and revoke keys, signed in as themselves; supervisors make those of displays.
 
 \`\`\`sh
 curl -s http://127.0.0.1:8080/api/v1/api-keys -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
@@ -48,6 +48,7 @@ A WebSocket that can send headers opens with the key too; a browser asks \`POST 
 
 - **Objects**: \`queues\` and \`extensions\` narrow every scope to those; left out or \`null\` they are all.
 - A key is nobody: it has no extension, so \`calls/mine\` and \`history/mine\` are not for it.
+- **Displays**: a supervisor makes a key for a display on the wall, \`POST /api/v1/boards/<id>/display-keys\`. It reads that board, and of its queues and the agents who may work in them what \`queues:read\` and \`agents:read\` open; it follows when the board gets other queues, and ends with the board. Who waits comes with their number, as \`queues:read\` gives it: an event is framed once for everybody who hears it, so what a passer-by may read is decided by the board (\`caller_numbers\`), and who may see no numbers at all should get no key.
 - **Expiry**: \`expires_at\`, RFC 3339, with an offset. A change or a revocation (\`PATCH\`, \`DELETE /api/v1/api-keys/<id>\`) closes its streams.
 
 | Scope | Routes | Topics |

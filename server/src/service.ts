@@ -25,6 +25,9 @@ import { agentRoutes } from './features/agents/routes.ts';
 import { apiKeyOperations } from './features/api-keys/operations.ts';
 import { apiKeyRoutes } from './features/api-keys/routes.ts';
 import { createApiKeys, isApiKey } from './features/api-keys/service.ts';
+import { boardOperations } from './features/boards/operations.ts';
+import { boardRoutes } from './features/boards/routes.ts';
+import { createBoards } from './features/boards/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
 import { createAudit } from './features/audit/service.ts';
 import { createCallControlFeature } from './features/calls/feature.ts';
@@ -201,7 +204,9 @@ export async function startService(
   const sessions = await createSessions({ store, clock, directory, audit, log, config });
   stack.defer(() => sessions.close());
   const siteConsole = await createConsoleSettings({ store, audit, zone: config.siteZone });
-  const apiKeys = await createApiKeys({ store, clock, directory, audit, log });
+  const boards = await createBoards({ store, clock, directory, audit, keys: () => apiKeys.display });
+  const boardQueues = (board: number) => boards.queuesOf(board);
+  const apiKeys = await createApiKeys({ store, clock, directory, audit, log, boardQueues });
   stack.defer(() => apiKeys.close());
   const webhooks = await createWebhooks({
     store,
@@ -641,10 +646,12 @@ export async function startService(
   recordingRoutes(app, recordings);
   soundRoutes(app, sounds);
   apiKeyRoutes(app, apiKeys);
+  boardRoutes(app, boards);
   webhookRoutes(app, webhooks);
   const commands = addOperations(app, [
     ...consoleSettingsOperations(operation, siteConsole),
     ...apiKeyOperations(operation, apiKeys),
+    ...boardOperations(operation, boards),
     ...webhookOperations(operation, webhooks),
     ...callOperations(operation, calls),
     ...recordingOperations(operation, recordings),

@@ -11,6 +11,8 @@ export interface KeyRights {
   readonly scopes: readonly Scope[];
   readonly queues: readonly string[] | null;
   readonly extensions: readonly string[] | null;
+  /** The wallboard a display key was made for. */
+  readonly board?: number;
 }
 export interface Principal {
   /** Empty for an API key. */

@@ -30,7 +30,8 @@ async function rig(t: TestContext) {
   const clock = createVirtualClock();
   const directory = directoryFixture();
   const audit = await createAudit(temp.store, clock, silent);
-  const open = (store: Store = temp.store) => createApiKeys({ store, clock, directory, audit, log: silent });
+  const open = (store: Store = temp.store) =>
+    createApiKeys({ store, clock, directory, audit, log: silent, boardQueues: () => undefined });
   const keys = await open();
   const pbx = createFakePbx(clock);
   const host = await hostFixture({

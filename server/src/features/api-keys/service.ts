@@ -1,13 +1,15 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { DisplayKey } from '@offhook/contract/boards.ts';
 import type { ApiKey, ApiKeyChange, NewApiKey } from '@offhook/contract/keys.ts';
 import { KEY_PREFIX, MAX_API_KEYS } from '@offhook/contract/keys.ts';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import type { KeyRights } from '../../core/rights.ts';
+import type { KeyRights, Objects } from '../../core/rights.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
+import type { DisplayKeys } from '../../ports/display-keys.ts';
 import type { Authenticator } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
@@ -15,6 +17,8 @@ import { createKeyStore } from './store.ts';
 import type { InTransaction, KeyRow } from './store.ts';
 
 const KEY = /^ohk_[A-Za-z0-9_-]{43}$/;
+/** What a display on a wall reads of its board's queues and agents. */
+const DISPLAY_SCOPES = ['queues:read', 'agents:read'] as const;
 const TIDY_EVERY_MS = 1_000;
 /** How old the stored time of last use may get. */
 const TOUCH_MS = 60_000;
@@ -30,6 +34,8 @@ export interface ApiKeysOptions {
   readonly directory: Directory;
   readonly audit: Required<Audit>;
   readonly log: Log;
+  /** Queues of a wallboard, null for all; undefined where there is none of this id. */
+  readonly boardQueues: (board: number) => Objects | undefined;
 }
 export interface ApiKeys extends Authenticator {
   list(): ApiKey[];
@@ -45,6 +51,7 @@ export interface ApiKeys extends Authenticator {
   rights(id: number): KeyRights | null;
   /** Called with each key that was revoked, expired or got other rights: what it opened must end or begin anew. */
   onKeyEnded(listener: (keyId: number) => void): () => void;
+  readonly display: DisplayKeys;
   /** Tells of keys that expired, and writes when keys were last used. */
   tidy(): Promise<void>;
   close(): Promise<void>;
@@ -67,10 +74,19 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     byId.set(row.id, row);
     byHash.set(row.hash, row);
   };
+  /** A display key reaches the queues of its board and who may work in them. */
+  function reachOf({ board, queues, extensions }: KeyRow): Pick<KeyRights, 'queues' | 'extensions'> {
+    if (board === null) return { queues, extensions };
+    const shown = options.boardQueues(board);
+    if (shown === undefined) return { queues: [], extensions: [] };
+    if (shown === null) return { queues: null, extensions: null };
+    const agents = shown.flatMap((name) => directory.queue(name)?.agents ?? []);
+    return { queues: shown, extensions: [...new Set(agents)] };
+  }
   const changed = (row: KeyRow): void => {
-    const { id, name, scopes, queues, extensions } = row;
+    const { id, name, scopes, board } = row;
     keep(row);
-    rightsById.set(id, { id, name, scopes, queues, extensions });
+    rightsById.set(id, { id, name, scopes, ...reachOf(row), ...(board === null ? {} : { board }) });
   };
   for (const row of await store.all()) changed(row);
 
@@ -96,6 +112,17 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     turn = result.catch(() => undefined);
     return result;
   };
+  /** Display keys that reach something else than before begin anew. */
+  function follow(of: (row: KeyRow) => boolean): void {
+    for (const row of byId.values()) {
+      if (row.board === null || !of(row)) continue;
+      const { queues, extensions } = rightsById.get(row.id)!;
+      if (JSON.stringify(reachOf(row)) === JSON.stringify({ queues, extensions })) continue;
+      changed(row);
+      ended(row.id);
+    }
+  }
+  const stopFollowing = directory.onChange(() => follow(() => true));
   const told =
     (actor: Actor, action: string, row: Pick<KeyRow, 'name' | 'scopes' | 'expires_at'>) =>
     (id: number): InTransaction =>
@@ -133,17 +160,81 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     if (!(at > clock.now())) throw new ServiceError('invalid_request', 'expires_at: it is in the past');
     return at;
   }
-  const shown = (row: KeyRow): ApiKey => ({
+  const displayed = (row: KeyRow): DisplayKey => ({
     id: row.id,
     name: row.name,
-    scopes: [...row.scopes],
-    queues: row.queues === null ? null : [...row.queues],
-    extensions: row.extensions === null ? null : [...row.extensions],
     created_at: rfc3339(row.created_at),
     created_by: row.created_by,
     expires_at: rfc3339OrNull(row.expires_at),
     last_used_at: rfc3339OrNull(row.last_used_at),
   });
+  const shown = (row: KeyRow): ApiKey => ({
+    ...displayed(row),
+    scopes: [...row.scopes],
+    ...copied(reachOf(row)),
+    board: row.board,
+  });
+
+  async function add(
+    actor: Actor,
+    wanted: NewApiKey & Pick<KeyRow, 'board'>,
+  ): Promise<{ row: KeyRow; key: string }> {
+    check(wanted, null);
+    if (byId.size >= MAX_API_KEYS) {
+      throw new ServiceError('limit_reached', `a site has at most ${MAX_API_KEYS} API keys; revoke one`);
+    }
+    const key = KEY_PREFIX + randomBytes(32).toString('base64url');
+    const fresh = {
+      ...wanted,
+      hash: hash('sha256', key, 'base64url'),
+      created_at: clock.now(),
+      created_by: actor.caller.extension,
+      expires_at: expiry(wanted.expires_at),
+      last_used_at: null,
+    };
+    const row = await store.add(fresh, told(actor, 'api_key.created', fresh));
+    changed(row);
+    return { row, key };
+  }
+  async function revoke(actor: Actor, row: KeyRow): Promise<void> {
+    const { id } = row;
+    await store.remove(id, told(actor, 'api_key.revoked', row)(id));
+    byId.delete(id);
+    byHash.delete(row.hash);
+    rightsById.delete(id);
+    used.delete(id);
+    tired.delete(id);
+    ended(id);
+  }
+  const ofBoard = (board: number): KeyRow[] => [...byId.values()].filter((row) => row.board === board);
+  const display: DisplayKeys = {
+    list: (board) =>
+      ofBoard(board)
+        .toSorted((a, b) => a.id - b.id)
+        .map(displayed),
+    create: (actor, board, wanted) =>
+      inTurn(async () => {
+        const { row, key } = await add(actor, {
+          ...wanted,
+          scopes: [...DISPLAY_SCOPES],
+          queues: null,
+          extensions: null,
+          board,
+        });
+        return { display_key: displayed(row), key };
+      }),
+    revoke: (actor, board, id) =>
+      inTurn(async () => {
+        const row = ofBoard(board).find((one) => one.id === id);
+        if (row === undefined) throw new ServiceError('not_found', 'the board has no such display key');
+        await revoke(actor, row);
+      }),
+    revokeAll: (actor, board) =>
+      inTurn(async () => {
+        for (const row of ofBoard(board)) await revoke(actor, row);
+      }),
+    boardChanged: (board) => follow((row) => row.board === board),
+  };
 
   async function save(): Promise<void> {
     if (used.size === 0) return;
@@ -200,26 +291,16 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     one: (id) => shown(find(id)),
     create: (actor, wanted) =>
       inTurn(async () => {
-        check(wanted, null);
-        if (byId.size >= MAX_API_KEYS) {
-          throw new ServiceError('limit_reached', `a site has at most ${MAX_API_KEYS} API keys; revoke one`);
-        }
-        const key = KEY_PREFIX + randomBytes(32).toString('base64url');
-        const fresh = {
-          ...wanted,
-          hash: hash('sha256', key, 'base64url'),
-          created_at: clock.now(),
-          created_by: actor.caller.extension,
-          expires_at: expiry(wanted.expires_at),
-          last_used_at: null,
-        };
-        const row = await store.add(fresh, told(actor, 'api_key.created', fresh));
-        changed(row);
+        const { row, key } = await add(actor, { ...wanted, board: null });
         return { api_key: shown(row), key };
       }),
     change: (actor, id, wanted) =>
       inTurn(async () => {
         const row = find(id);
+        const reach = [wanted.scopes, wanted.queues, wanted.extensions];
+        if (row.board !== null && reach.some((field) => field !== undefined)) {
+          throw new ServiceError('invalid_request', 'what a display key reaches is decided by its wallboard');
+        }
         check(wanted, id);
         const next: KeyRow = {
           ...row,
@@ -235,17 +316,8 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         ended(id);
         return shown(next);
       }),
-    revoke: (actor, id) =>
-      inTurn(async () => {
-        const row = find(id);
-        await store.remove(id, told(actor, 'api_key.revoked', row)(id));
-        byId.delete(id);
-        byHash.delete(row.hash);
-        rightsById.delete(id);
-        used.delete(id);
-        tired.delete(id);
-        ended(id);
-      }),
+    revoke: (actor, id) => inTurn(() => revoke(actor, find(id))),
+    display,
     rights(id) {
       const row = byId.get(id);
       return row === undefined || expired(row) ? null : rightsById.get(id)!;
@@ -257,7 +329,13 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     tidy,
     async close() {
       clearInterval(timer);
+      stopFollowing();
       await inTurn(save);
     },
   };
 }
+
+const copied = ({ queues, extensions }: Pick<KeyRights, 'queues' | 'extensions'>) => ({
+  queues: queues === null ? null : [...queues],
+  extensions: extensions === null ? null : [...extensions],
+});

@@ -12,6 +12,7 @@ interface Tables {
     scopes: string;
     queues: string | null;
     extensions: string | null;
+    board: number | null;
     created_at: number;
     created_by: string;
     expires_at: number | null;
@@ -38,6 +39,12 @@ const migrations: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    id: '0002-board',
+    async up(db) {
+      await db.schema.alterTable('api_keys').addColumn('board', 'integer').execute();
+    },
+  },
 ];
 
 /** A key as memory and the table hold it; times in milliseconds since 1970. */
@@ -48,6 +55,8 @@ export interface KeyRow {
   readonly scopes: readonly Scope[];
   readonly queues: readonly string[] | null;
   readonly extensions: readonly string[] | null;
+  /** The wallboard it follows; `queues` and `extensions` say nothing then. */
+  readonly board: number | null;
   readonly created_at: number;
   readonly created_by: string;
   readonly expires_at: number | null;
@@ -70,6 +79,7 @@ const columnsOf = (row: Omit<KeyRow, 'id'>): Omit<Stored, 'id'> => ({
   scopes: JSON.stringify(row.scopes),
   queues: text(row.queues),
   extensions: text(row.extensions),
+  board: row.board,
   created_at: row.created_at,
   created_by: row.created_by,
   expires_at: row.expires_at,

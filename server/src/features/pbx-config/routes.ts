@@ -18,6 +18,7 @@ import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { Done } from '@offhook/contract/session.ts';
 import { z } from 'zod';
+import { entityTags } from '../../core/entity-tags.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { App } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -39,16 +40,8 @@ const write = { level: 'admin', scope: 'config:write', errors: WRITE_ERRORS } as
 const checkedLater: FastifySchemaCompiler<any> = (route: Parameters<typeof validatorCompiler>[0]) =>
   route.httpPart === 'body' ? (value) => ({ value }) : validatorCompiler(route);
 const quoted = (etag: string): string => `"${etag}"`;
-/** The tags of a header; `*` is no tag. A proxy that packs an answer makes its tag weak, which says as well that nothing changed. */
-function tagsOf(request: FastifyRequest, name: 'if-match' | 'if-none-match'): readonly string[] | '*' {
-  const given = request.headers[name];
-  if (given === undefined) return [];
-  const text = (name === 'if-none-match' ? given.replaceAll('W/"', '"') : given).trim();
-  if (text === '*') return '*';
-  if (!/^"[^"]*"(\s*,\s*"[^"]*")*$/.test(text))
-    throw new ServiceError('invalid_request', `${name}: not * and not tags in quotes`);
-  return [...text.matchAll(/"([^"]*)"/g)].map((m) => m[1]!);
-}
+const tagsOf = (request: FastifyRequest, name: 'if-match' | 'if-none-match'): readonly string[] | '*' =>
+  entityTags(request.headers[name], name);
 const actorOf = (request: FastifyRequest): Actor => ({ caller: request.person(), ip: request.ip });
 function fieldsOf(body: unknown): Record<string, unknown> {
   if (typeof body === 'object' && body !== null && !Array.isArray(body))

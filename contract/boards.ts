@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { QueueName } from './queues.ts';
+
+/** Boards a site can have, and one person. */
+export const MAX_BOARDS = 500;
+export const MAX_BOARDS_OF_A_PERSON = 50;
+/** Queues on one board. */
+export const MAX_QUEUES_OF_A_BOARD = 500;
+
+/** What a tile can show of its queue: counts, seconds, or rates from 0 to 1, as `queue.stats` tells them. */
+export const BOARD_METRICS = [
+  'waiting',
+  'longest_wait_seconds',
+  'service_level',
+  'abandon_rate',
+  'answer_rate',
+  'offered',
+  'answered',
+  'abandoned',
+  'average_speed_of_answer_seconds',
+  'average_handling_seconds',
+  'expected_wait_seconds',
+  'occupancy',
+  'agents_available',
+  'agents_logged_in',
+] as const;
+export const BoardMetric = z.enum(BOARD_METRICS);
+export type BoardMetric = z.infer<typeof BoardMetric>;
+
+const unique = (list: readonly string[]): boolean => new Set(list).size === list.length;
+const Metrics = z
+  .array(BoardMetric)
+  .min(1)
+  .max(BOARD_METRICS.length)
+  .refine(unique, 'a figure is named twice');
+const Level = z.number().min(0).max(1_000_000).nullable();
+/** When a figure is coloured. How far it must come back before the colour goes is the display's part. */
+export const BoardThreshold = z
+  .strictObject({
+    metric: BoardMetric,
+    direction: z.enum(['above', 'below']).describe('Which side of the level is bad; the level itself is.'),
+    warn: Level,
+    alert: Level,
+  })
+  .refine(
+    ({ warn, alert, direction }) =>
+      warn === null || alert === null || (direction === 'above' ? warn <= alert : warn >= alert),
+    { message: 'alert is before warn', path: ['alert'] },
+  )
+  .meta({ id: 'BoardThreshold' });
+export type BoardThreshold = z.infer<typeof BoardThreshold>;
+export const BoardLayout = z
+  .strictObject({
+    figures: Metrics.describe('Of a tile that names none, the first one largest.'),
+    tiles: z
+      .array(z.strictObject({ queue: QueueName, figures: Metrics.nullable() }))
+      .max(MAX_QUEUES_OF_A_BOARD)
+      .refine((tiles) => unique(tiles.map((tile) => tile.queue)), 'a queue has two tiles')
+      .describe('In order; queues of the board without a tile follow by their titles.'),
+    parts: z
+      .array(z.enum(['queues', 'callers', 'agents', 'chart']))
+      .min(1)
+      .max(4)
+      .refine(unique, 'a part is named twice')
+      .describe('What is shown, in order.'),
+    thresholds: z
+      .array(BoardThreshold)
+      .max(BOARD_METRICS.length)
+      .refine((rows) => unique(rows.map((row) => row.metric)), 'a figure has two thresholds'),
+    columns: z.int().min(1).max(12).nullable().describe('Tiles side by side; null for as many as fit.'),
+    density: z.enum(['comfortable', 'compact']),
+    caller_numbers: z
+      .enum(['full', 'last_digits'])
+      .describe('How a display shows who waits; a person who is signed in sees the whole number.'),
+  })
+  .meta({ id: 'BoardLayout' });
+export type BoardLayout = z.infer<typeof BoardLayout>;
+
+const Name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(80)
+  .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'control characters are not part of a name');
+const Queues = z
+  .array(QueueName)
+  .min(1)
+  .max(MAX_QUEUES_OF_A_BOARD)
+  .refine(unique, 'a queue is named twice')
+  .nullable()
+  .describe('Null is every queue that who looks may see.');
+/** Body of `POST /api/v1/boards` and `PUT /api/v1/boards/{id}`. */
+export const NewBoard = z
+  .strictObject({
+    name: Name,
+    queues: Queues,
+    layout: BoardLayout,
+    shared: z.boolean().default(false).describe('Seen by every agent; only supervisors share.'),
+  })
+  .meta({ id: 'NewBoard' });
+export type NewBoard = z.output<typeof NewBoard>;
+/** A wallboard as it is kept. */
+export const Board = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    queues: z.array(z.string()).nullable(),
+    layout: BoardLayout,
+    owner: z.string().describe('Extension of who made it.'),
+    shared: z.boolean(),
+    updated_at: z.string(),
+    version: z.int().describe('Grows with every change; it is the `ETag` too.'),
+  })
+  .meta({ id: 'Board' });
+export type Board = z.infer<typeof Board>;
+/** A board in a list. */
+export const BoardSummary = Board.omit({ queues: true, layout: true }).meta({ id: 'BoardSummary' });
+export type BoardSummary = z.infer<typeof BoardSummary>;
+const Id = z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a board');
+export const BoardPath = z.strictObject({ id: Id });
+export const BoardReply = z.object({ success: z.literal(true), board: Board });
+export const BoardsReply = z.object({ success: z.literal(true), boards: z.array(BoardSummary) });
+
+/** Body of `POST /api/v1/boards/{id}/display-keys`. */
+export const NewDisplayKey = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(
+        /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u,
+        'letters, digits, and " ._-" between them',
+      )
+      .describe('Where the display hangs; no other API key of the site has this name.'),
+    expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
+  })
+  .meta({ id: 'NewDisplayKey' });
+export type NewDisplayKey = z.output<typeof NewDisplayKey>;
+/** A key for a display on a wall: it opens its board, and nothing else. */
+export const DisplayKey = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    created_at: z.string(),
+    created_by: z.string().describe('Extension of the person who made it.'),
+    expires_at: z.string().nullable(),
+    last_used_at: z.string().nullable().describe('To about a minute.'),
+  })
+  .meta({ id: 'DisplayKey' });
+export type DisplayKey = z.infer<typeof DisplayKey>;
+export const DisplayKeyPath = z.strictObject({
+  id: Id,
+  key: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a display key'),
+});
+export const DisplayKeysReply = z.object({ success: z.literal(true), display_keys: z.array(DisplayKey) });
+/** The only time the key itself is shown. */
+export const DisplayKeyCreated = z.object({
+  success: z.literal(true),
+  display_key: DisplayKey,
+  key: z.string(),
+});

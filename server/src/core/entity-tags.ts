@@ -1,0 +1,15 @@
+import { ServiceError } from './errors.ts';
+
+/** The tags of a header `If-Match` or `If-None-Match`; `*` is no tag. Throws `invalid_request`. */
+export function entityTags(
+  given: string | undefined,
+  name: 'if-match' | 'if-none-match',
+): readonly string[] | '*' {
+  if (given === undefined) return [];
+  // A proxy that packs an answer makes its tag weak, which says as well that nothing changed.
+  const text = (name === 'if-none-match' ? given.replaceAll('W/"', '"') : given).trim();
+  if (text === '*') return '*';
+  if (!/^"[^"]*"(\s*,\s*"[^"]*")*$/.test(text))
+    throw new ServiceError('invalid_request', `${name}: not * and not tags in quotes`);
+  return [...text.matchAll(/"([^"]*)"/g)].map((m) => m[1]!);
+}

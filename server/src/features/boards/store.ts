@@ -1,0 +1,102 @@
+import type { Generated, Transaction } from 'kysely';
+import type { BoardLayout } from '@offhook/contract/boards.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+
+interface Tables {
+  boards: {
+    id: Generated<number>;
+    name: string;
+    owner_id: number;
+    owner: string;
+    shared: number;
+    /** JSON; null is every queue. */
+    queues: string | null;
+    layout: string;
+    updated_at: number;
+    version: number;
+  };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-boards',
+    async up(db) {
+      await db.schema
+        .createTable('boards')
+        // Never given out twice: a display on a wall may still ask for one that is gone.
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('name', 'text', (c) => c.notNull())
+        .addColumn('owner_id', 'integer', (c) => c.notNull())
+        .addColumn('owner', 'text', (c) => c.notNull())
+        .addColumn('shared', 'integer', (c) => c.notNull())
+        .addColumn('queues', 'text')
+        .addColumn('layout', 'text', (c) => c.notNull())
+        .addColumn('updated_at', 'integer', (c) => c.notNull())
+        .addColumn('version', 'integer', (c) => c.notNull())
+        .execute();
+    },
+  },
+];
+
+/** A board as memory and the table hold it. */
+export interface BoardRow {
+  readonly id: number;
+  readonly name: string;
+  /** The person, because an extension gets another owner one day. */
+  readonly owner_id: number;
+  readonly owner: string;
+  readonly shared: boolean;
+  readonly queues: readonly string[] | null;
+  readonly layout: BoardLayout;
+  /** Milliseconds since 1970. */
+  readonly updated_at: number;
+  readonly version: number;
+}
+const columnsOf = ({ id: _id, ...row }: BoardRow) => ({
+  ...row,
+  shared: row.shared ? 1 : 0,
+  queues: row.queues === null ? null : JSON.stringify(row.queues),
+  layout: JSON.stringify(row.layout),
+});
+/** Writes that belong to one transaction with a change. */
+export type Also = (trx: Transaction<unknown>, id: number) => Promise<void>;
+
+/** Every method throws `store_unavailable` when the database refuses. `also` holds if and when the change does. */
+export async function createBoardStore(store: Store) {
+  await store.migrate('boards', migrations);
+  const change = <R>(also: Also, work: (trx: Transaction<Tables>) => Promise<[id: number, result: R]>) =>
+    store.transaction<Tables, R>(async (trx) => {
+      const [id, result] = await work(trx);
+      await also(trx as unknown as Transaction<unknown>, id);
+      return result;
+    });
+  return {
+    async all(): Promise<BoardRow[]> {
+      const rows = await store.db<Tables>().selectFrom('boards').selectAll().orderBy('id').execute();
+      return rows.map((row) => ({
+        ...row,
+        shared: row.shared === 1,
+        queues: row.queues === null ? null : (JSON.parse(row.queues) as string[]),
+        layout: JSON.parse(row.layout) as BoardLayout,
+      }));
+    },
+    add: (row: Omit<BoardRow, 'id'>, also: Also): Promise<BoardRow> =>
+      change(also, async (trx) => {
+        const { id } = await trx
+          .insertInto('boards')
+          .values(columnsOf({ ...row, id: 0 }))
+          .returning('id')
+          .executeTakeFirstOrThrow();
+        return [id, { ...row, id }];
+      }),
+    replace: (row: BoardRow, also: Also): Promise<void> =>
+      change(also, async (trx) => {
+        await trx.updateTable('boards').set(columnsOf(row)).where('id', '=', row.id).execute();
+        return [row.id, undefined];
+      }),
+    remove: (id: number, also: Also): Promise<void> =>
+      change(also, async (trx) => {
+        await trx.deleteFrom('boards').where('id', '=', id).execute();
+        return [id, undefined];
+      }),
+  };
+}
