@@ -33,8 +33,10 @@ import type {
   ConversationsQuery,
   ConversationsReply,
   NewOutcome,
+  NewQuality,
   NoteReply,
   OutcomeReply,
+  QualityReply,
 } from '@offhook/contract/conversation-list.ts';
 import type {
   ErasureProof,
@@ -63,6 +65,7 @@ import type {
   OtpSecret,
   OtpState,
   SessionConfirmed,
+  SipReply,
   WhoAmI,
 } from '@offhook/contract/session.ts';
 import type { SoundsReply } from '@offhook/contract/sounds.ts';
@@ -130,6 +133,8 @@ export function createRest(request: Request) {
 
   const session = {
     whoAmI: (signal?: AbortSignal): Reply<typeof WhoAmI> => get('/api/v1/session', {}, signal),
+    /** What a phone of this person registers with; kept in memory only. */
+    sip: (signal?: AbortSignal): Reply<typeof SipReply> => get('/api/v1/session/sip', {}, signal),
     devices: (signal?: AbortSignal): Reply<typeof DeviceSessions> => get('/api/v1/sessions', {}, signal),
     end: (id: number): Reply<typeof Done> => request('DELETE', at`/api/v1/sessions/${id}`),
     changePassword: (current_password: string, new_password: string): Reply<typeof Done> =>
@@ -305,6 +310,12 @@ export function createRest(request: Request) {
       how: Body<typeof ListenRequest> = {},
       options?: RequestOptions,
     ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/barge`, how, options),
+    /** How it sounded, from who is or was in it; `not_found` for the moment until it is in the history. */
+    reportQuality: (
+      id: string,
+      report: Body<typeof NewQuality>,
+      options?: RequestOptions,
+    ): Reply<typeof QualityReply> => post(at`/api/v1/calls/${id}/quality`, report, options),
     /** What calls from here may cost. */
     settings: (signal?: AbortSignal): Reply<typeof CallSettingsReply> =>
       get('/api/v1/settings/calls', {}, signal),

@@ -5,8 +5,10 @@ import {
   Conversation,
   ConversationNote,
   ConversationOutcome,
+  ConversationQuality,
   ConversationState,
   ConversationSummary,
+  QUALITY_FIGURES,
 } from './conversations.ts';
 
 const whole = (max: number) =>
@@ -103,3 +105,15 @@ export const NotePath = ConversationId.extend({
 /** `code` is the site's own word, e.g. `sold`. */
 export const NewOutcome = z.strictObject({ code: Code, text: text(0, 2_000).default('') });
 export const OutcomeReply = z.object({ success: z.literal(true), outcome: ConversationOutcome });
+
+/** Body of `POST /api/v1/calls/{id}/quality`: the same call, extension and leg again takes the place of the report before. */
+export const NewQuality = z.strictObject({
+  leg_id: Id.describe('The own leg of the call, where the phone knows it.').optional(),
+  ...QUALITY_FIGURES,
+  worst_mos: QUALITY_FIGURES.worst_mos.default(null),
+  jitter_ms: QUALITY_FIGURES.jitter_ms.default(null),
+  round_trip_ms: QUALITY_FIGURES.round_trip_ms.default(null),
+  device: text(0, 120).default('').describe('Browser and system, e.g. `Firefox 145, Windows`.'),
+});
+export type NewQuality = z.output<typeof NewQuality>;
+export const QualityReply = z.object({ success: z.literal(true), quality: ConversationQuality });

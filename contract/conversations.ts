@@ -177,6 +177,32 @@ export const ConversationNote = z
     text: z.string(),
   })
   .meta({ id: 'ConversationNote' });
+/** Where a figure was not measured, it is null. */
+export const QUALITY_FIGURES = {
+  codec: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9./_-]{0,31}$/, 'not the name of a codec')
+    .describe('e.g. `opus`.'),
+  mos: z.number().min(1).max(5).describe('Estimated mean opinion score of the whole call, 1 to 5.'),
+  worst_mos: z.number().min(1).max(5).nullable().describe('Of its worst stretch of a few seconds.'),
+  loss: z.number().min(0).max(1).describe('Share of the packets towards the phone that never came.'),
+  jitter_ms: z.number().min(0).max(60_000).nullable().describe('Mean of the call.'),
+  round_trip_ms: z.number().min(0).max(60_000).nullable().describe('Mean of the call.'),
+  packets_received: z.int().min(0).max(1_000_000_000),
+  packets_lost: z.int().min(0).max(1_000_000_000),
+  duration_seconds: z.int().min(0).max(604_800).describe('How long it was measured.'),
+} as const;
+/** How a call sounded, as a phone of one of those in it measured what came to it. */
+export const ConversationQuality = z
+  .object({
+    at: Moment.describe('When it was reported last.'),
+    extension: z.string().describe('Whose phone measured.'),
+    call_id: z.string(),
+    leg_id: z.string().nullable(),
+    device: z.string().describe('Browser and system as the phone names them; empty where it does not.'),
+    ...QUALITY_FIGURES,
+  })
+  .meta({ id: 'ConversationQuality' });
 export const ConversationOutcome = z
   .object({ code: z.string(), text: z.string(), at: Moment, by: z.string() })
   .meta({ id: 'ConversationOutcome' });
@@ -271,6 +297,7 @@ export const Conversation = ConversationSummary.omit({ notes: true })
     queue_visits: z.array(QueueVisit),
     recordings: z.array(ConversationRecording),
     notes: z.array(ConversationNote),
+    quality: z.array(ConversationQuality).describe('What softphones reported, oldest first.'),
     timeline: z.array(TimelineEntry),
   })
   .meta({ id: 'Conversation' });

@@ -116,6 +116,8 @@ export const Done = z.object({ success: z.literal(true) });
 /** For POSTs that take no fields: an empty body or an empty object. */
 export const NoFields = z.strictObject({}).nullable();
 export const WhoAmI = z.object({ success: z.literal(true), user: SessionUser, expires_at: z.string() });
+/** What a softphone registers with. */
+export const SipReply = z.object({ success: z.literal(true), sip: Sip });
 export const DeviceSession = z
   .object({
     id: z.int(),

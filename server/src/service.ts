@@ -663,7 +663,7 @@ export async function startService(
     ...privacyOperations(operation, privacy),
     ...agents.operations(operation),
     ...selfServiceOperations(operation, selfService),
-    ...conversationOperations(operation, history.notes),
+    ...conversationOperations(operation, history),
     ...configOperations(operation, { draft, credentials }),
   ]);
   stream.routes(app, commands);

@@ -17,6 +17,7 @@ await import('../../src/features/history/conversations/attacks.test.ts');
 await import('../../src/features/history/conversations/changes.test.ts');
 await import('../../src/features/history/conversations/list.test.ts');
 await import('../../src/features/history/conversations/notes.test.ts');
+await import('../../src/features/history/conversations/quality.test.ts');
 await import('../../src/features/history/conversations/terms.test.ts');
 await import('../../src/features/recordings/keeper.test.ts');
 await import('../../src/features/recordings/disposal.test.ts');

@@ -3,6 +3,7 @@ import type { RecordingIndex } from '../../src/ports/conversations.ts';
 import type { KeyRights } from '../../src/core/rights.ts';
 import { writeConversations } from '../../src/features/history/conversation-rows.ts';
 import { createNotes } from '../../src/features/history/conversations/notes.ts';
+import { createQuality } from '../../src/features/history/conversations/quality.ts';
 import { conversationOperations } from '../../src/features/history/conversations/operations.ts';
 import { conversationRoutes } from '../../src/features/history/conversations/routes.ts';
 import { createConversationReader } from '../../src/features/history/conversations/service.ts';
@@ -93,7 +94,10 @@ export async function conversationsRig(
   conversationRoutes(host.app, createConversationReader({ store, recordings, cursor_key, country: 'DE' }));
   const commands = addOperations(
     host.app,
-    conversationOperations(operation, createNotes({ store, audit, clock })),
+    conversationOperations(operation, {
+      notes: createNotes({ store, audit, clock }),
+      quality: createQuality({ store, clock }),
+    }),
   );
   await host.app.ready();
   const headers = (who: string) => ({

@@ -14,6 +14,8 @@ import type { PersonalData } from '../../ports/privacy.ts';
 import type { Store } from '../../ports/store.ts';
 import { createNotes } from './conversations/notes.ts';
 import type { Notes } from './conversations/notes.ts';
+import { createQuality } from './conversations/quality.ts';
+import type { Quality } from './conversations/quality.ts';
 import { createConversationReader } from './conversations/service.ts';
 import type { ConversationReader } from './conversations/service.ts';
 import { createHistoryData } from './erasure/personal-data.ts';
@@ -50,6 +52,7 @@ export interface HistoryDeps {
 export interface History extends HistoryService, AsyncDisposable {
   readonly conversations: ConversationReader;
   readonly notes: Notes;
+  readonly quality: Quality;
   readonly known: Conversations;
   /** Begins to read, and to publish: everything the feature was given is there. */
   begin(): void;
@@ -126,6 +129,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     ...createHistoryService(reading),
     conversations: createConversationReader(reading),
     notes: createNotes(deps),
+    quality: createQuality(deps),
     known: createKnownConversations(store, publisher.knock),
     begin() {
       running ??= Promise.all([read(), tell(), tidy(), publisher.run(signal)]);

@@ -149,6 +149,17 @@ interface WrapUpRow {
   from_ms: number;
   to_ms: number;
 }
+/** How a call sounded to one phone of it. */
+interface QualityRow {
+  call: string;
+  extension: string;
+  /** Empty where the phone did not know it. */
+  leg_id: string;
+  at_ms: number;
+  device: string;
+  /** JSON of `QUALITY_FIGURES` (contract/conversations.ts). */
+  figures: string;
+}
 export interface Tables {
   conversations: ConversationIndexRow;
   conversation_keys: ConversationKeyRow;
@@ -158,6 +169,7 @@ export interface Tables {
   conversation_notes: NoteRow;
   conversation_outcomes: OutcomeRow;
   conversation_wrap_ups: WrapUpRow;
+  conversation_quality: QualityRow;
   history_loose: LooseRow;
   /** Records of conversations that have been quiet for a while: a JSON array, compressed. */
   history_packs: { root: string; records: Uint8Array };
@@ -463,6 +475,21 @@ export const migrations: readonly Migration[] = [
         .createIndex('history_totals_sums')
         .on('history_totals')
         .columns(['extension', 'day', 'direction', 'calls', 'billsec', 'hidden_calls', 'hidden_billsec'])
+        .execute();
+    },
+  },
+  {
+    id: '0009-quality',
+    async up(db) {
+      await db.schema
+        .createTable('conversation_quality')
+        .addColumn('call', 'text', (c) => c.notNull())
+        .addColumn('extension', 'text', (c) => c.notNull())
+        .addColumn('leg_id', 'text', (c) => c.notNull())
+        .addColumn('at_ms', 'bigint', (c) => c.notNull())
+        .addColumn('device', 'text', (c) => c.notNull())
+        .addColumn('figures', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('conversation_quality_key', ['call', 'extension', 'leg_id'])
         .execute();
     },
   },

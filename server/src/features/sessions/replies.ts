@@ -1,4 +1,4 @@
-import type { LoginReply, SessionUser } from '@offhook/contract/session.ts';
+import type { LoginReply, SessionUser, Sip } from '@offhook/contract/session.ts';
 import { ROLE_OF_LEVEL } from '@offhook/contract/ids.ts';
 import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
@@ -17,42 +17,44 @@ export const userOf = (person: Person): z.infer<typeof SessionUser> => ({
 });
 
 /**
- * The body of login and refresh. `origin` is this service as the client reaches it (`https://pbx.example.com`); phones
- * register at its host, over WebSocket at its `/ws`.
+ * What the person's phones register with. `origin` is this service as the client reaches it (`https://pbx.example.com`);
+ * they register at its host, over WebSocket at its `/ws`.
  */
-export function loginReply(
-  issued: Issued,
+export function sipOf(
+  person: Person,
   directory: Directory,
   origin: string,
   sipPort: number,
-): z.infer<typeof LoginReply> {
-  const { person } = issued;
+): z.infer<typeof Sip> {
   const address = new URL(URL.canParse(origin) ? origin : 'http://localhost');
   const endpoint = (kind: EndpointKind): string =>
     person.endpoints.find((e) => e.kind === kind)?.name ?? person.extension;
   return {
-    success: true,
-    token: issued.token,
-    expires_at: rfc3339(issued.expires_at),
-    user: userOf(person),
-    sip: {
-      extension: person.extension,
-      sip_username: endpoint('mobile'),
-      native_sip_username: endpoint('sip'),
-      webrtc_username: endpoint('webrtc'),
-      sip_password: directory.sipPassword(person.extension),
-      domain: address.hostname,
-      sip_port: sipPort,
-      ws_url: `${address.protocol === 'https:' ? 'wss' : 'ws'}://${address.host}/ws`,
-      turn: null,
-    },
-    push_config: {
-      enabled: false,
-      provider: '',
-      fcm_project_id: '',
-      fcm_app_id: '',
-      fcm_api_key: '',
-      fcm_sender_id: '',
-    },
+    extension: person.extension,
+    sip_username: endpoint('mobile'),
+    native_sip_username: endpoint('sip'),
+    webrtc_username: endpoint('webrtc'),
+    sip_password: directory.sipPassword(person.extension),
+    domain: address.hostname,
+    sip_port: sipPort,
+    ws_url: `${address.protocol === 'https:' ? 'wss' : 'ws'}://${address.host}/ws`,
+    turn: null,
   };
 }
+
+/** The body of login and refresh. */
+export const loginReply = (issued: Issued, sip: z.infer<typeof Sip>): z.infer<typeof LoginReply> => ({
+  success: true,
+  token: issued.token,
+  expires_at: rfc3339(issued.expires_at),
+  user: userOf(issued.person),
+  sip,
+  push_config: {
+    enabled: false,
+    provider: '',
+    fcm_project_id: '',
+    fcm_app_id: '',
+    fcm_api_key: '',
+    fcm_sender_id: '',
+  },
+});

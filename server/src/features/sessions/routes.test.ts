@@ -193,6 +193,13 @@ test('session - who I am, my devices, and ending one of them', async () => {
   assert.equal((await list()).length, before.length - 1);
   refused(await inject({ url: '/api/v1/session', headers: withToken(other) }), 'not_authenticated');
 });
+test('session - a page that was loaded again asks for what its phone registers with', async () => {
+  const signedIn = await signIn({ username: '1005', password: passwordOf('1005') });
+  const { token: mine, sip } = LoginReply.parse(signedIn.json());
+  const again = await inject({ url: '/api/v1/session/sip', headers: withToken(mine) });
+  assert.deepEqual([again.json(), again.headers['cache-control']], [{ success: true, sip }, 'no-store']);
+  refused(await inject({ url: '/api/v1/session/sip' }), 'not_authenticated');
+});
 test('session - log-out ends it, and takes the cookie back', async () => {
   const value = await token();
   const headers = { host: 'a.example', origin: 'http://a.example', cookie: `offhook_session=${value}` };

@@ -15,14 +15,15 @@ import {
   SESSION_COOKIE,
   SessionConfirmation,
   SessionConfirmed,
+  SipReply,
   WhoAmI,
 } from '@offhook/contract/session.ts';
 import { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { Directory } from '../../ports/directory.ts';
+import type { Directory, Person } from '../../ports/directory.ts';
 import type { App } from '../../ports/http.ts';
-import { loginReply, userOf } from './replies.ts';
+import { loginReply, sipOf, userOf } from './replies.ts';
 import type { Issued, Sessions } from './service.ts';
 
 export interface SessionRoutesOptions {
@@ -45,10 +46,12 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
       `${SESSION_COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`,
     );
   };
+  const sipFor = (request: FastifyRequest, person: Person) =>
+    sipOf(person, directory, request.ownOrigin(), config.sipListen.port);
   /** A page of our own gets the session as a cookie too; others get the token only, so nobody signs a browser in from outside. */
   const answer = (request: FastifyRequest, reply: FastifyReply, issued: Issued, cookie: boolean) => {
     if (cookie) setCookie(request, reply, issued.token, config.sessionAbsoluteSeconds);
-    return loginReply(issued, directory, request.ownOrigin(), config.sipListen.port);
+    return loginReply(issued, sipFor(request, issued.person));
   };
 
   for (const path of ['/api/auth/login', '/api/mobile/login.php']) {
@@ -134,6 +137,24 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
       const person = directory.byExtension(caller.extension);
       if (person === undefined) throw new ServiceError('not_authenticated', 'sign in first');
       return { success: true as const, user: userOf(person), expires_at: rfc3339(caller.expires_at) };
+    },
+  );
+  app.get(
+    '/api/v1/session/sip',
+    {
+      config: { level: 'user' },
+      schema: {
+        tags,
+        summary: 'What my phones register with',
+        description:
+          'The same as `sip` of the sign-in, for a page that was loaded again and keeps no password.',
+        response: { 200: SipReply },
+      },
+    },
+    (request) => {
+      const person = directory.byExtension(request.person().extension);
+      if (person === undefined) throw new ServiceError('not_authenticated', 'sign in first');
+      return { success: true as const, sip: sipFor(request, person) };
     },
   );
   app.get(

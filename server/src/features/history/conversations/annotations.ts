@@ -60,6 +60,12 @@ export const readNotes = (db: Kysely<Tables>, calls: readonly string[]) =>
     db.selectFrom('conversation_notes').selectAll().where('call', 'in', some).execute(),
   ).then((notes) => notes.toSorted((a, b) => Number(a.at_ms) - Number(b.at_ms) || a.id - b.id));
 
+/** What phones reported of a conversation, oldest first. */
+export const readQuality = (db: Kysely<Tables>, calls: readonly string[]) =>
+  inChunks(calls, (some) =>
+    db.selectFrom('conversation_quality').selectAll().where('call', 'in', some).execute(),
+  ).then((reports) => reports.toSorted((a, b) => Number(a.at_ms) - Number(b.at_ms)));
+
 /** Filters by what was added: which of these conversations have the outcome, and a recording or none. */
 export function addedFilter(
   db: Kysely<Tables>,

@@ -2,19 +2,25 @@ import {
   ConversationId,
   NewNote,
   NewOutcome,
+  NewQuality,
   NotePath,
   NoteReply,
   OutcomeReply,
+  QualityReply,
 } from '@offhook/contract/conversation-list.ts';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { Done, NoFields } from '@offhook/contract/session.ts';
 import type { AnyOperation, DefineOperation } from '../../../ports/operations.ts';
 import type { Notes } from './notes.ts';
+import type { Quality } from './quality.ts';
 
 const ERRORS: readonly ErrorCode[] = ['invalid_request', 'not_found', 'store_unavailable'];
 
 /** What people add to a conversation, the same by REST and on the stream. */
-export function conversationOperations(define: DefineOperation, notes: Notes): AnyOperation[] {
+export function conversationOperations(
+  define: DefineOperation,
+  { notes, quality }: { readonly notes: Notes; readonly quality: Quality },
+): AnyOperation[] {
   const common = { level: 'user', scope: 'history:write', tag: 'conversations', errors: ERRORS } as const;
   const success = true as const;
   return [
@@ -61,6 +67,22 @@ export function conversationOperations(define: DefineOperation, notes: Notes): A
       run: async (actor, { params, body }) => ({
         success,
         outcome: await notes.setOutcome(actor, params.id, body),
+      }),
+    }),
+    define({
+      level: 'user',
+      tag: 'conversations',
+      method: 'POST',
+      action: 'calls.report_quality',
+      path: '/api/v1/calls/:id/quality',
+      errors: [...ERRORS, 'forbidden', 'limit_reached'],
+      summary: 'Say how a call sounded; for who is or was in it',
+      params: ConversationId,
+      body: NewQuality,
+      reply: QualityReply,
+      run: async ({ caller }, { params, body }) => ({
+        success,
+        quality: await quality.report(caller, params.id, body),
       }),
     }),
   ];

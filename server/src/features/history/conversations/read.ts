@@ -8,7 +8,7 @@ import { readRecord } from '../record-codec.ts';
 import type { ConversationRecord } from '../record.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';
 import { timelineEntries } from '../record/entries.ts';
-import { readAnnotations, readNotes } from './annotations.ts';
+import { readAnnotations, readNotes, readQuality } from './annotations.ts';
 import { padded } from './sources.ts';
 import { callsOfRecord, conversationOf, summaryOf } from './view.ts';
 import type { ShownRow } from './view.ts';
@@ -57,11 +57,13 @@ export async function detailsOf(
   const calls = records.flatMap(callsOfRecord);
   const added = await readAnnotations(db, recordings, records);
   const notes = await readNotes(db, calls);
+  const quality = await readQuality(db, calls);
   const recorded = await recordings.ofCalls(calls);
   return opened.map(({ row, record }) => {
     const own = callsOfRecord(record);
     return conversationOf(row, record, added.get(record.id)!, {
       notes: notes.filter((note) => own.includes(note.call)),
+      quality: quality.filter((report) => own.includes(report.call)),
       recordings: own.flatMap((call) => recorded.get(call) ?? []),
       timeline: timelineEntries(record),
     });

@@ -7,7 +7,7 @@ import { NOTHING_ADDED, conversationOf, summaryOf } from './view.ts';
 import type { Annotations } from './view.ts';
 
 const ROW = { root: 'ast1:1.1', change: 7, revision: 1, state: 'final', erased: 0 } as const;
-const NONE = { notes: [], recordings: [], timeline: [] };
+const NONE = { notes: [], quality: [], recordings: [], timeline: [] };
 
 test('conversation view - what the record says, in the words of the contract', () => {
   const record = recordOf({ id: 'ast1:1.1', queue: 'support', hold_ms: 1_001, merged_from: ['ast1:2.1'] });
@@ -40,6 +40,7 @@ test('conversation view - what the record says, in the words of the contract', (
   assert.deepEqual(rest, {
     id: 'ast1:1.1',
     merged_from: ['ast1:2.1'],
+    quality: [],
     state: 'final',
     revision: 1,
     change: 7,

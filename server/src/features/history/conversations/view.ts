@@ -1,6 +1,7 @@
 /** A stored conversation, its record and what hangs on it, as REST and the events show it. */
 import type { Selectable } from 'kysely';
-import type { Conversation, ConversationSummary } from '@offhook/contract/conversations.ts';
+import type { z } from 'zod';
+import type { Conversation, ConversationSummary, QUALITY_FIGURES } from '@offhook/contract/conversations.ts';
 import { rfc3339, rfc3339OrNull } from '../../../core/clock.ts';
 import type { RecordingView } from '../../../ports/conversations.ts';
 import type { ConversationRecord, RecordedLeg, RecordedSegment, RecordedVisit } from '../record.ts';
@@ -14,7 +15,9 @@ export type ShownRow = Pick<
 >;
 type WrapUp = Selectable<Tables['conversation_wrap_ups']>;
 type Note = Selectable<Tables['conversation_notes']>;
+type Quality = Selectable<Tables['conversation_quality']>;
 type Outcome = Selectable<Tables['conversation_outcomes']>;
+type QualityFigures = { [F in keyof typeof QUALITY_FIGURES]: z.output<(typeof QUALITY_FIGURES)[F]> };
 /** What is no part of the record, because telling it anew must give the same bytes (annotations.ts reads it). */
 export interface Annotations {
   readonly wrap_ups: readonly WrapUp[];
@@ -27,6 +30,7 @@ export interface Annotations {
 /** What only the whole conversation shows. */
 export interface Details {
   readonly notes: readonly Note[];
+  readonly quality: readonly Quality[];
   readonly recordings: readonly RecordingView[];
   readonly timeline: Conversation['timeline'];
 }
@@ -89,11 +93,20 @@ export function conversationOf(
     queue_visits: visitsOnWire(record.visits, added.wrap_ups),
     recordings: [...details.recordings],
     notes: details.notes.map(noteOnWire),
+    quality: details.quality.map(qualityOnWire),
     timeline: [...details.timeline],
   };
 }
 
 export const noteOnWire = ({ id, at_ms, by, text }: Note) => ({ id, at: rfc3339(Number(at_ms)), by, text });
+export const qualityOnWire = ({ call, leg_id, at_ms, extension, device, figures }: Quality) => ({
+  at: rfc3339(Number(at_ms)),
+  extension,
+  call_id: call,
+  leg_id: leg_id === '' ? null : leg_id,
+  device,
+  ...(JSON.parse(figures) as QualityFigures),
+});
 export const outcomeOnWire = ({ code, text, at_ms, by }: Outcome) => ({
   code,
   text,

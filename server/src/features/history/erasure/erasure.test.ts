@@ -146,6 +146,30 @@ test('erasure - the conversation is amended once, says so, and takes its notes a
   assert.doesNotMatch(JSON.stringify(told!.record), /901820|Wilhelmina/);
 });
 
+test('erasure - what a phone measured stays, and no longer says whose phone it was', async () => {
+  await using scene = await historyScene();
+  const { data } = dataOf(scene);
+  const records = recorded('internal-answered');
+  await scene.feed(...records);
+  const db = scene.store.db<Tables>();
+  const call = records[0]!.call as string;
+  const report = { call, leg_id: '', at_ms: 1, figures: '{"mos":4.2}', device: 'Firefox 145' };
+  for (const extension of ['1001', '1002'])
+    await db
+      .insertInto('conversation_quality')
+      .values({ ...report, extension })
+      .execute();
+  assert.equal((await data.count(extensionSubject('1001'), signal))['conversation_quality'], 1);
+  const gone = await data.erase(extensionSubject('1001'), PLACEHOLDER, signal);
+  assert.equal(gone['conversation_quality'], 1);
+  assert.deepEqual(await data.count(extensionSubject('1001'), signal), {});
+  const left = await db.selectFrom('conversation_quality').selectAll().orderBy('extension').execute();
+  assert.deepEqual(left, [
+    { ...report, extension: '1002' },
+    { ...report, extension: PLACEHOLDER, device: '' },
+  ]);
+});
+
 test('erasure - records that are packed are erased too, and what comes late loses it when it is stored', async () => {
   await using scene = await historyScene();
   const { data } = dataOf(scene);

@@ -80,6 +80,13 @@ async function eraseAdded(
     .where('extension', '=', subject.value)
     .executeTakeFirstOrThrow();
   count('conversation_wrap_ups', Number(numUpdatedRows));
+  const reports = await db
+    .updateTable('conversation_quality')
+    .set({ extension: placeholder, device: NOTHING })
+    .where('call', 'in', calls)
+    .where('extension', '=', subject.value)
+    .executeTakeFirstOrThrow();
+  count('conversation_quality', Number(reports.numUpdatedRows));
 }
 
 /** In the caller's transaction: all of it or nothing. The same again changes nothing more. */

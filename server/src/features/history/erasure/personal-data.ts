@@ -67,8 +67,9 @@ async function rowsAbout(db: Db, roots: readonly string[], { kind }: Subject) {
     db.selectFrom('conversation_notes').selectAll().where('call', 'in', ofRoots).execute(),
     db.selectFrom('conversation_outcomes').selectAll().where('call', 'in', ofRoots).execute(),
     db.selectFrom('conversation_wrap_ups').selectAll().where('call', 'in', ofRoots).execute(),
+    db.selectFrom('conversation_quality').selectAll().where('call', 'in', ofRoots).execute(),
   ]);
-  const [loose, packs, rows, conversations, notes, outcomes, wrapUps] = added;
+  const [loose, packs, rows, conversations, notes, outcomes, wrapUps, quality] = added;
   const keys = await db
     .selectFrom('conversation_keys')
     .innerJoin('conversations', 'conversations.id', 'conversation_keys.conversation')
@@ -98,6 +99,7 @@ async function rowsAbout(db: Db, roots: readonly string[], { kind }: Subject) {
     ...notes.map((r) => ({ place: 'conversation_notes', root: at(r.call), value: written(r) })),
     ...outcomes.map((r) => ({ place: 'conversation_outcomes', root: at(r.call), value: written(r) })),
     ...wrapUps.map((r) => ({ place: 'conversation_wrap_ups', root: at(r.call), value: r.extension })),
+    ...quality.map((r) => ({ place: 'conversation_quality', root: at(r.call), value: r.extension })),
   ];
 }
 /** Lines that could not be read; a whole line goes. */

@@ -52,7 +52,7 @@ export function assertSound(record: ConversationRecord): void {
   }
   for (const t of record.transfers) if (record.complete) assert.notEqual(t.outcome, 'pending');
   assert.ok(record.billable_ms >= 0 && record.billable_ms <= record.ended - record.started);
-  const added = { notes: [], recordings: [], timeline: [] };
+  const added = { notes: [], quality: [], recordings: [], timeline: [] };
   Conversation.parse(conversationOf(row(record), record, NOTHING_ADDED, added));
 }
 
