@@ -81,6 +81,7 @@ import { recordingOperations } from './features/recordings/operations.ts';
 import { recordingRoutes } from './features/recordings/routes.ts';
 import { selfServiceOperations, selfServiceRoutes } from './features/self-service/routes.ts';
 import { createSelfService } from './features/self-service/service.ts';
+import { peopleOperations, peopleRoutes } from './features/sessions/people-routes.ts';
 import { sessionRoutes } from './features/sessions/routes.ts';
 import { createSessions } from './features/sessions/service.ts';
 import type { Sessions } from './features/sessions/service.ts';
@@ -632,6 +633,7 @@ export async function startService(
   healthRoutes(app, { metrics, engineUp, checks });
   sessionRoutes(app, { sessions, directory, config });
   consoleSettingsRoutes(app, siteConsole);
+  peopleRoutes(app, sessions.others);
   contactRoutes(app, createContacts({ directory, live: live.view, clock }));
   historyRoutes(app, history);
   conversationRoutes(app, history.conversations);
@@ -650,6 +652,7 @@ export async function startService(
   webhookRoutes(app, webhooks);
   const commands = addOperations(app, [
     ...consoleSettingsOperations(operation, siteConsole),
+    ...peopleOperations(operation, sessions.others),
     ...apiKeyOperations(operation, apiKeys),
     ...boardOperations(operation, boards),
     ...webhookOperations(operation, webhooks),

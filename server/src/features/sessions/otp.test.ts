@@ -208,7 +208,10 @@ test('second factor - switched off over HTTP with password and digits; an admini
   const confirmed = await post('/api/v1/session/otp/confirm', { otp: digits() });
   assert.equal(confirmed.json<{ recovery_codes: string[] }>().recovery_codes.length, 8);
   await assert.rejects(login(codes[2]!), is('otp_required'), 'codes of before are void');
-  await site.sessions.otp.reset(5);
+  await site.sessions.others.disableOtp(
+    { caller: (await site.sessions.authenticate(await site.signIn('1001')))!, ip: ip() },
+    '1005',
+  );
   await login();
   const actions = (await site.audit.page({ limit: 200 })).entries.map((e) => e.action);
   assert.ok(actions.includes('session.otp_on') && actions.includes('session.otp_off'));

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Transaction } from 'kysely';
 import { ServiceError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -47,7 +48,10 @@ export interface Otp {
   enrol(personId: number, account: string, issuer: string): Promise<{ secret: string; uri: string }>;
   /** Switches it on with digits of the enrolled secret; returns the recovery codes. Throws `otp_required`. */
   confirm(personId: number, digits: string): Promise<string[]>;
-  disable(personId: number): Promise<void>;
+  /** Of these people, who has it on. */
+  onFor(people: readonly number[]): Promise<ReadonlySet<number>>;
+  /** `note` writes about it in the same transaction. */
+  disable(personId: number, note?: (trx: Transaction<Tables>) => Promise<void>): Promise<void>;
 }
 
 /** The second factor: time-based digits, and recovery codes kept as hashes. */
@@ -120,10 +124,21 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
       });
       return codes;
     },
-    async disable(personId) {
+    async onFor(people) {
+      if (people.length === 0) return new Set();
+      const rows = await db
+        .selectFrom('otp')
+        .select('person_id')
+        .where('person_id', 'in', people)
+        .where('confirmed_at', 'is not', null)
+        .execute();
+      return new Set(rows.map((row) => row.person_id));
+    },
+    async disable(personId, note) {
       await store.transaction<Tables, void>(async (trx) => {
         await trx.deleteFrom('otp').where('person_id', '=', personId).execute();
         await trx.deleteFrom('otp_recovery').where('person_id', '=', personId).execute();
+        await note?.(trx);
       });
     },
   };

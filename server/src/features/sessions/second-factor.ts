@@ -19,8 +19,6 @@ export interface SecondFactor {
   confirm(caller: Caller, digits: string, ip: string): Promise<string[]>;
   /** Switches it off, with the password and the factor itself. Throws as `Proof.again`, and `otp_required`. */
   remove(caller: Caller, password: string, given: string, ip: string): Promise<void>;
-  /** For administrators: a person who lost the phone and the recovery codes. */
-  reset(personId: number): Promise<void>;
 }
 
 export function createSecondFactor(otp: Otp, proof: Proof, audit: Audit): SecondFactor {
@@ -55,6 +53,5 @@ export function createSecondFactor(otp: Otp, proof: Proof, audit: Audit): Second
       await otp.disable(who.id);
       await record(caller, 'session.otp_off', ip);
     },
-    reset: (personId) => otp.disable(personId),
   };
 }

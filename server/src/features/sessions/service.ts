@@ -13,6 +13,8 @@ import type { Live } from './cache.ts';
 import { createConfirmation } from './confirmation.ts';
 import type { Confirmation } from './confirmation.ts';
 import { createOtp } from './otp.ts';
+import { createSignIns } from './people.ts';
+import type { SignIns } from './people.ts';
 import { createProof } from './proof.ts';
 import type { Claim } from './proof.ts';
 import { createSecondFactor } from './second-factor.ts';
@@ -34,7 +36,7 @@ export interface SessionsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly directory: Directory;
-  readonly audit: Audit;
+  readonly audit: Required<Audit>;
   readonly log: Log;
   readonly config: SessionSettings;
 }
@@ -74,6 +76,7 @@ export interface Sessions extends Authenticator {
   changePassword(caller: Caller, current: string, next: string, ip: string): Promise<Issued>;
   readonly otp: SecondFactor;
   readonly confirmation: Confirmation;
+  readonly others: SignIns;
   /** For the seeder and administrators: sets it and ends the person's sessions. */
   setPassword(personId: number, password: string): Promise<void>;
   /** Ids of everyone who has one. */
@@ -164,6 +167,21 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       cookie: false,
       key: null,
     };
+  }
+
+  async function devices(personId: number): Promise<DeviceRow[]> {
+    const rows = await store.live(personId, clock.now());
+    return rows.map((row) => {
+      const last = Math.max(row.last_used_at, cache.lastUsed(row.id) ?? 0);
+      return {
+        id: row.id,
+        device_name: row.device_name,
+        platform: row.platform,
+        created_at: row.created_at,
+        last_used_at: last,
+        expires_at: expiry(last, row.ends_at),
+      };
+    });
   }
 
   async function endInactive(): Promise<void> {
@@ -279,27 +297,12 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       });
     },
 
-    async devices(personId) {
-      const rows = await store.live(personId, clock.now());
-      return rows.map((row) => {
-        const last = Math.max(row.last_used_at, cache.lastUsed(row.id) ?? 0);
-        return {
-          id: row.id,
-          device_name: row.device_name,
-          platform: row.platform,
-          created_at: row.created_at,
-          last_used_at: last,
-          expires_at: expiry(last, row.ends_at),
-        };
-      });
-    },
+    devices,
 
     async end(caller, sessionId, ip) {
-      const own = await store.live(caller.person_id, clock.now());
-      if (!own.some((row) => row.id === sessionId)) {
-        throw new ServiceError('not_found', 'you have no such session');
-      }
-      ended(await store.end({ id: sessionId }, 'ended', clock.now()), 'ended');
+      const ids = await store.end({ id: sessionId, person_id: caller.person_id }, 'ended', clock.now());
+      if (ids.length === 0) throw new ServiceError('not_found', 'you have no such session');
+      ended(ids, 'ended');
       await audit.record({
         action: 'session.ended',
         actor: caller.extension,
@@ -326,6 +329,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 
     otp: createSecondFactor(otp, proof, audit),
     confirmation: createConfirmation(proof, clock),
+    others: createSignIns({ store, otp, directory, audit, clock, devices, ended }),
     async setPassword(personId, password) {
       const phc = await hashPassword(password);
       ended(await store.setPassword(personId, phc, clock.now(), true), 'password_changed');

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Generated, Kysely, Selectable } from 'kysely';
+import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import { ServiceError } from '../../core/errors.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import type { Changes } from './cache.ts';
@@ -244,16 +244,49 @@ export async function createSessionStore(store: Store) {
         .execute();
       return rows.map((row) => row.person_id);
     },
-    /** Ends sessions by id, or all of one person; returns the ids that were live until now. */
-    end(which: { id: number } | { person_id: number }, why: string, at: number): Promise<number[]> {
+    /** Sessions that are live, and the newest sign-in (milliseconds since 1970), of each of these people who has any. */
+    async signIns(
+      people: readonly number[],
+      now: number,
+    ): Promise<ReadonlyMap<number, { readonly live: number; readonly last: number }>> {
+      if (people.length === 0) return new Map();
+      const rows = await db
+        .selectFrom('sessions')
+        .select((e) => [
+          'person_id',
+          e.fn.max('created_at').as('last'),
+          e.fn
+            .countAll<number>()
+            .filterWhere('ended_at', 'is', null)
+            .filterWhere('ends_at', '>', now)
+            .as('live'),
+        ])
+        .where('person_id', 'in', people)
+        .groupBy('person_id')
+        .execute();
+      return new Map(rows.map(({ person_id, live, last }) => [person_id, { live: Number(live), last }]));
+    },
+    /**
+     * Ends sessions by id, of one person, or both; returns the ids that were live until now. `note` writes about them in the
+     * same transaction.
+     */
+    end(
+      which: { id?: number; person_id: number } | { id: number },
+      why: string,
+      at: number,
+      note?: (trx: Transaction<SessionTables>, ids: readonly number[]) => Promise<void>,
+    ): Promise<number[]> {
       return store.transaction<SessionTables, number[]>(async (trx) => {
         let query = trx
           .updateTable('sessions')
           .set({ ended_at: at, ended_by: why })
-          .where('ended_at', 'is', null);
-        query =
-          'id' in which ? query.where('id', '=', which.id) : query.where('person_id', '=', which.person_id);
-        return (await query.returning('id').execute()).map((row) => row.id);
+          .where('ended_at', 'is', null)
+          .where('ends_at', '>', at);
+        if (which.id !== undefined) query = query.where('id', '=', which.id);
+        if ('person_id' in which) query = query.where('person_id', '=', which.person_id);
+        const ids = (await query.returning('id').execute()).map((row) => row.id);
+        await note?.(trx, ids);
+        return ids;
       });
     },
     async password(personId: number): Promise<string | null> {

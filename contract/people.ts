@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { PAGE_FIELDS } from './paging.ts';
+import { DeviceSession, SessionUser } from './session.ts';
+
+/** Who can sign in, as administrators see them. */
+export const SignInPerson = z
+  .object({
+    extension: z.string(),
+    username: z.string(),
+    name: z.string(),
+    level: SessionUser.shape.level,
+    active: z.boolean().describe('Whether the person can sign in, and be called.'),
+    second_factor: z.boolean(),
+    sessions: z.int().describe('Devices that are signed in.'),
+    last_sign_in: z
+      .string()
+      .nullable()
+      .describe('Newest sign-in; null without one. A session that ended is known for 30 days.'),
+  })
+  .meta({ id: 'SignInPerson' });
+export type SignInPerson = z.infer<typeof SignInPerson>;
+/** In order of extension; 100 where no `limit` is given. */
+export const PeopleQuery = z.strictObject({
+  limit: PAGE_FIELDS.limit,
+  cursor: z
+    .string()
+    .regex(/^[0-9]{1,20}$/, 'not a cursor of this list')
+    .optional(),
+  q: z
+    .string()
+    .max(128)
+    .optional()
+    .describe('Words of the name, the user name or the extension, in any order.'),
+});
+export type PeopleQuery = z.infer<typeof PeopleQuery>;
+export const PeopleReply = z.object({
+  success: z.literal(true),
+  people: z.array(SignInPerson),
+  total: z.int(),
+  next_cursor: z.string().nullable(),
+});
+export type PeopleReply = z.infer<typeof PeopleReply>;
+export const PersonPath = z.object({
+  extension: z.string().regex(/^[0-9]{1,20}$/, 'not an extension'),
+});
+export const PersonSessionPath = PersonPath.extend({
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a session'),
+});
+export const PersonSessions = z.object({
+  success: z.literal(true),
+  sessions: z.array(DeviceSession.omit({ current: true })),
+});
+export const SessionsEnded = z.object({ success: z.literal(true), ended: z.int() });

@@ -1,0 +1,119 @@
+import type { PeopleQuery, SignInPerson } from '@offhook/contract/people.ts';
+import type { Transaction } from 'kysely';
+import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { fold } from '../../core/fold.ts';
+import { pageOf } from '../../core/page.ts';
+import type { Audit, AuditEntry } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Directory, Person } from '../../ports/directory.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Otp } from './otp.ts';
+import type { DeviceRow } from './service.ts';
+import type { SessionStore } from './store.ts';
+
+const PAGE = 100;
+
+/** What administrators see and end of how other people sign in. Each throws `not_found` for an extension that is nobody's. */
+export interface SignIns {
+  page(query: PeopleQuery): Promise<{ people: SignInPerson[]; total: number; next_cursor: string | null }>;
+  sessions(extension: string): Promise<DeviceRow[]>;
+  /** Ends one session, or all of them; returns how many. Throws `not_found` for one that is not live. */
+  end(actor: Actor, extension: string, session: number | null): Promise<number>;
+  /** For who lost the authenticator and the recovery codes. Throws `forbidden` for the own one, which takes a proof. */
+  disableOtp(actor: Actor, extension: string): Promise<void>;
+}
+
+const byExtension = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+
+export function createSignIns(deps: {
+  readonly store: SessionStore;
+  readonly otp: Otp;
+  readonly directory: Directory;
+  readonly audit: Required<Audit>;
+  readonly clock: Clock;
+  readonly devices: (personId: number) => Promise<DeviceRow[]>;
+  /** Closes what the sessions hold open. */
+  readonly ended: (ids: readonly number[], reason: 'ended') => void;
+}): SignIns {
+  const { store, otp, directory, audit, clock } = deps;
+  const find = (extension: string): Person => {
+    const who = directory.byExtension(extension);
+    if (who === undefined) throw new ServiceError('not_found', `nobody has the extension ${extension}`);
+    return who;
+  };
+  const line = (
+    actor: Actor,
+    action: string,
+    who: Person,
+    detail: AuditEntry['detail'] = {},
+  ): AuditEntry => ({
+    action,
+    actor: actor.caller.extension,
+    object: who.extension,
+    outcome: 'ok',
+    ip: actor.ip,
+    detail,
+  });
+  return {
+    async page({ q = '', limit = PAGE, cursor }) {
+      const words = fold(q).split(' ');
+      const found = directory
+        .people()
+        .filter(({ name, username, extension }) => {
+          const text = fold(`${extension} ${username} ${name}`);
+          return words.every((word) => text.includes(word));
+        })
+        .toSorted((a, b) => byExtension(a.extension, b.extension));
+      const rest = cursor === undefined ? found : found.filter((p) => byExtension(p.extension, cursor) > 0);
+      const { page, next_cursor } = pageOf(rest, limit, (p) => p.extension);
+      const ids = page.map((p) => p.id);
+      const [known, second] = [await store.signIns(ids, clock.now()), await otp.onFor(ids)];
+      return {
+        people: page.map(({ id, extension, username, name, level, active }) => {
+          const { live = 0, last = null } = known.get(id) ?? {};
+          return {
+            extension,
+            username,
+            name,
+            level,
+            active,
+            second_factor: second.has(id),
+            sessions: live,
+            last_sign_in: last === null ? null : rfc3339(last),
+          };
+        }),
+        total: found.length,
+        next_cursor,
+      };
+    },
+    sessions: async (extension) => deps.devices(find(extension).id),
+    async end(actor, extension, session) {
+      const who = find(extension);
+      const which = session === null ? { person_id: who.id } : { person_id: who.id, id: session };
+      const ids = await store.end(which, 'ended', clock.now(), async (trx, all) => {
+        for (const id of all) {
+          // oxlint-disable-next-line no-await-in-loop -- lines of one transaction, a hundred at most
+          await audit.recordIn(
+            trx as unknown as Transaction<unknown>,
+            line(actor, 'session.ended', who, { session: id }),
+          );
+        }
+      });
+      if (session !== null && ids.length === 0) {
+        throw new ServiceError('not_found', `${extension} has no such session`);
+      }
+      deps.ended(ids, 'ended');
+      return ids.length;
+    },
+    async disableOtp(actor, extension) {
+      const who = find(extension);
+      if (who.id === actor.caller.person_id) {
+        throw new ServiceError('forbidden', 'your own takes your password: POST /api/v1/session/otp/disable');
+      }
+      await otp.disable(who.id, (trx) =>
+        audit.recordIn(trx as unknown as Transaction<unknown>, line(actor, 'session.otp_off', who)),
+      );
+    },
+  };
+}
