@@ -47,6 +47,7 @@ import type {
   PrivacyExportReply,
   PrivacyQuery,
 } from '@offhook/contract/privacy.ts';
+import type { PresenceChange, PresenceReply } from '@offhook/contract/presence.ts';
 import type { FeaturesChange, FeaturesReply } from '@offhook/contract/features.ts';
 import type { ExportReply, ExportsQuery, ExportsReply, NewExport } from '@offhook/contract/exports.ts';
 import type { ApiKeyChange, ApiKeyCreated, ApiKeyReply, ApiKeys, NewApiKey } from '@offhook/contract/keys.ts';
@@ -424,6 +425,13 @@ export function createRest(request: Request) {
     erasure: (id: number, signal?: AbortSignal): Reply<typeof ErasureProof> =>
       get(at`/api/v1/privacy/erasures/${id}`, {}, signal),
   };
+  /** What the caller says of itself. */
+  const presence = {
+    get: (signal?: AbortSignal): Reply<typeof PresenceReply> => get('/api/v1/presence', {}, signal),
+    /** All that is said from now on: what is left out is not said. */
+    set: (change: Body<typeof PresenceChange>, options?: RequestOptions): Reply<typeof PresenceReply> =>
+      request('PUT', '/api/v1/presence', change, options),
+  };
   const audit = (query: Query<AuditQuery> = {}, signal?: AbortSignal): Reply<typeof AuditPage> =>
     get('/api/v1/audit', query, signal);
   const config: ConfigRest = createConfigRest(request);
@@ -442,6 +450,7 @@ export function createRest(request: Request) {
     webhooks,
     apiKeys,
     exports,
+    presence,
     privacy,
     audit,
     boards,

@@ -35,6 +35,7 @@ const presence = (extension: string, summary: string) => ({
   activity: 'idle',
   personal: 'available',
   note: null,
+  expires_at: null,
   summary,
   since: '2026-03-02T09:15:04.250Z',
 });

@@ -23,6 +23,7 @@ export const Presence = z.object({
   activity: Activity,
   personal: Personal,
   note: z.string().nullable(),
+  expires_at: z.string().nullable().describe('When what the person says is over; null: open.'),
   /** One word for lists: dnd, in_call, ringing, away, xa, unavailable, the agent's pause reason, available, offline. */
   summary: z.string(),
   since: z.string(),
@@ -44,7 +45,10 @@ export const Contact = z.object({
   department: z.string().nullable(),
 });
 export type Contact = z.infer<typeof Contact>;
-/** Query of contacts.php: `q` is part of a name or number, `limit` is at most 10,000; without it the whole list. */
+/**
+ * Query of contacts.php: each word of `q`, in any order, is part of the name, the department or a number; no case, no accents.
+ * `limit` is at most 10,000; without it the whole list.
+ */
 export const ContactsQuery = z.object({
   q: z.string().max(64).optional(),
   limit: wholeNumber(1, 10_000).optional(),

@@ -18,6 +18,7 @@ export function presenceEvent(n: number, extensions = 1_000): DomainEvent {
       activity: 'in_call',
       personal: 'not_set',
       note: null,
+      expires_at: null,
       summary: 'in_call',
       since: rfc3339(at),
     },

@@ -44,6 +44,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   cause_text: 'Normal Clearing',
   reason: 'lunch',
   note: null,
+  expires_at: null,
   summary: 'available',
   day: '2026-03-02',
   from: null,

@@ -68,6 +68,8 @@ import { defaultCode, toSite } from './features/pbx-config/site.ts';
 import { usedSounds } from './features/pbx-config/used-sounds.ts';
 import { dynamicMembers, otherNumbers, siteEvent } from './features/pbx-config/live.ts';
 import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
+import { presenceOperations, presenceRoutes } from './features/presence/routes.ts';
+import { createPresence } from './features/presence/service.ts';
 import { privacyOperations } from './features/privacy/operations.ts';
 import { remainsOf } from './features/privacy/remains.ts';
 import { privacyRoutes } from './features/privacy/routes.ts';
@@ -335,22 +337,6 @@ export async function startService(
     diskFloor: DISK_FLOOR_BYTES,
   });
   stack.defer(() => exports.close());
-  const privacy = await createPrivacy({
-    store,
-    holders: [history.data, audit.data, exports.data],
-    directory,
-    audit,
-    clock,
-    log,
-    folder: path.join(config.data, 'privacy'),
-    hours: config.exportHours,
-    diskFloor: DISK_FLOOR_BYTES,
-    country: config.siteCountry,
-    forget: (until) => callRecords.forget(until),
-    forgetRows: async () => !(await Promise.all([store, records].map((one) => one.forget()))).includes(false),
-    remains: remainsOf(config.journalDays),
-  });
-  stack.defer(() => privacy.close());
   const wallboard = await createWallboard({
     store,
     journal,
@@ -406,6 +392,31 @@ export async function startService(
     clock,
     log,
   });
+  const presence = await createPresence({
+    store,
+    clock,
+    log,
+    directory,
+    live: live.view,
+    doNotDisturb: selfService.doNotDisturb,
+    tell: (input) => loop.tell(input),
+  });
+  const privacy = await createPrivacy({
+    store,
+    holders: [history.data, audit.data, presence.data, exports.data],
+    directory,
+    audit,
+    clock,
+    log,
+    folder: path.join(config.data, 'privacy'),
+    hours: config.exportHours,
+    diskFloor: DISK_FLOOR_BYTES,
+    country: config.siteCountry,
+    forget: (until) => callRecords.forget(until),
+    forgetRows: async () => !(await Promise.all([store, records].map((one) => one.forget()))).includes(false),
+    remains: remainsOf(config.journalDays),
+  });
+  stack.defer(() => privacy.close());
   const stopExchange = new AbortController();
   let keepEngine = false;
   const exchange = runExchange({
@@ -507,6 +518,7 @@ export async function startService(
     onStepped: () => {
       live.changed();
       selfService.onStepped();
+      presence.onStepped();
     },
     onCommitted: (rows, events) => {
       wallboard.onCommitted(rows, events);
@@ -524,6 +536,7 @@ export async function startService(
     await loop.closed;
   });
   history.begin();
+  presence.begin();
   const retention = keepRetention({
     journal,
     clock,
@@ -542,6 +555,7 @@ export async function startService(
   stack.defer(() => agents.close());
   stack.defer(() => applies.close());
   stack.defer(() => selfService.close());
+  stack.defer(() => presence.close());
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
 
@@ -639,6 +653,7 @@ export async function startService(
   conversationRoutes(app, history.conversations);
   agentRoutes(app, agents);
   selfServiceRoutes(app, selfService);
+  presenceRoutes(app, presence);
   callRoutes(app, liveCalls);
   queueRoutes(app, queues);
   exportRoutes(app, exports);
@@ -666,6 +681,7 @@ export async function startService(
     ...privacyOperations(operation, privacy),
     ...agents.operations(operation),
     ...selfServiceOperations(operation, selfService),
+    ...presenceOperations(operation, presence),
     ...conversationOperations(operation, history),
     ...configOperations(operation, { draft, credentials }),
   ]);

@@ -26,7 +26,7 @@ import type { OpenFacts, ToldAgent } from './facts.ts';
 import { legDialEnded } from './legs.ts';
 import { NO_EVENTS, attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
-import { RING, changedSince, deviceState, featuresSeen } from './presence.ts';
+import { RING, changedSince, deviceState, featuresSeen, presenceSaid } from './presence.ts';
 import {
   addOffer,
   callerAbandoned,
@@ -57,6 +57,7 @@ const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
   'agent.not_responding',
   'agent.absent',
   'agent.wrap_up',
+  'presence.said',
 ]);
 
 export interface PbxModel extends LiveModel {
@@ -137,7 +138,8 @@ export function createModel(): PbxModel {
 /** An empty state that knows the site and what was told. */
 function begin(before: State, facts: OpenFacts): State {
   const presence_version = before.presence_version + RING + 1;
-  const s: State = { ...emptyState(), presence_version, as_of: before.as_of };
+  // What people say of themselves is the house's own, which no journal need tell.
+  const s: State = { ...emptyState(), presence_version, as_of: before.as_of, said: before.said };
   for (const [id, told] of facts.calls) {
     const aliases = told.aliases as CallId[];
     s.calls.set(id as CallId, {
@@ -225,6 +227,8 @@ function apply(s: State, t: Turn, event: ModelInput): void {
     case 'agent.absent':
     case 'agent.wrap_up':
       return agentDecided(s, t, event);
+    case 'presence.said':
+      return presenceSaid(s, t, event.people);
     case 'engine.link':
       return linkChanged(s, t, event);
     case 'engine.snapshot':

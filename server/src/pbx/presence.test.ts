@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { FEATURES_OFF } from '../ports/engine.ts';
 import type { DeviceState, ExtensionFeatures } from '../ports/engine.ts';
+import type { LiveModel, Said } from '../ports/live.ts';
 import { createModel } from './model.ts';
 import { activityOf, reachabilityOf } from './presence.ts';
 import { Scene, site } from './test-events.ts';
@@ -164,4 +166,61 @@ test('pbx presence - a snapshot says it for everybody, and what was told holds u
   assert.deepEqual(of1001(), [], 'told once');
   again.snapshot({ devices, features: new Map() });
   assert.deepEqual(of1001(), ['1001 not_set']);
+});
+
+const says = (scene: Scene, people: readonly (readonly [string, Said | null])[]): readonly DomainEvent[] =>
+  scene.model.step({ type: 'presence.said', at: scene.at, people: new Map(people) });
+
+test('pbx presence - what a person says comes behind do not disturb and calls, and before the reason of a pause', () => {
+  const scene = new Scene();
+  scene.device('1002', 'NOT_INUSE');
+  scene.member('support', '1002', { paused: true, paused_reason: 'lunch' });
+  const seen = (): unknown[] => {
+    const { personal, note, summary } = scene.view.extension('1002')!;
+    return [personal, note, summary];
+  };
+  for (const [personal, summary] of [
+    ['away', 'away'],
+    ['xa', 'xa'],
+    ['unavailable', 'unavailable'],
+    ['available', 'lunch'],
+    ['chat', 'lunch'],
+  ] as const) {
+    says(scene, [['1002', { personal, note: 'x', expires_at: null }]]);
+    assert.deepEqual(seen(), [personal, 'x', summary]);
+  }
+  says(scene, [['1002', { personal: 'away', note: null, expires_at: null }]]);
+  scene.device('1002', 'RINGING');
+  assert.deepEqual(seen(), ['away', null, 'ringing']);
+  scene.send({ type: 'extension.features', extension: '1002', features: dnd(true) });
+  assert.deepEqual(seen(), ['dnd', null, 'dnd']);
+  says(scene, [['1002', null]]);
+  scene.send({ type: 'extension.features', extension: '1002', features: dnd(false, 2) });
+  assert.deepEqual(seen(), ['not_set', null, 'ringing']);
+});
+
+test('pbx presence - what people say is kept when the model begins anew, and as told until the house says it', () => {
+  const scene = new Scene();
+  const until = scene.at + 60_000;
+  const devices = [{ endpoint: '1001', state: 'NOT_INUSE' as const }];
+  scene.snapshot({ devices, features: new Map() });
+  const told = says(scene, [['1001', { personal: 'away', note: 'Out', expires_at: until }]]);
+  assert.equal(told.length, 1);
+  const of = (model: LiveModel): unknown[] => {
+    const live = model.view.extension('1001');
+    return [live?.personal, live?.note, live?.expires_at];
+  };
+  scene.model.restore(null, []);
+  scene.model.step(site());
+  assert.deepEqual(of(scene.model), ['away', 'Out', until], 'whatever the journal lost');
+  const next = createModel();
+  next.restore(null, told);
+  next.step(site());
+  assert.deepEqual(of(next), ['away', 'Out', until]);
+  next.step({ type: 'presence.said', at: scene.at, people: new Map() });
+  assert.deepEqual(
+    of(next),
+    ['not_set', null, null],
+    'the house has the last word, also of who says nothing',
+  );
 });

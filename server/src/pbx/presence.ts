@@ -1,8 +1,8 @@
-import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
-import { rfc3339 } from '../core/clock.ts';
+import type { Activity, Reachability } from '@offhook/contract/extensions.ts';
+import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
 import type { EndpointKind } from '../ports/directory.ts';
 import type { DeviceState, ExtensionFeatures } from '../ports/engine.ts';
-import type { LiveExtension } from '../ports/live.ts';
+import type { LiveExtension, PresenceSaid, Said } from '../ports/live.ts';
 import { notReadyReason, touchAgent } from './agent-state.ts';
 import type { ToldPresence } from './facts.ts';
 import { emit } from './state.ts';
@@ -81,10 +81,33 @@ export function dropExtension(s: State, extension: string): void {
   if (s.extensions.delete(extension)) bumpPresence(s, extension);
 }
 
-/** What the person says. Until the engine has told, what the journal says is all that is known of it. */
-function personalOf(s: State, extension: string): Personal {
-  if (s.features === null) return s.toldPresence.get(extension)?.personal ?? 'not_set';
-  return s.features.get(extension)?.dnd === true ? 'dnd' : 'not_set';
+/** What the person says. Until the engine and the house have told, what the journal says is all that is known of it. */
+function saidBy(s: State, extension: string): Pick<LiveExtension, 'personal' | 'note' | 'expires_at'> {
+  const told = s.toldPresence.get(extension);
+  const dnd = s.features === null ? told?.personal === 'dnd' : s.features.get(extension)?.dnd === true;
+  const { personal, note, expires_at } = s.said === null ? asSaid(told) : (s.said.get(extension) ?? NOTHING);
+  return { personal: dnd ? 'dnd' : personal, note, expires_at };
+}
+const NOTHING: Said = { personal: 'not_set', note: null, expires_at: null };
+function asSaid(told: ToldPresence | undefined): Said {
+  if (told === undefined) return NOTHING;
+  const { personal, note, expires_at } = told;
+  return {
+    personal: personal === 'dnd' ? 'not_set' : personal,
+    note,
+    // One of the first release has none.
+    expires_at: expires_at == null ? null : Date.parse(expires_at),
+  };
+}
+/** The house says what people say of themselves; the first time of everybody. */
+export function presenceSaid(s: State, t: Turn, people: PresenceSaid['people']): void {
+  const first = s.said === null;
+  s.said ??= new Map();
+  for (const [extension, said] of people) {
+    if (said === null) s.said.delete(extension);
+    else s.said.set(extension, said);
+  }
+  for (const extension of first ? s.site.devices.keys() : people.keys()) refreshPresence(s, t, extension);
 }
 /** What the engine keeps of everybody now. */
 export function featuresSeen(s: State, t: Turn, now: ReadonlyMap<string, ExtensionFeatures>): void {
@@ -130,8 +153,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
   const before = s.extensions.get(extension);
   const reachability = reachabilityOf(states);
   const activity = activityOf(states);
-  const personal = personalOf(s, extension);
-  const note = before?.note ?? null;
+  const { personal, note, expires_at } = saidBy(s, extension);
   const summary = summaryOf({ reachability, activity, personal }, notReadyReason(s, extension));
   const same =
     before !== undefined &&
@@ -143,7 +165,12 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
     before.devices.sip === devices.sip &&
     before.devices.webrtc === devices.webrtc &&
     before.devices.mobile === devices.mobile;
-  if (same && sameDevices && before.summary === summary) return;
+  const sameWords =
+    before !== undefined &&
+    before.summary === summary &&
+    before.note === note &&
+    before.expires_at === expires_at;
+  if (same && sameDevices && sameWords) return;
   const told = same ? undefined : s.toldPresence.get(extension);
   const asTold =
     told !== undefined &&
@@ -158,6 +185,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
     activity,
     personal,
     note,
+    expires_at,
     summary,
     since,
   });
@@ -170,6 +198,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
 /** `presence.changed`, where the journal's newest word on this extension is another one. */
 export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
   const { extension, reachability, activity, personal, note, summary } = live;
+  const expires_at = rfc3339OrNull(live.expires_at);
   const told = s.toldPresence.get(extension);
   if (
     told !== undefined &&
@@ -177,6 +206,7 @@ export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
     told.activity === activity &&
     told.personal === personal &&
     told.note === note &&
+    (told.expires_at ?? null) === expires_at &&
     told.summary === summary
   ) {
     return;
@@ -187,6 +217,7 @@ export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
     activity,
     personal,
     note,
+    expires_at,
     summary,
     since: rfc3339(live.since),
   };

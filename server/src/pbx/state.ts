@@ -13,6 +13,7 @@ import type {
   LiveLeg,
   LiveQueue,
   SiteEvent,
+  Said,
 } from '../ports/live.ts';
 import type { ToldLeg, ToldMember, ToldPresence, ToldVisit } from './facts.ts';
 import { Tombstones } from './tombstones.ts';
@@ -257,6 +258,8 @@ export interface State {
   /** What the journal says of members and presence; compared with, never shown. */
   readonly toldMembers: Map<string, ToldMember>;
   readonly toldPresence: Map<string, ToldPresence>;
+  /** What people say of themselves, by extension; null until the house has told. */
+  said: Map<string, Said> | null;
   /** By leg. */
   readonly toldVisits: Map<string, ToldVisit>;
   /** Operations whose doing is still to be seen, oldest first. */
@@ -306,6 +309,7 @@ export const emptyState = (): State => ({
   presenceRing: [],
   toldMembers: new Map(),
   toldPresence: new Map(),
+  said: null,
   toldVisits: new Map(),
   operations: new Map(),
 });

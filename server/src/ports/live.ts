@@ -22,6 +22,8 @@ export interface LiveExtension {
   readonly activity: Activity;
   readonly personal: Personal;
   readonly note: string | null;
+  /** When what the person says is over, in milliseconds since 1970; null: open. */
+  readonly expires_at: number | null;
   readonly summary: string;
   /** Milliseconds since 1970 of the last change of reachability, activity or personal. */
   readonly since: number;
@@ -225,8 +227,22 @@ export type AgentInput = { readonly at: number; readonly extension: string } &
     | { readonly type: 'agent.wrap_up'; readonly deadline: number | null }
   );
 
+/** What a person says of itself; do not disturb is the engine's to keep (`ModelView.features`). */
+export interface Said {
+  readonly personal: Exclude<Personal, 'dnd'>;
+  readonly note: string | null;
+  /** Milliseconds since 1970; null: open. */
+  readonly expires_at: number | null;
+}
+/** What these people say from now on, null: nothing. The first one after a start names everybody who says something. */
+export interface PresenceSaid {
+  readonly type: 'presence.said';
+  readonly at: number;
+  readonly people: ReadonlyMap<string, Said | null>;
+}
+
 /** What a step takes: facts of the engine, and what the house itself decided. */
-export type ModelInput = EngineEvent | SiteEvent | OperationEvent | CallerTaken | AgentInput;
+export type ModelInput = EngineEvent | SiteEvent | OperationEvent | CallerTaken | AgentInput | PresenceSaid;
 
 /** The live model as its driver sees it: facts in, domain events out. Deterministic; never throws for a strange fact. */
 export interface LiveModel {

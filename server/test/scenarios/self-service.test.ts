@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Problem } from '@offhook/contract/errors.ts';
 import { FeaturesReply } from '@offhook/contract/features.ts';
+import { PresenceReply } from '@offhook/contract/presence.ts';
 import type { Features } from '@offhook/contract/features.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import type { Person } from '../support/api.ts';
@@ -300,6 +301,54 @@ describe('self-service', () => {
       ],
     );
     await send(ada, 'PUT', path, OFF);
+  });
+
+  test('self-service - what a person says of itself is seen by all, is one thing with the codes, and ends by the clock', async () => {
+    await using owner = await site().phone('1007');
+    const person = await site().person('1007');
+    const reader = await site().person('1012');
+    const say = async (body: object) => {
+      const reply = await fetch(`${site().base}/api/v1/presence`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${person.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      const json: unknown = await reply.json();
+      return reply.ok ? PresenceReply.parse(json).presence : Problem.parse(json).code;
+    };
+    const seen = async () => {
+      const { personal: word, note, expires_at, summary } = (await reader.contact('1007')).presence;
+      return { word, note, expires_at, summary };
+    };
+    const note = 'Öğlen <b>arası</b>';
+    const open = { personal: 'away', note, expires_at: null };
+    assert.deepEqual(await say({ personal: 'away', note }), open);
+    const away = { word: 'away', note, expires_at: null, summary: 'away' };
+    assert.deepEqual(await seen(), away);
+    await dialCode(owner, '*78');
+    await personal(reader, '1007', 'dnd');
+    await dialCode(owner, '*79');
+    await personal(reader, '1007', 'away');
+    await site().kill('SIGKILL');
+    await site().start('answers');
+    assert.deepEqual(await seen(), away, 'known before the engine is');
+    await site().ready();
+    assert.deepEqual(await seen(), away);
+    await using socket = await openWs({ port: Number(new URL(site().base).port), token: person.token });
+    const expires_at = new Date(Date.now() + 1_500).toISOString();
+    const data = { personal: 'dnd', note: 'Board', expires_at };
+    socket.send({ op: 'command', id: 'p1', action: 'presence.set', data });
+    const result = await socket.next('result');
+    assert.equal(result.ok, true, JSON.stringify(result));
+    assert.deepEqual(await seen(), { word: 'dnd', note: 'Board', expires_at, summary: 'dnd' });
+    assert.equal((await get(person)).dnd_enabled, true, 'the features and the engine have it');
+    await personal(reader, '1007', 'not_set', 4_000);
+    assert.ok(Date.now() >= Date.parse(expires_at), 'not before its time');
+    assert.doesNotMatch(await site().engineCli('database show offhook/1007'), /dnd *: 1/);
+    assert.equal((await get(person)).dnd_enabled, false);
+    assert.equal(await say({ personal: 'away', note: 'a\nb' }), 'invalid_request');
+    assert.equal(await say({ personal: 'lunch' }), 'invalid_request');
+    assert.equal((await seen()).note, null);
   });
 
   test('self-service - many changes at once come to one of them, the same everywhere', async () => {

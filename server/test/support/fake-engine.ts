@@ -393,6 +393,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       activity: 'idle',
       personal: 'not_set',
       note: null,
+      expires_at: null,
       summary: 'offline',
       since: clock.now(),
     };

@@ -62,6 +62,7 @@ export const presence = (extension: string, summary: string = `s${(counter += 1)
     activity: 'idle',
     personal: 'available',
     note: null,
+    expires_at: null,
     summary,
     since: '2026-11-21T12:00:00.000Z',
   },

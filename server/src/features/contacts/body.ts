@@ -11,8 +11,8 @@ interface Item {
   readonly person: Person;
   readonly live: LiveExtension | undefined;
   readonly json: string;
-  /** Folded name, extension and mobile number, for the search. */
-  readonly name: string;
+  /** Folded name and department, extension and mobile number, for the search. */
+  readonly text: string;
   readonly numbers: readonly string[];
 }
 /** Contacts encoded together: one change encodes this many again, and the list is a few copies of memory. */
@@ -50,7 +50,9 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     if (was && was.person === person) return { ...was, live: now, json };
     const mobile = person.mobile === null ? null : digitsOf(person.mobile);
     const numbers = mobile === null ? [person.extension] : [person.extension, mobile];
-    return { person, live: now, json, name: fold(person.name), numbers };
+    // No word of a search holds a line break: none is found across the two.
+    const text = `${fold(person.name)}\n${fold(person.department ?? '')}`;
+    return { person, live: now, json, text, numbers };
   };
   const replace = (index: number): void => {
     const was = items[index]!;
@@ -115,11 +117,16 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     return Buffer.concat(parts);
   };
   const matching = (q: string): readonly Item[] => {
-    const name = fold(q);
-    if (name === '') return items;
-    const digits = digitsOf(q);
+    const words = fold(q)
+      .split(' ')
+      .filter((word) => word !== '')
+      .map((word) => ({ word, digits: digitsOf(word) }));
+    const number = digitsOf(q);
+    const has = (item: Item, digits: string | null): boolean =>
+      digits !== null && item.numbers.some((n) => n.includes(digits));
     return items.filter(
-      (item) => item.name.includes(name) || (digits !== null && item.numbers.some((n) => n.includes(digits))),
+      (item) =>
+        has(item, number) || words.every(({ word, digits }) => item.text.includes(word) || has(item, digits)),
     );
   };
 

@@ -1,6 +1,6 @@
 import { ROLE_NAME_OF_LEVEL, ROLE_OF_LEVEL } from '@offhook/contract/ids.ts';
 import type { Contact } from '@offhook/contract/extensions.ts';
-import { rfc3339 } from '../../core/clock.ts';
+import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import type { Person } from '../../ports/directory.ts';
 import type { DeviceState } from '../../ports/engine.ts';
 import type { LiveExtension } from '../../ports/live.ts';
@@ -29,6 +29,7 @@ export function contactOf(person: Person, live: LiveExtension | undefined, unkno
       activity: live?.activity ?? 'idle',
       personal: live?.personal ?? 'not_set',
       note: live?.note ?? null,
+      expires_at: rfc3339OrNull(live?.expires_at ?? null),
       summary: live?.summary ?? 'offline',
       since: rfc3339(live?.since ?? unknownSince),
     },

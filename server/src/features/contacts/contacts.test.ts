@@ -59,6 +59,7 @@ test('contacts - every active extension is listed in order, the caller included'
       activity: 'idle',
       personal: 'not_set',
       note: null,
+      expires_at: null,
       summary: 'offline',
       since: '2026-11-21T09:00:00.000Z',
     },
@@ -93,6 +94,7 @@ test('contacts - presence is what the live model says, at once', async (t) => {
     activity: 'idle',
     personal: 'away',
     note: 'back at five',
+    expires_at: null,
     summary: 'away',
     since: '2026-11-21T09:00:05.000Z',
   });
@@ -108,6 +110,7 @@ test('contacts - the status word: whatever rings, talks or does not want calls i
     activity: 'idle',
     personal: 'not_set',
     note: null,
+    expires_at: null,
     summary: 'available',
     since: 0,
   };
@@ -184,6 +187,30 @@ test('contacts - the search finds parts of names and numbers whatever their case
     assert.deepEqual(await extensions(`?q=${encodeURIComponent(q)}`), found, q);
   }
   assert.equal((await list('?q=100&limit=1')).total, 4, 'total counts every match');
+});
+
+test('contacts - the search takes words of name, department and numbers in any order', async (t) => {
+  const { extensions } = await rig(t, [
+    personFixture(1, '1001', 'a', 'user', { name: 'Şebnem Ünal', department: 'Müşteri Hizmetleri' }),
+    personFixture(2, '1002', 'b', 'user', { name: 'Ünal Şen', department: 'Depo', mobile: '0555 123' }),
+    personFixture(3, '1003', 'c', 'user', { name: 'Jörg Großmann', department: null }),
+  ]);
+  for (const [q, found] of [
+    ['unal sebnem', ['1001']],
+    ['Şebnem  ÜNAL', ['1001']],
+    ['musteri', ['1001']],
+    ['hizmetleri seb 1001', ['1001']],
+    ['unal', ['1001', '1002']],
+    ['depo unal', ['1002']],
+    ['1002 sen', ['1002']],
+    ['sen 0555', ['1002']],
+    ['0555 123', ['1002']],
+    ['1003 depo', []],
+    ['unaldepo', []],
+    ['sen depo x', []],
+  ] as const) {
+    assert.deepEqual(await extensions(`?q=${encodeURIComponent(q)}`), found, q);
+  }
 });
 
 test('contacts - limit and offset cut the list, total does not', async (t) => {

@@ -8,11 +8,12 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { ExtensionFeatures, FeatureVerbs } from '../../ports/engine.ts';
 import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { DoNotDisturb } from '../../ports/do-not-disturb.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import { createIntents } from './intents.ts';
-import { createLanes } from './lanes.ts';
+import { createLanes } from '../../core/lanes.ts';
 import { reconciler } from './reconcile.ts';
 import type { RuleDeps } from './rules.ts';
 import { checkChanges } from './rules.ts';
@@ -38,6 +39,7 @@ export interface SelfService {
    * as soon as the engine can be reached.
    */
   change(actor: Actor, extension: string, change: FeaturesChange): Promise<Features>;
+  readonly doNotDisturb: DoNotDisturb;
   /** To be called after every batch of facts: what a phone changed is taken over, what the engine lost is put back. */
   onStepped(): void;
   /** Resolves when nothing is under way. */
@@ -91,15 +93,15 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
       throw new ServiceError('not_found', `${extension} is nobody's extension`);
     }
   };
-  const changeIn = async (actor: Actor, extension: string, changes: FeatureChanges): Promise<void> => {
+  const changeIn = async (actor: Actor | null, extension: string, changes: FeatureChanges): Promise<void> => {
     const before = meant(extension);
     const shown = live.features.get(extension) ?? FEATURES_OFF;
     const line = (outcome: AuditEntry['outcome'], code: string | null): AuditEntry => ({
       action: 'features.change',
-      actor: actor.caller.username,
+      actor: actor?.caller.username ?? null,
       object: extension,
       outcome,
-      ip: actor.ip,
+      ip: actor?.ip ?? null,
       detail: { ...changes, ...(code === null ? {} : { code }) },
     });
     const codeOf = (error: unknown): string => (error instanceof ServiceError ? error.code : 'internal');
@@ -126,6 +128,11 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     }
   };
 
+  const run = async (actor: Actor | null, extension: string, changes: FeatureChanges): Promise<void> => {
+    await lanes.run(extension, () => changeIn(actor, extension, changes));
+    follower.due(extension);
+  };
+
   const forgetGone = directory.onChange(() => {
     for (const extension of intents.extensions()) {
       if (directory.byExtension(extension) === undefined) follower.due(extension);
@@ -145,9 +152,12 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
         await audit.record({ action: 'features.change', ...refused });
         throw error;
       }
-      await lanes.run(extension, () => changeIn(actor, extension, changesOf(change)));
-      follower.due(extension);
+      await run(actor, extension, changesOf(change));
       return featuresOf(extension, meant(extension));
+    },
+    doNotDisturb: {
+      isOn: (extension) => meant(extension).dnd,
+      set: (by, extension, dnd) => run(by, extension, { dnd }),
     },
     onStepped: () => follower.look(),
     async idle() {

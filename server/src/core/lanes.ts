@@ -1,4 +1,4 @@
-import { ServiceError } from '../../core/errors.ts';
+import { ServiceError } from './errors.ts';
 
 export interface Lanes {
   /** Runs `work` after everything before it of this extension. Rejects `too_many_requests` when too many wait. */

@@ -1,0 +1,62 @@
+import type { Personal } from '@offhook/contract/extensions.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+
+/** What a person said; `dnd` is kept only to know that its time ends do not disturb. */
+export interface Statement {
+  readonly personal: Personal;
+  readonly note: string | null;
+  /** Milliseconds since 1970; null: open. */
+  readonly expires_at: number | null;
+}
+interface Tables {
+  personal_presence: {
+    extension: string;
+    personal: Personal;
+    note: string | null;
+    expires_at: number | null;
+  };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-personal-presence',
+    async up(db) {
+      await db.schema
+        .createTable('personal_presence')
+        .addColumn('extension', 'text', (c) => c.primaryKey())
+        .addColumn('personal', 'text', (c) => c.notNull())
+        .addColumn('note', 'text')
+        .addColumn('expires_at', 'integer')
+        .execute();
+    },
+  },
+];
+
+/** What people say of themselves, by extension. Every method throws `store_unavailable`. */
+export interface PresenceStore {
+  load(): Promise<Map<string, Statement>>;
+  /** Null: forgotten. */
+  save(extension: string, statement: Statement | null): Promise<void>;
+}
+
+/** Runs the migrations. */
+export async function createPresenceStore(store: Store): Promise<PresenceStore> {
+  await store.migrate('presence', migrations);
+  const db = store.db<Tables>();
+  return {
+    async load() {
+      const rows = await db.selectFrom('personal_presence').selectAll().execute();
+      return new Map(rows.map(({ extension, ...statement }) => [extension, statement]));
+    },
+    async save(extension, statement) {
+      if (statement === null) {
+        await db.deleteFrom('personal_presence').where('extension', '=', extension).execute();
+        return;
+      }
+      await db
+        .insertInto('personal_presence')
+        .values({ extension, ...statement })
+        .onConflict((c) => c.column('extension').doUpdateSet({ ...statement }))
+        .execute();
+    },
+  };
+}
