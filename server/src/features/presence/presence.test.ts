@@ -9,6 +9,7 @@ import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import { extensionSubject, numberSubject } from '../../core/subject.ts';
+import type { PresenceSaid } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { createFakePbx } from '../../../test/support/fake-engine.ts';
@@ -61,7 +62,8 @@ async function rig(t: TestContext) {
     },
   };
   const begin = async () => {
-    const { live, tell } = pbx;
+    const { live } = pbx;
+    const tell = (input: PresenceSaid): void => pbx.tell(input);
     const service = await createPresence({ store, clock, log: silent, directory, live, doNotDisturb, tell });
     service.begin();
     return service;
