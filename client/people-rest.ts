@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { ConsoleSettings, ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
 import type { PeopleQuery, PeopleReply, PersonSessions, SessionsEnded } from '@offhook/contract/people.ts';
 import type { Done } from '@offhook/contract/session.ts';
+import type { TrunksReply } from '@offhook/contract/trunks.ts';
 import { at, queryOf } from './rest.ts';
 import type { Request } from './rest.ts';
 
@@ -25,6 +26,9 @@ export function createPeopleRest(request: Request) {
       disableOtp: (extension: string): Reply<typeof Done> =>
         request('POST', at`/api/v1/people/${extension}/otp/disable`),
     },
+    /** For supervisors: how the trunks are now. */
+    trunks: (signal?: AbortSignal): Reply<typeof TrunksReply> =>
+      request('GET', '/api/v1/trunks', undefined, { signal }),
     consoleSettings: {
       get: (signal?: AbortSignal): Reply<typeof ConsoleSettingsReply> =>
         request('GET', '/api/v1/settings/console', undefined, { signal }),

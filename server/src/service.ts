@@ -90,6 +90,7 @@ import type { Sessions } from './features/sessions/service.ts';
 import { soundOperations } from './features/sounds/operations.ts';
 import { soundRoutes } from './features/sounds/routes.ts';
 import { createSounds } from './features/sounds/service.ts';
+import { trunkRoutes } from './features/trunks/routes.ts';
 import { wallboardOperations } from './features/wallboard/operations.ts';
 import { wallboardRoutes } from './features/wallboard/routes.ts';
 import { createWallboard } from './features/wallboard/service.ts';
@@ -660,6 +661,7 @@ export async function startService(
   privacyRoutes(app, privacy);
   auditRoutes(app, audit);
   callControlRoutes(app, calls);
+  trunkRoutes(app, { trunks: () => directory.config().trunks, live: live.view });
   recordingRoutes(app, recordings);
   soundRoutes(app, sounds);
   apiKeyRoutes(app, apiKeys);

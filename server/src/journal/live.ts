@@ -47,6 +47,7 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
         return view.presence_version;
       },
       extension: (extension) => view.extension(extension),
+      device: (endpoint) => view.device(endpoint),
       changedSince: (version) => view.changedSince(version),
       get features() {
         return view.features;

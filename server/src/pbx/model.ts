@@ -84,6 +84,7 @@ export function createModel(): PbxModel {
       return s.presence_version;
     },
     extension: (extension) => s.extensions.get(extension),
+    device: (endpoint) => s.devices.get(endpoint),
     changedSince: (version) => changedSince(s, version),
     get features() {
       return s.features ?? NO_FEATURES;

@@ -145,7 +145,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
   const states: DeviceState[] = [];
   const seen: EndpointKind[] = [];
   for (const { kind, name } of endpoints) {
-    const state = s.devices.get(name) ?? 'UNKNOWN';
+    const state = s.devices.get(name)?.state ?? 'UNKNOWN';
     if (!seen.includes(kind) || WEIGHT[state] > WEIGHT[devices[kind]]) devices[kind] = state;
     seen.push(kind);
     states.push(state);
@@ -225,9 +225,19 @@ export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
   emit(t, 'presence.changed', `presence/${extension}`, data);
 }
 
+const reached = (state: DeviceState): boolean | null =>
+  state === 'UNKNOWN' ? null : state !== 'UNAVAILABLE' && state !== 'INVALID';
+/** False where it was known. */
+export function deviceSeen(s: State, t: Turn, endpoint: string, state: DeviceState): boolean {
+  const before = s.devices.get(endpoint);
+  if (before?.state === state) return false;
+  const reachable = reached(state);
+  const since = before?.reachable === reachable ? before.since : t.at;
+  s.devices.set(endpoint, { state, reachable, since });
+  return true;
+}
 export function deviceState(s: State, t: Turn, endpoint: string, state: DeviceState): void {
-  if (s.devices.get(endpoint) === state) return;
-  s.devices.set(endpoint, state);
+  if (!deviceSeen(s, t, endpoint, state)) return;
   const owner = s.site.endpoints.get(endpoint);
   if (owner !== undefined) refreshPresence(s, t, owner.extension);
 }

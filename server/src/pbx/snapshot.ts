@@ -14,7 +14,7 @@ import {
   stateReached,
 } from './channels.ts';
 import { closeToldLegs } from './legs.ts';
-import { featuresSeen, refreshPresence, tellPresence } from './presence.ts';
+import { deviceSeen, featuresSeen, refreshPresence, tellPresence } from './presence.ts';
 import {
   callerJoined,
   closeOffer,
@@ -143,9 +143,7 @@ function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
     note(endpoint);
   }
   for (const [endpoint, state] of states) {
-    if (s.devices.get(endpoint) === state) continue;
-    s.devices.set(endpoint, state);
-    note(endpoint);
+    if (deviceSeen(s, t, endpoint, state)) note(endpoint);
   }
   for (const extension of changed) refreshPresence(s, t, extension);
 }
@@ -159,7 +157,7 @@ function seeHeld(s: State, t: Turn, here: readonly ChannelId[]): void {
   }
   for (const ch of s.channels.values()) {
     if (ch.kind !== 'endpoint' || ch.endpoint === null) continue;
-    const onHold = s.devices.get(ch.endpoint) === 'ONHOLD';
+    const onHold = s.devices.get(ch.endpoint)?.state === 'ONHOLD';
     const clear = onHold || legs.get(ch.endpoint) === 1;
     if (clear && ch.held !== onHold) setChannel(s, t, ch, { held: onHold });
     const held_here = heldHere.has(ch.id);

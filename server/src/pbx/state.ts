@@ -3,12 +3,13 @@ import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
-import type { DeviceState, EngineChannel, ExtensionFeatures, Party, QueueMember } from '../ports/engine.ts';
+import type { EngineChannel, ExtensionFeatures, Party, QueueMember } from '../ports/engine.ts';
 import type {
   CallerTaken,
   ExpectedEvent,
   LiveAgent,
   LiveCall,
+  LiveDevice,
   LiveExtension,
   LiveLeg,
   LiveQueue,
@@ -248,7 +249,7 @@ export interface State {
   readonly closedOffers: Tombstones<OfferId>;
   readonly agents: Map<string, Agent>;
   readonly talks: Map<string, Talk>;
-  readonly devices: Map<string, DeviceState>;
+  readonly devices: Map<string, LiveDevice>;
   readonly extensions: Map<string, LiveExtension>;
   /** Null until the engine has told; replaced as a whole. */
   features: ReadonlyMap<string, ExtensionFeatures> | null;

@@ -14,6 +14,14 @@ import type {
 } from './engine.ts';
 import type { Endpoint, EndpointKind } from './directory.ts';
 
+/** What one device or trunk does; `since` is milliseconds since 1970, of what this service has seen. */
+export interface LiveDevice {
+  readonly state: DeviceState;
+  /** Null while that is not known. */
+  readonly reachable: boolean | null;
+  /** Since when that is so. */
+  readonly since: number;
+}
 /** What is known now of one extension. Frozen, replaced as a whole when anything in it changes. */
 export interface LiveExtension {
   readonly extension: string;
@@ -114,6 +122,8 @@ export interface ModelView {
   /** Grows with every change of any extension. */
   readonly presence_version: number;
   extension(extension: string): LiveExtension | undefined;
+  /** One endpoint of the engine; undefined while nothing is known of it. */
+  device(endpoint: string): LiveDevice | undefined;
   /** Extensions changed since `version` (exclusive); null when that is too long ago: take all. */
   changedSince(version: number): readonly string[] | null;
   /** What the engine keeps of everybody who ever set something; another map after every change, empty before the first snapshot. */

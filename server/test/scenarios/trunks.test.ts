@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import dgram from 'node:dgram';
+import { once } from 'node:events';
+import { after, before, describe, test } from 'node:test';
 import { INITIAL_CALL_SETTINGS } from '@offhook/contract/call-settings.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
+import { TrunksReply } from '@offhook/contract/trunks.ts';
 import { ApiError } from '../support/api.ts';
 import { ask, eventsOf } from '../support/call-steps.ts';
 import { prepareDemo } from '../support/company.ts';
@@ -14,24 +17,45 @@ import { useSite } from '../support/use-site.ts';
 
 const HOSTS = { north: '127.0.0.2', south: '127.0.0.3' } as const;
 type Trunk = keyof typeof HOSTS;
+/** The answer of somebody who is there. */
+const okTo = (request: Buffer): string =>
+  [
+    'SIP/2.0 200 OK',
+    ...request
+      .toString('latin1')
+      .split('\r\n')
+      .filter((line) => /^(Via|From|To|Call-ID|CSeq):/i.test(line)),
+    'Content-Length: 0',
+    '',
+    '',
+  ].join('\r\n');
 
 describe('trunks', () => {
   const ports = { north: 0, south: 0 };
+  const east = dgram.createSocket('udp4');
   before(async () => {
     ports.north = await freePort();
     ports.south = await freePort();
+    east.on('message', (request, from) => east.send(okTo(request), from.port, from.address));
+    east.bind(0, '127.0.0.4');
+    await once(east, 'listening');
   });
+  after(() => east.close());
   const site = useSite({
     prepare: prepareDemo(async (store) => {
       await putObjects(store, {
         extension: [{ extension: '1008', call_permission: ['emergency', 'local', 'national'] }],
-        trunk: (['north', 'south'] as const).map((name) => ({
-          name,
-          title: name,
-          host: HOSTS[name],
-          port: ports[name],
-          outbound_number: name === 'north' ? '+49305550' : null,
-        })),
+        trunk: [
+          ...(['north', 'south'] as const).map((name) => ({
+            name,
+            title: name,
+            host: HOSTS[name],
+            port: ports[name],
+            outbound_number: name === 'north' ? '+49305550' : null,
+          })),
+          { name: 'east', title: 'East', host: '127.0.0.4', port: east.address().port, max_calls: 4 },
+          { name: 'west', title: 'West', host: '127.0.0.5', port: 5060, enabled: false },
+        ],
         inbound_route: [
           { name: 'lan', trunk: 'north', number: '+493055501', to: { kind: 'extension', key: '1007' } },
           {
@@ -68,6 +92,28 @@ describe('trunks', () => {
     const { direction, extensions } = eventsOf(site(), 'call.ended').at(-1)!.data;
     return [direction, ...(extensions as string[])].join(' ');
   };
+
+  test('state - where somebody answers it is reached, elsewhere it is not; what is switched off is not known', async () => {
+    const state = async (who: string) =>
+      fetch(`${site().base}/api/v1/trunks`, {
+        headers: { authorization: `Bearer ${(await site().person(who)).token}` },
+      });
+    const trunks = async () => TrunksReply.parse(await (await state('1001')).json()).trunks;
+    await until('east is asked, which is every 20 s', async () => (await trunks())[0]?.reachable, { ms: 30_000 });
+    const found = await trunks();
+    assert.deepEqual(
+      found.map((t) => [t.name, t.enabled, t.reachable, t.calls, t.max_calls]),
+      [
+        ['east', true, true, 0, 4],
+        ['north', true, false, 0, null],
+        ['south', true, false, 0, null],
+        ['west', false, null, 0, null],
+      ],
+    );
+    for (const { since } of found)
+      assert.ok(since === null || Date.parse(since) <= Date.now(), String(since));
+    assert.equal((await state('1007')).status, 403);
+  });
 
   test('in - a caller outside reaches the extension of the number, and it is a call in', async () => {
     await using outside = await far('north');

@@ -355,6 +355,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     calls: () => [],
     call: (id) => model.view.call(id),
     leg: (id) => model.view.leg(id),
+    device: (endpoint) => model.view.device(endpoint),
     gone: (channel) => model.view.gone(channel),
     beside: (leg) => model.view.beside(leg),
     ledTo: (operationId) => model.view.ledTo(operationId),
