@@ -16,6 +16,7 @@ import type {
   ListenRequest,
   NewCall,
   OperationReply,
+  OwnDeviceChoice,
   ParkReply,
   PickupRequest,
   RecordRequest,
@@ -274,6 +275,12 @@ export function createRest(request: Request) {
       how: Body<typeof PickupRequest> = {},
       options?: RequestOptions,
     ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/pickup`, how, options),
+    /** Whatever rings there, where the call is not known. */
+    pickupAt: (
+      extension: string,
+      how: Body<typeof OwnDeviceChoice> = {},
+      options?: RequestOptions,
+    ): Reply<typeof OperationReply> => post(at`/api/v1/extensions/${extension}/pickup`, how, options),
     dtmf: (
       id: string,
       how: Body<typeof DigitsRequest>,

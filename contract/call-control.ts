@@ -78,6 +78,10 @@ export const PickupRequest = z.strictObject({
   leg_id: LegId.describe('The leg that rings; any of the call where it is not given.'),
 });
 export type PickupRequest = z.infer<typeof PickupRequest>;
+/** Of whatever rings an extension, where the call is not known. */
+export const ExtensionPath = z.strictObject({ extension: Extension });
+export const OwnDeviceChoice = z.strictObject(OwnDevice);
+export type OwnDeviceChoice = z.infer<typeof OwnDeviceChoice>;
 export const RetrieveRequest = z.strictObject({
   ...OwnDevice,
   leg_id: LegId.describe('The leg that put the other side on hold; for a parked call the own devices ring.'),

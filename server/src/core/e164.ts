@@ -1,6 +1,6 @@
 // Metadata `max`: the smaller sets know lengths alone, and would take an internal 5551234 for somebody's number.
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
-import { digitsOf } from './fold.ts';
+import { digitsOf } from '@offhook/contract/search.ts';
 
 /** Longest that is looked at: fifteen digits, an international prefix and what people write between them. */
 const MAX_LENGTH = 32;

@@ -1,4 +1,4 @@
-import { digitsOf } from './fold.ts';
+import { digitsOf } from '@offhook/contract/search.ts';
 import { nationalOf, toE164 } from './e164.ts';
 
 /** About whom something is told or erased: a number in any of its spellings, or an extension of ours. */

@@ -749,6 +749,30 @@ test('calls - who is in a call does not pick it up', async (t) => {
   assert.equal(rig.asked.length, 0);
 });
 
+test('calls - whatever rings at an extension is picked up by who may, also where the call is not known', async (t) => {
+  const rig = await callsRig(t);
+  for (const extension of ['1001', '1002']) rig.scene.device(extension, 'NOT_INUSE');
+  const path = '/extensions/1004/pickup';
+  const nothing = await rig.request(BOSS, 'POST', path, {});
+  assert.deepEqual([nothing.status, nothing.body.code], [409, 'wrong_call_state']);
+  rig.scene.created('1', { endpoint: '1003', dialled: '1004' });
+  rig.scene.created('2', { endpoint: '1004', of: '1' });
+  rig.scene.state('2', 'ringing');
+  const stranger = await rig.request(PERSON, 'POST', '/extensions/1003/pickup', {});
+  assert.deepEqual(
+    [stranger.status, stranger.body.code],
+    [409, 'wrong_call_state'],
+    'who calls does not ring',
+  );
+  const answer = rig.request(BOSS, 'POST', path, { from: '1001' });
+  await until('it was asked for', () => rig.asked.length === 1);
+  rig.rings('1001', 'own');
+  const { status, body } = await answer;
+  assert.equal(status, 202);
+  const { call_id, leg_id } = body['operation'] as unknown as { call_id: string; leg_id: string };
+  assert.deepEqual([call_id, leg_id], [chan('1'), chan('2')]);
+});
+
 test('calls - a parking slot is called by who may take the one parked there: any person, a key for its extensions only', async (t) => {
   const scopes = ['calls:control'] as const;
   const rig = await callsRig(t, {

@@ -1,10 +1,12 @@
 import {
   CallPath,
   DigitsRequest,
+  ExtensionPath,
   LegChoice,
   ListenRequest,
   NewCall,
   OperationReply,
+  OwnDeviceChoice,
   ParkReply,
   PickupRequest,
   RecordRequest,
@@ -167,6 +169,21 @@ export function callOperations(define: DefineOperation, control: CallControlFeat
       run: async (actor, { params, body }) => ({
         success: true,
         operation: await control.pickup(actor, params.id, body),
+      }),
+    }),
+    define({
+      ...common,
+      action: 'calls.pickup-extension',
+      path: '/api/v1/extensions/:extension/pickup',
+      errors: DEVICE_ERRORS,
+      summary: 'Take whatever rings at a colleague: the own devices ring, and whichever answers has the call',
+      params: ExtensionPath,
+      body: OwnDeviceChoice,
+      reply: OperationReply,
+      status: 202,
+      run: async (actor, { params, body }) => ({
+        success: true,
+        operation: await control.pickupAt(actor, params.extension, body),
       }),
     }),
     define({

@@ -84,6 +84,14 @@ export function checkSlot({ live, isSlot }: CallControlDeps, actor: Actor, numbe
   if (!may) throw new ServiceError('not_found', 'there is no call on this slot');
 }
 
+/** What rings an extension now; throws `wrong_call_state` where nothing does. */
+export function ringingLeg(live: LiveView, extension: string): LiveLeg {
+  for (const call of live.calls()) {
+    for (const leg of call.legs) if (leg.extension === extension && leg.state === 'alerting') return leg;
+  }
+  throw new ServiceError('wrong_call_state', `nothing rings at ${extension} now`);
+}
+
 /** In order of how much of a call it is: of two devices, the one that talks. */
 const STATES: readonly LiveLeg['state'][] = [
   'connected',

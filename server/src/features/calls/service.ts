@@ -4,6 +4,7 @@ import type {
   LegChoice,
   ListenRequest,
   NewCall,
+  OwnDeviceChoice,
   PickupRequest,
   RetrieveRequest,
   TransferRequest,
@@ -14,6 +15,7 @@ import { run, runAlone, runAloneOnLeg } from './deps.ts';
 import type { Busy, CallControlDeps } from './deps.ts';
 import type { Plan } from './perform.ts';
 import { createPlacing } from './place.ts';
+import { ringingLeg } from './reach.ts';
 import { createSteering } from './steer.ts';
 import { createTransfers } from './transfers.ts';
 
@@ -21,6 +23,8 @@ import { createTransfers } from './transfers.ts';
 export interface CallControl {
   originate(actor: Actor, wanted: NewCall): Promise<CallOperation>;
   pickup(actor: Actor, id: string, wanted: PickupRequest): Promise<CallOperation>;
+  /** What rings this extension, which anybody sees, though not which call it is. */
+  pickupAt(actor: Actor, extension: string, wanted: OwnDeviceChoice): Promise<CallOperation>;
   listen(
     actor: Actor,
     id: string,
@@ -61,6 +65,11 @@ export function createCallControl(deps: CallControlDeps): CallControl {
       run(deps, actor, 'calls.originate', wanted.to, () => placing.call(actor, wanted)),
     pickup: (actor, id, wanted) =>
       run(deps, actor, 'calls.pickup', id, () => placing.pickup(actor, id, wanted)),
+    pickupAt: (actor, extension, wanted) =>
+      run(deps, actor, 'calls.pickup', extension, () => {
+        const leg = ringingLeg(deps.live, extension);
+        return placing.pickup(actor, leg.call, { ...wanted, leg_id: leg.id });
+      }),
     listen: (actor, id, does, wanted) =>
       run(deps, actor, `calls.${does}`, id, () => placing.listen(actor, id, does, wanted)),
     hangup: (actor, id, choice) =>

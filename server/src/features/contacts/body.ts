@@ -5,15 +5,14 @@ import type { Objects } from '../../core/rights.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { LiveExtension, LiveView } from '../../ports/live.ts';
 import { contactOf } from './contact.ts';
-import { digitsOf, fold } from '../../core/fold.ts';
+import { matcherOf, searched } from '@offhook/contract/search.ts';
+import type { Searched } from '@offhook/contract/search.ts';
 
 interface Item {
   readonly person: Person;
   readonly live: LiveExtension | undefined;
   readonly json: string;
-  /** Folded name and department, extension and mobile number, for the search. */
-  readonly text: string;
-  readonly numbers: readonly string[];
+  readonly found: Searched;
 }
 /** Contacts encoded together: one change encodes this many again, and the list is a few copies of memory. */
 const PER_CHUNK = 64;
@@ -48,11 +47,8 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     if (was && was.person === person && was.live === now) return was;
     const json = JSON.stringify(contactOf(person, now, startedAt));
     if (was && was.person === person) return { ...was, live: now, json };
-    const mobile = person.mobile === null ? null : digitsOf(person.mobile);
-    const numbers = mobile === null ? [person.extension] : [person.extension, mobile];
-    // No word of a search holds a line break: none is found across the two.
-    const text = `${fold(person.name)}\n${fold(person.department ?? '')}`;
-    return { person, live: now, json, text, numbers };
+    const found = searched([person.name, person.department], [person.extension, person.mobile]);
+    return { person, live: now, json, found };
   };
   const replace = (index: number): void => {
     const was = items[index]!;
@@ -117,17 +113,8 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     return Buffer.concat(parts);
   };
   const matching = (q: string): readonly Item[] => {
-    const words = fold(q)
-      .split(' ')
-      .filter((word) => word !== '')
-      .map((word) => ({ word, digits: digitsOf(word) }));
-    const number = digitsOf(q);
-    const has = (item: Item, digits: string | null): boolean =>
-      digits !== null && item.numbers.some((n) => n.includes(digits));
-    return items.filter(
-      (item) =>
-        has(item, number) || words.every(({ word, digits }) => item.text.includes(word) || has(item, digits)),
-    );
+    const matches = matcherOf(q);
+    return items.filter((item) => matches(item.found));
   };
 
   return {

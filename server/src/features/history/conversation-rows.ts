@@ -1,5 +1,5 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
-import { fold } from '../../core/fold.ts';
+import { fold } from '@offhook/contract/search.ts';
 import { cellsOf } from './cells.ts';
 import { inChunks, insertAll } from './chunks.ts';
 import { KEY_LIMIT, keyOf, writeTerms } from './conversations/terms.ts';

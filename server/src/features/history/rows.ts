@@ -2,7 +2,7 @@ import type { Insertable, Kysely, Selectable } from 'kysely';
 import type { Directory } from '../../ports/directory.ts';
 import type { Conversation, ConversationParty } from './conversation.ts';
 import { inChunks, insertAll } from './chunks.ts';
-import { fold } from '../../core/fold.ts';
+import { fold } from '@offhook/contract/search.ts';
 import { dropTexts, keepTexts } from './party-search.ts';
 import { TEXT_LIMIT } from './tables.ts';
 import type { HistoryRow, Tables } from './tables.ts';

@@ -10,7 +10,7 @@ import type { Principal } from '../../core/rights.ts';
 import type { RecordingIndex } from '../../ports/conversations.ts';
 import type { Store } from '../../ports/store.ts';
 import { readCursor, writeCursor } from './cursor.ts';
-import { fold } from '../../core/fold.ts';
+import { fold } from '@offhook/contract/search.ts';
 import { invalid, readRange } from './range.ts';
 import { rootsWithRecording } from './conversations/annotations.ts';
 import { clearCalls, hideCalls } from './hide.ts';

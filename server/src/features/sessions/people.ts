@@ -2,7 +2,7 @@ import type { PeopleQuery, SignInPerson } from '@offhook/contract/people.ts';
 import type { Transaction } from 'kysely';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { fold } from '../../core/fold.ts';
+import { fold } from '@offhook/contract/search.ts';
 import { pageOf } from '../../core/page.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';

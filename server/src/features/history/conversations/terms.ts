@@ -1,6 +1,6 @@
 /** Names and numbers of everybody, each once: a search looks through these few instead of through every conversation. */
 import type { Kysely } from 'kysely';
-import { fold } from '../../../core/fold.ts';
+import { fold } from '@offhook/contract/search.ts';
 import type { Store } from '../../../ports/store.ts';
 import { inChunks, insertAll } from '../chunks.ts';
 import type { ConversationRecord, RecordedParticipant } from '../record.ts';

@@ -1,6 +1,6 @@
 import type { ConversationsQuery } from '@offhook/contract/conversation-list.ts';
 import { toE164 } from '../../../core/e164.ts';
-import { digitsOf, fold } from '../../../core/fold.ts';
+import { digitsOf, fold } from '@offhook/contract/search.ts';
 import { historyOf } from '../../../core/rights.ts';
 import type { Principal } from '../../../core/rights.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';

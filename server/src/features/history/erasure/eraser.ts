@@ -1,6 +1,6 @@
 /** What is erased of call records, so that a conversation told from them anew has the same legs, times and sums. */
 import { createHmac } from 'node:crypto';
-import { digitsOf } from '../../../core/fold.ts';
+import { digitsOf } from '@offhook/contract/search.ts';
 import type { Subject } from '../../../core/subject.ts';
 import type { KnownRecord } from '../records.ts';
 

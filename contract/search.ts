@@ -1,0 +1,54 @@
+/** How names and numbers are searched for, the same in the service and on pages. */
+/** Letters that no Unicode decomposition takes apart, as people type them without a special keyboard. */
+const PLAIN: Readonly<Record<string, string>> = {
+  ı: 'i',
+  ß: 'ss',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  ł: 'l',
+  æ: 'ae',
+  œ: 'oe',
+  þ: 'th',
+  ħ: 'h',
+};
+
+/** A text as it is compared in a search: no case, no accents, single spaces. */
+export const fold = (text: string): string =>
+  text
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[ıßøđðłæœþħ]/g, (letter) => PLAIN[letter]!)
+    .replace(/\s+/g, ' ')
+    .trim();
+
+/** The digits of a number written for people, with its leading plus; null where the text is no number. */
+export const digitsOf = (text: string): string | null =>
+  /^\+?[\d\s()./-]*\d[\d\s()./-]*$/.test(text.trim()) ? text.replace(/[\s()./-]/g, '') : null;
+
+/** What a search looks at: folded texts, each on its own line so that no word is found across two, and numbers as digits. */
+export interface Searched {
+  readonly text: string;
+  readonly numbers: readonly string[];
+}
+/** `null` is nothing. */
+export const searched = (
+  texts: readonly (string | null)[],
+  numbers: readonly (string | null)[],
+): Searched => ({
+  text: texts.map((text) => fold(text ?? '')).join('\n'),
+  numbers: numbers.flatMap((number) => (number === null ? [] : (digitsOf(number) ?? []))),
+});
+/** Whether each word of `q`, in any order, is part of a text or a number, or all of it is one number. */
+export function matcherOf(q: string): (one: Searched) => boolean {
+  const words = fold(q)
+    .split(' ')
+    .filter((word) => word !== '')
+    .map((word) => ({ word, digits: digitsOf(word) }));
+  const number = digitsOf(q);
+  const has = ({ numbers }: Searched, digits: string | null): boolean =>
+    digits !== null && numbers.some((n) => n.includes(digits));
+  return (one) =>
+    has(one, number) || words.every(({ word, digits }) => one.text.includes(word) || has(one, digits));
+}
