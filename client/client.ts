@@ -45,6 +45,13 @@ export interface ClientOptions {
   readonly token?: string;
   /** Told of each new token, so that it can be kept; null when the session is over. */
   readonly onToken?: (token: string | null) => void;
+  /**
+   * `cookie`: for pages of the service itself. The browser keeps the session where no script can read it, and `token` is null.
+   * `token`.
+   */
+  readonly session?: 'token' | 'cookie';
+  /** Told when the session is over and cannot be renewed. */
+  readonly onSignedOut?: () => void;
   /** How long one request may take; 30,000 ms. */
   readonly timeout_ms?: number;
   /** Time, chance and sockets of the streams; for tests. */
@@ -133,9 +140,12 @@ const KEY_PREFIX = 'ohk_';
 
 export function createClient(options: ClientOptions): Client {
   const { timeout_ms = 30_000 } = options;
+  const byCookie = options.session === 'cookie';
   let token: string | null = options.token ?? null;
   let renewing: Promise<LoginResult> | null = null;
   const keep = (next: string | null): void => {
+    if (next === null) options.onSignedOut?.();
+    if (byCookie) return;
     token = next;
     options.onToken?.(next);
   };
@@ -207,8 +217,8 @@ export function createClient(options: ClientOptions): Client {
     try {
       return await how(request, used);
     } catch (error) {
-      if (used === null || !(error instanceof OffhookError) || error.status !== 401) throw error;
-      if (used.startsWith(KEY_PREFIX)) throw error;
+      if (!(error instanceof OffhookError) || error.status !== 401) throw error;
+      if (used === null ? !byCookie : used.startsWith(KEY_PREFIX)) throw error;
       if (token === used) await renew(request.signal);
       return await how(request, token);
     }
@@ -251,7 +261,9 @@ export function createClient(options: ClientOptions): Client {
     },
     refresh: (signal) => renew(signal),
     async logout(signal) {
-      if (token !== null) await send({ method: 'POST', path: '/api/v1/session/logout', signal }, token);
+      if (byCookie || token !== null) {
+        await send({ method: 'POST', path: '/api/v1/session/logout', signal }, token);
+      }
       keep(null);
     },
     contacts: (filter = {}, signal) => get(`/api/mobile/contacts.php${queryOf(filter)}`, signal),

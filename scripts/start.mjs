@@ -199,12 +199,15 @@ function chooseNode() {
   );
 }
 
-const TESTS = ['server', 'contract', 'client', 'scripts'].map((folder) => `${folder}/**/*.test.ts`);
+const TESTS = ['server', 'contract', 'client', 'console', 'scripts'].map(
+  (folder) => `${folder}/**/*.test.ts`,
+);
+const BUILD = ['scripts/build-console.ts'];
 const tests = (globs) => (args) => {
   // Most tests wait for a real engine, so a few at a time pay even on two cores; more would only disturb each other.
   const together = Math.max(2, Math.min(4, os.cpus().length));
   const named = args.some((arg) => /^[^-].*\.ts$/.test(arg));
-  return [['--test', `--test-concurrency=${together}`, ...args, ...(named ? [] : globs)]];
+  return [BUILD, ['--test', `--test-concurrency=${together}`, ...args, ...(named ? [] : globs)]];
 };
 const one =
   (...words) =>
@@ -226,8 +229,9 @@ const compile = () => {
 /** Each command as one or more argument lists for Node; all of a command's are run, the worst exit code counts. */
 const COMMANDS = {
   // A young generation of 4 MB keeps the idle service under 120 MB and costs about 5 % of peak decoding.
-  start: (args) => [...compile(), ['--max-semi-space-size=4', 'server/src/main.ts', ...args]],
-  dev: one('--watch', 'server/src/main.ts'),
+  start: (args) => [BUILD, ...compile(), ['--max-semi-space-size=4', 'server/src/main.ts', ...args]],
+  dev: (args) => [BUILD, ['--watch', 'server/src/main.ts', ...args]],
+  build: one(...BUILD),
   engine: one('server/src/engine-cli.ts'),
   'get-engine': one('server/src/get-engine.ts'),
   migrate: one('server/src/migrate.ts'),
@@ -241,6 +245,7 @@ const COMMANDS = {
   scenarios: tests(['server/test/{scenarios,faults}/**/*.test.ts']),
   check: () => [
     [path.join(MODULES, '.bin', 'tsc')],
+    [path.join(MODULES, '.bin', 'tsc'), '-p', 'console'],
     [path.join(MODULES, '.bin', 'oxlint')],
     [path.join(MODULES, '.bin', 'oxfmt'), '--check', '.'],
     ['server/src/docs.ts', '--check'],

@@ -1,4 +1,5 @@
 /** The composition root: the one place that knows every part. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createCelReader } from './adapters/asterisk/cel/reader.ts';
@@ -37,6 +38,7 @@ import { callOperations } from './features/calls/operations.ts';
 import { callRoutes } from './features/calls/routes.ts';
 import { consoleSettingsOperations, consoleSettingsRoutes } from './features/console-settings/routes.ts';
 import { createConsoleSettings } from './features/console-settings/service.ts';
+import { consoleRoutes } from './features/console/routes.ts';
 import { createContacts } from './features/contacts/feature.ts';
 import { presenceSource } from './features/contacts/presence.ts';
 import { contactRoutes } from './features/contacts/routes.ts';
@@ -120,6 +122,8 @@ export const VERSION = '0.1.0';
 /** Below this the disk counts as full. */
 const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
 const READY_POLL_MS = 50;
+/** Where `npm run build` puts the console. */
+const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist');
 
 /** For fault tests: what stands between the service and the engine's configuration may fail in their way. */
 export interface Faults {
@@ -644,7 +648,9 @@ export async function startService(
     idempotency: await createIdempotencyStore(store, clock),
   });
   const { app } = host;
-  frontDoorRoutes(app, { config, version: VERSION, clock, engineUp });
+  frontDoorRoutes(app, { config, version: VERSION, clock });
+  if (existsSync(path.join(CONSOLE, 'console.json'))) consoleRoutes(app, { folder: CONSOLE });
+  else log.warn({ folder: CONSOLE }, 'the console is not built: npm run build');
   healthRoutes(app, { metrics, engineUp, checks });
   sessionRoutes(app, { sessions, directory, config });
   consoleSettingsRoutes(app, siteConsole);

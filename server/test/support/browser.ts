@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import type { Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import type { z } from 'zod';
 import type { Sip } from '@offhook/contract/session.ts';
 import { findChromium } from './chromium.ts';
@@ -59,6 +59,8 @@ export interface Browser extends AsyncDisposable {
   /** A new page registered with the `sip` part of a login reply; as its browser user unless told otherwise. */
   phone(sip: SipReply, as?: 'webrtc_username' | 'sip_username'): Promise<WebPhone>;
   newPage(): Promise<Page>;
+  /** Cookies and storage of their own, with a microphone; for pages that come from a site itself. */
+  newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
 }
 
 const FLAGS = [
@@ -207,6 +209,7 @@ export async function startBrowser(): Promise<Browser> {
     return {
       origin: server.url,
       newPage: () => context.newPage(),
+      newContext: (options) => browser.newContext(options),
       phone: async (sip, as = 'webrtc_username') =>
         newPhone(await context.newPage(), server.url, sip, sip[as]),
       async [Symbol.asyncDispose]() {

@@ -7,6 +7,7 @@ import type { Log } from '../../src/core/log.ts';
 import { auditRoutes } from '../../src/features/audit/routes.ts';
 import { createAudit } from '../../src/features/audit/service.ts';
 import type { AuditTrail } from '../../src/features/audit/service.ts';
+import type { App } from '../../src/ports/http.ts';
 import { frontDoorRoutes } from '../../src/features/front-door/routes.ts';
 import { peopleOperations, peopleRoutes } from '../../src/features/sessions/people-routes.ts';
 import { sessionRoutes } from '../../src/features/sessions/routes.ts';
@@ -61,6 +62,8 @@ export interface SiteOptions extends Partial<Omit<HostOptions, 'config'>> {
   readonly checks?: readonly Check[];
   readonly sipPort?: () => number | null;
   readonly engineUp?: () => boolean;
+  /** Of the feature under test. */
+  readonly routes?: (app: App) => void;
   /** Wraps the store, to make it fail. */
   readonly wrapStore?: (store: Store) => Store;
 }
@@ -110,9 +113,10 @@ async function openSite(
   peopleRoutes(host.app, sessions.others);
   addOperations(host.app, peopleOperations(operation, sessions.others));
   auditRoutes(host.app, audit);
-  frontDoorRoutes(host.app, { config, version: '0.0.0-test', clock, engineUp });
+  frontDoorRoutes(host.app, { config, version: '0.0.0-test', clock });
   healthRoutes(host.app, { metrics: host.metrics, engineUp, checks: options.checks ?? [] });
   sipRelayRoutes(host.app, { port: options.sipPort ?? (() => null), log });
+  options.routes?.(host.app);
   await host.app.ready();
   const shut = async (): Promise<void> => {
     await host.close();

@@ -8,28 +8,16 @@ import { siteFixture } from '../../../test/support/sessions-fixture.ts';
 import type { Site } from '../../../test/support/sessions-fixture.ts';
 
 let site: Site;
-let engine = true;
 before(async () => {
   site = await siteFixture({
-    engineUp: () => engine,
     config: { siteTitle: '<b>Test & "Co"</b>' } as object,
   });
 });
 after(() => site.close());
 const get = (url: string, headers = {}) => site.host.app.inject({ url, headers });
 
-test('front door - says what this is, whether the engine is up, and how to sign in here', async () => {
-  const page = await get('/', { host: 'pbx.example.com:8080' });
-  assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
-  assert.match(page.body, /The engine is up/);
-  assert.match(page.body, /curl -s http:\/\/pbx\.example\.com:8080\/api\/auth\/login/);
-  assert.match(page.body, /href="\/docs"/);
-  engine = false;
-  assert.match((await get('/')).body, /The engine is down/);
-  engine = true;
-});
 test('front door - names are text, nothing is inline, and everything a page uses is there', async () => {
-  for (const url of ['/', '/docs', '/docs/errors', '/docs/events']) {
+  for (const url of ['/docs', '/docs/errors', '/docs/events']) {
     const { body, headers } = await get(url);
     assert.equal(body.includes('<b>'), false, url);
     assert.match(body, /&lt;b&gt;Test &amp; &quot;Co&quot;/, url);
@@ -57,7 +45,6 @@ test('front door - files have a type, a tag and answer 304', async () => {
     ['/favicon.ico', 'image/svg+xml'],
     ['/favicon.svg', 'image/svg+xml'],
     ['/front-door.css', 'text/css; charset=utf-8'],
-    ['/front-door.js', 'text/javascript; charset=utf-8'],
     ['/docs/docs.js', 'text/javascript; charset=utf-8'],
     ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
     ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],

@@ -45,50 +45,6 @@ const page = (title: string, head: Raw, body: Raw): string =>
     </html> `.html;
 const style: Raw = { html: '<link rel="stylesheet" href="/front-door.css">' };
 
-export interface FrontDoor {
-  readonly title: string;
-  readonly version: string;
-  readonly engineUp: boolean;
-  /** e.g. `http://127.0.0.1:8080`. */
-  readonly origin: string;
-}
-export function frontPage({ title, version, engineUp, origin }: FrontDoor): string {
-  const word = engineUp ? 'up' : 'down';
-  const text = engineUp ? 'The engine is up: calls go through' : 'The engine is down: no calls now';
-  return page(
-    title,
-    { html: `${style.html}\n<script type="module" src="/front-door.js"></script>` },
-    html`<main>
-      <h1><img src="/favicon.svg" alt="" />${title}</h1>
-      <p class="lead">A telephone exchange with a small REST API: Offhook beside a real Asterisk.</p>
-      <p><span class="state" id="engine" role="status" data-engine="${word}">${text}</span></p>
-      <h2>Where to go</h2>
-      <ul>
-        <li>
-          <a href="/docs">The API, with try-it</a> (<a href="/api/v1/openapi.json">as OpenAPI 3.1</a>, events
-          <a href="/api/v1/asyncapi.json">as AsyncAPI 3</a>)
-        </li>
-        <li><a href="/docs/errors">Every error code</a></li>
-        <li><a href="/docs/events">Every event</a></li>
-        <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
-      </ul>
-      <h2>Sign in</h2>
-      <pre>
-curl -s ${origin}/api/auth/login \\
-  -H 'Content-Type: application/json' \\
-  -d '{"username":"1001","password":"…"}'</pre>
-      <p>Then the directory, with the token of that answer:</p>
-      <pre>
-curl -s ${origin}/api/mobile/contacts.php \\
-  -H 'Authorization: Bearer …'</pre>
-      <p>
-        Passwords of the demo people are in <code>credentials.json</code> in the data folder of this site.
-      </p>
-      <footer>Offhook ${version}</footer>
-    </main>`,
-  );
-}
-
 export const docsPage = (title: string): string =>
   page(
     `${title}: the API`,

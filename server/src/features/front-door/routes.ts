@@ -6,13 +6,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Ping } from '@offhook/contract/session.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { App } from '../../ports/http.ts';
-import { DOCS_POLICY, PAGE_POLICY, docsPage, errorsPage, eventsPage, frontPage } from './pages.ts';
+import { DOCS_POLICY, PAGE_POLICY, docsPage, errorsPage, eventsPage } from './pages.ts';
 
 export interface FrontDoorOptions {
   readonly config: { readonly siteTitle: string };
   readonly version: string;
   readonly clock: Clock;
-  readonly engineUp: () => boolean;
 }
 const HTML = 'text/html; charset=utf-8';
 const types: Readonly<Record<string, string>> = {
@@ -21,8 +20,8 @@ const types: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** The pages of the service itself and the ping of real clients; every file has a route of its own. */
-export function frontDoorRoutes(app: App, { config, version, clock, engineUp }: FrontDoorOptions): void {
+/** The documents as pages and the ping of real clients; every file has a route of its own. */
+export function frontDoorRoutes(app: App, { config, version, clock }: FrontDoorOptions): void {
   const open = { config: { level: 'public' }, schema: { hide: true } } as const;
   const { siteTitle } = config;
 
@@ -44,11 +43,6 @@ export function frontDoorRoutes(app: App, { config, version, clock, engineUp }: 
   );
   const page = (reply: FastifyReply, policy: string): FastifyReply =>
     reply.type(HTML).header('content-security-policy', policy).header('cache-control', 'no-store');
-  app.get('/', open, (request, reply) =>
-    page(reply, PAGE_POLICY).send(
-      frontPage({ title: siteTitle, version, engineUp: engineUp(), origin: request.ownOrigin() }),
-    ),
-  );
   app.get('/docs', open, (_request, reply) => page(reply, DOCS_POLICY).send(docsPage(siteTitle)));
   app.get('/docs/errors', open, (_request, reply) => page(reply, PAGE_POLICY).send(errorsPage(siteTitle)));
   app.get('/docs/events', open, (_request, reply) => page(reply, PAGE_POLICY).send(eventsPage(siteTitle)));
@@ -68,7 +62,6 @@ export function frontDoorRoutes(app: App, { config, version, clock, engineUp }: 
   own('/favicon.svg', 'favicon.svg');
   own('/favicon.ico', 'favicon.svg');
   own('/front-door.css', 'front-door.css');
-  own('/front-door.js', 'front-door.js');
   own('/docs/docs.js', 'docs.js');
 
   const resolve = createRequire(import.meta.url).resolve;

@@ -1,0 +1,111 @@
+import { Suspense, useState, useSyncExternalStore } from 'react';
+import type { ReactNode } from 'react';
+import { Button, Center, MantineProvider, Stack } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { Link, Route, Switch } from 'wouter';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import { PAGES } from '../pages.tsx';
+import type { PageProps } from '../pages.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import type { PageName } from '../paths.ts';
+import { t } from './app-words.ts';
+import { SessionProvider, useSession } from './session.tsx';
+import { Shell } from './shell.tsx';
+import { SignInAgain, SignInPage } from './sign-in.tsx';
+import { Boundary, Empty, Failure, Loading } from './states.tsx';
+import { cssVariables, styleNonce, theme } from './theme.ts';
+import { language, onLanguage } from './words.ts';
+
+/** The router's own type knows numbered parts too, which no path of ours has. */
+const own = (params: object): PageProps['params'] => params as PageProps['params'];
+const NAMES = Object.keys(PAGE_PATHS) as PageName[];
+const PUBLIC = NAMES.filter((name) => PAGES[name].level === null);
+const SIGNED_IN = NAMES.filter((name) => PAGES[name].level !== null);
+
+function SignedIn(): ReactNode {
+  const { state } = useSession();
+  if (state.is !== 'in' && state.is !== 'ended') return null;
+  const { me } = state;
+  return (
+    <>
+      <Shell>
+        <Switch>
+          {SIGNED_IN.map((name) => {
+            const { level, Page } = PAGES[name];
+            const allowed = level !== null && includesLevel(me.level, level);
+            return (
+              <Route key={name} path={PAGE_PATHS[name]}>
+                {(params) => (allowed ? <Page params={own(params)} /> : <Empty title={t('not_for_you')} />)}
+              </Route>
+            );
+          })}
+          <Route>
+            <Empty title={t('nothing_here')}>
+              <Button component={Link} href={PAGE_PATHS.home} variant="light">
+                {t('home')}
+              </Button>
+            </Empty>
+          </Route>
+        </Switch>
+      </Shell>
+      <SignInAgain />
+    </>
+  );
+}
+function Door(): ReactNode {
+  const { state, retry } = useSession();
+  switch (state.is) {
+    case 'loading':
+      return <Loading />;
+    case 'out':
+      return <SignInPage />;
+    case 'unreachable':
+      return (
+        <Center component="main" mih="100vh" p="md">
+          <Stack maw={460}>
+            <Empty title={t('unreachable')}>{t('unreachable_text')}</Empty>
+            <Failure error={state.error} onRetry={retry} />
+          </Stack>
+        </Center>
+      );
+    case 'in':
+    case 'ended':
+      return <SignedIn />;
+  }
+}
+export function App(): ReactNode {
+  const lang = useSyncExternalStore(onLanguage, language);
+  const [root] = useState(() => document.documentElement);
+  root.lang = lang;
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      defaultColorScheme="auto"
+      getStyleNonce={styleNonce}
+    >
+      <Notifications position="bottom-right" limit={4} />
+      <Boundary>
+        <Switch>
+          {PUBLIC.map((name) => {
+            const { Page } = PAGES[name];
+            return (
+              <Route key={name} path={PAGE_PATHS[name]}>
+                {(params) => (
+                  <Suspense fallback={<Loading />}>
+                    <Page key={lang} params={own(params)} />
+                  </Suspense>
+                )}
+              </Route>
+            );
+          })}
+          <Route>
+            <SessionProvider>
+              <Door key={lang} />
+            </SessionProvider>
+          </Route>
+        </Switch>
+      </Boundary>
+    </MantineProvider>
+  );
+}

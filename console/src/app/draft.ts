@@ -1,0 +1,53 @@
+/** What is half written: kept in this browser until it is sent, whatever happens to the page, the session or the network. */
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { useMe } from './session.tsx';
+
+const PREFIX = 'offhook.draft.';
+/** Drafts of a browser; the oldest give way. */
+const MOST = 200;
+interface Kept {
+  readonly at: number;
+  readonly text: string;
+}
+function read(key: string): string {
+  try {
+    return (JSON.parse(localStorage.getItem(key) ?? 'null') as Kept | null)?.text ?? '';
+  } catch {
+    return '';
+  }
+}
+function write(key: string, text: string): void {
+  if (text === '') return localStorage.removeItem(key);
+  const kept: Kept = { at: Date.now(), text };
+  localStorage.setItem(key, JSON.stringify(kept));
+  const own = Object.keys(localStorage).filter((name) => name.startsWith(PREFIX));
+  if (own.length <= MOST) return;
+  const at = (name: string): number => (JSON.parse(localStorage.getItem(name) ?? '{"at":0}') as Kept).at;
+  for (const name of own.toSorted((a, b) => at(a) - at(b)).slice(0, own.length - MOST))
+    localStorage.removeItem(name);
+}
+/**
+ * A text of this person in this browser; `name` says of what, e.g. `note.<conversation>`. `clear` is for when it was sent.
+ */
+export function useDraft(
+  name: string,
+): readonly [text: string, set: (text: string) => void, clear: () => void] {
+  const { extension } = useMe();
+  const key = `${PREFIX}${extension}.${name}`;
+  const [text, setText] = useState(() => read(key));
+  const shown = useRef(key);
+  useEffect(() => {
+    if (shown.current === key) return;
+    shown.current = key;
+    setText(read(key));
+  }, [key]);
+  const set = useCallback(
+    (next: string) => {
+      setText(next);
+      write(key, next);
+    },
+    [key],
+  );
+  const clear = useCallback(() => set(''), [set]);
+  return [text, set, clear];
+}

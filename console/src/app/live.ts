@@ -1,0 +1,212 @@
+/** What is live, shared by the whole page: one store of the SDK for each topic, told at most ten times a second. */
+import { createContext, useCallback, useContext, useEffect, useSyncExternalStore } from 'react';
+import type { Client, Store, StoreRecords, StoreTopic } from '@offhook/client';
+
+/** Events of one span are shown together: nobody reads faster, and a hundred a second would draw a hundred times. */
+const FLUSH_MS = 100;
+/** Who leaves a page and comes back soon finds it as it was. */
+const LINGER_MS = 10_000;
+type Listener = () => void;
+
+/** `ready`: there was a first snapshot. `stale`: what is shown may not be so any more. */
+export interface TopicState {
+  readonly ready: boolean;
+  readonly stale: boolean;
+}
+export interface Topic<T> {
+  /** As of the last telling; another Map where something changed. */
+  readonly records: ReadonlyMap<string, T>;
+  readonly state: TopicState;
+  readonly subscribe: (listener: Listener) => () => void;
+  /** Told of this record only. */
+  readonly subscribeTo: (key: string, listener: Listener) => () => void;
+}
+interface Shared extends Topic<unknown> {
+  readonly restart: () => void;
+}
+
+function createTopic(open: () => Store<unknown>): Shared {
+  let store: Store<unknown> | null = null;
+  let records: ReadonlyMap<string, unknown> = new Map();
+  let state: TopicState = { ready: false, stale: true };
+  let flush: ReturnType<typeof setTimeout> | undefined;
+  let linger: ReturnType<typeof setTimeout> | undefined;
+  let changed = new Set<string>();
+  let all = false;
+  const listeners = new Set<Listener>();
+  const byKey = new Map<string, Set<Listener>>();
+
+  function tell(): void {
+    flush = undefined;
+    if (store === null) return;
+    const ready = state.ready || !store.stale;
+    if (state.stale !== store.stale || state.ready !== ready) state = { ready, stale: store.stale };
+    if (all || changed.size > 0) records = new Map(store);
+    const keys = all ? byKey.keys() : changed.keys();
+    for (const key of keys) for (const listener of byKey.get(key) ?? []) listener();
+    changed = new Set();
+    all = false;
+    for (const listener of listeners) listener();
+  }
+  function start(): void {
+    store = open();
+    store.subscribe((_event, key) => {
+      if (key === null) all = true;
+      else changed.add(key);
+      // The page says at once that it is not live any more.
+      if (store !== null && store.stale !== state.stale) {
+        clearTimeout(flush);
+        tell();
+      } else flush ??= setTimeout(tell, FLUSH_MS);
+    });
+  }
+  function stop(): void {
+    clearTimeout(flush);
+    flush = undefined;
+    store?.close();
+    store = null;
+  }
+  const users = (): number => listeners.size + byKey.size;
+  function retained(undo: () => void): () => void {
+    clearTimeout(linger);
+    if (store === null) start();
+    return () => {
+      undo();
+      if (users() === 0) linger = setTimeout(stop, LINGER_MS);
+    };
+  }
+  return {
+    get records() {
+      return records;
+    },
+    get state() {
+      return state;
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return retained(() => listeners.delete(listener));
+    },
+    subscribeTo(key, listener) {
+      const own = byKey.get(key) ?? new Set();
+      byKey.set(key, own.add(listener));
+      return retained(() => {
+        own.delete(listener);
+        if (own.size === 0) byKey.delete(key);
+      });
+    },
+    restart() {
+      if (store === null) return;
+      stop();
+      state = { ...state, stale: true };
+      start();
+    },
+  };
+}
+
+export interface Live {
+  /** `only`: names of queues, or extensions; without it all that may be seen. */
+  topic<T extends StoreTopic>(name: T, only?: readonly string[]): Topic<StoreRecords[T]>;
+  /** After another sign-in: everything that is shown is asked for anew. */
+  restart(): void;
+  /** Whether anything that is shown is stale. */
+  readonly stale: boolean;
+  readonly onStale: (listener: Listener) => () => void;
+}
+export function createLive(client: Client): Live {
+  const topics = new Map<string, { topic: Shared; used: number }>();
+  const listeners = new Set<Listener>();
+  let stale = false;
+  function look(): void {
+    const now = [...topics.values()].some(
+      ({ topic, used }) => used > 0 && topic.state.ready && topic.state.stale,
+    );
+    if (now === stale) return;
+    stale = now;
+    for (const listener of listeners) listener();
+  }
+  return {
+    topic<T extends StoreTopic>(name: T, only?: readonly string[]) {
+      const key = only === undefined ? name : `${name}/${only.toSorted().join(',')}`;
+      let known = topics.get(key);
+      if (known === undefined) {
+        const open = (): Store<unknown> => client.store(name, only === undefined ? {} : { only });
+        const made = createTopic(open);
+        const entry = { topic: made, used: 0 };
+        // Looks on for as long as anybody uses it.
+        const watched = (subscribe: (listener: Listener) => () => void) => (listener: Listener) => {
+          entry.used += 1;
+          const end = subscribe(() => {
+            look();
+            listener();
+          });
+          return () => {
+            entry.used -= 1;
+            end();
+            look();
+          };
+        };
+        entry.topic = {
+          get records() {
+            return made.records;
+          },
+          get state() {
+            return made.state;
+          },
+          restart: made.restart,
+          subscribe: watched(made.subscribe),
+          subscribeTo: (record, listener) => watched((each) => made.subscribeTo(record, each))(listener),
+        };
+        known = entry;
+        topics.set(key, known);
+      }
+      return known.topic as Topic<StoreRecords[T]>;
+    },
+    restart() {
+      for (const { topic } of topics.values()) topic.restart();
+    },
+    get stale() {
+      return stale;
+    },
+    onStale(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+export const LiveContext = createContext<Live | null>(null);
+export function useLive(): Live {
+  const live = useContext(LiveContext);
+  if (live === null) throw new Error('there is no live state here');
+  return live;
+}
+/** All records of a topic; drawn anew where any of them changed. */
+export function useTopic<T extends StoreTopic>(
+  name: T,
+  only?: readonly string[],
+): { readonly records: ReadonlyMap<string, StoreRecords[T]>; readonly state: TopicState } {
+  const topic = useLive().topic(name, only);
+  const records = useSyncExternalStore(topic.subscribe, () => topic.records);
+  const state = useSyncExternalStore(topic.subscribe, () => topic.state);
+  return { records, state };
+}
+/** One record; drawn anew where it changed. */
+export function useRecord<T extends StoreTopic>(
+  name: T,
+  key: string,
+  only?: readonly string[],
+): StoreRecords[T] | undefined {
+  const topic = useLive().topic(name, only);
+  const subscribe = useCallback((listener: Listener) => topic.subscribeTo(key, listener), [topic, key]);
+  return useSyncExternalStore(subscribe, () => topic.records.get(key));
+}
+/** True while anything that is shown is not live. */
+export function useStale(): boolean {
+  const live = useLive();
+  return useSyncExternalStore(live.onStale, () => live.stale);
+}
+/** Keeps a topic running while the component is there, without drawing it. */
+export function useKept(name: StoreTopic, only?: readonly string[]): void {
+  const topic = useLive().topic(name, only);
+  useEffect(() => topic.subscribe(() => undefined), [topic]);
+}

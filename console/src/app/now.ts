@@ -1,0 +1,39 @@
+/** One clock for everything that ticks. */
+import { useSyncExternalStore } from 'react';
+
+/** How far the service's clock is ahead of this machine's, ms: waits are counted from times the service wrote. */
+let ahead = 0;
+/** Below it the two are the same: the service's time is known to a second. */
+const SAME_MS = 1_500;
+export function learnTime(serverSeconds: number, askedAt: number, answeredAt: number): void {
+  const difference = serverSeconds * 1000 + 500 - (askedAt + answeredAt) / 2;
+  ahead = Math.abs(difference) < SAME_MS ? 0 : difference;
+}
+/** Milliseconds since 1970 by the service's clock. */
+export const serverNow = (): number => Date.now() + ahead;
+
+let second = Math.floor(Date.now() / 1000);
+let timer: ReturnType<typeof setTimeout> | undefined;
+const listeners = new Set<() => void>();
+function tick(): void {
+  timer = setTimeout(tick, 1000 - (serverNow() % 1000) + 5);
+  second = Math.floor(serverNow() / 1000);
+  for (const listener of listeners) listener();
+}
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  if (timer === undefined) tick();
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearTimeout(timer);
+    timer = undefined;
+  };
+}
+/** The service's time in whole seconds since 1970; the component is drawn anew each second. */
+export const useSecond = (): number => useSyncExternalStore(subscribe, () => second);
+/** Seconds since `time`, ticking; null where there is none. */
+export function useSince(time: string | null | undefined): number | null {
+  const now = useSecond();
+  return time === null || time === undefined ? null : Math.max(0, now - Math.floor(Date.parse(time) / 1000));
+}

@@ -1,0 +1,132 @@
+/** Who is signed in. The session itself is a cookie that no script can read. */
+import { createContext, useContext, useEffect, useMemo, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import type { LoginInput, Client, LoginResult } from '@offhook/client';
+import { OffhookError, createClient } from '@offhook/client';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import type { PersonLevel } from '@offhook/contract/ids.ts';
+import { LiveContext, createLive } from './live.ts';
+import type { Live } from './live.ts';
+import { learnTime } from './now.ts';
+
+export type Me = LoginResult['user'];
+/** `ended`: somebody was signed in on this page, and what is on it stays until the same person signs in again. */
+export type SessionState =
+  | { readonly is: 'loading' }
+  | { readonly is: 'unreachable'; readonly error: unknown }
+  | { readonly is: 'out' }
+  | { readonly is: 'in'; readonly me: Me }
+  | { readonly is: 'ended'; readonly me: Me };
+interface Session {
+  readonly client: Client;
+  readonly live: Live;
+  readonly state: SessionState;
+  readonly siteTitle: string;
+  readonly signIn: (input: LoginInput) => Promise<void>;
+  readonly signOut: () => Promise<void>;
+  readonly retry: () => void;
+}
+const SessionContext = createContext<Session | null>(null);
+
+/** Reads are repeated by themselves only where that can help, and never shown as fresh when they are not. */
+const newQueries = (): QueryClient =>
+  new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 15_000,
+        retry: (count, error) =>
+          count < 2 && !(error instanceof OffhookError && error.status > 0 && error.status < 500),
+      },
+      mutations: { retry: false },
+    },
+  });
+
+export function SessionProvider({ children }: { readonly children: ReactNode }): ReactNode {
+  const [state, setState] = useState<SessionState>({ is: 'loading' });
+  const [siteTitle, setSiteTitle] = useState('Offhook');
+  const [queries] = useState(newQueries);
+  const here = useRef(state);
+  here.current = state;
+  const [parts] = useState(() => {
+    const client = createClient({
+      base: location.origin,
+      session: 'cookie',
+      onSignedOut: () => {
+        const now = here.current;
+        if (now.is === 'in') setState({ is: 'ended', me: now.me });
+      },
+    });
+    return { client, live: createLive(client) };
+  });
+  const { client, live } = parts;
+
+  const look = useMemo(
+    () => async (): Promise<void> => {
+      try {
+        const asked = Date.now();
+        const ping = await client.ping();
+        learnTime(ping.server_time, asked, Date.now());
+        setSiteTitle(ping.site_title);
+        const { user } = await client.session.whoAmI();
+        setState({ is: 'in', me: user });
+      } catch (error) {
+        const signedOut = error instanceof OffhookError && error.status === 401;
+        setState(signedOut ? { is: 'out' } : { is: 'unreachable', error });
+      }
+    },
+    [client],
+  );
+  useEffect(() => void look(), [look]);
+
+  const session = useMemo(
+    (): Session => ({
+      client,
+      live,
+      state,
+      siteTitle,
+      async signIn(input) {
+        const { user } = await client.login({ ...input, device_name: 'Console', platform: 'web' });
+        const before = here.current;
+        if (before.is === 'ended' && before.me.extension !== user.extension) {
+          // Nothing of the person before may stay on the page.
+          location.reload();
+          return;
+        }
+        setState({ is: 'in', me: user });
+        if (before.is !== 'ended') return;
+        live.restart();
+        await queries.invalidateQueries();
+      },
+      async signOut() {
+        await client.logout();
+        location.assign('/');
+      },
+      retry() {
+        setState({ is: 'loading' });
+        void look();
+      },
+    }),
+    [client, live, state, siteTitle, look, queries],
+  );
+  return (
+    <SessionContext.Provider value={session}>
+      <LiveContext.Provider value={live}>
+        <QueryClientProvider client={queries}>{children}</QueryClientProvider>
+      </LiveContext.Provider>
+    </SessionContext.Provider>
+  );
+}
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error('there is no session here');
+  return session;
+}
+export const useClient = (): Client => useSession().client;
+/** Who is signed in; only inside what is shown to people who are. */
+export function useMe(): Me {
+  const { state } = useSession();
+  if (state.is !== 'in' && state.is !== 'ended') throw new Error('nobody is signed in');
+  return state.me;
+}
+export const useMay = (level: PersonLevel): boolean => includesLevel(useMe().level, level);

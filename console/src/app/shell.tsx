@@ -1,0 +1,193 @@
+import { Suspense, useEffect, useRef } from 'react';
+import type { ReactNode } from 'react';
+import {
+  Anchor,
+  AppShell,
+  Avatar,
+  Burger,
+  Group,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Text,
+  UnstyledButton,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { LogOut, Radio, UserRound, WifiOff } from 'lucide-react';
+import { Link, useLocation } from 'wouter';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import { NAVIGATION } from '../pages.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { t } from './app-words.ts';
+import { useKept, useStale } from './live.ts';
+import { LanguageSwitch, SchemeItems } from './preferences.tsx';
+import { useMe, useSession } from './session.tsx';
+import { Boundary, Loading } from './states.tsx';
+import styles from './shell.module.css';
+
+/** Says at once that what is shown is not live, to eyes and ears. */
+export function StaleBanner(): ReactNode {
+  const stale = useStale();
+  return (
+    <div role="status" aria-live="assertive">
+      {stale && (
+        <Group className={styles.stale} gap="xs" wrap="nowrap">
+          <WifiOff size={16} aria-hidden />
+          <Text size="sm" fw={600}>
+            {t('stale')}
+          </Text>
+        </Group>
+      )}
+    </div>
+  );
+}
+function LiveLamp(): ReactNode {
+  if (useStale()) return null;
+  return (
+    <Group gap={6} visibleFrom="sm" c="var(--offhook-ok)">
+      <Radio size={14} aria-hidden />
+      <Text size="xs" fw={600}>
+        {t('live')}
+      </Text>
+    </Group>
+  );
+}
+function UserMenu(): ReactNode {
+  const me = useMe();
+  const { signOut } = useSession();
+  const name = me.full_name ?? me.username;
+  return (
+    <Menu position="bottom-end" width={240} withinPortal>
+      <Menu.Target>
+        <UnstyledButton className={styles.user}>
+          <Avatar aria-hidden size={30} radius="xl" color="initials" name={name} />
+          <div className={styles.userName}>
+            <Text size="sm" fw={600} truncate>
+              {name}
+            </Text>
+            <Text size="xs" c="dimmed">
+              {me.extension}
+            </Text>
+          </div>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          component={Link}
+          href={PAGE_PATHS.account}
+          leftSection={<UserRound size={16} aria-hidden />}
+        >
+          {t('account')}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Label>{t('appearance')}</Menu.Label>
+        <SchemeItems />
+        <Menu.Divider />
+        <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void signOut()}>
+          {t('sign_out')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+function Navigation({ onGo }: { readonly onGo: () => void }): ReactNode {
+  const me = useMe();
+  const [location] = useLocation();
+  return (['work', 'admin'] as const).map((group) => {
+    const items = NAVIGATION.filter((item) => item.group === group && includesLevel(me.level, item.level));
+    if (items.length === 0) return null;
+    return (
+      <div key={group} className={styles.group}>
+        <Text size="xs" fw={650} c="dimmed" className={styles.groupName} id={`nav-${group}`}>
+          {t(group === 'work' ? 'group_work' : 'group_admin')}
+        </Text>
+        <ul aria-labelledby={`nav-${group}`} className={styles.list}>
+          {items.map(({ path, label, Icon }) => {
+            const active = location === path || location.startsWith(`${path}/`);
+            return (
+              <li key={path}>
+                <NavLink
+                  component={Link}
+                  href={path}
+                  active={active}
+                  aria-current={active ? 'page' : undefined}
+                  label={t(label)}
+                  leftSection={<Icon size={18} aria-hidden />}
+                  className={styles.link ?? ''}
+                  onClick={onGo}
+                />
+              </li>
+            );
+          })}
+        </ul>
+      </div>
+    );
+  });
+}
+
+/** The frame of every page of a signed-in person. */
+export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
+  const { siteTitle } = useSession();
+  // Always one stream is open, so that the end of the session is known at once on every page.
+  useKept('presence', [useMe().extension]);
+  const [opened, { toggle, close }] = useDisclosure(false);
+  const [location] = useLocation();
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  useEffect(() => {
+    // A screen reader is told of the new page; the first one it reads by itself.
+    if (first.current) first.current = false;
+    else main.current?.focus({ preventScroll: true });
+  }, [location]);
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      padding="md"
+      classNames={{ header: styles.header ?? '', navbar: styles.navbar ?? '' }}
+    >
+      <Anchor href="#content" className={styles.skip ?? ''}>
+        {t('skip')}
+      </Anchor>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap" miw={0}>
+            <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t('menu')} />
+            <Anchor
+              component={Link}
+              href={PAGE_PATHS.home}
+              underline="never"
+              c="inherit"
+              className={styles.brand ?? ''}
+            >
+              <img src="/favicon.svg" width={28} height={28} alt="" />
+              <Text fw={700} truncate>
+                {siteTitle}
+              </Text>
+            </Anchor>
+            <LiveLamp />
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <div className={styles.language}>
+              <LanguageSwitch />
+            </div>
+            <UserMenu />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label={t('menu')}>
+        <ScrollArea type="auto">
+          <Navigation onGo={close} />
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main>
+        <StaleBanner />
+        <div id="content" ref={main as never} tabIndex={-1} className={styles.content}>
+          <Boundary key={location}>
+            <Suspense fallback={<Loading />}>{children}</Suspense>
+          </Boundary>
+        </div>
+      </AppShell.Main>
+    </AppShell>
+  );
+}

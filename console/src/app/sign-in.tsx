@@ -1,0 +1,139 @@
+import { useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+import {
+  Button,
+  Center,
+  Group,
+  Modal,
+  Paper,
+  PasswordInput,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { OffhookError } from '@offhook/client';
+import { t } from './app-words.ts';
+import { LanguageSwitch } from './preferences.tsx';
+import { useSession } from './session.tsx';
+import { Failure } from './states.tsx';
+
+/** `username` is given where only the same person may sign in. */
+function SignInForm({ username: given }: { readonly username?: string }): ReactNode {
+  const { signIn } = useSession();
+  const [username, setUsername] = useState(given ?? '');
+  const [password, setPassword] = useState('');
+  const [otp, setOtp] = useState('');
+  const [asksOtp, setAsksOtp] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+
+  async function submit(): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      await signIn({ username: username.trim(), password, ...(otp === '' ? {} : { otp: otp.trim() }) });
+    } catch (refusal) {
+      const needsOtp = refusal instanceof OffhookError && refusal.code === 'otp_required';
+      setAsksOtp(asksOtp || needsOtp);
+      setError(needsOtp && !asksOtp ? null : refusal);
+    } finally {
+      setBusy(false);
+    }
+  }
+  const onSubmit = (event: FormEvent): void => {
+    event.preventDefault();
+    void submit();
+  };
+  return (
+    <form onSubmit={onSubmit}>
+      <Stack>
+        <TextInput
+          label={t('username')}
+          name="username"
+          autoComplete="username"
+          value={username}
+          onChange={(event) => setUsername(event.currentTarget.value)}
+          readOnly={given !== undefined}
+          data-autofocus={given === undefined || undefined}
+          required
+        />
+        <PasswordInput
+          label={t('password')}
+          name="password"
+          autoComplete="current-password"
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          data-autofocus={given !== undefined || undefined}
+          required
+        />
+        {asksOtp && (
+          <TextInput
+            label={t('otp')}
+            description={t('otp_hint')}
+            name="otp"
+            autoComplete="one-time-code"
+            inputMode="numeric"
+            value={otp}
+            onChange={(event) => setOtp(event.currentTarget.value)}
+            autoFocus
+            required
+          />
+        )}
+        {error !== null && <Failure error={error} />}
+        <Button type="submit" loading={busy}>
+          {t('sign_in')}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+export function SignInPage(): ReactNode {
+  const { siteTitle } = useSession();
+  return (
+    <Center component="main" mih="100vh" p="md">
+      <Paper withBorder shadow="sm" p="xl" w={400} maw="100%">
+        <Group mb="lg" wrap="nowrap">
+          <img src="/favicon.svg" width={40} height={40} alt="" />
+          <div>
+            <Title order={1} size="h3">
+              {siteTitle}
+            </Title>
+            <Text c="dimmed" size="sm">
+              {t('sign_in_lead')}
+            </Text>
+          </div>
+        </Group>
+        <SignInForm />
+        <Group justify="center" mt="lg">
+          <LanguageSwitch />
+        </Group>
+      </Paper>
+    </Center>
+  );
+}
+/** Over the page as it was: what is on it stays. */
+export function SignInAgain(): ReactNode {
+  const { state } = useSession();
+  if (state.is !== 'ended') return null;
+  const { me } = state;
+  return (
+    <Modal
+      opened
+      onClose={() => undefined}
+      withCloseButton={false}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+      centered
+      title={t('ended_title')}
+    >
+      <Stack>
+        <Text size="sm">{t('ended_text', { name: me.full_name ?? me.username })}</Text>
+        <SignInForm username={me.username} />
+        <Button variant="subtle" onClick={() => location.assign('/')}>
+          {t('other_person')}
+        </Button>
+      </Stack>
+    </Modal>
+  );
+}

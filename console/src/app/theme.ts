@@ -1,0 +1,68 @@
+import { createTheme } from '@mantine/core';
+import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
+
+const offhook: MantineColorsTuple = [
+  '#e9f7f1',
+  '#d3eee2',
+  '#a6dec6',
+  '#75cca8',
+  '#4cbb8d',
+  '#2aa577',
+  '#148a61',
+  '#0b6e4f',
+  '#07573e',
+  '#043f2d',
+];
+const dark: MantineColorsTuple = [
+  '#e6ecef',
+  '#c3cdd4',
+  '#a3b1ba',
+  '#7d8d98',
+  '#4b5a65',
+  '#36434d',
+  '#28333b',
+  '#1b242a',
+  '#141b20',
+  '#0d1216',
+];
+
+/** One look for every page; contrast is at least 4.5:1 in both colour schemes, which the tests of each page hold. */
+export const theme = createTheme({
+  primaryColor: 'offhook',
+  primaryShade: 7,
+  colors: { offhook, dark },
+  defaultRadius: 'md',
+  fontFamily: 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
+  fontFamilyMonospace:
+    'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace',
+  headings: { fontWeight: '650' },
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+});
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--offhook-page': '#f6f7f6',
+    '--mantine-color-dimmed': '#55626c',
+    '--offhook-line': '#e1e5e7',
+    '--offhook-ok': '#0b6e4f',
+    '--offhook-warn': '#8a5300',
+    '--offhook-alert': '#b3261e',
+    '--offhook-info': '#1c5fa8',
+    '--offhook-idle': '#55626c',
+  },
+  dark: {
+    '--mantine-color-body': '#182026',
+    '--offhook-page': '#0f1519',
+    '--mantine-color-dimmed': '#a3b1ba',
+    '--offhook-line': '#2b3740',
+    '--offhook-ok': '#5fd0a3',
+    '--offhook-warn': '#f2b75c',
+    '--offhook-alert': '#ff8f85',
+    '--offhook-info': '#86bdff',
+    '--offhook-idle': '#a3b1ba',
+  },
+});
+/** The nonce of this page, for the style elements the component library writes. */
+export const styleNonce = (): string =>
+  document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';

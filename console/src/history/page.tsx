@@ -1,0 +1,5 @@
+import type { ReactNode } from 'react';
+import { Empty } from '../app/states.tsx';
+
+export const HistoryPage = (): ReactNode => <Empty title="HistoryPage" />;
+export const ConversationPage = (): ReactNode => <Empty title="ConversationPage" />;

@@ -1,0 +1,16 @@
+import './app/first-styles.ts';
+import './app/page.css';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app/app.tsx';
+import { styleNonce } from './app/theme.ts';
+
+// Where the library that keeps a page behind a dialog from scrolling looks for it.
+Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
+const root = document.querySelector('#root');
+if (root === null) throw new Error('index.html has no #root');
+createRoot(root).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);

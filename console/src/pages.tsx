@@ -1,0 +1,107 @@
+/** Every page: who may see it, and how it is loaded. Its path is in `paths.ts`; a new page has a row in both. */
+import { lazy } from 'react';
+import type { ComponentType, LazyExoticComponent } from 'react';
+import {
+  Activity,
+  BookUser,
+  ClipboardList,
+  Gauge,
+  Headset,
+  History,
+  KeyRound,
+  ListTree,
+  Rocket,
+  ScrollText,
+  SlidersHorizontal,
+  Settings,
+  ShieldCheck,
+  Users,
+  Webhook,
+} from 'lucide-react';
+import type { LucideIcon } from 'lucide-react';
+import type { PersonLevel } from '@offhook/contract/ids.ts';
+import type { t } from './app/app-words.ts';
+import { PAGE_PATHS } from './paths.ts';
+import type { PageName } from './paths.ts';
+
+/** What a page is given: the parts of its path. */
+export type PageProps = { readonly params: Readonly<Record<string, string>> };
+type Page = ComponentType<PageProps>;
+interface PageRow {
+  /** Null where no session is needed. */
+  readonly level: PersonLevel | null;
+  readonly Page: LazyExoticComponent<Page>;
+}
+/** What a wall and an agent see first gets along with `first-styles.ts`; the other pages have all styles. */
+const first = <Name extends string>(
+  level: PersonLevel | null,
+  load: () => Promise<Readonly<Record<Name, Page>>>,
+  name: Name,
+): PageRow => ({ level, Page: lazy(async () => ({ default: (await load())[name] })) });
+const page: typeof first = (level, load, name) =>
+  first(level, async () => (await Promise.all([load(), import('./app/all-styles.ts')]))[0], name);
+
+const wallboard = () => import('./wallboard/page.tsx');
+const history = () => import('./history/page.tsx');
+const config = () => import('./admin/page.tsx');
+const people = () => import('./people/page.tsx');
+export const PAGES: Readonly<Record<PageName, PageRow>> = {
+  home: first('user', () => import('./home.tsx'), 'HomePage'),
+  wallboard: first('agent', wallboard, 'WallboardPage'),
+  board: first('agent', wallboard, 'WallboardPage'),
+  display: first(null, () => import('./wallboard/display.tsx'), 'DisplayPage'),
+  desk: first('agent', () => import('./desk/page.tsx'), 'DeskPage'),
+  directory: page('user', () => import('./directory/page.tsx'), 'DirectoryPage'),
+  history: page('user', history, 'HistoryPage'),
+  conversation: page('user', history, 'ConversationPage'),
+  supervisor: page('supervisor', () => import('./supervisor/page.tsx'), 'SupervisorPage'),
+  account: page('user', () => import('./account/page.tsx'), 'AccountPage'),
+  welcome: page('admin', () => import('./welcome/page.tsx'), 'WelcomePage'),
+  config: page('admin', config, 'ConfigPage'),
+  objects: page('admin', config, 'ObjectsPage'),
+  object: page('admin', config, 'ObjectPage'),
+  changes: page('admin', config, 'ChangesPage'),
+  apply: page('admin', config, 'ApplyPage'),
+  versions: page('admin', config, 'VersionsPage'),
+  version: page('admin', config, 'VersionPage'),
+  people: page('admin', people, 'PeoplePage'),
+  person: page('admin', people, 'PersonPage'),
+  api_keys: page('admin', people, 'ApiKeysPage'),
+  webhooks: page('admin', people, 'WebhooksPage'),
+  webhook: page('admin', people, 'WebhookPage'),
+  audit: page('admin', people, 'AuditPage'),
+  health: page('admin', people, 'HealthPage'),
+  settings: page('admin', people, 'SettingsPage'),
+};
+
+export interface NavigationItem {
+  readonly path: string;
+  readonly label: Parameters<typeof t>[0];
+  readonly level: PersonLevel;
+  readonly group: 'work' | 'admin';
+  readonly Icon: LucideIcon;
+}
+const item = (
+  path: string,
+  label: NavigationItem['label'],
+  level: PersonLevel,
+  group: NavigationItem['group'],
+  Icon: LucideIcon,
+): NavigationItem => ({ path, label, level, group, Icon });
+export const NAVIGATION: readonly NavigationItem[] = [
+  item(PAGE_PATHS.wallboard, 'wallboard', 'agent', 'work', Gauge),
+  item(PAGE_PATHS.desk, 'desk', 'agent', 'work', Headset),
+  item(PAGE_PATHS.directory, 'directory', 'user', 'work', BookUser),
+  item(PAGE_PATHS.history, 'history', 'user', 'work', History),
+  item(PAGE_PATHS.supervisor, 'supervisor', 'supervisor', 'work', ShieldCheck),
+  item(PAGE_PATHS.welcome, 'welcome', 'admin', 'admin', Rocket),
+  item(PAGE_PATHS.config, 'config', 'admin', 'admin', SlidersHorizontal),
+  item(PAGE_PATHS.changes, 'changes', 'admin', 'admin', ClipboardList),
+  item(PAGE_PATHS.versions, 'versions', 'admin', 'admin', ListTree),
+  item(PAGE_PATHS.people, 'people', 'admin', 'admin', Users),
+  item(PAGE_PATHS.api_keys, 'api_keys', 'admin', 'admin', KeyRound),
+  item(PAGE_PATHS.webhooks, 'webhooks', 'admin', 'admin', Webhook),
+  item(PAGE_PATHS.audit, 'audit', 'admin', 'admin', ScrollText),
+  item(PAGE_PATHS.health, 'health', 'admin', 'admin', Activity),
+  item(PAGE_PATHS.settings, 'settings', 'admin', 'admin', Settings),
+];

@@ -1,0 +1,31 @@
+/** Every path of the console. The service registers these one by one: what is not here is 404 there. */
+export const PAGE_PATHS = {
+  home: '/',
+  wallboard: '/wallboard',
+  board: '/wallboard/:board',
+  display: '/display/:board',
+  desk: '/desk',
+  directory: '/directory',
+  history: '/history',
+  conversation: '/history/:conversation',
+  supervisor: '/supervisor',
+  account: '/account',
+  welcome: '/welcome',
+  config: '/admin/config',
+  objects: '/admin/config/:kind',
+  object: '/admin/config/:kind/:key',
+  changes: '/admin/changes',
+  apply: '/admin/applies/:apply',
+  versions: '/admin/versions',
+  version: '/admin/versions/:version',
+  people: '/admin/people',
+  person: '/admin/people/:extension',
+  api_keys: '/admin/api-keys',
+  webhooks: '/admin/webhooks',
+  webhook: '/admin/webhooks/:webhook',
+  audit: '/admin/audit',
+  health: '/admin/health',
+  settings: '/admin/settings',
+} as const;
+export type PageName = keyof typeof PAGE_PATHS;
+export const PATHS: readonly string[] = Object.values(PAGE_PATHS);

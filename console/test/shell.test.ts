@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, openConsole, signIn } from './rig.ts';
+
+describe('console', () => {
+  before(buildFirst);
+  const site = useSite();
+  const browser = useBrowser();
+
+  test('console - a person signs in by typing, sees the pages of its level, and signs out', async () => {
+    const page = await openConsole(site(), browser());
+    await page.locator('input[name=username]').fill('1003');
+    await page.locator('input[name=password]').fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('Unknown person or wrong password').waitFor();
+    await assertAccessible(page);
+    await signIn(site(), page, '1003');
+    const navigation = page.getByRole('navigation');
+    await navigation.getByRole('link', { name: 'Agent desk' }).waitFor();
+    assert.equal(await navigation.getByRole('link', { name: 'Configuration' }).count(), 0);
+    await assertAccessible(page);
+    await page.goto(`${site().base}/admin/config`);
+    await page.getByText('Your level does not allow this page').waitFor();
+    await page.getByRole('button', { name: /1003/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.locator('input[name=password]').waitFor();
+    await page.reload();
+    await page.locator('input[name=password]').waitFor();
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+
+  test('console - every path is one that the service knows, and no other is', async () => {
+    const { PATHS } = (await import('../src/paths.ts')) as { PATHS: readonly string[] };
+    for (const pattern of PATHS) {
+      const path = pattern.replaceAll(/:[a-z]+/g, '1');
+      assert.equal((await fetch(site().base + path)).status, 200, path);
+      assert.equal((await fetch(site().base + path, { method: 'POST' })).status, 405, path);
+    }
+    for (const path of ['/assets', '/assets/', '/index.html', '/console.json', '/wallboardx', '/desk/']) {
+      assert.equal((await fetch(site().base + path)).status, 404, path);
+    }
+  });
+
+  test('console - a revoked session is said at once, and what the page shows stays', async () => {
+    const page = await consoleOf(site(), browser(), '1001', { path: '/directory' });
+    const cookie = (await page.context().cookies()).find((c) => c.name === 'offhook_session');
+    assert.ok(cookie?.httpOnly, 'the session is no cookie that scripts cannot read');
+    const answer = await fetch(`${site().base}/api/v1/session/logout`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${cookie.value}`, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    assert.equal(answer.status, 200);
+    await page.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await assertAccessible(page);
+    const own = (await site().credentials()).find((c) => c.extension === '1001');
+    await page.locator('input[name=password]').fill(own?.password ?? '');
+    await page.keyboard.press('Enter');
+    await until('the dialog is gone', async () => (await page.getByRole('dialog').count()) === 0);
+    assert.equal(new URL(page.url()).pathname, '/directory');
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+
+  test('console - speaks Turkish and German, in the dark too', async () => {
+    for (const [language, words] of [
+      ['tr', 'Oturum aç'],
+      ['de', 'Anmelden'],
+    ] as const) {
+      const page = await openConsole(site(), browser(), { language, scheme: 'dark' });
+      await page.getByRole('button', { name: words }).waitFor();
+      assert.equal(await page.locator('html').getAttribute('lang'), language);
+      await assertAccessible(page);
+      await page.context().close();
+    }
+  });
+});

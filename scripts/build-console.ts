@@ -1,0 +1,100 @@
+/** Builds the console into console/dist, where what it is built from has changed; the service serves what lies there. */
+import { createHash } from 'node:crypto';
+import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+const CONSOLE = path.join(ROOT, 'console');
+const DIST = path.join(CONSOLE, 'dist');
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+  '.webmanifest': 'application/manifest+json',
+  '.wasm': 'application/wasm',
+  '.png': 'image/png',
+};
+/** What a file must at least save by being compressed. */
+const WORTH = 0.95;
+const br = promisify(brotliCompress);
+const gz = promisify(gzip);
+
+/** One word for everything the build depends on. */
+async function fingerprint(): Promise<string> {
+  const hash = createHash('sha256');
+  const folders = ['console', 'contract', 'client'];
+  const names = ['package-lock.json', 'scripts/build-console.ts'];
+  for (const folder of folders) {
+    for (const entry of await readdir(path.join(ROOT, folder), { recursive: true, withFileTypes: true })) {
+      const name = path.relative(ROOT, path.join(entry.parentPath, entry.name));
+      const source = !/(^|\/)(node_modules|dist|test|examples)\/|\.test\.tsx?$|\.md$/.test(name);
+      if (entry.isFile() && source) names.push(name);
+    }
+  }
+  for (const name of names.toSorted()) hash.update(`${name}\0`).update(await readFile(path.join(ROOT, name)));
+  return hash.digest('hex');
+}
+const built = async (): Promise<string | null> => {
+  try {
+    return (JSON.parse(await readFile(path.join(DIST, 'console.json'), 'utf8')) as { built_from: string })
+      .built_from;
+  } catch {
+    return null;
+  }
+};
+
+/** Compresses a file beside itself; which ways were worth it, the smallest first. */
+async function compress(file: string): Promise<('br' | 'gzip')[]> {
+  const bytes = await readFile(file);
+  const ways = [
+    ['br', 'br', await br(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } })],
+    ['gzip', 'gzip', await gz(bytes, { level: 9 })],
+  ] as const;
+  const worth = ways.filter(([, , small]) => small.length < bytes.length * WORTH);
+  for (const [, ending, small] of worth) await writeFile(`${file}.${ending}`, small);
+  return worth.map(([name]) => name);
+}
+
+/** Builds where it is needed; resolves with whether it was. */
+export async function buildConsole(say: (line: string) => void): Promise<boolean> {
+  const from = await fingerprint();
+  if ((await built()) === from) return false;
+  const began = performance.now();
+  const { build } = await import('vite');
+  const { PATHS } = (await import('../console/src/paths.ts')) as { PATHS: readonly string[] };
+  const fresh = `${DIST}.${process.pid}`;
+  await build({
+    configFile: path.join(CONSOLE, 'vite.config.ts'),
+    logLevel: 'warn',
+    build: { outDir: fresh, emptyOutDir: true },
+  });
+  const assets = path.join(fresh, 'assets');
+  const files = await Promise.all(
+    (await readdir(assets)).toSorted().map(async (name) => {
+      const type = TYPES[path.extname(name)];
+      if (type === undefined) throw new Error(`console/dist/assets/${name}: what type is it?`);
+      const file = path.join(assets, name);
+      const etag = `"${createHash('sha256')
+        .update(await readFile(file))
+        .digest('base64url')
+        .slice(0, 20)}"`;
+      return { url: `/assets/${name}`, type, etag, codings: await compress(file) };
+    }),
+  );
+  await writeFile(
+    path.join(fresh, 'console.json'),
+    JSON.stringify({ built_from: from, pages: PATHS, files }),
+  );
+  // What runs has read what it serves; a build that dies leaves the one before.
+  await rm(DIST, { recursive: true, force: true });
+  await rename(fresh, DIST);
+  say(`the console is built (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+  return true;
+}
+
+if (import.meta.main) {
+  await buildConsole((line) => process.stderr.write(`offhook: ${line}\n`));
+}

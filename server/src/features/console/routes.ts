@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { App } from '../../ports/http.ts';
+import { BuiltConsole } from './built.ts';
+import type { BuiltFile, Coding } from './built.ts';
+
+export interface ConsoleRoutesOptions {
+  /** Where the build of the console lies. */
+  readonly folder: string;
+}
+/** Stands in the page for what each answer makes up anew. */
+const NONCE = 'OFFHOOK_NONCE';
+
+/**
+ * Scripts are files of this service. Styles are too, but for the elements the component library writes: those carry the
+ * nonce of their page. `blob:` is sound that was fetched with the session, `data:` are icons of style sheets.
+ */
+export const consolePolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "media-src 'self' blob:",
+    "worker-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
+/** The console: every page and every file of its build has a route of its own. Throws where there is no build. */
+export function consoleRoutes(app: App, { folder }: ConsoleRoutesOptions): void {
+  const read = (name: string): Buffer => readFileSync(path.join(folder, name));
+  const { pages, files } = BuiltConsole.parse(JSON.parse(read('console.json').toString('utf8')));
+  const open = { config: { level: 'public' }, schema: { hide: true } } as const;
+
+  const [before = '', ...parts] = read('index.html').toString('utf8').split(NONCE);
+  const page = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const nonce = randomBytes(16).toString('base64url');
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', consolePolicy(nonce))
+      .header('permissions-policy', 'microphone=(self), camera=(), geolocation=()')
+      .header('cache-control', 'no-store')
+      .send([before, ...parts].join(nonce));
+  };
+  for (const url of pages) app.get(url, open, page);
+
+  const serve = ({ url, type, etag, codings }: BuiltFile): void => {
+    const bytes = new Map<Coding | 'identity', Buffer>();
+    const load = (coding: Coding | 'identity'): Buffer => {
+      const known = bytes.get(coding);
+      if (known !== undefined) return known;
+      const loaded = read(url.slice(1) + (coding === 'identity' ? '' : `.${coding}`));
+      bytes.set(coding, loaded);
+      return loaded;
+    };
+    app.get(url, open, (request, reply) => {
+      reply.header('etag', etag).header('vary', 'Accept-Encoding');
+      // The name of a file holds the hash of what is in it.
+      reply.header('cache-control', 'public, max-age=31536000, immutable');
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      const accepted = request.headers['accept-encoding'] ?? '';
+      const coding = codings.find((name) =>
+        new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?(?:,|$))`).test(accepted),
+      );
+      if (coding !== undefined) reply.header('content-encoding', coding);
+      return reply.type(type).send(load(coding ?? 'identity'));
+    });
+  };
+  files.forEach(serve);
+}
