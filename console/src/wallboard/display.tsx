@@ -1,4 +1,230 @@
+/** A board on a wall: nobody is signed in, a key opens this one board, and whatever happens it comes back by itself. */
+import { useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Empty } from '../app/states.tsx';
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { KeyRound, Radio, Unplug, WifiOff } from 'lucide-react';
+import { OffhookError, createClient } from '@offhook/client';
+import type { Client } from '@offhook/client';
+import type { Board } from '@offhook/contract/boards.ts';
+import { formatClock, formatTime } from '../app/format.ts';
+import { LiveContext, createLive, useLive, useStale } from '../app/live.ts';
+import { learnTime, serverNow, useSecond } from '../app/now.ts';
+import { cssVariables, styleNonce, theme } from '../app/theme.ts';
+import type { PageProps } from '../pages.tsx';
+import { BoardView } from './board-view.tsx';
+import { t } from './words.ts';
+import styles from './page.module.css';
 
-export const DisplayPage = (): ReactNode => <Empty title="DisplayPage" />;
+/** How often the board itself is asked for, and how soon again after a failure. */
+const LOOK_MS = 30_000;
+const AGAIN_MS = 5_000;
+const REFUSED = new Set([401, 403, 404]);
+
+/** The key of this display: from the address it was opened with, where it is taken away, or as it was kept. */
+function keyOf(board: string): string | null {
+  const kept = `offhook.display.${board}`;
+  const given = new URLSearchParams(location.hash.slice(1)).get('key');
+  if (given !== null) {
+    localStorage.setItem(kept, given);
+    history.replaceState(null, '', location.pathname);
+  }
+  return localStorage.getItem(kept);
+}
+
+interface Look {
+  readonly board: Board | null;
+  /** `refused`: the key opens it no more. `away`: nobody answered. */
+  readonly is: 'asking' | 'shown' | 'refused' | 'away';
+}
+/** The board, asked for again and again; a page of an older version than the service is loaded anew. */
+function useBoard(client: Client, id: number): Look {
+  const [look, setLook] = useState<Look>({ board: null, is: 'asking' });
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let version: string | null = null;
+    async function ask(): Promise<void> {
+      let wait = LOOK_MS;
+      try {
+        const asked = Date.now();
+        const ping = await client.ping(stop.signal);
+        learnTime(ping.server_time, asked, Date.now());
+        const { board } = await client.boards.get(id, stop.signal);
+        if (version !== null && version !== ping.version) return location.reload();
+        version = ping.version;
+        setLook((old) => ({
+          is: 'shown',
+          board: old.board !== null && old.board.version === board.version ? old.board : board,
+        }));
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        const refused = error instanceof OffhookError && REFUSED.has(error.status);
+        wait = refused ? LOOK_MS : AGAIN_MS;
+        setLook((old) => ({ is: refused ? 'refused' : 'away', board: refused ? null : old.board }));
+      }
+      timer = setTimeout(() => void ask(), wait);
+    }
+    const now = (): void => {
+      clearTimeout(timer);
+      void ask();
+    };
+    void ask();
+    addEventListener('online', now);
+    addEventListener('offhook-look', now);
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+      removeEventListener('online', now);
+      removeEventListener('offhook-look', now);
+    };
+  }, [client, id]);
+  return look;
+}
+
+function Message({
+  icon,
+  title,
+  text,
+}: {
+  readonly icon: ReactNode;
+  readonly title: string;
+  readonly text?: string;
+}): ReactNode {
+  return (
+    <main className={styles.display}>
+      <div className={styles.message} role="status">
+        {icon}
+        <h1>{title}</h1>
+        {text !== undefined && <p>{text}</p>}
+      </div>
+    </main>
+  );
+}
+const Clock = (): ReactNode => <time className={styles.clock}>{formatTime(useSecond() * 1000)}</time>;
+
+/** Says at once that the wall is not live; where the stream ended for good, it is asked whether the key still opens the board. */
+function Liveness(): ReactNode {
+  const live = useLive();
+  const stale = useStale();
+  const [since, setSince] = useState<number | null>(null);
+  useEffect(() => {
+    if (!stale) return setSince(null);
+    setSince(serverNow());
+    dispatchEvent(new Event('offhook-look'));
+    // A stream that a changed key has closed does not come back alone; one that is on its way is only begun anew.
+    const soon = setTimeout(() => live.restart(), 1_000);
+    const timer = setInterval(() => live.restart(), 2 * AGAIN_MS);
+    return () => {
+      clearTimeout(soon);
+      clearInterval(timer);
+    };
+  }, [stale, live]);
+  return (
+    <div role="status" aria-live="assertive">
+      {stale && (
+        <div className={styles.stale} data-stale>
+          <WifiOff aria-hidden />
+          {t('stale', { time: formatClock(since ?? serverNow()) })} · {t('stale_hint')}
+        </div>
+      )}
+    </div>
+  );
+}
+function Lamp(): ReactNode {
+  if (useStale()) return null;
+  return (
+    <span className={styles.lamp}>
+      <Radio aria-hidden />
+      {t('live')}
+    </span>
+  );
+}
+/** The screen of a wall does not sleep while it is looked at; where the browser refuses, its own settings decide. */
+function useAwake(): void {
+  useEffect(() => {
+    let lock: WakeLockSentinel | null = null;
+    const hold = (): void => {
+      if (document.visibilityState !== 'visible') return;
+      navigator.wakeLock?.request('screen').then(
+        (held) => {
+          lock = held;
+        },
+        () => undefined,
+      );
+    };
+    hold();
+    document.addEventListener('visibilitychange', hold);
+    return () => {
+      document.removeEventListener('visibilitychange', hold);
+      void lock?.release();
+    };
+  }, []);
+}
+
+function Screen({ id, apiKey }: { readonly id: number; readonly apiKey: string }): ReactNode {
+  const [parts] = useState(() => {
+    const client = createClient({ base: location.origin, token: apiKey });
+    return { client, live: createLive(client), queries: new QueryClient() };
+  });
+  const { board, is } = useBoard(parts.client, id);
+  useAwake();
+  const view = useMemo(
+    () =>
+      board === null ? null : (
+        <BoardView
+          client={parts.client}
+          board={board}
+          screen
+          partners={false}
+          masked={board.layout.caller_numbers === 'last_digits'}
+        />
+      ),
+    [board, parts],
+  );
+  if (is === 'refused')
+    return <Message icon={<KeyRound aria-hidden />} title={t('key_revoked')} text={t('key_revoked_text')} />;
+  if (board === null) {
+    const away = is === 'away';
+    return (
+      <Message
+        icon={<Unplug aria-hidden />}
+        title={t('connecting')}
+        {...(away ? { text: t('cannot_connect') } : {})}
+      />
+    );
+  }
+  return (
+    <LiveContext value={parts.live}>
+      <QueryClientProvider client={parts.queries}>
+        <main className={styles.display}>
+          <Liveness />
+          <header className={styles.displayHead}>
+            <h1>{board.name}</h1>
+            <Lamp />
+            <Clock />
+          </header>
+          {view}
+        </main>
+      </QueryClientProvider>
+    </LiveContext>
+  );
+}
+export function DisplayPage({ params }: PageProps): ReactNode {
+  const board = params['board'] ?? '';
+  const [apiKey] = useState(() => keyOf(board));
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      forceColorScheme="dark"
+      getStyleNonce={styleNonce}
+    >
+      {apiKey === null || !/^[1-9]\d{0,14}$/.test(board) ? (
+        <Message icon={<KeyRound aria-hidden />} title={t('key_missing')} text={t('key_missing_text')} />
+      ) : (
+        <Screen id={Number(board)} apiKey={apiKey} />
+      )}
+    </MantineProvider>
+  );
+}

@@ -1,4 +1,206 @@
+import { Suspense, lazy, useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Empty } from '../app/states.tsx';
+import { ActionIcon, Badge, Button, Group, Menu, NativeSelect, Stack, Title, Tooltip } from '@mantine/core';
 
-export const WallboardPage = (): ReactNode => <Empty title="WallboardPage" />;
+import { useQuery } from '@tanstack/react-query';
+import { Copy, Ellipsis, Expand, MonitorUp, Pencil, Plus, Trash2, X } from 'lucide-react';
+import { useLocation } from 'wouter';
+import type { Board, NewBoard } from '@offhook/contract/boards.ts';
+import { useClient, useMay, useMe } from '../app/session.tsx';
+import { StaleBanner } from '../app/shell.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import type { PageProps } from '../pages.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { BoardView } from './board-view.tsx';
+import type { Opened } from './dialogs.tsx';
+import { DEFAULT_LAYOUT, writable } from './model.ts';
+import { t } from './words.ts';
+import styles from './page.module.css';
+
+const pathOf = (id: number): string => PAGE_PATHS.board.replace(':board', String(id));
+const lastKey = (extension: string): string => `offhook.board.${extension}`;
+/** What is shown where nothing was kept yet; its first edit keeps it. */
+const starting = (): Required<NewBoard> => ({
+  name: t('every_queue'),
+  queues: null,
+  layout: DEFAULT_LAYOUT,
+  shared: false,
+});
+
+const Dialogs = lazy(async () => {
+  const [{ Dialogs: loaded }] = await Promise.all([import('./dialogs.tsx'), import('../app/all-styles.ts')]);
+  return { default: loaded };
+});
+
+/** The boards one may see, and the one that is looked at. */
+export function WallboardPage({ params }: PageProps): ReactNode {
+  const me = useMe();
+  const [, go] = useLocation();
+  const client = useClient();
+  const boards = useQuery({ queryKey: ['boards'], queryFn: ({ signal }) => client.boards.list(signal) });
+  const list = boards.data?.boards ?? [];
+  const asked = params['board'];
+  const last = Number(localStorage.getItem(lastKey(me.extension)));
+  const id = asked === undefined ? (list.find((one) => one.id === last) ?? list[0])?.id : Number(asked);
+  useEffect(() => {
+    if (id !== undefined) localStorage.setItem(lastKey(me.extension), String(id));
+  }, [id, me.extension]);
+  if (boards.isPending) return <Loading />;
+  if (boards.error !== null && list.length === 0)
+    return <Failure error={boards.error} onRetry={() => void boards.refetch()} />;
+  const choices = list.map((board) => ({ value: String(board.id), label: board.name }));
+  const choose = (
+    <NativeSelect
+      aria-label={t('choose_board')}
+      data={choices}
+      value={String(id)}
+      onChange={(event) => go(pathOf(Number(event.currentTarget.value)))}
+      w={{ base: '100%', xs: 240 }}
+    />
+  );
+  return id === undefined ? (
+    <Kept key="new" board={null} choose={null} />
+  ) : (
+    <One key={id} id={id} choose={choose} />
+  );
+}
+function One({ id, choose }: { readonly id: number; readonly choose: ReactNode }): ReactNode {
+  const client = useClient();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['board', id],
+    queryFn: ({ signal }) => client.boards.get(id, signal),
+  });
+  if (data !== undefined) return <Kept board={data.board} choose={choose} />;
+  if (error === null) return <Loading />;
+  return (
+    <Stack>
+      {choose}
+      <Failure error={error} onRetry={() => void refetch()} />
+    </Stack>
+  );
+}
+
+function Kept({ board, choose }: { readonly board: Board | null; readonly choose: ReactNode }): ReactNode {
+  const me = useMe();
+  const client = useClient();
+  const isSupervisor = useMay('supervisor');
+  const isAdmin = useMay('admin');
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const [start] = useState(starting);
+  const { screen, frame, toggle } = useFullScreen();
+  const shown = board ?? start;
+  const mine = board === null || isAdmin || board.owner === me.extension;
+  const close = (): void => setOpened(null);
+  const copy = (): void =>
+    setOpened({
+      is: 'editor',
+      board: null,
+      from: { ...from(), name: t('copy_of', { name: shown.name }).slice(0, 80), shared: false },
+    });
+  const from = (): Required<NewBoard> => (board === null ? start : writable(board));
+  return (
+    <div ref={frame} className={styles.frame} data-screen={screen || undefined}>
+      {screen && <StaleBanner />}
+      <Group justify="space-between" mb="md" gap="sm" className={styles.head ?? ''}>
+        <Group gap="sm" className={styles.names ?? ''}>
+          <Title order={1} size="h3" className={styles.title ?? ''}>
+            {screen || choose === null ? shown.name : t('title')}
+          </Title>
+          {!screen && choose}
+          {!screen && board?.shared === true && <Badge variant="light">{t('shared_short')}</Badge>}
+        </Group>
+        <Group gap="xs">
+          {!screen && (
+            <Button
+              variant="default"
+              leftSection={mine ? <Pencil size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+              onClick={() => (mine ? setOpened({ is: 'editor', board, from: from() }) : copy())}
+            >
+              {t(mine ? 'edit' : 'copy_board')}
+            </Button>
+          )}
+          <Tooltip label={t(screen ? 'tv_leave' : 'tv')}>
+            <ActionIcon
+              variant="default"
+              size={36}
+              onClick={toggle}
+              aria-label={t(screen ? 'tv_leave' : 'tv')}
+            >
+              {screen ? <X size={18} aria-hidden /> : <Expand size={18} aria-hidden />}
+            </ActionIcon>
+          </Tooltip>
+          {!screen && (
+            <Menu position="bottom-end" width={220}>
+              <Menu.Target>
+                <ActionIcon variant="default" size={36} aria-label={t('actions')}>
+                  <Ellipsis size={18} aria-hidden />
+                </ActionIcon>
+              </Menu.Target>
+              <Menu.Dropdown>
+                <Menu.Item
+                  leftSection={<Plus size={16} aria-hidden />}
+                  onClick={() =>
+                    setOpened({ is: 'editor', board: null, from: { ...starting(), name: t('new_board') } })
+                  }
+                >
+                  {t('new_board')}
+                </Menu.Item>
+                <Menu.Item leftSection={<Copy size={16} aria-hidden />} onClick={copy}>
+                  {t('copy_board')}
+                </Menu.Item>
+                {board !== null && mine && isSupervisor && (
+                  <Menu.Item
+                    leftSection={<MonitorUp size={16} aria-hidden />}
+                    onClick={() => setOpened({ is: 'displays', board })}
+                  >
+                    {t('displays')}
+                  </Menu.Item>
+                )}
+                {board !== null && mine && (
+                  <Menu.Item
+                    leftSection={<Trash2 size={16} aria-hidden />}
+                    color="red"
+                    onClick={() => setOpened({ is: 'delete', board })}
+                  >
+                    {t('delete')}
+                  </Menu.Item>
+                )}
+              </Menu.Dropdown>
+            </Menu>
+          )}
+        </Group>
+      </Group>
+      <BoardView client={client} board={shown} screen={screen} partners={isSupervisor} masked={false} />
+      {opened !== null && (
+        <Suspense fallback={null}>
+          <Dialogs opened={opened} onClose={close} />
+        </Suspense>
+      )}
+    </div>
+  );
+}
+/** The whole screen for the board; where the browser has none to give, as much as the window has. */
+function useFullScreen() {
+  const frame = useRef<HTMLDivElement>(null);
+  const [screen, setScreen] = useState(false);
+  useEffect(() => {
+    const look = (): void => {
+      if (document.fullscreenElement === null) setScreen(false);
+    };
+    const leave = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') setScreen(false);
+    };
+    document.addEventListener('fullscreenchange', look);
+    document.addEventListener('keydown', leave);
+    return () => {
+      document.removeEventListener('fullscreenchange', look);
+      document.removeEventListener('keydown', leave);
+    };
+  }, []);
+  const toggle = (): void => {
+    setScreen(!screen);
+    if (screen) void document.exitFullscreen().catch(() => undefined);
+    else void frame.current?.requestFullscreen().catch(() => undefined);
+  };
+  return { screen, frame, toggle };
+}

@@ -1,0 +1,31 @@
+/** The alarms of one board as it is shown; they outlive a tile that is scrolled out of sight. */
+import { createContext, useContext, useEffect } from 'react';
+import type { BoardMetric, BoardThreshold } from '@offhook/contract/boards.ts';
+import { CALM, nextAlarm } from './thresholds.ts';
+import type { Alarm, AlarmState } from './thresholds.ts';
+
+export type Alarms = Map<string, AlarmState>;
+export const AlarmsContext = createContext<Alarms>(new Map());
+export const createAlarms = (): Alarms => new Map();
+
+export interface Reading {
+  readonly metric: BoardMetric;
+  readonly value: number | null;
+}
+/** The alarm of each reading of a queue; drawn with the second, because time alone ends one. */
+export function useAlarms(
+  queue: string,
+  readings: readonly Reading[],
+  thresholds: readonly BoardThreshold[],
+  second: number,
+): Alarm[] {
+  const kept = useContext(AlarmsContext);
+  const next = readings.map(({ metric, value }) => {
+    const threshold = thresholds.find((one) => one.metric === metric);
+    return nextAlarm(kept.get(`${queue} ${metric}`) ?? CALM, value, threshold, second * 1000);
+  });
+  useEffect(() => {
+    next.forEach((state, i) => kept.set(`${queue} ${readings[i]!.metric}`, state));
+  });
+  return next.map(({ alarm }) => alarm);
+}

@@ -1,0 +1,187 @@
+/** A board as people see it, on a page and on a wall. */
+import { memo, useMemo, useState } from 'react';
+import type { ReactNode } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import type { Client } from '@offhook/client';
+import type { Board } from '@offhook/contract/boards.ts';
+import { formatNumber, formatPercent, formatSpan } from '../app/format.ts';
+import { useKept, useTopic } from '../app/live.ts';
+import { useSecond } from '../app/now.ts';
+import { Boundary, Loading } from '../app/states.tsx';
+import { Agents } from './agents.tsx';
+import type { Names } from './agents.tsx';
+import { AlarmsContext, createAlarms } from './alarms.ts';
+import { Callers } from './callers.tsx';
+import { Chart } from './chart.tsx';
+import { formulaText } from './metrics.ts';
+import { callersOf, countStates, formulasOf, queuesOn, summaryOf } from './model.ts';
+import type { Shown, Summary } from './model.ts';
+import { StateBar } from './states.tsx';
+import { Tiles } from './tiles.tsx';
+import { t } from './words.ts';
+import styles from './board.module.css';
+
+type Part = Board['layout']['parts'][number];
+const MEMBERS_MS = 30_000;
+/** What is beside the tiles where there is room. */
+const BESIDE: ReadonlySet<Part> = new Set(['callers', 'chart']);
+
+const Longest = ({ since }: { readonly since: number | null }): ReactNode => {
+  const second = useSecond();
+  return since === null ? '–' : formatSpan(second - Math.floor(since / 1000));
+};
+function Totals({ summary, states }: { readonly summary: Summary; readonly states: ReactNode }): ReactNode {
+  return (
+    <section className={styles.totals} aria-label={t('summary')}>
+      <dl>
+        <div data-total="waiting">
+          <dt>{t('waiting')}</dt>
+          <dd>{formatNumber(summary.waiting)}</dd>
+        </div>
+        <div data-total="longest">
+          <dt>{t('longest_wait_seconds')}</dt>
+          <dd>
+            <Longest since={summary.since} />
+          </dd>
+        </div>
+        <div data-total="service_level">
+          <dt>{t('service_level')}</dt>
+          <dd>{formatPercent(summary.service_level)}</dd>
+        </div>
+        <div data-total="abandon_rate">
+          <dt>{t('abandon_rate')}</dt>
+          <dd>{formatPercent(summary.abandon_rate)}</dd>
+        </div>
+        <div data-total="answered">
+          <dt>{t('answered_today')}</dt>
+          <dd>{formatNumber(summary.answered)}</dd>
+        </div>
+      </dl>
+      <div className={styles.staff}>{states}</div>
+    </section>
+  );
+}
+const Card = ({ part, children }: { readonly part: Part; readonly children: ReactNode }): ReactNode => (
+  <section className={styles.part} data-part={part} aria-label={t(`${part}_part`)}>
+    {part !== 'queues' && <h2>{t(`${part}_part`)}</h2>}
+    <Boundary>{children}</Boundary>
+  </section>
+);
+
+/** Agents that work in the queues of the board, null for everybody: events do not say who does, so it is asked for. */
+function useMembers(client: Client, queues: readonly string[] | null): ReadonlySet<string> | null {
+  const { data } = useQuery({
+    queryKey: ['board-members'],
+    queryFn: ({ signal }) => client.agents.list(signal),
+    refetchInterval: MEMBERS_MS,
+    enabled: queues !== null,
+  });
+  return useMemo(() => {
+    if (queues === null) return null;
+    const wanted = new Set(queues);
+    const mine = (data?.agents ?? []).filter((agent) => agent.queues.some(({ queue }) => wanted.has(queue)));
+    return new Set(mine.map(({ extension }) => extension));
+  }, [data, queues]);
+}
+function useNames(client: Client, titles: (queue: string) => string): Names {
+  const { data } = useQuery({
+    queryKey: ['pause-reasons'],
+    queryFn: ({ signal }) => client.agents.pauseReasons(signal),
+    staleTime: 300_000,
+  });
+  return useMemo(() => {
+    const reasons = new Map((data?.pause_reasons ?? []).map(({ id, name }) => [id, name]));
+    return { reason: (id) => reasons.get(id) ?? id, queue: titles };
+  }, [data, titles]);
+}
+const Kept = (): ReactNode => {
+  useKept('calls');
+  return null;
+};
+
+interface ViewProps {
+  readonly client: Client;
+  readonly board: Shown;
+  /** Fills a screen instead of a page. */
+  readonly screen: boolean;
+  /** Whether who looks may know who an agent talks to. */
+  readonly partners: boolean;
+  /** Whether numbers of callers are cut. */
+  readonly masked: boolean;
+}
+export const BoardView = memo(function BoardView({
+  client,
+  board,
+  screen,
+  partners,
+  masked,
+}: ViewProps): ReactNode {
+  const [alarms] = useState(createAlarms);
+  const queues = useTopic('queues');
+  const agents = useTopic('agents');
+  const { parts, density } = board.layout;
+  const found = queuesOn(board, queues.records);
+  const key = found.map((name) => `${name}\t${queues.records.get(name)?.title ?? ''}`).join('\n');
+  const [names, titleOf] = useMemo(() => {
+    const rows = key === '' ? [] : key.split('\n').map((row) => row.split('\t') as [string, string]);
+    const titles = new Map(rows);
+    return [rows.map(([name]) => name), (name: string) => titles.get(name) || name] as const;
+  }, [key]);
+  const formulasNow = formulasOf(queues.records, names);
+  const formulaNames = [...formulasNow.keys()].join('\n');
+  // oxlint-disable-next-line react-hooks/exhaustive-deps -- the same formulas are the same list: tiles are not drawn for another
+  const formulas = useMemo(() => formulasNow, [formulaNames]);
+  const members = useMembers(client, board.queues);
+  const cards = useNames(client, titleOf);
+  const staff = [...agents.records.values()].filter(
+    ({ extension }) => members === null || members.has(extension),
+  );
+  if (!queues.state.ready) return <Loading />;
+
+  const content: Readonly<Record<Part, () => ReactNode>> = {
+    queues: () => <Tiles board={board} names={names} formulas={formulas} screen={screen} />,
+    callers: () => <Callers callers={callersOf(queues.records, names)} masked={masked} screen={screen} />,
+    agents: () => (
+      <Agents
+        agents={staff}
+        names={cards}
+        partners={partners}
+        compact={density === 'compact'}
+        screen={screen}
+      />
+    ),
+    chart: () => <Chart client={client} names={names} title={titleOf} />,
+  };
+  const column = (beside: boolean): ReactNode =>
+    parts
+      .filter((part) => BESIDE.has(part) === beside)
+      .map((part) => (
+        <Card key={part} part={part}>
+          {content[part]()}
+        </Card>
+      ));
+  const [main, side] = [parts.some((part) => !BESIDE.has(part)), parts.some((part) => BESIDE.has(part))];
+  return (
+    <AlarmsContext value={alarms}>
+      {partners && parts.includes('agents') && <Kept />}
+      <div className={styles.board} data-screen={screen || undefined} data-density={density}>
+        <Totals
+          summary={summaryOf(queues.records, names)}
+          states={<StateBar counts={countStates(staff)} empty={t('nobody_in')} />}
+        />
+        <div className={styles.columns} data-columns={main && side ? 2 : 1}>
+          {main && <div className={styles.main}>{column(false)}</div>}
+          {side && <div className={styles.side}>{column(true)}</div>}
+        </div>
+        <footer className={styles.formulas}>
+          {[...formulas.values()].map((stats, i) => (
+            <p key={formulaText(stats)}>
+              {formulas.size > 1 && <sup>{i + 1} </sup>}
+              <b>{t('service_level')}:</b> {formulaText(stats)}
+            </p>
+          ))}
+        </footer>
+      </div>
+    </AlarmsContext>
+  );
+});

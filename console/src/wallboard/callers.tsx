@@ -1,0 +1,56 @@
+import type { ReactNode } from 'react';
+import { formatSpan } from '../app/format.ts';
+import { useSince } from '../app/now.ts';
+import { lastDigits } from './model.ts';
+import type { WaitingCaller } from './model.ts';
+import { VirtualList } from './virtual.tsx';
+import { t } from './words.ts';
+import styles from './board.module.css';
+
+const Waited = ({ since }: { readonly since: string }): ReactNode => (
+  <span className={styles.waited}>{formatSpan(useSince(since))}</span>
+);
+interface CallersProps {
+  readonly callers: readonly WaitingCaller[];
+  /** Whether numbers are cut to their last digits, and names left out. */
+  readonly masked: boolean;
+  readonly screen: boolean;
+}
+/** Everybody who waits, the longest first. */
+export function Callers({ callers, masked, screen }: CallersProps): ReactNode {
+  if (callers.length === 0) return <p className={styles.none}>{t('nobody_waits')}</p>;
+  const who = ({ name, number }: WaitingCaller): string =>
+    number === '' ? name || t('anonymous') : masked ? lastDigits(number) : name || number;
+  return (
+    <VirtualList
+      label={t('callers_part')}
+      count={callers.length}
+      minWidth={15}
+      columns={1}
+      height={3.6}
+      itemKey={(index) => callers[index]!.id}
+      item={(index) => {
+        const caller = callers[index]!;
+        return (
+          <div className={styles.caller} data-caller>
+            <span className={styles.place} aria-label={t('place', { place: caller.position })}>
+              {caller.position}
+            </span>
+            <span className={styles.who}>
+              <b>{who(caller)}</b>
+              <span>
+                {caller.title}
+                {caller.priority !== null &&
+                  caller.priority > 0 &&
+                  ` · ${t('priority', { priority: caller.priority })}`}
+                {!masked && caller.name !== '' && caller.number !== '' && ` · ${caller.number}`}
+              </span>
+            </span>
+            <Waited since={caller.joined_at} />
+          </div>
+        );
+      }}
+      screen={screen}
+    />
+  );
+}

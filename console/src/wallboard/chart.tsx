@@ -1,0 +1,114 @@
+import { Suspense, lazy, useMemo, useState } from 'react';
+import type { ReactNode } from 'react';
+import { useQueries } from '@tanstack/react-query';
+import { ChartNoAxesColumn, Table as TableIcon } from 'lucide-react';
+import type { Client } from '@offhook/client';
+import { formatNumber, formatTime } from '../app/format.ts';
+import { Failure, Loading } from '../app/states.tsx';
+import { addSeries, worthShowing } from './series.ts';
+import type { Interval } from './series.ts';
+import { t } from './words.ts';
+import styles from './board.module.css';
+
+// Charts are loaded with the first one that is shown.
+const Plot = lazy(async () => ({ default: (await import('./plot.tsx')).Plot }));
+/** Seconds of an interval, and how often today's are asked for. */
+const INTERVAL_SECONDS = 900;
+const FRESH_MS = 20_000;
+/** Queues whose intervals are asked for and added up; a board with more shows one of them. */
+const MOST_TOGETHER = 8;
+
+function IntervalTable({ rows }: { readonly rows: readonly Interval[] }): ReactNode {
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- who has no mouse scrolls it with the arrow keys
+    <div className={styles.tableBox} tabIndex={0} role="region" aria-label={t('chart_of')}>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            {[t('interval'), t('offered'), t('answered'), t('abandoned')].map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ from, to, offered, answered, abandoned }) => (
+            <tr key={from}>
+              <th scope="row">
+                {formatTime(from * 1000)}–{formatTime(to * 1000)}
+              </th>
+              <td>{formatNumber(offered)}</td>
+              <td>{formatNumber(answered)}</td>
+              <td>{formatNumber(abandoned)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+interface ChartProps {
+  readonly client: Client;
+  readonly names: readonly string[];
+  readonly title: (queue: string) => string;
+}
+/** Answered and abandoned by quarter of an hour, as bars or as a table. */
+export function Chart({ client, names, title }: ChartProps): ReactNode {
+  const together = names.length <= MOST_TOGETHER;
+  const [chosen, setChosen] = useState('');
+  const [asTable, setAsTable] = useState(false);
+  const one = names.includes(chosen) ? chosen : together ? null : names[0];
+  const shown = one === null || one === undefined ? names : [one];
+  const answers = useQueries({
+    queries: shown.map((name) => ({
+      queryKey: ['queue-intervals', name],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        client.queues.stats(name, { interval: INTERVAL_SECONDS }, signal),
+      refetchInterval: FRESH_MS,
+      staleTime: FRESH_MS,
+    })),
+    combine: (results) => ({
+      series: results.map(({ data }) => data?.stats && data.series).filter((series) => series != null),
+      loading: results.some(({ isPending }) => isPending),
+      error: results.find(({ error }) => error !== null)?.error ?? null,
+    }),
+  });
+  const rows = useMemo(() => worthShowing(addSeries(answers.series)), [answers.series]);
+  const body = (): ReactNode => {
+    if (answers.error !== null && rows.length === 0) return <Failure error={answers.error} />;
+    if (answers.loading) return <Loading />;
+    if (rows.every(({ offered }) => offered === 0)) return <p className={styles.none}>{t('chart_none')}</p>;
+    return asTable ? <IntervalTable rows={rows} /> : <Plot rows={rows} />;
+  };
+  return (
+    <div className={styles.chart}>
+      <div className={styles.chartHead}>
+        {names.length > 1 && (
+          <select
+            className={styles.select}
+            aria-label={t('chart_queue')}
+            value={one ?? ''}
+            onChange={(event) => setChosen(event.currentTarget.value)}
+          >
+            {together && <option value="">{t('all_together')}</option>}
+            {names.map((name) => (
+              <option key={name} value={name}>
+                {title(name)}
+              </option>
+            ))}
+          </select>
+        )}
+        <button type="button" className={styles.quiet} onClick={() => setAsTable(!asTable)}>
+          {asTable ? (
+            <ChartNoAxesColumn className={styles.icon} aria-hidden />
+          ) : (
+            <TableIcon className={styles.icon} aria-hidden />
+          )}
+          {t(asTable ? 'chart_chart' : 'chart_table')}
+        </button>
+      </div>
+      <Suspense fallback={<Loading />}>{body()}</Suspense>
+    </div>
+  );
+}

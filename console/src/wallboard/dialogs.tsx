@@ -1,0 +1,75 @@
+/** What is done to a board, loaded with the first of it. */
+import type { ReactNode } from 'react';
+import { Button, Drawer, Group, Modal, Stack, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useLocation } from 'wouter';
+import type { Board, NewBoard } from '@offhook/contract/boards.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { Displays } from './displays.tsx';
+import { Editor } from './editor.tsx';
+import { t } from './words.ts';
+
+export type Opened =
+  | { readonly is: 'editor'; readonly board: Board | null; readonly from: Required<NewBoard> }
+  | { readonly is: 'displays' | 'delete'; readonly board: Board };
+interface DialogsProps {
+  readonly opened: Opened;
+  readonly onClose: () => void;
+}
+export function Dialogs({ opened, onClose }: DialogsProps): ReactNode {
+  switch (opened.is) {
+    case 'editor':
+      return (
+        <Drawer
+          opened
+          onClose={onClose}
+          position="right"
+          size="lg"
+          title={t(opened.board === null ? 'new_board' : 'edit')}
+        >
+          <Editor board={opened.board} from={opened.from} onDone={onClose} />
+        </Drawer>
+      );
+    case 'displays':
+      return (
+        <Modal opened onClose={onClose} title={t('displays')} size="lg">
+          <Displays board={opened.board} />
+        </Modal>
+      );
+    case 'delete':
+      return (
+        <Modal opened onClose={onClose} title={t('delete_board')}>
+          <Delete board={opened.board} onDone={onClose} />
+        </Modal>
+      );
+  }
+}
+function Delete({ board, onDone }: { readonly board: Board; readonly onDone: () => void }): ReactNode {
+  const client = useClient();
+  const queries = useQueryClient();
+  const [, go] = useLocation();
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: () => client.boards.remove(board.id),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['boards'] });
+      go(PAGE_PATHS.wallboard);
+      onDone();
+    },
+  });
+  return (
+    <Stack>
+      <Text>{t('delete_text', { name: board.name })}</Text>
+      {error !== null && <Failure error={error} />}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onDone}>
+          {t('cancel')}
+        </Button>
+        <Button color="red" loading={isPending} onClick={() => mutate()}>
+          {t('delete')}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

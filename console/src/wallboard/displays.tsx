@@ -1,0 +1,155 @@
+import { useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+import {
+  Alert,
+  Button,
+  CopyButton,
+  Divider,
+  Group,
+  Loader,
+  Select,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Copy, Monitor } from 'lucide-react';
+import type { Board } from '@offhook/contract/boards.ts';
+import { formatAgo, formatDateTime } from '../app/format.ts';
+import { serverNow } from '../app/now.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { t } from './words.ts';
+import { t as app } from '../app/app-words.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS = [7, 30, 365];
+/** The key is behind the `#`, which no browser sends anywhere. */
+const linkOf = (board: number, key: string): string =>
+  `${location.origin}${PAGE_PATHS.display.replace(':board', String(board))}#key=${key}`;
+
+/** The displays of a board: a link for a new one, and those that can be ended. */
+export function Displays({ board }: { readonly board: Board }): ReactNode {
+  const client = useClient();
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [days, setDays] = useState<string | null>(null);
+  const again = (): Promise<void> => queries.invalidateQueries({ queryKey: ['display-keys', board.id] });
+  const keys = useQuery({
+    queryKey: ['display-keys', board.id],
+    queryFn: ({ signal }) => client.boards.displayKeys(board.id, signal),
+  });
+  const make = useMutation({
+    mutationFn: () =>
+      client.boards.createDisplayKey(board.id, {
+        name: name.trim(),
+        expires_at: days === null ? null : new Date(serverNow() + Number(days) * DAY_MS).toISOString(),
+      }),
+    onSuccess: async () => {
+      setName('');
+      await again();
+    },
+  });
+  const revoke = useMutation({
+    mutationFn: (id: number) => client.boards.revokeDisplayKey(board.id, id),
+    onSettled: again,
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    make.mutate();
+  };
+  const made = make.data === undefined ? null : linkOf(board.id, make.data.key);
+  const list = keys.data?.display_keys ?? [];
+  return (
+    <Stack>
+      <Text size="sm">{t('display_intro')}</Text>
+      <form onSubmit={submit}>
+        <Group align="end">
+          <TextInput
+            label={t('display_name')}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            maxLength={64}
+            required
+            flex={1}
+            miw={180}
+          />
+          <Select
+            label={t('display_expiry')}
+            placeholder={t('display_never')}
+            value={days}
+            onChange={setDays}
+            clearable
+            data={DAYS.map((count) => ({
+              value: String(count),
+              label: formatDateTime(serverNow() + count * DAY_MS),
+            }))}
+            w={220}
+          />
+          <Button type="submit" loading={make.isPending}>
+            {t('make_link')}
+          </Button>
+        </Group>
+      </form>
+      {make.error !== null && <Failure error={make.error} />}
+      {made !== null && (
+        <Alert color="offhook" variant="light" role="status" title={t('link_once')}>
+          <Group align="end" wrap="nowrap">
+            <TextInput
+              label={t('link')}
+              value={made}
+              readOnly
+              flex={1}
+              onFocus={(event) => event.currentTarget.select()}
+              data-display-link
+            />
+            <CopyButton value={made}>
+              {({ copied, copy }) => (
+                <Button variant="default" leftSection={<Copy size={16} aria-hidden />} onClick={copy}>
+                  {app(copied ? 'copied' : 'copy')}
+                </Button>
+              )}
+            </CopyButton>
+          </Group>
+        </Alert>
+      )}
+      <Divider />
+      {keys.isPending && <Loader size="sm" />}
+      {keys.error !== null && <Failure error={keys.error} onRetry={() => void keys.refetch()} />}
+      {revoke.error !== null && <Failure error={revoke.error} />}
+      {keys.isSuccess && list.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t('no_displays')}
+        </Text>
+      )}
+      {list.map((key) => (
+        <Group key={key.id} justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap" miw={0}>
+            <Monitor size={18} aria-hidden />
+            <div>
+              <Text size="sm" fw={600}>
+                {key.name}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {key.last_used_at === null
+                  ? t('never_used')
+                  : t('last_used', { ago: formatAgo(key.last_used_at, serverNow()) })}
+                {key.expires_at !== null && ` · ${t('display_expiry')} ${formatDateTime(key.expires_at)}`}
+              </Text>
+            </div>
+          </Group>
+          <Button
+            size="xs"
+            variant="default"
+            loading={revoke.isPending && revoke.variables === key.id}
+            onClick={() => revoke.mutate(key.id)}
+            aria-label={`${t('revoke')}: ${key.name}`}
+          >
+            {t('revoke')}
+          </Button>
+        </Group>
+      ))}
+    </Stack>
+  );
+}

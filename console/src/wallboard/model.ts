@@ -1,0 +1,173 @@
+/** A board and what is on it. Pure. */
+import type { CallState, QueueState } from '@offhook/client';
+import type { AgentState, AgentSummary } from '@offhook/contract/agents.ts';
+import type { Board, BoardMetric, NewBoard } from '@offhook/contract/boards.ts';
+import type { QueueStats } from '@offhook/contract/wallboard.ts';
+import { serviceLevelOf, waitsSince } from './metrics.ts';
+
+/** What a board is shown from; one that nobody has kept yet has no id. */
+export type Shown = Pick<Board, 'name' | 'queues' | 'layout'>;
+export const DEFAULT_LAYOUT: Board['layout'] = {
+  figures: ['waiting', 'longest_wait_seconds', 'service_level', 'abandon_rate', 'answered'],
+  tiles: [],
+  parts: ['queues', 'agents', 'callers', 'chart'],
+  thresholds: [
+    { metric: 'waiting', direction: 'above', warn: 3, alert: 6 },
+    { metric: 'longest_wait_seconds', direction: 'above', warn: 60, alert: 180 },
+    { metric: 'service_level', direction: 'below', warn: 0.8, alert: 0.6 },
+    { metric: 'abandon_rate', direction: 'above', warn: 0.05, alert: 0.1 },
+  ],
+  columns: null,
+  density: 'comfortable',
+  caller_numbers: 'last_digits',
+};
+export const writable = ({ name, queues, layout, shared }: Board): Required<NewBoard> => ({
+  name,
+  queues,
+  layout,
+  shared,
+});
+
+type Queues = ReadonlyMap<string, QueueState>;
+/** Names of the queues on the board that may be seen: those with a tile in order, the others by title. */
+export function queuesOn({ queues, layout }: Shown, records: Queues): string[] {
+  const wanted = queues === null ? [...records.keys()] : queues.filter((name) => records.has(name));
+  const placed = layout.tiles.map((tile) => tile.queue).filter((name) => wanted.includes(name));
+  const known = new Set(placed);
+  const title = (name: string): string => records.get(name)?.title || name;
+  const others = wanted.filter((name) => !known.has(name));
+  return [...placed, ...others.toSorted((a, b) => title(a).localeCompare(title(b)))];
+}
+export const figuresOf = ({ layout }: Shown, queue: string): readonly BoardMetric[] =>
+  layout.tiles.find((tile) => tile.queue === queue)?.figures ?? layout.figures;
+
+/** In the order of a legend: at work first, away last. */
+export const AGENT_STATES = [
+  'available',
+  'offered',
+  'talking',
+  'held',
+  'wrap_up',
+  'busy_other',
+  'not_ready',
+  'not_responding',
+  'unreachable',
+] as const satisfies readonly AgentState[];
+export type StaffState = (typeof AGENT_STATES)[number];
+export type StateCounts = Readonly<Partial<Record<StaffState, number>>>;
+/** `queue.stats` counts who is on hold as talking, and who does not respond as not ready. */
+export const countsOf = ({ agents }: Pick<QueueStats, 'agents'>): StateCounts => {
+  const { logged_in: _all, ...counts } = agents;
+  return counts;
+};
+export function countStates(agents: Iterable<AgentSummary>): StateCounts {
+  const counts: Partial<Record<StaffState, number>> = {};
+  for (const { state } of agents) {
+    if (state !== 'logged_out') counts[state] = (counts[state] ?? 0) + 1;
+  }
+  return counts;
+}
+
+export interface WaitingCaller {
+  readonly id: string;
+  readonly queue: string;
+  readonly title: string;
+  readonly position: number;
+  readonly priority: number | null;
+  readonly joined_at: string;
+  readonly number: string;
+  readonly name: string;
+}
+/** Who waits in these queues, the longest first. */
+export function callersOf(records: Queues, names: readonly string[]): WaitingCaller[] {
+  const all = names.flatMap((name) => {
+    const queue = records.get(name);
+    return (queue?.callers ?? []).map(({ id, position, priority, joined_at, caller }) => ({
+      id: `${name} ${id}`,
+      queue: name,
+      title: queue?.title || name,
+      position,
+      priority,
+      joined_at,
+      number: caller.number,
+      name: caller.name,
+    }));
+  });
+  return all.toSorted((a, b) =>
+    a.joined_at < b.joined_at ? -1 : a.joined_at > b.joined_at ? 1 : a.position - b.position,
+  );
+}
+/** The last digits of a number, for a wall that passers-by can read. */
+export const lastDigits = (number: string): string =>
+  number.length <= 3 ? number : `${'•'.repeat(Math.min(3, number.length - 3))}${number.slice(-3)}`;
+
+export interface Summary {
+  readonly waiting: number;
+  /** ms since 1970. */
+  readonly since: number | null;
+  readonly answered: number;
+  readonly abandon_rate: number | null;
+  readonly service_level: number | null;
+}
+const SUMS = [
+  'offered',
+  'answered',
+  'answered_in_threshold',
+  'abandoned',
+  'abandoned_short',
+  'abandoned_in_threshold',
+  'flowed_out',
+] as const;
+/** The queues together. There is a service level of all only where all compute it alike: rates are never averaged. */
+export function summaryOf(records: Queues, names: readonly string[]): Summary {
+  let waiting = 0;
+  let since: number | null = null;
+  let alike: QueueStats | null = null;
+  let differ = false;
+  const sums = Object.fromEntries(SUMS.map((name) => [name, 0])) as Record<(typeof SUMS)[number], number>;
+  for (const name of names) {
+    const queue = records.get(name);
+    if (queue === undefined) continue;
+    waiting += queue.callers.length;
+    const first = waitsSince(queue);
+    if (first !== null && (since === null || first < since)) since = first;
+    if (queue.stats === null) continue;
+    for (const sum of SUMS) sums[sum] += queue.stats.sums[sum];
+    alike ??= queue.stats;
+    differ ||= formulaKey(alike) !== formulaKey(queue.stats);
+  }
+  const counted = sums.offered - sums.abandoned_short;
+  return {
+    waiting,
+    since,
+    answered: sums.answered,
+    abandon_rate: counted === 0 ? null : (sums.abandoned - sums.abandoned_short) / counted,
+    service_level: alike === null || differ ? null : serviceLevelOf(sums, alike),
+  };
+}
+const formulaKey = (s: QueueStats): string =>
+  `${s.service_level_formula} ${s.threshold_seconds} ${s.short_abandon_seconds} ${s.flow_outs}`;
+/** The formulas of these queues, each once, in order; a tile names its own by its place in the list where there are several. */
+export function formulasOf(records: Queues, names: readonly string[]): Map<string, QueueStats> {
+  const found = new Map<string, QueueStats>();
+  for (const name of names) {
+    const stats = records.get(name)?.stats;
+    if (stats != null && !found.has(formulaKey(stats))) found.set(formulaKey(stats), stats);
+  }
+  return found;
+}
+export const formulaPlace = (
+  formulas: ReadonlyMap<string, QueueStats>,
+  stats: QueueStats | null,
+): number | null =>
+  stats === null || formulas.size < 2 ? null : [...formulas.keys()].indexOf(formulaKey(stats)) + 1;
+
+/** Who the agent talks to, in words; null where that is not known. */
+export function partnerOf(call: CallState | undefined, extension: string): string | null {
+  if (call === undefined) return null;
+  const own = call.legs.find((leg) => leg.extension === extension);
+  const other = call.legs.find((leg) => leg !== own && leg.extension !== extension);
+  if (other !== undefined) return other.name || other.number || other.extension;
+  const isCaller = own !== undefined && own === call.legs[0];
+  return isCaller ? call.dialled || null : call.caller.name || call.caller.number || null;
+}

@@ -1,0 +1,181 @@
+/** Lists of any length of which only what is in sight is drawn: on the page, or on a screen that turns its pages by itself. */
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { ReactNode, RefObject } from 'react';
+import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual';
+import type { Virtualizer } from '@tanstack/react-virtual';
+import { t } from './words.ts';
+import styles from './board.module.css';
+
+export interface VirtualProps {
+  readonly label: string;
+  readonly count: number;
+  /** Least width of an item, in em. */
+  readonly minWidth: number;
+  readonly columns?: number | null;
+  /** About how high an item is, in em. */
+  readonly height: number;
+  readonly itemKey: (index: number) => string;
+  readonly item: (index: number) => ReactNode;
+  /** On a display: within its own part of the screen. */
+  readonly screen: boolean;
+}
+/** Seconds a display shows one page of a list that does not fit. */
+const TURN_MS = 12_000;
+
+/** Columns that fit, and the size of an em there. */
+function useColumns(ref: RefObject<HTMLElement | null>, { count, minWidth, columns }: VirtualProps) {
+  const [size, setSize] = useState({ width: 0, em: 16 });
+  useLayoutEffect(() => {
+    const node = ref.current;
+    if (node === null) return;
+    const look = (): void => {
+      const em = Number.parseFloat(getComputedStyle(node).fontSize) || 16;
+      setSize((old) =>
+        old.width === node.clientWidth && old.em === em ? old : { width: node.clientWidth, em },
+      );
+    };
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, [ref]);
+  const fit = Math.max(1, Math.floor(size.width / (minWidth * size.em)));
+  const most = Math.max(1, columns == null ? fit : Math.min(columns, fit));
+  // As many rows as it takes, and none that is nearly empty.
+  const rows = Math.max(1, Math.ceil(count / most));
+  return { em: size.em, columns: columns == null ? Math.max(1, Math.ceil(count / rows)) : most };
+}
+
+interface RowsProps extends VirtualProps {
+  readonly inner: RefObject<HTMLDivElement | null>;
+  readonly perRow: number;
+  readonly virtualizer: Virtualizer<never, Element>;
+  readonly margin: number;
+}
+function Rows({ inner, perRow, virtualizer, margin, ...props }: RowsProps): ReactNode {
+  return (
+    <div
+      ref={inner}
+      role="list"
+      aria-label={props.label}
+      className={styles.rows}
+      style={{ height: virtualizer.getTotalSize() }}
+    >
+      {virtualizer.getVirtualItems().map((row) => (
+        <div
+          key={row.key}
+          role="presentation"
+          ref={virtualizer.measureElement}
+          data-index={row.index}
+          className={styles.row}
+          style={{
+            transform: `translateY(${row.start - margin}px)`,
+            gridTemplateColumns: `repeat(${perRow}, minmax(0, 1fr))`,
+          }}
+        >
+          {Array.from({ length: Math.min(perRow, props.count - row.index * perRow) }, (_, i) => {
+            const index = row.index * perRow + i;
+            return (
+              <div
+                key={props.itemKey(index)}
+                role="listitem"
+                aria-setsize={props.count}
+                aria-posinset={index + 1}
+                className={styles.cell}
+              >
+                {props.item(index)}
+              </div>
+            );
+          })}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function PageList(props: VirtualProps): ReactNode {
+  const inner = useRef<HTMLDivElement>(null);
+  const { columns: perRow, em } = useColumns(inner, props);
+  const [margin, setMargin] = useState(0);
+  useLayoutEffect(() => {
+    const look = (): void => {
+      const top = inner.current === null ? 0 : inner.current.getBoundingClientRect().top + window.scrollY;
+      setMargin((old) => (Math.abs(old - top) < 1 ? old : top));
+    };
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, []);
+  const virtualizer = useWindowVirtualizer({
+    count: Math.ceil(props.count / perRow),
+    estimateSize: () => props.height * em,
+    overscan: 3,
+    scrollMargin: margin,
+  });
+  return <Rows {...props} inner={inner} perRow={perRow} margin={margin} virtualizer={virtualizer as never} />;
+}
+function ScreenList(props: VirtualProps): ReactNode {
+  const outer = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
+  const { columns: perRow, em } = useColumns(inner, props);
+  const virtualizer = useVirtualizer({
+    count: Math.ceil(props.count / perRow),
+    getScrollElement: () => outer.current,
+    estimateSize: () => props.height * em,
+    overscan: 2,
+  });
+  const held = useRef(false);
+  const [page, setPage] = useState({ at: 1, of: 1 });
+  useEffect(() => {
+    const node = outer.current;
+    if (node === null) return;
+    const look = (): void => {
+      const of = Math.max(1, Math.ceil((node.scrollHeight - 2) / Math.max(1, node.clientHeight)));
+      const at = Math.min(of, Math.ceil((node.scrollTop + 2) / Math.max(1, node.clientHeight)));
+      setPage((old) => (old.at === at && old.of === of ? old : { at: Math.max(1, at), of }));
+    };
+    const turn = (): void => {
+      look();
+      // Who reads or uses it is not interrupted.
+      if (held.current || node.scrollHeight <= node.clientHeight + 2) return;
+      const end = node.scrollTop + node.clientHeight >= node.scrollHeight - 2;
+      node.scrollTo({ top: end ? 0 : node.scrollTop + node.clientHeight });
+      look();
+    };
+    look();
+    const timer = setInterval(turn, TURN_MS);
+    const observer = new ResizeObserver(look);
+    observer.observe(node);
+    node.addEventListener('scroll', look, { passive: true });
+    return () => {
+      clearInterval(timer);
+      observer.disconnect();
+      node.removeEventListener('scroll', look);
+    };
+  }, [props.count]);
+  const hold = (on: boolean) => (): void => {
+    held.current = on;
+  };
+  return (
+    <>
+      <div
+        ref={outer}
+        className={styles.screen}
+        // Who has no mouse scrolls it with the arrow keys.
+        tabIndex={0}
+        role="region"
+        aria-label={props.label}
+        onPointerEnter={hold(true)}
+        onPointerLeave={hold(false)}
+        onFocus={hold(true)}
+        onBlur={hold(false)}
+      >
+        <Rows {...props} inner={inner} perRow={perRow} margin={0} virtualizer={virtualizer as never} />
+      </div>
+      {page.of > 1 && <p className={styles.pages}>{t('page_of', { page: page.at, pages: page.of })}</p>}
+    </>
+  );
+}
+export const VirtualList = (props: VirtualProps): ReactNode =>
+  props.screen ? <ScreenList {...props} /> : <PageList {...props} />;
