@@ -18,6 +18,7 @@ import { Link, useLocation } from 'wouter';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { NAVIGATION } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
+import { OwnPresence } from '../presence/own-presence.tsx';
 import { t } from './app-words.ts';
 import { useKept, useStale } from './live.ts';
 import { LanguageSwitch, SchemeItems } from './preferences.tsx';
@@ -171,6 +172,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
             <div className={styles.language}>
               <LanguageSwitch />
             </div>
+            <OwnPresence />
             <UserMenu />
           </Group>
         </Group>

@@ -1,4 +1,195 @@
-import type { ReactNode } from 'react';
-import { Empty } from '../app/states.tsx';
+import { useDeferredValue, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import type { KeyboardEvent, ReactNode } from 'react';
+import {
+  Button,
+  NativeSelect,
+  Paper,
+  SegmentedControl,
+  Switch,
+  Text,
+  TextInput,
+  Title,
+  VisuallyHidden,
+} from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { BookUser, Search, SearchX } from 'lucide-react';
+import type { Contact } from '@offhook/contract/extensions.ts';
+import type { PresenceState } from '@offhook/client';
+import { formatNumber } from '../app/format.ts';
+import { useLive } from '../app/live.ts';
+import { useClient, useMe } from '../app/session.tsx';
+import { Empty, Failure, Loading } from '../app/states.tsx';
+import { language } from '../app/words.ts';
+import { GROUPS } from '../presence/state.ts';
+import type { Group } from '../presence/state.ts';
+import { useDialling } from './dial.ts';
+import { departmentsOf, entriesOf, rowsOf } from './entries.ts';
+import { useFavourites } from './favourites.ts';
+import { PeopleList } from './list.tsx';
+import type { ListHandle } from './list.tsx';
+import { t } from './words.ts';
+import styles from './directory.module.css';
 
-export const DirectoryPage = (): ReactNode => <Empty title="DirectoryPage" />;
+const NOTHING: ReadonlyMap<string, PresenceState> = new Map();
+const never = (): (() => void) => () => undefined;
+/** Everybody's presence, where the list depends on it; else nothing, so that no change of it draws the whole list. */
+function usePresenceOf(needed: boolean): ReadonlyMap<string, PresenceState> {
+  const topic = useLive().topic('presence');
+  return useSyncExternalStore(needed ? topic.subscribe : never, () => (needed ? topic.records : NOTHING));
+}
+
+export function DirectoryPage(): ReactNode {
+  const client = useClient();
+  const contacts = useQuery({
+    queryKey: ['contacts'],
+    queryFn: ({ signal }) => client.contacts({}, signal),
+  });
+  return (
+    <>
+      <VisuallyHidden>
+        <Title order={1}>{t('title')}</Title>
+      </VisuallyHidden>
+      {contacts.isError ? (
+        <Failure error={contacts.error} onRetry={() => void contacts.refetch()} />
+      ) : contacts.data === undefined ? (
+        <Loading />
+      ) : contacts.data.contacts.length === 0 ? (
+        <Empty title={t('empty')} icon={<BookUser size={36} aria-hidden />} />
+      ) : (
+        <People contacts={contacts.data.contacts} />
+      )}
+    </>
+  );
+}
+function People({ contacts }: { readonly contacts: readonly Contact[] }): ReactNode {
+  const lang = language();
+  const me = useMe();
+  const [q, setQ] = useState('');
+  const [department, setDepartment] = useState<string | null>(null);
+  const [group, setGroup] = useState<Group | null>(null);
+  const [grouped, setGrouped] = useState(false);
+  const [favourites, toggle] = useFavourites();
+  const dialling = useDialling();
+  const search = useRef<HTMLInputElement>(null);
+  const list = useRef<ListHandle>(null);
+  const wantedQ = useDeferredValue(q);
+  const presence = usePresenceOf(group !== null);
+  useHotkeys([['/', () => search.current?.focus()]]);
+
+  const entries = useMemo(() => entriesOf(contacts, lang), [contacts, lang]);
+  const departments = useMemo(() => departmentsOf(contacts, lang), [contacts, lang]);
+  const byExtension = useMemo(() => new Map(contacts.map((one) => [one.extension, one])), [contacts]);
+  const { rows, people } = useMemo(
+    () =>
+      rowsOf(
+        entries,
+        {
+          q: wantedQ,
+          department,
+          group,
+          grouped,
+          favourites,
+          presenceOf: (extension) => presence.get(extension) ?? byExtension.get(extension)?.presence,
+        },
+        lang,
+      ),
+    [entries, wantedQ, department, group, grouped, favourites, presence, byExtension, lang],
+  );
+  const narrowed = q !== '' || department !== null || group !== null;
+  const showAll = (): void => {
+    setQ('');
+    setDepartment(null);
+    setGroup(null);
+    search.current?.focus();
+  };
+  const onSearchKey = (event: KeyboardEvent): void => {
+    if (event.key === 'ArrowDown') {
+      event.preventDefault();
+      list.current?.focusFirst();
+    } else if (event.key === 'Escape') setQ('');
+  };
+  const someWithout = contacts.some((one) => one.department === null);
+  return (
+    <div className={styles.page}>
+      <search className={styles.tools}>
+        <TextInput
+          ref={search}
+          type="search"
+          className={styles.search ?? ''}
+          size="md"
+          aria-label={t('search_label')}
+          placeholder={t('search')}
+          leftSection={<Search size={18} aria-hidden />}
+          value={q}
+          maxLength={64}
+          onChange={(event) => setQ(event.currentTarget.value)}
+          onKeyDown={onSearchKey}
+        />
+        {departments.length > 0 && (
+          <NativeSelect
+            size="md"
+            aria-label={t('department')}
+            className={styles.departments ?? ''}
+            value={department === null ? 'all' : `:${department}`}
+            onChange={({ currentTarget: { value } }) =>
+              setDepartment(value === 'all' ? null : value.slice(1))
+            }
+            data={[
+              { value: 'all', label: t('all_departments') },
+              ...departments.map((name) => ({ value: `:${name}`, label: name })),
+              ...(someWithout ? [{ value: ':', label: t('no_department') }] : []),
+            ]}
+          />
+        )}
+        <SegmentedControl
+          aria-label={t('status')}
+          className={styles.groups ?? ''}
+          value={group ?? 'all'}
+          onChange={(value) => setGroup(value === 'all' ? null : (value as Group))}
+          data={[
+            { value: 'all', label: t('all') },
+            ...GROUPS.map((value) => ({ value: value as string, label: t(value) })),
+          ]}
+        />
+        <div className={styles.tail}>
+          {departments.length > 0 && (
+            <Switch
+              label={t('grouped')}
+              checked={grouped}
+              onChange={(event) => setGrouped(event.currentTarget.checked)}
+            />
+          )}
+          <Text size="sm" c="dimmed" role="status" className={styles.count ?? ''}>
+            {t('found', { count: people, shown: formatNumber(people) })}
+          </Text>
+        </div>
+      </search>
+      <Paper withBorder className={styles.paper ?? ''}>
+        {rows.length === 0 ? (
+          <Empty title={t('nobody')} icon={<SearchX size={36} aria-hidden />}>
+            <Text c="dimmed" size="sm">
+              {t('nobody_text')}
+            </Text>
+            {narrowed && (
+              <Button variant="light" onClick={showAll}>
+                {t('show_all')}
+              </Button>
+            )}
+          </Empty>
+        ) : (
+          <PeopleList
+            ref={list}
+            rows={rows}
+            wanted={JSON.stringify([wantedQ, department, group, grouped])}
+            people={people}
+            department={byExtension.get(me.extension)?.department ?? null}
+            favourites={favourites}
+            onFavourite={toggle}
+            dialling={dialling}
+          />
+        )}
+      </Paper>
+    </div>
+  );
+}

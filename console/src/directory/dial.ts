@@ -1,0 +1,42 @@
+/** Calling somebody by a click: the own devices ring first. */
+import { useCallback } from 'react';
+import { notifications } from '@mantine/notifications';
+import { errorDetail, errorText } from '../app/error-words.ts';
+import { useClient } from '../app/session.tsx';
+import { t } from './words.ts';
+
+const failed = (error: unknown): void =>
+  void notifications.show({ color: 'red', title: errorText(error), message: errorDetail(error) });
+
+export interface Dialling {
+  /** `number` as it is dialled; `name` for what is said of it. */
+  call(number: string, name: string): Promise<void>;
+  /** What rings at this extension. */
+  pickUp(extension: string, name: string): Promise<void>;
+}
+export function useDialling(): Dialling {
+  const client = useClient();
+  const call = useCallback<Dialling['call']>(
+    async (number, name) => {
+      try {
+        await client.calls.originate({ to: number });
+        notifications.show({ message: t('your_phone_rings', { name }) });
+      } catch (error) {
+        failed(error);
+      }
+    },
+    [client],
+  );
+  const pickUp = useCallback<Dialling['pickUp']>(
+    async (extension, name) => {
+      try {
+        await client.calls.pickupAt(extension);
+        notifications.show({ message: t('your_phone_takes', { name }) });
+      } catch (error) {
+        failed(error);
+      }
+    },
+    [client],
+  );
+  return { call, pickUp };
+}

@@ -1,0 +1,179 @@
+import { memo } from 'react';
+import type { CSSProperties, ReactNode } from 'react';
+import { ActionIcon, Avatar, Button, Menu, Text } from '@mantine/core';
+import { Copy, Ellipsis, Mail, Phone, PhoneIncoming, Smartphone, Star } from 'lucide-react';
+import type { Contact } from '@offhook/contract/extensions.ts';
+import { formatDateTime, formatSpan, formatTime } from '../app/format.ts';
+import { useRecord } from '../app/live.ts';
+import { serverNow, useSince } from '../app/now.ts';
+import { DevicesSign, PresenceBadge } from '../presence/badge.tsx';
+import { shownOf } from '../presence/state.ts';
+import { t as say } from '../presence/words.ts';
+import type { Dialling } from './dial.ts';
+import { t } from './words.ts';
+import styles from './directory.module.css';
+
+const DAY_MS = 86_400_000;
+function Since({ time }: { readonly time: string }): ReactNode {
+  return <span className={styles.since}>{formatSpan(useSince(time))}</span>;
+}
+const endOf = (time: string): string =>
+  Date.parse(time) - serverNow() < DAY_MS ? formatTime(time) : formatDateTime(time);
+
+export interface PersonProps {
+  readonly contact: Contact;
+  readonly own: boolean;
+  /** Whether what rings there may be picked up. */
+  readonly mayPickUp: boolean;
+  readonly favourite: boolean;
+  readonly onFavourite: (extension: string) => void;
+  readonly dialling: Dialling;
+  readonly place: number;
+  readonly of: number;
+  readonly index: number;
+  readonly style: CSSProperties;
+}
+/** Drawn anew where its own presence changed, and nothing else. */
+export const Person = memo(function Person(props: PersonProps): ReactNode {
+  const { contact, own, mayPickUp, favourite, onFavourite, dialling, place, of, index, style } = props;
+  const { extension, name, department, mobile, email } = contact;
+  const presence = useRecord('presence', extension) ?? contact.presence;
+  const shown = shownOf(presence);
+  const { note, expires_at } = presence;
+  const ringing = presence.activity === 'ringing' || presence.activity === 'in_call_and_ringing';
+  const ticking = shown.group === 'busy' && shown.word !== 'dnd';
+  // What the line does stands beside a word that hides it.
+  const line =
+    shown.word === 'dnd' && presence.activity !== 'idle' ? (ringing ? 'ringing' : 'in_call') : null;
+  const word = presence.personal;
+  const saysMore = word !== 'not_set' && word !== 'dnd' && word !== shown.word;
+  const said = [saysMore ? say(word) : null, note].filter((text) => text !== null).join(' · ');
+  return (
+    <li
+      className={styles.row}
+      style={style}
+      aria-posinset={place}
+      aria-setsize={of}
+      data-index={index}
+      data-extension={extension}
+    >
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size={40}
+        className={styles.star ?? ''}
+        aria-pressed={favourite}
+        aria-label={t(favourite ? 'remove_favourite' : 'add_favourite', { name })}
+        onClick={() => onFavourite(extension)}
+      >
+        <Star size={18} aria-hidden fill={favourite ? 'currentColor' : 'none'} />
+      </ActionIcon>
+      <Avatar
+        size={38}
+        radius="xl"
+        name={name}
+        color="offhook"
+        className={styles.avatar ?? ''}
+        aria-hidden
+      />
+      <div className={styles.who}>
+        <Text fw={600} truncate title={name}>
+          {name}
+          <span className={styles.inlineNumber}> {extension}</span>
+          {own && <span className={styles.you}> ({t('you')})</span>}
+        </Text>
+        <Text size="sm" c="dimmed" truncate className={styles.said ?? ''} title={said}>
+          {said}
+          {said !== '' && expires_at !== null && ` (${say('until', { time: endOf(expires_at) })})`}
+        </Text>
+      </div>
+      <div className={styles.number}>
+        <Text ff="monospace" fw={550}>
+          {extension}
+        </Text>
+        {mobile !== null && (
+          <Text size="xs" c="dimmed" truncate>
+            {mobile}
+          </Text>
+        )}
+      </div>
+      <Text size="sm" truncate className={styles.department ?? ''} title={department ?? ''}>
+        {department}
+      </Text>
+      <div className={styles.status}>
+        <PresenceBadge shown={shown}>{ticking && <Since time={presence.since} />}</PresenceBadge>
+        {line !== null && (
+          <Text size="xs" c="dimmed" truncate>
+            {say(line)}
+          </Text>
+        )}
+      </div>
+      <div className={styles.phones}>
+        <DevicesSign reachability={presence.reachability} />
+      </div>
+      <div className={styles.actions}>
+        {ringing && mayPickUp && !own && (
+          <Button
+            variant="filled"
+            size="sm"
+            leftSection={<PhoneIncoming size={16} aria-hidden />}
+            aria-label={t('pickup', { name })}
+            onClick={() => void dialling.pickUp(extension, name)}
+          >
+            {t('pickup_short')}
+          </Button>
+        )}
+        {!own && (
+          <ActionIcon
+            variant="light"
+            size={40}
+            data-call
+            aria-label={t('call', { name: `${name} ${extension}` })}
+            title={t('call_short')}
+            onClick={() => void dialling.call(extension, name)}
+          >
+            <Phone size={18} aria-hidden />
+          </ActionIcon>
+        )}
+        <Menu position="bottom-end" withinPortal>
+          <Menu.Target>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size={40}
+              aria-label={t('more', { name })}
+              data-call={own || undefined}
+            >
+              <Ellipsis size={18} aria-hidden />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            {mobile !== null && !own && (
+              <Menu.Item
+                leftSection={<Smartphone size={16} aria-hidden />}
+                onClick={() => void dialling.call(mobile.replace(/[^+\d]/g, ''), name)}
+              >
+                {t('call_mobile', { number: mobile })}
+              </Menu.Item>
+            )}
+            {email !== null && (
+              <Menu.Item
+                component="a"
+                href={`mailto:${encodeURIComponent(email).replace('%40', '@')}`}
+                leftSection={<Mail size={16} aria-hidden />}
+              >
+                {t('write', { email })}
+              </Menu.Item>
+            )}
+            <Menu.Item
+              leftSection={<Copy size={16} aria-hidden />}
+              onClick={() => void navigator.clipboard?.writeText(extension)}
+            >
+              {t('copy_number', { number: extension })}
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      </div>
+    </li>
+  );
+});

@@ -1,0 +1,86 @@
+/** Presence as people see it: a sign and a word, never a colour alone. */
+import type { ReactNode } from 'react';
+import {
+  Ban,
+  BellDot,
+  BellRing,
+  CircleCheck,
+  CircleDashed,
+  CircleHelp,
+  CircleOff,
+  Clock,
+  Coffee,
+  Luggage,
+  MessageCircle,
+  Pause,
+  PhoneCall,
+  PhoneOff,
+  Smartphone,
+} from 'lucide-react';
+import type { LucideIcon } from 'lucide-react';
+import type { Reachability } from '@offhook/contract/extensions.ts';
+import type { Shown, Word } from './state.ts';
+import { t } from './words.ts';
+import styles from './presence.module.css';
+
+export const SIGN: Readonly<Record<Word, LucideIcon>> = {
+  available: CircleCheck,
+  chat: MessageCircle,
+  in_call: PhoneCall,
+  on_hold: Pause,
+  ringing: BellRing,
+  dnd: Ban,
+  away: Clock,
+  xa: Luggage,
+  unavailable: CircleOff,
+  not_ready: Coffee,
+  offline: CircleDashed,
+  unknown: CircleHelp,
+};
+/** The word, with the reason of an agent that is not ready. */
+export const wordOf = ({ word, reason }: Shown): string => (reason === null ? t(word) : reason);
+
+export function PresenceSign({
+  shown,
+  size = 16,
+}: {
+  readonly shown: Shown;
+  readonly size?: number;
+}): ReactNode {
+  const Sign = SIGN[shown.word];
+  return <Sign size={size} aria-hidden className={styles[shown.tone] ?? ''} />;
+}
+export const PresenceBadge = ({
+  shown,
+  children,
+}: {
+  readonly shown: Shown;
+  readonly children?: ReactNode;
+}): ReactNode => (
+  <span className={`${styles.badge} ${styles[shown.tone] ?? ''}`} data-word={shown.word}>
+    <PresenceSign shown={shown} />
+    <span className={styles.word}>{wordOf(shown)}</span>
+    {children}
+  </span>
+);
+
+const DEVICES: Readonly<Record<Reachability, readonly [LucideIcon, Parameters<typeof t>[0]]>> = {
+  online: [Smartphone, 'online'],
+  push_only: [BellDot, 'push_only'],
+  offline: [PhoneOff, 'devices_offline'],
+  unknown: [CircleHelp, 'devices_unknown'],
+};
+/** Whether a device can be reached. */
+export function DevicesSign({ reachability }: { readonly reachability: Reachability }): ReactNode {
+  const [Sign, word] = DEVICES[reachability];
+  return (
+    <span
+      className={`${styles.devices} ${reachability === 'online' ? styles.ok : styles.idle}`}
+      title={t(word)}
+      role="img"
+      aria-label={t(word)}
+    >
+      <Sign size={16} aria-hidden />
+    </span>
+  );
+}

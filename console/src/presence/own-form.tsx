@@ -1,0 +1,130 @@
+import { useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+import { Button, Group, Loader, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { OwnPresence } from '@offhook/contract/presence.ts';
+import { useDraft } from '../app/draft.ts';
+import { formatDateTime } from '../app/format.ts';
+import { serverNow } from '../app/now.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
+import { ENDS, endOf, fieldOf } from './times.ts';
+import type { End } from './times.ts';
+import { t } from './words.ts';
+
+type Personal = OwnPresence['personal'];
+const SAYS: readonly Personal[] = ['not_set', 'available', 'chat', 'away', 'xa', 'unavailable', 'dnd'];
+const labelOf = (end: End): string => {
+  switch (end) {
+    case '30':
+      return t('minutes', { n: 30 });
+    case '60':
+      return t('hour');
+    case '120':
+      return t('hours', { n: 2 });
+    default:
+      return t(end);
+  }
+};
+
+/** What is said now is asked for when it opens: others than this page may have changed it. */
+export function OwnPresenceForm({ onDone }: { readonly onDone: () => void }): ReactNode {
+  const client = useClient();
+  const own = useQuery({
+    queryKey: ['presence', 'own'],
+    queryFn: ({ signal }) => client.presence.get(signal),
+    staleTime: 0,
+    gcTime: 0,
+  });
+  if (own.isError) return <Failure error={own.error} onRetry={() => void own.refetch()} />;
+  if (own.data === undefined) return <Loader size="sm" />;
+  return <Fields said={own.data.presence} onDone={onDone} />;
+}
+function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone: () => void }): ReactNode {
+  const client = useClient();
+  const queries = useQueryClient();
+  const [draft, setDraft, clearDraft] = useDraft('presence.note');
+  const [personal, setPersonal] = useState(said.personal);
+  const [note, setNote] = useState(draft === '' ? (said.note ?? '') : draft);
+  const kept = said.expires_at !== null;
+  const [end, setEnd] = useState<End>(kept ? 'other' : 'never');
+  const [other, setOther] = useState(fieldOf(kept ? Date.parse(said.expires_at!) : serverNow() + 3_600_000));
+  const saying = useMutation({
+    mutationFn: (next: Parameters<typeof client.presence.set>[0]) => client.presence.set(next),
+    onSuccess: async () => {
+      clearDraft();
+      await queries.invalidateQueries({ queryKey: ['presence', 'own'] });
+      onDone();
+    },
+  });
+  const text = note.trim();
+  const nothing = personal === 'not_set' && text === '';
+  const expires_at = nothing ? null : endOf(end, other, serverNow());
+  const past = expires_at !== null && Date.parse(expires_at) <= serverNow();
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!past) saying.mutate({ personal, note: text === '' ? null : text, expires_at });
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <Text fw={650}>{t('title')}</Text>
+        <NativeSelect
+          label={t('says')}
+          description={personal === 'dnd' ? t('dnd_hint') : t('from_calls')}
+          value={personal}
+          onChange={(event) => setPersonal(event.currentTarget.value as Personal)}
+          data={SAYS.map((value) => ({ value, label: t(value) }))}
+          data-autofocus
+        />
+        <TextInput
+          label={t('note')}
+          placeholder={t('note_placeholder')}
+          value={note}
+          maxLength={140}
+          onChange={(event) => {
+            setNote(event.currentTarget.value);
+            setDraft(event.currentTarget.value);
+          }}
+        />
+        {!nothing && (
+          <NativeSelect
+            label={t('ends')}
+            value={end}
+            onChange={(event) => setEnd(event.currentTarget.value as End)}
+            data={ENDS.map((value) => ({ value, label: labelOf(value) }))}
+          />
+        )}
+        {!nothing && end === 'other' && (
+          <TextInput
+            type="datetime-local"
+            label={t('when')}
+            value={other}
+            onChange={(event) => setOther(event.currentTarget.value)}
+            error={past ? t('past') : undefined}
+            required
+          />
+        )}
+        {!nothing && expires_at !== null && !past && end !== 'other' && (
+          <Text size="xs" c="dimmed">
+            {t('until', { time: formatDateTime(expires_at) })}
+          </Text>
+        )}
+        {saying.isError && <Failure error={saying.error} />}
+        <Group justify="space-between">
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            disabled={said.personal === 'not_set' && said.note === null}
+            onClick={() => saying.mutate({ personal: 'not_set' })}
+          >
+            {t('clear')}
+          </Button>
+          <Button type="submit" loading={saying.isPending} disabled={past}>
+            {t('save')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

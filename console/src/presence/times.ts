@@ -1,0 +1,27 @@
+/** When what is said is over. */
+export const ENDS = ['never', '30', '60', '120', 'today', 'other'] as const;
+export type End = (typeof ENDS)[number];
+
+/** As the API takes it; `now` is milliseconds since 1970, `other` the text of a field for date and time. Null: no end. */
+export function endOf(end: End, other: string, now: number): string | null {
+  switch (end) {
+    case 'never':
+      return null;
+    case 'today': {
+      const day = new Date(now);
+      day.setHours(23, 59, 59, 0);
+      return day.toISOString();
+    }
+    case 'other': {
+      const time = Date.parse(other);
+      return Number.isNaN(time) ? null : new Date(time).toISOString();
+    }
+    default:
+      return new Date(now + Number(end) * 60_000).toISOString();
+  }
+}
+/** A moment as such a field writes it, in this machine's zone. */
+export function fieldOf(time: number): string {
+  const at = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
+  return at.toISOString().slice(0, 16);
+}
