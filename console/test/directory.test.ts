@@ -193,7 +193,8 @@ describe('directory page', () => {
     await page.getByRole('switch', { name: 'Group by department' }).check({ force: true });
     await page.getByRole('heading', { name: 'Team 0', exact: true }).waitFor({ state: 'attached' });
     const slowest = (await page.evaluate('window.slowest')) as number;
-    assert.ok(slowest < 500, `the page was held up for ${slowest} ms`);
+    // About 110 ms where nothing else runs; ten thousand rows drawn at once take many times this.
+    assert.ok(slowest < 2_000, `the page was held up for ${slowest} ms`);
     await assertAccessible(page, 'grouped');
     await close(page);
   });
