@@ -68,14 +68,7 @@ export const Person = memo(function Person(props: PersonProps): ReactNode {
       >
         <Star size={18} aria-hidden fill={favourite ? 'currentColor' : 'none'} />
       </ActionIcon>
-      <Avatar
-        size={38}
-        radius="xl"
-        name={name}
-        color="offhook"
-        className={styles.avatar ?? ''}
-        aria-hidden
-      />
+      <Avatar size={38} radius="xl" name={name} color="offhook" className={styles.avatar ?? ''} aria-hidden />
       <div className={styles.who}>
         <Text fw={600} truncate title={name}>
           {name}
