@@ -1,0 +1,136 @@
+/** By what the list is narrowed. It stands in the query of the page's address, so a bookmark and the back button keep it. */
+import type { ConversationsQuery } from '@offhook/contract/conversation-list.ts';
+import type { ConversationFilter, ConversationSummary } from '@offhook/contract/conversations.ts';
+
+export const PRESETS = ['today', 'yesterday', '7d', '30d'] as const;
+export type Preset = (typeof PRESETS)[number];
+export const DIRECTIONS = ['in', 'out', 'internal', 'transit'] as const;
+export const DISPOSITIONS = [
+  'answered',
+  'missed',
+  'abandoned_in_queue',
+  'voicemail',
+  'self_service',
+  'failed',
+  'blocked',
+  'callback_requested',
+] as const satisfies readonly ConversationSummary['disposition'][];
+export const STATES = ['open', 'final', 'amended'] as const satisfies readonly ConversationSummary['state'][];
+/** In the order in which their chips stand. */
+export const FILTER_NAMES = [
+  'when',
+  'from',
+  'to',
+  'q',
+  'number',
+  'person',
+  'queue',
+  'agent',
+  'direction',
+  'disposition',
+  'outcome',
+  'recording',
+  'state',
+] as const;
+export type FilterName = (typeof FILTER_NAMES)[number];
+/** As in the address; empty texts are left out. `from` and `to` are RFC 3339 and count where `when` is not given. */
+export type Filters = { readonly [K in FilterName]?: string };
+/** `mine`: the own extension's, without what its owner has hidden; `all`: everybody's, for supervisors. */
+export type Scope = 'mine' | 'all';
+
+const one = <T extends string>(words: readonly T[], word: string | undefined): T | undefined =>
+  words.find((known) => known === word);
+/** What the service would refuse is dropped: an address can be typed by hand. */
+const TAKEN: Readonly<Record<FilterName, (word: string) => boolean>> = {
+  when: (word) => one(PRESETS, word) !== undefined,
+  from: (word) => !Number.isNaN(Date.parse(word)),
+  to: (word) => !Number.isNaN(Date.parse(word)),
+  q: (word) => /^\P{Cc}{1,64}$/u.test(word),
+  number: (word) => /^\P{Cc}{1,64}$/u.test(word),
+  person: (word) => /^\d{1,20}$/.test(word),
+  queue: (word) => /^[a-z0-9_-]{1,64}$/.test(word),
+  agent: (word) => /^\d{1,20}$/.test(word),
+  direction: (word) => one(DIRECTIONS, word) !== undefined,
+  disposition: (word) => one(DISPOSITIONS, word) !== undefined,
+  outcome: (word) => /^[a-z0-9][a-z0-9_-]{0,63}$/.test(word),
+  recording: (word) => word === 'true' || word === 'false',
+  state: (word) => one(STATES, word) !== undefined,
+};
+export const isTaken = (name: FilterName, word: string): boolean => TAKEN[name](word);
+
+export function readFilters(search: URLSearchParams): Filters {
+  const found: { [K in FilterName]?: string } = {};
+  for (const name of FILTER_NAMES) {
+    const word = search.get(name)?.trim() ?? '';
+    if (word !== '' && isTaken(name, word)) found[name] = word;
+  }
+  if (found.when !== undefined) {
+    delete found.from;
+    delete found.to;
+  }
+  return found;
+}
+/** What else stands in the address stays. */
+export function writeFilters(
+  search: URLSearchParams,
+  change: { readonly [K in FilterName]?: string | null },
+) {
+  const next = new URLSearchParams(search);
+  for (const [name, word] of Object.entries(change)) {
+    if (word === null || word === undefined || word.trim() === '') next.delete(name);
+    else next.set(name, word.trim());
+  }
+  return next;
+}
+
+/** Midnight of a day of the reader's zone, so many days after that of `now`. */
+const midnight = (now: number, days: number): string => {
+  const day = new Date(now);
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + days).toISOString();
+};
+export function rangeOf(filters: Filters, now: number): { from?: string; to?: string } {
+  switch (one(PRESETS, filters.when)) {
+    case 'today':
+      return { from: midnight(now, 0) };
+    case 'yesterday':
+      return { from: midnight(now, -1), to: midnight(now, 0) };
+    case '7d':
+      return { from: midnight(now, -6) };
+    case '30d':
+      return { from: midnight(now, -29) };
+    case undefined: {
+      const { from, to } = filters;
+      return {
+        ...(from === undefined ? {} : { from: new Date(from).toISOString() }),
+        ...(to === undefined ? {} : { to: new Date(to).toISOString() }),
+      };
+    }
+  }
+}
+/** What an export can be narrowed by. */
+export function exportFilterOf(filters: Filters, scope: Scope, extension: string, now: number) {
+  const { q, number, queue, agent } = filters;
+  const person = filters.person ?? (scope === 'mine' ? extension : undefined);
+  const direction = one(DIRECTIONS, filters.direction);
+  const disposition = one(DISPOSITIONS, filters.disposition);
+  const all = { q, number, queue, agent, person, direction, disposition, ...rangeOf(filters, now) };
+  return Object.fromEntries(
+    Object.entries(all).filter(([, value]) => value !== undefined),
+  ) as ConversationFilter;
+}
+/** Filters of the list that no export knows. */
+export const beyondExport = (filters: Filters): readonly FilterName[] =>
+  (['outcome', 'recording', 'state'] as const).filter((name) => filters[name] !== undefined);
+
+export type ListQuery = Omit<ConversationsQuery, 'has_recording' | 'limit' | 'cursor'> & {
+  readonly has_recording?: boolean;
+};
+export function queryOf(filters: Filters, scope: Scope, extension: string, now: number): ListQuery {
+  const state = one(STATES, filters.state);
+  return {
+    ...exportFilterOf(filters, scope, extension, now),
+    ...(state === undefined ? {} : { state }),
+    ...(filters.outcome === undefined ? {} : { outcome: filters.outcome }),
+    ...(filters.recording === undefined ? {} : { has_recording: filters.recording === 'true' }),
+  };
+}

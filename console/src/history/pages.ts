@@ -1,0 +1,74 @@
+/** The pages of the list with what the stream tells put in. Pure. */
+import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import type { ListQuery } from './filters.ts';
+import { fits } from './fits.ts';
+import type { Pages } from './use-conversations.ts';
+
+type Page = Pages['pages'][number];
+export const rowsOf = (data: Pick<Pages, 'pages'>): ConversationSummary[] =>
+  data.pages.flatMap((page) => page.conversations);
+
+const NO_PAGE: Page = { success: true, conversations: [], next_cursor: null, total: null };
+/** What was told later of the same conversation counts; a newer revision is never overwritten by an older one. */
+const newer = (a: ConversationSummary, b: ConversationSummary): ConversationSummary =>
+  b.change >= a.change ? b : a;
+
+const newestFirst = (a: ConversationSummary, b: ConversationSummary): number =>
+  b.started_at < a.started_at ? -1 : b.started_at > a.started_at ? 1 : 0;
+
+/** Known conversations change in their place; one that was joined into another is gone; new ones that fit stand by their time. */
+export function arriving(data: Pages, some: readonly ConversationSummary[], query: ListQuery): Pages {
+  if (some.length === 0) return data;
+  const told = new Map<string, ConversationSummary>();
+  for (const c of some) {
+    const before = told.get(c.id);
+    told.set(c.id, before === undefined ? c : newer(before, c));
+  }
+  const gone = new Set([...told.values()].flatMap((c) => c.merged_from.filter((id) => !told.has(id))));
+  let count = 0;
+  const pages = data.pages.map((page): Page => {
+    const conversations = page.conversations.flatMap((row) => {
+      if (gone.has(row.id)) {
+        count -= 1;
+        return [];
+      }
+      const news = told.get(row.id);
+      told.delete(row.id);
+      return [news === undefined ? row : newer(row, news)];
+    });
+    return { ...page, conversations };
+  });
+  if (pages.length === 0) pages.push(NO_PAGE);
+  const last = pages.at(-1)!;
+  const oldest = last.next_cursor === null ? '' : (last.conversations.at(-1)?.started_at ?? '');
+  const fresh = [...told.values()].filter((c) => !gone.has(c.id) && fits(c, query) && c.started_at >= oldest);
+  for (const c of fresh) {
+    const at = pages.findIndex((page) => (page.conversations.at(-1)?.started_at ?? '~') <= c.started_at);
+    const place = at === -1 ? pages.length - 1 : at;
+    const page = pages[place]!;
+    pages[place] = { ...page, conversations: [c, ...page.conversations].toSorted(newestFirst) };
+  }
+  const first = pages[0]!;
+  const total = first.total && {
+    ...first.total,
+    count: Math.max(0, first.total.count + count + fresh.length),
+  };
+  pages[0] = { ...first, total };
+  return { pages, pageParams: data.pages.length === 0 ? [undefined] : data.pageParams };
+}
+/** Without these, as after they were hidden. */
+export function without(data: Pages, ids: readonly string[] | 'all'): Pages {
+  const gone = ids === 'all' ? null : new Set(ids);
+  let count = 0;
+  const pages = data.pages.map((page): Page => {
+    const conversations = gone === null ? [] : page.conversations.filter((c) => !gone.has(c.id));
+    count += page.conversations.length - conversations.length;
+    return gone === null ? { ...page, conversations, next_cursor: null } : { ...page, conversations };
+  });
+  const [first = NO_PAGE, ...rest] = pages;
+  const total = first.total && {
+    ...first.total,
+    count: gone === null ? 0 : Math.max(0, first.total.count - count),
+  };
+  return { ...data, pages: [{ ...first, total }, ...rest] };
+}

@@ -1,0 +1,152 @@
+/** The list as it is asked for page by page, and as it goes on: the stream puts in what begins and changes what is there. */
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import type { InfiniteData } from '@tanstack/react-query';
+import type { z } from 'zod';
+import type { ConversationsReply } from '@offhook/contract/conversation-list.ts';
+import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import { useClient } from '../app/session.tsx';
+import type { ListQuery, Scope } from './filters.ts';
+import { arriving, rowsOf, without } from './pages.ts';
+
+type Page = z.infer<typeof ConversationsReply>;
+export type Pages = InfiniteData<Page, string | undefined>;
+export const LIST_KEY = 'conversations';
+
+const PAGE = 100;
+/** What is asked for again when the stream was away; where none of it is known, more was missed than that. */
+const CATCH_UP = 50;
+/** Events of one span are put in together. */
+const FLUSH_MS = 250;
+/** Nearer to the top than this, what is new is put in at once. */
+const TOP_PX = 80;
+const atTop = (): boolean => window.scrollY < TOP_PX;
+
+export interface Conversations {
+  readonly rows: readonly ConversationSummary[];
+  readonly total: Page['total'];
+  readonly error: unknown;
+  readonly loading: boolean;
+  /** More can be had. */
+  readonly more: boolean;
+  readonly fetching: boolean;
+  readonly next: () => void;
+  readonly retry: () => void;
+  /** How many wait to be shown. */
+  readonly waiting: number;
+  readonly show: () => void;
+  readonly remove: (ids: readonly string[] | 'all') => void;
+}
+
+export function useConversations(query: ListQuery, scope: Scope): Conversations {
+  const client = useClient();
+  const queries = useQueryClient();
+  const key = useMemo(() => [LIST_KEY, scope, query], [scope, query]);
+  const list = useInfiniteQuery({
+    queryKey: key,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      client.conversations.list({ ...query, limit: PAGE, cursor: pageParam }, signal),
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+    // The stream keeps it current.
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+  const [waiting, setWaiting] = useState<ReadonlyMap<string, ConversationSummary>>(new Map());
+  useEffect(() => setWaiting(new Map()), [key]);
+
+  const put = useCallback(
+    (some: readonly ConversationSummary[]) => {
+      queries.setQueryData<Pages>(key, (data) => data && arriving(data, some, query));
+    },
+    [queries, key, query],
+  );
+  /** Known ones change where they stand; others wait while the reader is further down. */
+  const arrive = useCallback(
+    (some: readonly ConversationSummary[]) => {
+      const data = queries.getQueryData<Pages>(key);
+      if (data === undefined || some.length === 0) return;
+      if (atTop()) return put(some);
+      const known = new Set(rowsOf(data).map((row) => row.id));
+      const isKnown = (c: ConversationSummary): boolean =>
+        [c.id, ...c.merged_from].some((id) => known.has(id));
+      put(some.filter(isKnown));
+      const others = arriving(
+        { pages: [], pageParams: [] },
+        some.filter((c) => !isKnown(c)),
+        query,
+      );
+      const fresh = rowsOf(others);
+      if (fresh.length === 0) return;
+      setWaiting((before) => new Map([...before, ...fresh.map((c) => [c.id, c] as const)]));
+    },
+    [queries, key, query, put],
+  );
+  const catchUp = useCallback(async () => {
+    const data = queries.getQueryData<Pages>(key);
+    if (data === undefined) return;
+    const { conversations } = await client.conversations.list({ ...query, limit: CATCH_UP });
+    const known = new Set(rowsOf(data).map((row) => row.id));
+    if (conversations.length < CATCH_UP || conversations.some((c) => known.has(c.id))) arrive(conversations);
+    else await queries.resetQueries({ queryKey: key });
+  }, [client, queries, key, query, arrive]);
+
+  const here = useRef({ arrive, catchUp });
+  here.current = { arrive, catchUp };
+  useEffect(() => {
+    let buffer: ConversationSummary[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const flush = (): void => {
+      timer = undefined;
+      here.current.arrive(buffer);
+      buffer = [];
+    };
+    // What it cannot catch up with now it catches up with at the next connection.
+    const again = (): void => void here.current.catchUp().catch(() => undefined);
+    const stream = client.stream({
+      topics: [scope === 'all' ? 'history' : 'history/mine'],
+      onState: (state) => {
+        if (state === 'live') again();
+      },
+    });
+    async function read(): Promise<void> {
+      for await (const item of stream) {
+        if (item.type === 'gap') again();
+        if (!item.type.startsWith('conversation.') || !('data' in item)) continue;
+        const { conversation } = item.data as { conversation: ConversationSummary };
+        buffer.push(conversation);
+        timer ??= setTimeout(flush, FLUSH_MS);
+      }
+    }
+    // The end of the session ends it, which the page says by itself.
+    read().catch(() => undefined);
+    return () => {
+      clearTimeout(timer);
+      stream.close();
+    };
+  }, [client, scope]);
+
+  const rows = useMemo(() => (list.data === undefined ? [] : rowsOf(list.data)), [list.data]);
+  const { fetchNextPage, refetch } = list;
+  return {
+    rows,
+    total: list.data?.pages[0]?.total ?? null,
+    error: list.error,
+    loading: list.isPending,
+    more: list.hasNextPage,
+    fetching: list.isFetchingNextPage,
+    next: useCallback(() => void fetchNextPage(), [fetchNextPage]),
+    retry: useCallback(() => void refetch(), [refetch]),
+    waiting: waiting.size,
+    show: useCallback(() => {
+      put([...waiting.values()]);
+      setWaiting(new Map());
+      window.scrollTo({ top: 0 });
+    }, [put, waiting]),
+    remove: useCallback(
+      (ids) => queries.setQueryData<Pages>(key, (data) => data && without(data, ids)),
+      [queries, key],
+    ),
+  };
+}

@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useClient } from '../app/session.tsx';
+import { t } from './words.ts';
+
+/** What a clock in this zone shows at a moment. */
+const clockIn = (timeZone: string | undefined, ms: number): string =>
+  new Intl.DateTimeFormat('en', { timeZone, dateStyle: 'short', timeStyle: 'short' }).format(ms);
+/** Whether clocks of both zones show the same, this winter and this summer. */
+function same(a: string, b: string): boolean {
+  const year = new Date().getUTCFullYear();
+  return [Date.UTC(year, 0, 10), Date.UTC(year, 6, 10), Date.now()].every(
+    (ms) => clockIn(a, ms) === clockIn(b, ms),
+  );
+}
+/** Says so where the reader's clock is not that of the site. */
+export function ZoneNote(): ReactNode {
+  const client = useClient();
+  const { data } = useQuery({
+    queryKey: ['settings', 'console'],
+    queryFn: ({ signal }) => client.consoleSettings.get(signal),
+    staleTime: Infinity,
+  });
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const site = data?.settings.site_zone;
+  if (site === undefined || same(own, site)) return null;
+  return (
+    <Text size="xs" c="dimmed">
+      {t('zone', { own, site })}
+    </Text>
+  );
+}
