@@ -4,6 +4,7 @@ import type { ComponentType, LazyExoticComponent } from 'react';
 import {
   Activity,
   BookUser,
+  Braces,
   ClipboardList,
   Gauge,
   Headset,
@@ -30,6 +31,8 @@ type Page = ComponentType<PageProps>;
 interface PageRow {
   /** Null where no session is needed. */
   readonly level: PersonLevel | null;
+  /** Shown to people who are not signed in, too: then without the frame. */
+  readonly open?: true;
   readonly Page: LazyExoticComponent<Page>;
 }
 /** What a wall and an agent see first gets along with `first-styles.ts`; the other pages have all styles. */
@@ -72,6 +75,7 @@ export const PAGES: Readonly<Record<PageName, PageRow>> = {
   audit: page('admin', people, 'AuditPage'),
   health: page('admin', people, 'HealthPage'),
   settings: page('admin', people, 'SettingsPage'),
+  api: { ...page('user', () => import('./api/page.tsx'), 'ApiPage'), open: true },
 };
 
 export interface NavigationItem {
@@ -104,4 +108,5 @@ export const NAVIGATION: readonly NavigationItem[] = [
   item(PAGE_PATHS.audit, 'audit', 'admin', 'admin', ScrollText),
   item(PAGE_PATHS.health, 'health', 'admin', 'admin', Activity),
   item(PAGE_PATHS.settings, 'settings', 'admin', 'admin', Settings),
+  item(PAGE_PATHS.api, 'api', 'user', 'work', Braces),
 ];

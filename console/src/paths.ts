@@ -26,6 +26,7 @@ export const PAGE_PATHS = {
   audit: '/admin/audit',
   health: '/admin/health',
   settings: '/admin/settings',
+  api: '/docs',
 } as const;
 export type PageName = keyof typeof PAGE_PATHS;
 export const PATHS: readonly string[] = Object.values(PAGE_PATHS);

@@ -20,6 +20,7 @@ import { language, onLanguage } from './words.ts';
 const own = (params: object): PageProps['params'] => params as PageProps['params'];
 const NAMES = Object.keys(PAGE_PATHS) as PageName[];
 const PUBLIC = NAMES.filter((name) => PAGES[name].level === null);
+const OPEN = NAMES.filter((name) => PAGES[name].open === true);
 const SIGNED_IN = NAMES.filter((name) => PAGES[name].level !== null);
 
 function SignedIn(): ReactNode {
@@ -52,13 +53,34 @@ function SignedIn(): ReactNode {
     </>
   );
 }
+function SignedOut(): ReactNode {
+  return (
+    <Switch>
+      {OPEN.map((name) => {
+        const { Page } = PAGES[name];
+        return (
+          <Route key={name} path={PAGE_PATHS[name]}>
+            {(params) => (
+              <Suspense fallback={<Loading />}>
+                <Page params={own(params)} />
+              </Suspense>
+            )}
+          </Route>
+        );
+      })}
+      <Route>
+        <SignInPage />
+      </Route>
+    </Switch>
+  );
+}
 function Door(): ReactNode {
   const { state, retry } = useSession();
   switch (state.is) {
     case 'loading':
       return <Loading />;
     case 'out':
-      return <SignInPage />;
+      return <SignedOut />;
     case 'unreachable':
       return (
         <Center component="main" mih="100vh" p="md">

@@ -17,13 +17,13 @@ after(() => site.close());
 const get = (url: string, headers = {}) => site.host.app.inject({ url, headers });
 
 test('front door - names are text, nothing is inline, and everything a page uses is there', async () => {
-  for (const url of ['/docs', '/docs/errors', '/docs/events']) {
+  for (const url of ['/docs/errors', '/docs/events']) {
     const { body, headers } = await get(url);
     assert.equal(body.includes('<b>'), false, url);
     assert.match(body, /&lt;b&gt;Test &amp; &quot;Co&quot;/, url);
     const policy = String(headers['content-security-policy']);
     assert.match(policy, /default-src 'none'; script-src 'self';/, url);
-    assert.equal(/unsafe-(?:inline|eval)/.test(policy.replace(/style-src[^;]*/, '')), false, url);
+    assert.doesNotMatch(policy, /unsafe-(?:inline|eval)/, url);
     assert.equal(
       /<script(?![^>]*\bsrc=)|<style|\son\w+=|style="|javascript:/i.test(body),
       false,
@@ -45,9 +45,6 @@ test('front door - files have a type, a tag and answer 304', async () => {
     ['/favicon.ico', 'image/svg+xml'],
     ['/favicon.svg', 'image/svg+xml'],
     ['/front-door.css', 'text/css; charset=utf-8'],
-    ['/docs/docs.js', 'text/javascript; charset=utf-8'],
-    ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
-    ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
   ] as const) {
     const first = await get(url);
     assert.equal(first.headers['content-type'], type, url);
@@ -58,7 +55,6 @@ test('front door - files have a type, a tag and answer 304', async () => {
   }
   for (const url of [
     '/docs/',
-    '/docs/swagger-ui.js',
     '/docs/../package.json',
     '/docs/index.html',
     '/front-door.css.map',

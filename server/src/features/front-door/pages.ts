@@ -6,8 +6,6 @@ import { topicsOfType } from '../../core/topics.ts';
 /** Scripts, styles and requests from this service only, nothing inline. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/** The renderer of the OpenAPI document sets styles on its elements; its scripts are files all the same. */
-export const DOCS_POLICY = PAGE_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'");
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -44,17 +42,6 @@ const page = (title: string, head: Raw, body: Raw): string =>
       </body>
     </html> `.html;
 const style: Raw = { html: '<link rel="stylesheet" href="/front-door.css">' };
-
-export const docsPage = (title: string): string =>
-  page(
-    `${title}: the API`,
-    {
-      html: '<link rel="stylesheet" href="/docs/swagger-ui.css">\n<script defer src="/docs/swagger-ui-bundle.js"></script>\n<script defer src="/docs/docs.js"></script>',
-    },
-    {
-      html: '<div id="docs"></div>\n<noscript>This page needs JavaScript; the document is at /api/v1/openapi.json.</noscript>',
-    },
-  );
 
 export const errorsPage = (title: string): string =>
   page(

@@ -1,0 +1,185 @@
+/** The OpenAPI document of the service as the page reads it. */
+import { sampleOf } from './schema.ts';
+import type { Schema, Schemas } from './schema.ts';
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+}
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
+interface DocumentOperation {
+  readonly summary?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required?: boolean; readonly content?: Content };
+  readonly responses?: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>;
+  readonly 'x-level'?: string;
+  readonly 'x-scope'?: string;
+}
+export interface OpenApi {
+  readonly info: { readonly version: string; readonly description?: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>;
+  readonly components: { readonly schemas?: Schemas };
+}
+export interface Reply {
+  readonly status: string;
+  readonly text: string;
+  readonly schema: Schema | null;
+  /** Such as `audio/wav`; null where there is none, or the document does not say. */
+  readonly type: string | null;
+}
+export interface ApiError {
+  readonly status: string;
+  readonly code: string;
+  readonly title: string;
+}
+export interface Body {
+  readonly type: string;
+  readonly schema: Schema;
+  readonly required: boolean;
+  /** True: the file itself, not JSON. */
+  readonly file: boolean;
+}
+export interface Operation {
+  /** `get-/api/v1/calls`: its place in the address of the page. */
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly group: string;
+  /** Within a big group: the kind of object of the configuration. Empty elsewhere. */
+  readonly part: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Null: no session is needed. */
+  readonly level: string | null;
+  /** `any`, a scope, or null where no API key may. */
+  readonly scope: string | null;
+  readonly parameters: readonly Parameter[];
+  readonly body: Body | null;
+  readonly replies: readonly Reply[];
+  readonly errors: readonly ApiError[];
+  /** Speaks WebSocket: no request of a page can try it. */
+  readonly upgrade: boolean;
+  readonly changes: boolean;
+  /** What a search looks in. */
+  readonly text: string;
+}
+
+/** The sentence that says level and scope once more, which the page shows beside. */
+const NEEDS = /\s*Level: \w+\. API keys: [^.]*\.$/;
+const CODES = /`([a-z_]+)`: ([^`]*?)\.(?= `|$)/g;
+export const normal = (text: string): string =>
+  text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+
+function bodyOf({ requestBody }: DocumentOperation): Body | null {
+  const content = requestBody?.content ?? {};
+  const json = content['application/json'];
+  const required = requestBody?.required === true;
+  if (json?.schema !== undefined)
+    return { type: 'application/json', schema: json.schema, required, file: false };
+  if (Object.keys(content).length === 0) return null;
+  return { type: 'application/octet-stream', schema: {}, required, file: true };
+}
+function operationOf(method: string, path: string, own: DocumentOperation): Operation {
+  const answers = Object.entries(own.responses ?? {});
+  const replies = answers
+    .filter(([status]) => Number(status) < 400)
+    .map(([status, { description, content = {} }]) => {
+      const [type = null] = Object.keys(content);
+      const text = description === 'Default Response' ? '' : description;
+      return { status, text, type, schema: type === null ? null : (content[type]?.schema ?? null) };
+    });
+  const errors = answers.flatMap(([status, { description }]) =>
+    [...description.matchAll(CODES)].map(([, code = '', title = '']) => ({ status, code, title })),
+  );
+  const group = own.tags?.[0] ?? 'service';
+  const [, part = ''] = group === 'config' ? (/^\/api\/v1\/config\/([a-z-]+)/.exec(path) ?? []) : [];
+  const summary = own.summary ?? '';
+  const description = (own.description ?? '').replace(NEEDS, '');
+  return {
+    id: `${method}-${path}`,
+    method: method.toUpperCase(),
+    path,
+    group,
+    part,
+    summary,
+    description,
+    level: own['x-level'] ?? null,
+    scope: own['x-scope'] ?? null,
+    parameters: own.parameters ?? [],
+    body: bodyOf(own),
+    replies,
+    errors,
+    upgrade: errors.some(({ code }) => code === 'upgrade_required'),
+    changes: method !== 'get',
+    text: normal(`${method} ${path} ${group} ${summary} ${description}`),
+  };
+}
+/** Every operation, by group, then by path. */
+export function operationsOf({ paths }: OpenApi): Operation[] {
+  return Object.entries(paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, own]) => operationOf(method, path, own)),
+    )
+    .toSorted((a, b) => (a.group === b.group ? 0 : a.group < b.group ? -1 : 1));
+}
+/** What holds every word, in any order. */
+export function found<T extends { readonly text: string }>(all: readonly T[], query: string): readonly T[] {
+  const words = normal(query).split(/\s+/).filter(Boolean);
+  return words.length === 0 ? all : all.filter(({ text }) => words.every((word) => text.includes(word)));
+}
+
+/** What is filled in for one request. */
+export interface Filled {
+  /** By name; empty is left out of the query. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+/** What stands there first: samples for what is needed, nothing for the rest. */
+export function filledFirst({ parameters, body }: Operation, schemas: Schemas): Filled {
+  const needed = parameters.filter((parameter) => parameter.required === true);
+  return {
+    values: Object.fromEntries(
+      needed.map(({ name, schema }) => [name, String(sampleOf(schema, schemas, 'needed'))]),
+    ),
+    body: body === null || body.file ? '' : JSON.stringify(sampleOf(body.schema, schemas, 'needed'), null, 2),
+  };
+}
+/** Path and query; nothing that is filled in can leave its place. */
+export function addressOf({ path, parameters }: Operation, values: Filled['values']): string {
+  const filled = path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
+    encodeURIComponent(values[name] ?? ''),
+  );
+  const query = new URLSearchParams();
+  for (const { name, in: place } of parameters) {
+    const value = values[name] ?? '';
+    if (place === 'query' && value !== '') query.set(name, value);
+  }
+  return query.size === 0 ? filled : `${filled}?${query.toString()}`;
+}
+/** Text as one word of a shell. */
+const word = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+/** The same request by curl, with a token of one's own. */
+export function curlOf(operation: Operation, { values, body }: Filled, origin: string): string {
+  const parts = [`curl ${word(origin + addressOf(operation, values))}`];
+  if (operation.method !== 'GET') parts[0] += ` -X ${operation.method}`;
+  if (operation.level !== null) parts.push('-H "Authorization: Bearer $TOKEN"');
+  if (operation.body?.file === true) {
+    parts.push(`-H 'Content-Type: ${operation.body.type}'`, '--data-binary @sound.wav');
+  } else if (operation.body !== null && body.trim() !== '') {
+    parts.push("-H 'Content-Type: application/json'", `-d ${word(compact(body))}`);
+  }
+  return parts.join(' \\\n  ');
+}
+function compact(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json));
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,185 @@
+/** JSON Schema as the documents of the service use it: how it reads, and a body that fits it. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly writeOnly?: boolean;
+}
+/** `components.schemas` of a document. */
+export type Schemas = Readonly<Record<string, Schema>>;
+
+const PREFIX = '#/components/schemas/';
+export const nameOf = ({ $ref }: Schema): string | null => $ref?.slice(PREFIX.length) ?? null;
+/** The schema a reference leads to, with the description of the place that refers to it; parts of `allOf` are one. */
+export function resolved(schema: Schema, schemas: Schemas): Schema {
+  const name = nameOf(schema);
+  if (name !== null) {
+    const { $ref: _, ...own } = schema;
+    return { ...resolved(schemas[name] ?? {}, schemas), ...own };
+  }
+  if (schema.allOf === undefined) return schema;
+  const { allOf, ...own } = schema;
+  return allOf
+    .map((part) => resolved(part, schemas))
+    .reduce(
+      (sum, part) => ({
+        ...sum,
+        ...part,
+        properties: { ...sum.properties, ...part.properties },
+        required: [...(sum.required ?? []), ...(part.required ?? [])],
+      }),
+      own,
+    );
+}
+const typesOf = ({ type }: Schema): readonly string[] =>
+  type === undefined ? [] : typeof type === 'string' ? [type] : type;
+/** Ways a value may be: of `anyOf` and `oneOf`, else the one. */
+export const waysOf = (schema: Schema): readonly Schema[] => schema.anyOf ?? schema.oneOf ?? [schema];
+
+/** `string or null`, `array of Leg`, `one of "in", "out"`. */
+export function typeText(schema: Schema): string {
+  const name = nameOf(schema);
+  if (name !== null) return name;
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  const ways = schema.anyOf ?? schema.oneOf;
+  if (ways !== undefined) return [...new Set(ways.map((way) => typeText(way)))].join(' or ');
+  if (schema.allOf !== undefined) return 'object';
+  const own = typesOf(schema).map((type) => {
+    if (type === 'array') return schema.items ? `array of ${typeText(schema.items)}` : 'array';
+    return type === 'string' && schema.format !== undefined ? schema.format : type;
+  });
+  return own.length === 0 ? 'any' : own.join(' or ');
+}
+/** Longer ones say nothing to a reader that their format does not. */
+const LONGEST_PATTERN = 48;
+/** `1–64 characters`, `at most 100`, a pattern. */
+export function boundsOf(schema: Schema): string[] {
+  const span = (from: number | undefined, to: number | undefined, what: string): string[] => {
+    if (from === undefined && to === undefined) return [];
+    const text =
+      from === undefined
+        ? `≤ ${to}`
+        : to === undefined
+          ? `≥ ${from}`
+          : from === to
+            ? `${from}`
+            : `${from}–${to}`;
+    return [what === '' ? text : `${text} ${what}`];
+  };
+  const { pattern, default: usual } = schema;
+  return [
+    ...span(schema.minLength, schema.maxLength, 'characters'),
+    ...span(
+      schema.minimum ?? (schema.exclusiveMinimum === undefined ? undefined : schema.exclusiveMinimum + 1),
+      schema.maximum,
+      '',
+    ),
+    ...span(schema.minItems, schema.maxItems, 'items'),
+    ...(pattern !== undefined && pattern.length <= LONGEST_PATTERN ? [`/${pattern}/`] : []),
+    ...(usual === undefined ? [] : [`default ${JSON.stringify(usual)}`]),
+    ...(schema.writeOnly === true ? ['write-only'] : []),
+  ];
+}
+/** The object whose fields a schema has: its own, those of its items, or of the one way that has any. Null where there is none. */
+export function objectsIn(schema: Schema, schemas: Schemas): Schema[] {
+  const own = resolved(schema, schemas);
+  if (own.properties !== undefined) return [own];
+  if (own.items !== undefined) return objectsIn(own.items, schemas);
+  if (typeof own.additionalProperties === 'object') return objectsIn(own.additionalProperties, schemas);
+  const ways = own.anyOf ?? own.oneOf ?? [];
+  return ways.flatMap((way) => objectsIn(way, schemas));
+}
+
+/** Texts that are tried in order where a pattern has to fit. */
+const TEXTS = [
+  'text',
+  'support',
+  '1001',
+  '+12025550143',
+  '1',
+  '0',
+  '123456',
+  '09:00',
+  '2026-01-31',
+  '01-31',
+  '2026-01-31T09:00:00Z',
+  'a'.repeat(64),
+  'calls',
+];
+const FORMATS: Readonly<Record<string, string>> = {
+  'date-time': '2026-01-31T09:00:00Z',
+  date: '2026-01-31',
+  email: 'person@example.com',
+  uri: 'https://example.com/',
+  uuid: '00000000-0000-4000-8000-000000000000',
+};
+function textOf({ format, pattern, minLength = 0, maxLength = Infinity }: Schema): string {
+  const usual = FORMATS[format ?? ''];
+  if (usual !== undefined) return usual;
+  const fits = (text: string): boolean =>
+    text.length >= minLength &&
+    text.length <= maxLength &&
+    (pattern === undefined || new RegExp(pattern, 'u').test(text));
+  return TEXTS.find(fits) ?? 'text'.padEnd(Math.min(minLength, 200), '-');
+}
+const DEEPEST = 6;
+/**
+ * A value that fits: `needed` of an object only what it must have (one of the others where it needs nothing), else all of it.
+ */
+export function sampleOf(schema: Schema, schemas: Schemas, which: 'needed' | 'all', depth = 0): unknown {
+  const own = resolved(schema, schemas);
+  if (own.const !== undefined) return own.const;
+  if (own.default !== undefined) return own.default;
+  if (own.enum !== undefined) return own.enum[0];
+  const ways = own.anyOf ?? own.oneOf;
+  if (ways !== undefined) {
+    const way = ways.find((each) => each.type !== 'null');
+    return way === undefined ? null : sampleOf(way, schemas, which, depth + 1);
+  }
+  const type = typesOf(own).find((each) => each !== 'null') ?? (own.properties ? 'object' : 'null');
+  switch (type) {
+    case 'string':
+      return textOf(own);
+    case 'integer':
+    case 'number':
+      return Math.max(own.minimum ?? (own.exclusiveMinimum ?? 0) + 1, Math.min(1, own.maximum ?? 1));
+    case 'boolean':
+      return true;
+    case 'array': {
+      const wanted = which === 'all' ? 1 : (own.minItems ?? 0);
+      if (own.items === undefined || wanted === 0 || depth >= DEEPEST) return [];
+      return [sampleOf(own.items, schemas, which, depth + 1)];
+    }
+    case 'object': {
+      const names = Object.keys(own.properties ?? {});
+      const needed = names.filter((name) => own.required?.includes(name));
+      const shown = which === 'all' ? names : needed.length > 0 || depth > 0 ? needed : names.slice(0, 1);
+      if (depth >= DEEPEST) return {};
+      return Object.fromEntries(
+        shown.map((name) => [name, sampleOf(own.properties?.[name] ?? {}, schemas, which, depth + 1)]),
+      );
+    }
+    default:
+      return null;
+  }
+}
