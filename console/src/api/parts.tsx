@@ -92,7 +92,13 @@ export const Groups = ({ groups, value, onChange }: GroupsProps): ReactNode => (
         ...groups.map(({ name, count }) => ({ value: name, label: `${name} (${count})` })),
       ]}
     />
-    <ScrollArea.Autosize mah="calc(100vh - 140px)" type="auto" scrollbarSize={6} offsetScrollbars="y" visibleFrom="md">
+    <ScrollArea.Autosize
+      mah="calc(100vh - 140px)"
+      type="auto"
+      scrollbarSize={6}
+      offsetScrollbars="y"
+      visibleFrom="md"
+    >
       <ul className={styles.list}>
         {groups.map(({ name, count }) => (
           <li key={name}>
