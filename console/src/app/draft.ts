@@ -26,6 +26,20 @@ function write(key: string, text: string): void {
   for (const name of own.toSorted((a, b) => at(a) - at(b)).slice(0, own.length - MOST))
     localStorage.removeItem(name);
 }
+/** Texts of this person in this browser that begin with `prefix`, newest first; `at` is when they were written, ms since 1970. */
+export function draftsOf(
+  extension: string,
+  prefix: string,
+): { readonly name: string; readonly at: number }[] {
+  const own = `${PREFIX}${extension}.`;
+  return Object.keys(localStorage)
+    .filter((key) => key.startsWith(own + prefix) && read(key) !== '')
+    .map((key) => ({
+      name: key.slice(own.length),
+      at: (JSON.parse(localStorage.getItem(key) ?? '{"at":0}') as Kept).at,
+    }))
+    .toSorted((a, b) => b.at - a.at);
+}
 /**
  * A text of this person in this browser; `name` says of what, e.g. `note.<conversation>`. `clear` is for when it was sent.
  */

@@ -1,4 +1,63 @@
+import { Suspense, lazy, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Empty } from '../app/states.tsx';
+import { ActionIcon, Group, Title, Tooltip } from '@mantine/core';
+import { Headset, Keyboard } from 'lucide-react';
+import type { Agent } from '@offhook/contract/agents.ts';
+import { Empty, Failure, Loading } from '../app/states.tsx';
+import { CallPanel } from './call-panel.tsx';
+import { CallersPanel } from './callers-panel.tsx';
+import { FiguresPanel } from './figures-panel.tsx';
+import { QueuesPanel } from './queues-panel.tsx';
+import { useShortcut } from './shortcuts.ts';
+import { StatePanel } from './state-panel.tsx';
+import { useConversationEvents, useDesk, useMyQueues } from './use-desk.ts';
+import { t } from './words.ts';
+import styles from './desk.module.css';
 
-export const DeskPage = (): ReactNode => <Empty title="DeskPage" />;
+const ShortcutHelp = lazy(async () => ({ default: (await import('./shortcut-help.tsx')).ShortcutHelp }));
+
+export function DeskPage(): ReactNode {
+  const { agent, error, retry } = useDesk();
+  if (agent === undefined) return error === null ? <Loading /> : <Failure error={error} onRetry={retry} />;
+  if (agent.queues.length === 0)
+    return (
+      <Empty icon={<Headset size={32} aria-hidden />} title={t('no_agent')}>
+        {t('no_agent_text')}
+      </Empty>
+    );
+  return <AgentDesk agent={agent} />;
+}
+function AgentDesk({ agent }: { readonly agent: Agent }): ReactNode {
+  const [help, setHelp] = useState(false);
+  const queues = useMyQueues(agent.queues.map((q) => q.queue));
+  useConversationEvents();
+  useShortcut('?', () => setHelp(true));
+  return (
+    <div className={styles.desk}>
+      <Group justify="space-between" wrap="nowrap" className={styles.top ?? ''}>
+        <Title order={1} size="h3">
+          {t('title')}
+        </Title>
+        <Tooltip label={t('help')}>
+          <ActionIcon variant="default" size={40} aria-label={t('help')} onClick={() => setHelp(true)}>
+            <Keyboard size={18} aria-hidden />
+          </ActionIcon>
+        </Tooltip>
+      </Group>
+      <StatePanel agent={agent} queues={queues} />
+      <div className={styles.main}>
+        <CallPanel agent={agent} queues={queues} />
+      </div>
+      <div className={styles.side}>
+        <QueuesPanel agent={agent} queues={queues} />
+        <CallersPanel agent={agent} queues={queues} />
+        <FiguresPanel agent={agent} queues={queues} />
+      </div>
+      {help && (
+        <Suspense>
+          <ShortcutHelp onClose={() => setHelp(false)} />
+        </Suspense>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+/** One action at a time of a group of them: shown as under way until the service answered, and its error where it was asked for. */
+import { useCallback, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import { Alert, Button, Kbd, Loader, Text } from '@mantine/core';
+import type { ButtonProps } from '@mantine/core';
+import { CircleAlert } from 'lucide-react';
+import { t as tApp } from '../app/app-words.ts';
+import { errorDetail, errorText } from '../app/error-words.ts';
+import { useShortcutsOn } from './shortcuts.ts';
+import styles from './desk.module.css';
+
+export interface Action {
+  /** What is under way. */
+  readonly busy: string | null;
+  readonly failed: { readonly what: string; readonly error: unknown } | null;
+  /** `what` names it for people; false where it failed. Nothing begins while another is under way. */
+  readonly run: (what: string, work: () => Promise<unknown>) => Promise<boolean>;
+  readonly clear: () => void;
+}
+export function useAction(): Action {
+  const [busy, setBusy] = useState<string | null>(null);
+  const [failed, setFailed] = useState<Action['failed']>(null);
+  const running = useRef(false);
+  const run = useCallback<Action['run']>(async (what, work) => {
+    if (running.current) return false;
+    running.current = true;
+    setBusy(what);
+    setFailed(null);
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      setFailed({ what, error });
+      return false;
+    } finally {
+      running.current = false;
+      setBusy(null);
+    }
+  }, []);
+  const clear = useCallback(() => setFailed(null), []);
+  return { busy, failed, run, clear };
+}
+
+interface ActionButtonProps extends ButtonProps {
+  readonly action: Action;
+  readonly label: string;
+  readonly work: () => Promise<unknown>;
+  readonly icon?: ReactNode;
+  /** The key that does the same. */
+  readonly shortcut?: string;
+}
+/** It stays where the keyboard is while it is under way. */
+export function ActionButton({ action, label, work, icon, shortcut, ...look }: ActionButtonProps): ReactNode {
+  const mine = action.busy === label;
+  return (
+    <Button
+      {...look}
+      aria-busy={mine}
+      aria-disabled={action.busy !== null}
+      {...(shortcut === undefined ? {} : { 'aria-keyshortcuts': shortcut })}
+      leftSection={mine ? <Loader size={16} color="currentColor" /> : icon}
+      rightSection={<Key name={shortcut} />}
+      onClick={() => void action.run(label, work)}
+    >
+      {label}
+    </Button>
+  );
+}
+/** The key of an action, where such keys are on. */
+export function Key({ name }: { readonly name: string | undefined }): ReactNode {
+  const on = useShortcutsOn();
+  if (!on || name === undefined) return null;
+  return (
+    <Kbd aria-hidden className={styles.key ?? ''} visibleFrom="md">
+      {name.toUpperCase()}
+    </Kbd>
+  );
+}
+export function ActionError({ action }: { readonly action: Action }): ReactNode {
+  if (action.failed === null) return null;
+  const { what, error } = action.failed;
+  const detail = errorDetail(error);
+  return (
+    <Alert
+      role="alert"
+      color="red"
+      variant="light"
+      icon={<CircleAlert size={18} aria-hidden />}
+      title={`${what}: ${errorText(error)}`}
+      withCloseButton
+      closeButtonLabel={tApp('close')}
+      onClose={action.clear}
+    >
+      {detail !== '' && (
+        <Text size="sm" lang="en">
+          {detail}
+        </Text>
+      )}
+    </Alert>
+  );
+}

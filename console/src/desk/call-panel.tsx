@@ -1,0 +1,194 @@
+/** The screen pop: who is at the other end, what was before, what is done with the call, and what is written down about it. */
+import { Suspense, lazy, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import { Badge, Button, Group, Paper, Text, Title } from '@mantine/core';
+import { ArrowDownLeft, ArrowUpRight, PhoneOff } from 'lucide-react';
+import type { CallState, QueueState } from '@offhook/client';
+import type { Agent } from '@offhook/contract/agents.ts';
+import { formatSpan, formatTime } from '../app/format.ts';
+import { useSince } from '../app/now.ts';
+import { Loading } from '../app/states.tsx';
+import { CallControls } from './call-controls.tsx';
+import { CrmLink } from './crm-panel.tsx';
+import { NotesPanel, UnsentNotes } from './notes-panel.tsx';
+import { useConversation, useMyCalls } from './use-desk.ts';
+import type { Conversation } from './use-desk.ts';
+import { currentCall, otherParty, ownLeg } from './view.ts';
+import type { Party } from './view.ts';
+import { t } from './words.ts';
+import styles from './desk.module.css';
+
+const HistoryPanel = lazy(async () => ({ default: (await import('./history-panel.tsx')).HistoryPanel }));
+
+const lastKey = (extension: string): string => `offhook.desk.last.${extension}`;
+/** The call this desk was about last stays, so that what was written about it is found again. */
+function useFocus(agent: Agent, call: CallState | undefined): string | null {
+  const [last, setLast] = useState(() => localStorage.getItem(lastKey(agent.extension)));
+  const now = call?.call_id ?? agent.call_id;
+  useEffect(() => {
+    if (now === null) return;
+    localStorage.setItem(lastKey(agent.extension), now);
+    setLast(now);
+  }, [now, agent.extension]);
+  return now ?? last;
+}
+
+interface CallPanelProps {
+  readonly agent: Agent;
+  readonly queues: ReadonlyMap<string, QueueState>;
+}
+export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
+  const calls = useMyCalls();
+  const call = currentCall(agent, calls);
+  const focus = useFocus(agent, call);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const id = chosen ?? focus;
+  const conversation = useConversation(id).data;
+  const live = call !== undefined && call.call_id === id ? call : undefined;
+  if (id === null) return <NoCall />;
+  const party = partyOf(agent, live, conversation);
+  const queue = queueOf(agent, live, conversation, queues);
+  const title = queue === null ? null : queues.get(queue)?.title || queue;
+  return (
+    <>
+      <Paper
+        withBorder
+        component="section"
+        aria-labelledby="desk-call"
+        className={styles.call}
+        data-live={live !== undefined || undefined}
+      >
+        <CallHead
+          agent={agent}
+          call={live}
+          conversation={conversation}
+          party={party}
+          queue={title}
+          queues={queues}
+        />
+        {live !== undefined && <CallControls key={live.call_id} agent={agent} call={live} />}
+        <CrmLink
+          key={`crm ${id}`}
+          callId={id}
+          answered={agent.state === 'talking' && live !== undefined}
+          values={{
+            number: party.number,
+            name: party.name,
+            conversation: conversation?.id ?? id,
+            queue: queue ?? '',
+          }}
+        />
+        {chosen !== null && (
+          <Button variant="default" onClick={() => setChosen(null)}>
+            {t('back_to_call')}
+          </Button>
+        )}
+      </Paper>
+      <UnsentNotes shown={id} onChoose={setChosen} />
+      <div className={styles.about}>
+        <NotesPanel key={`notes ${id}`} id={id} conversation={conversation} />
+        <Suspense fallback={<Loading />}>
+          <HistoryPanel
+            number={party.number}
+            known={live !== undefined || conversation !== undefined}
+            without={conversation?.id ?? id}
+          />
+        </Suspense>
+      </div>
+    </>
+  );
+}
+const NoCall = (): ReactNode => (
+  <Paper withBorder component="section" aria-labelledby="desk-call" className={styles.noCall}>
+    <PhoneOff size={28} aria-hidden />
+    <Title order={2} size="h4" id="desk-call">
+      {t('no_call')}
+    </Title>
+  </Paper>
+);
+function partyOf(agent: Agent, call: CallState | undefined, conversation: Conversation | undefined): Party {
+  if (call !== undefined) return otherParty(call, agent.extension);
+  if (conversation === undefined) return { number: '', name: '' };
+  const { caller, parties, dialled } = conversation;
+  if (caller !== null && caller.extension !== agent.extension) return caller;
+  return parties.find((one) => one.extension !== agent.extension) ?? { number: dialled, name: '' };
+}
+function queueOf(
+  agent: Agent,
+  call: CallState | undefined,
+  conversation: Conversation | undefined,
+  queues: ReadonlyMap<string, QueueState>,
+): string | null {
+  if (call !== undefined && agent.call_id === call.call_id && agent.queue !== null) return agent.queue;
+  const waits = [...queues.values()].find((queue) => queue.callers.some((c) => c.call_id === call?.call_id));
+  return waits?.name ?? conversation?.queues.at(-1) ?? null;
+}
+
+interface CallHeadProps extends CallPanelProps {
+  readonly call: CallState | undefined;
+  readonly conversation: Conversation | undefined;
+  readonly party: Party;
+  readonly queue: string | null;
+}
+const LEG_WORDS = {
+  calling: 'calling',
+  ringing: 'rings',
+  connected: 'talking',
+  held: 'held',
+  parked: 'held',
+} as const;
+function CallHead({ agent, call, conversation, party, queue, queues }: CallHeadProps): ReactNode {
+  const leg = call === undefined ? undefined : ownLeg(call, agent.extension);
+  const answered = useSince(call?.answered_at);
+  const joined = [...queues.values()]
+    .flatMap((one) => one.callers)
+    .find((caller) => caller.call_id === call?.call_id)?.joined_at;
+  const waiting = useSince(joined);
+  const visit = conversation?.queue_visits.at(-1);
+  const waited = waiting ?? visit?.wait_time ?? null;
+  const outgoing =
+    call === undefined
+      ? conversation?.caller?.extension === agent.extension
+      : call.legs[0]?.extension === agent.extension;
+  const Direction = outgoing ? ArrowUpRight : ArrowDownLeft;
+  return (
+    <div className={styles.callHead}>
+      <div className={styles.shrink}>
+        <Group gap={6} c="dimmed">
+          <Direction size={16} aria-hidden />
+          <Title order={2} size="sm" fw={600} id="desk-call">
+            {call === undefined ? t('last_call') : t('call')} · {t(outgoing ? 'outgoing' : 'incoming')}
+            {call === undefined && conversation !== undefined && ` · ${formatTime(conversation.started_at)}`}
+          </Title>
+        </Group>
+        <Text component="p" className={styles.party} data-testid="party" dir="auto">
+          {party.name || party.number || t('unknown_caller')}
+        </Text>
+        <Group gap="xs">
+          {party.name !== '' && party.number !== '' && <Text className={styles.number}>{party.number}</Text>}
+          {queue !== null && (
+            <Badge variant="light" tt="none" size="lg">
+              {queue}
+            </Badge>
+          )}
+          {waited !== null && (
+            <Text size="sm" c="dimmed">
+              {t('waited', { span: formatSpan(waited) })}
+            </Text>
+          )}
+          {conversation?.outcome != null && (
+            <Badge variant="outline" tt="none" size="lg">
+              {t('outcome_is', { code: conversation.outcome.code })}
+            </Badge>
+          )}
+        </Group>
+      </div>
+      {leg !== undefined && (
+        <div className={styles.callState} data-state={leg.state}>
+          <Text fw={650}>{t(LEG_WORDS[leg.held ? 'held' : leg.state])}</Text>
+          <span className={styles.callTime}>{formatSpan(answered)}</span>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+import { useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import { Button, Group, Switch } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { ExternalLink } from 'lucide-react';
+import { useClient } from '../app/session.tsx';
+import { Key } from './action.tsx';
+import { crmLink } from './crm-link.ts';
+import type { LinkValues } from './crm-link.ts';
+import { useShortcut } from './shortcuts.ts';
+import { t } from './words.ts';
+import styles from './desk.module.css';
+
+const AUTO = 'offhook.desk.crm';
+const OPENED = 'offhook.desk.crm.opened';
+const open = (link: string): void => void window.open(link, '_blank', 'noopener,noreferrer');
+
+interface CrmLinkProps {
+  readonly callId: string;
+  /** The call was answered and goes on. */
+  readonly answered: boolean;
+  readonly values: LinkValues;
+}
+/** The way to this caller in the site's other program, where an administrator has set one. */
+export function CrmLink({ callId, answered, values }: CrmLinkProps): ReactNode {
+  const client = useClient();
+  const settings = useQuery({
+    queryKey: ['console-settings'],
+    queryFn: async ({ signal }) => (await client.consoleSettings.get(signal)).settings,
+    staleTime: 300_000,
+  });
+  const [auto, setAuto] = useState(() => localStorage.getItem(AUTO) === 'on');
+  const pattern = settings.data?.crm_link ?? null;
+  // A link that asks for the number leads nowhere without one.
+  const link = values.number === '' && pattern?.includes('{number}') ? null : crmLink(pattern, values);
+  useShortcut('k', link === null ? null : () => open(link));
+  useEffect(() => {
+    if (!auto || !answered || link === null) return;
+    // Once for each call, in one of the tabs.
+    if (localStorage.getItem(OPENED) === callId) return;
+    localStorage.setItem(OPENED, callId);
+    open(link);
+  }, [auto, answered, link, callId]);
+  if (link === null) return null;
+  return (
+    <Group gap="md" className={styles.crm ?? ''}>
+      <Button
+        component="a"
+        href={link}
+        target="_blank"
+        rel="noopener noreferrer"
+        variant="light"
+        aria-keyshortcuts="k"
+        leftSection={<ExternalLink size={18} aria-hidden />}
+        rightSection={<Key name="k" />}
+      >
+        {t('crm')}
+      </Button>
+      <Switch
+        size="sm"
+        label={t('crm_auto')}
+        description={t('crm_auto_hint')}
+        checked={auto}
+        onChange={(event) => {
+          const on = event.currentTarget.checked;
+          localStorage.setItem(AUTO, on ? 'on' : 'off');
+          setAuto(on);
+        }}
+      />
+    </Group>
+  );
+}

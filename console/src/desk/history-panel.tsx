@@ -1,0 +1,117 @@
+/** What was before with this number, as far as this person may see; loaded when there is a call. */
+import type { ReactNode } from 'react';
+import { Anchor, Badge, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { ArrowDownLeft, ArrowUpRight } from 'lucide-react';
+import { Link } from 'wouter';
+import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import { formatAgo, formatDateTime, formatSpan } from '../app/format.ts';
+import { serverNow } from '../app/now.ts';
+import { useClient, useMe } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { t } from './words.ts';
+import styles from './desk.module.css';
+
+const SHOWN = 6;
+interface HistoryPanelProps {
+  readonly number: string;
+  /** Whether it is known yet who calls. */
+  readonly known: boolean;
+  /** The conversation that goes on is none before. */
+  readonly without: string;
+}
+export function HistoryPanel({ number, known, without }: HistoryPanelProps): ReactNode {
+  const client = useClient();
+  const list = useQuery({
+    queryKey: ['conversations', 'of', number],
+    queryFn: async ({ signal }) =>
+      (await client.conversations.list({ number, limit: SHOWN + 1 }, signal)).conversations,
+    enabled: number !== '',
+  });
+  const before = (list.data ?? []).filter((one) => one.id !== without).slice(0, SHOWN);
+  return (
+    <Paper withBorder component="section" aria-labelledby="desk-history" className={styles.panel ?? ''}>
+      <Group justify="space-between">
+        <Title order={2} size="h5" id="desk-history">
+          {t('history')}
+        </Title>
+        <Anchor component={Link} href={PAGE_PATHS.history} size="sm">
+          {t('history_all')}
+        </Anchor>
+      </Group>
+      {number === '' ? (
+        <Text size="sm" c="dimmed">
+          {known ? t('history_no_number') : t('history_none')}
+        </Text>
+      ) : list.error !== null && list.data === undefined ? (
+        <Failure error={list.error} onRetry={() => void list.refetch()} />
+      ) : list.isPending ? (
+        <Stack gap="xs" aria-busy>
+          {[0, 1, 2].map((row) => (
+            <Skeleton key={row} height={44} />
+          ))}
+        </Stack>
+      ) : before.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          {t('history_none')}
+        </Text>
+      ) : (
+        <Rows rows={before} />
+      )}
+    </Paper>
+  );
+}
+function Rows({ rows }: { readonly rows: readonly ConversationSummary[] }): ReactNode {
+  const client = useClient();
+  const me = useMe().extension;
+  const noted = rows.filter((row) => row.notes > 0);
+  const notes = useQueries({
+    queries: noted.map(({ id }) => ({
+      queryKey: ['conversation', id],
+      queryFn: async ({ signal }: { signal: AbortSignal }) =>
+        (await client.conversations.get(id, signal)).conversation,
+    })),
+  });
+  const notesOf = (id: string) => notes[noted.findIndex((row) => row.id === id)]?.data?.notes ?? [];
+  return (
+    <ul className={styles.rows}>
+      {rows.map((row) => {
+        const outgoing = row.caller?.extension === me;
+        const Direction = outgoing ? ArrowUpRight : ArrowDownLeft;
+        return (
+          <li key={row.id}>
+            <Anchor
+              component={Link}
+              href={PAGE_PATHS.conversation.replace(':conversation', encodeURIComponent(row.id))}
+              className={styles.row ?? ''}
+              underline="never"
+              c="inherit"
+            >
+              <Direction size={16} aria-label={t(outgoing ? 'outgoing' : 'incoming')} />
+              <span className={styles.shrink}>
+                <Text component="span" size="sm" fw={600} title={formatDateTime(row.started_at)}>
+                  {formatAgo(row.started_at, serverNow())}
+                </Text>{' '}
+                <Text component="span" size="xs" c="dimmed">
+                  {[t(`disposition_${row.disposition}`), ...row.queues].join(' · ')}
+                </Text>
+              </span>
+              <span className={styles.ticking}>{formatSpan(row.talk_time)}</span>
+              {row.outcome !== null && (
+                <Badge variant="light" tt="none" size="sm">
+                  {row.outcome.code}
+                </Badge>
+              )}
+            </Anchor>
+            {notesOf(row.id).map((note) => (
+              <Text key={note.id} size="sm" className={styles.before ?? ''} dir="auto">
+                {note.text}
+              </Text>
+            ))}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

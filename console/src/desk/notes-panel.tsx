@@ -1,0 +1,219 @@
+import { useEffect, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import { Anchor, Button, Group, Paper, Stack, Text, TextInput, Textarea, Title } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Check, NotebookPen, Tag } from 'lucide-react';
+import { draftsOf, useDraft } from '../app/draft.ts';
+import { formatDateTime, formatTime } from '../app/format.ts';
+import { useClient, useMe } from '../app/session.tsx';
+import { ActionButton, ActionError, useAction } from './action.tsx';
+import { useShortcut } from './shortcuts.ts';
+import type { Conversation } from './use-desk.ts';
+import { t } from './words.ts';
+import styles from './desk.module.css';
+
+const NOTE = 'note.';
+/** What the service takes. */
+const MOST = 2_000;
+const CODE = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+/** Results people set lately, to choose from. */
+const SUGGESTED = 6;
+
+interface NotesPanelProps {
+  /** Of any call of the conversation. */
+  readonly id: string;
+  readonly conversation: Conversation | undefined;
+}
+export function NotesPanel({ id, conversation }: NotesPanelProps): ReactNode {
+  return (
+    <Paper withBorder component="section" aria-labelledby="desk-note" className={styles.panel ?? ''}>
+      <Title order={2} size="h5" id="desk-note">
+        {t('note')}
+      </Title>
+      <Note id={id} />
+      <Outcome id={id} conversation={conversation} />
+      {conversation !== undefined && conversation.notes.length > 0 && (
+        <section aria-labelledby="desk-notes">
+          <Text size="xs" fw={650} c="dimmed" id="desk-notes">
+            {t('notes_before')}
+          </Text>
+          <ul className={styles.notes}>
+            {conversation.notes.map((note) => (
+              <li key={note.id}>
+                <Text size="xs" c="dimmed">
+                  {formatTime(note.at)} · {note.by}
+                </Text>
+                <Text size="sm" className={styles.written ?? ''} dir="auto">
+                  {note.text}
+                </Text>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </Paper>
+  );
+}
+function Note({ id }: { readonly id: string }): ReactNode {
+  const client = useClient();
+  const queries = useQueryClient();
+  const action = useAction();
+  const [text, setText, clear] = useDraft(`${NOTE}${id}`);
+  const [saved, setSaved] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useShortcut('n', () => field.current?.focus());
+  const label = t('save_note');
+  const work = async (): Promise<void> => {
+    if (text.trim() === '') return;
+    await client.conversations.addNote(id, text.trim());
+    clear();
+    setSaved(true);
+    await queries.invalidateQueries({ queryKey: ['conversation', id] });
+  };
+  return (
+    <Stack gap="xs">
+      <Textarea
+        ref={field}
+        aria-labelledby="desk-note"
+        aria-keyshortcuts="n"
+        placeholder={t('note_hint')}
+        minRows={4}
+        rows={5}
+        maxLength={MOST}
+        value={text}
+        onChange={(event) => {
+          setSaved(false);
+          setText(event.currentTarget.value);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void action.run(label, work);
+          if (event.key === 'Escape') event.currentTarget.blur();
+        }}
+      />
+      <Group gap="xs" justify="space-between">
+        <ActionButton
+          action={action}
+          label={label}
+          work={work}
+          variant={text.trim() === '' ? 'default' : 'filled'}
+          disabled={text.trim() === '' && action.busy === null && !saved}
+          icon={<NotebookPen size={18} aria-hidden />}
+        />
+        <Text size="sm" role="status" className={styles.ok ?? ''}>
+          {saved && (
+            <>
+              <Check size={14} aria-hidden /> {t('saved')}
+            </>
+          )}
+        </Text>
+      </Group>
+      <ActionError action={action} />
+    </Stack>
+  );
+}
+function Outcome({ id, conversation }: NotesPanelProps): ReactNode {
+  const client = useClient();
+  const queries = useQueryClient();
+  const action = useAction();
+  const me = useMe().extension;
+  const [code, setCode, clear] = useDraft(`outcome.${id}`);
+  const field = useRef<HTMLInputElement>(null);
+  useShortcut('u', () => field.current?.focus());
+  const lately = useQuery({
+    queryKey: ['conversations', 'outcomes', me],
+    queryFn: async ({ signal }) => {
+      const { conversations } = await client.conversations.list({ person: me, limit: 100 }, signal);
+      return [...new Set(conversations.flatMap(({ outcome }) => (outcome === null ? [] : [outcome.code])))];
+    },
+  });
+  const now = conversation?.outcome?.code ?? null;
+  const bad = code !== '' && !CODE.test(code);
+  const label = t('save_outcome');
+  const set = (chosen: string) => async (): Promise<void> => {
+    await client.conversations.setOutcome(id, { code: chosen });
+    clear();
+    await queries.invalidateQueries({ queryKey: ['conversation', id] });
+  };
+  const save = (): void => {
+    if (CODE.test(code)) void action.run(label, set(code));
+  };
+  return (
+    <Stack gap={6}>
+      <Group align="flex-start" gap="xs" wrap="nowrap">
+        <TextInput
+          ref={field}
+          label={t('outcome')}
+          description={t('outcome_hint')}
+          aria-keyshortcuts="u"
+          value={code}
+          maxLength={64}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          error={bad ? t('outcome_bad') : null}
+          className={styles.grow ?? ''}
+          onChange={(event) => setCode(event.currentTarget.value.toLowerCase().replaceAll(' ', '-'))}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') save();
+            if (event.key === 'Escape') event.currentTarget.blur();
+          }}
+        />
+      </Group>
+      <Group gap={6}>
+        {(lately.data ?? []).slice(0, SUGGESTED).map((one) => (
+          <Button
+            key={one}
+            size="xs"
+            variant={now === one ? 'light' : 'default'}
+            aria-pressed={now === one}
+            leftSection={now === one ? <Check size={14} aria-hidden /> : <Tag size={14} aria-hidden />}
+            onClick={() => void action.run(label, set(one))}
+          >
+            {one}
+          </Button>
+        ))}
+        {code !== '' && !bad && (
+          <ActionButton
+            action={action}
+            label={label}
+            work={set(code)}
+            size="xs"
+            icon={<Tag size={14} aria-hidden />}
+          />
+        )}
+      </Group>
+      <ActionError action={action} />
+    </Stack>
+  );
+}
+interface UnsentNotesProps {
+  readonly shown: string;
+  readonly onChoose: (id: string) => void;
+}
+/** What was written about calls before and never saved. */
+export function UnsentNotes({ shown, onChoose }: UnsentNotesProps): ReactNode {
+  const { extension } = useMe();
+  const [drafts, setDrafts] = useState(() => draftsOf(extension, NOTE));
+  useEffect(() => setDrafts(draftsOf(extension, NOTE)), [extension, shown]);
+  const others = drafts.filter(({ name }) => name !== `${NOTE}${shown}`);
+  if (others.length === 0) return null;
+  return (
+    <Group gap="sm" className={styles.unsent ?? ''} role="note">
+      <NotebookPen size={16} aria-hidden />
+      <Text size="sm" fw={600}>
+        {t('unsent')}:
+      </Text>
+      {others.slice(0, 5).map(({ name, at }) => (
+        <Anchor
+          key={name}
+          component="button"
+          type="button"
+          size="sm"
+          onClick={() => onChoose(name.slice(NOTE.length))}
+        >
+          {t('unsent_of', { time: formatDateTime(at) })}
+        </Anchor>
+      ))}
+    </Group>
+  );
+}

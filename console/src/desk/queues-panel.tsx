@@ -1,0 +1,115 @@
+import type { ReactNode } from 'react';
+import { Group, Loader, Paper, Switch, Table, Text, Title, VisuallyHidden } from '@mantine/core';
+import { Lock } from 'lucide-react';
+import type { QueueState } from '@offhook/client';
+import type { Agent, AgentQueue } from '@offhook/contract/agents.ts';
+import { formatNumber, formatSpan } from '../app/format.ts';
+import { useSince } from '../app/now.ts';
+import { useClient } from '../app/session.tsx';
+import { ActionError, useAction } from './action.tsx';
+import { usePauseReasons } from './use-desk.ts';
+import { mustStay } from './view.ts';
+import { t } from './words.ts';
+import styles from './desk.module.css';
+
+interface QueuesPanelProps {
+  readonly agent: Agent;
+  readonly queues: ReadonlyMap<string, QueueState>;
+}
+export function QueuesPanel({ agent, queues }: QueuesPanelProps): ReactNode {
+  const stay = mustStay(agent).map((name) => queues.get(name)?.title || name);
+  return (
+    <Paper withBorder component="section" aria-labelledby="desk-queues" className={styles.panel ?? ''}>
+      <Title order={2} size="h5" id="desk-queues">
+        {t('queues')}
+      </Title>
+      <Table verticalSpacing={6} horizontalSpacing={6} className={styles.queues ?? ''}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('queue')}</Table.Th>
+            <Table.Th ta="right">{t('waiting')}</Table.Th>
+            <Table.Th ta="right">{t('longest')}</Table.Th>
+            <Table.Th ta="right" title={t('free_title')}>
+              {t('free')}
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {agent.queues.map((own) => (
+            <QueueRow key={own.queue} agent={agent} own={own} queue={queues.get(own.queue)} />
+          ))}
+        </Table.Tbody>
+      </Table>
+      {stay.length > 0 && (
+        <Text size="xs" c="dimmed">
+          {t('static_stay', { queues: stay.join(', ') })}
+        </Text>
+      )}
+    </Paper>
+  );
+}
+interface QueueRowProps {
+  readonly agent: Agent;
+  readonly own: AgentQueue;
+  readonly queue: QueueState | undefined;
+}
+function QueueRow({ agent, own, queue }: QueueRowProps): ReactNode {
+  const client = useClient();
+  const action = useAction();
+  const reasons = usePauseReasons().data ?? [];
+  const waiting = queue?.callers ?? [];
+  const longest = useSince(
+    waiting.reduce<string | null>((a, { joined_at: b }) => (a === null || b < a ? b : a), null),
+  );
+  const title = queue?.title || own.queue;
+  const fixed = own.member && own.membership !== 'dynamic';
+  // Of one queue alone; where all are paused the state says so.
+  const paused = own.paused && agent.readiness.ready ? own.pause_reason : null;
+  const change = (): Promise<unknown> =>
+    own.member
+      ? client.agents.logout(agent.extension, { queue: own.queue })
+      : client.agents.login(agent.extension, { queue: own.queue });
+  return (
+    <>
+      <Table.Tr data-waiting={waiting.length > 0 || undefined}>
+        <Table.Td>
+          <Group gap="xs" wrap="nowrap">
+            {fixed ? (
+              <Lock size={16} aria-hidden className={styles.lock ?? ''} />
+            ) : (
+              <Switch
+                size="sm"
+                aria-label={t('work_in', { queue: title })}
+                checked={own.member}
+                aria-busy={action.busy !== null}
+                onChange={() => void action.run(title, change)}
+                {...(action.busy === null ? {} : { thumbIcon: <Loader size={10} /> })}
+              />
+            )}
+            <div className={styles.shrink}>
+              <Text size="sm" fw={600} truncate title={title}>
+                {title}
+              </Text>
+              {fixed && <VisuallyHidden>{t('fixed')}</VisuallyHidden>}
+              {paused !== null && (
+                <Text size="xs" className={styles.warn ?? ''}>
+                  {t('paused_here', { reason: reasons.find((r) => r.id === paused)?.name ?? paused })}
+                </Text>
+              )}
+            </div>
+          </Group>
+        </Table.Td>
+        <Table.Td className={styles.figure ?? ''}>{formatNumber(waiting.length)}</Table.Td>
+        <Table.Td className={styles.figure ?? ''}>{formatSpan(longest)}</Table.Td>
+        <Table.Td className={styles.figure ?? ''}>{formatNumber(queue?.stats?.agents.available)}</Table.Td>
+      </Table.Tr>
+      {action.failed !== null && (
+        <Table.Tr>
+          <Table.Td colSpan={4}>
+            <ActionError action={action} />
+          </Table.Td>
+        </Table.Tr>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,63 @@
+/** Keys of the desk. They can be switched off, and never act while somebody types. */
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+import type { t } from './words.ts';
+
+type Word = Parameters<typeof t>[0];
+export const SHORTCUTS = {
+  r: 'ready',
+  p: 'pause',
+  c: 'cancel_pending',
+  l: 'login_all',
+  o: 'logout_all',
+  f: 'finish',
+  e: 'extend',
+  h: 'hold_or_retrieve',
+  t: 'transfer',
+  x: 'hang_up',
+  n: 'note',
+  u: 'outcome',
+  k: 'crm',
+  '?': 'help',
+} as const satisfies Readonly<Record<string, Word>>;
+export type ShortcutKey = keyof typeof SHORTCUTS;
+
+const STORED = 'offhook.desk.shortcuts';
+const listeners = new Set<() => void>();
+const isOn = (): boolean => localStorage.getItem(STORED) !== 'off';
+export function setShortcuts(on: boolean): void {
+  localStorage.setItem(STORED, on ? 'on' : 'off');
+  for (const listener of listeners) listener();
+}
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  addEventListener('storage', listener);
+  return () => {
+    listeners.delete(listener);
+    removeEventListener('storage', listener);
+  };
+}
+export const useShortcutsOn = (): boolean => useSyncExternalStore(subscribe, isOn);
+
+/** Where letters are somebody's text, or choose from a list. */
+const TAKEN =
+  'input:not([type=checkbox]), textarea, select, [contenteditable], [role=menu], [role=dialog], [role=listbox]';
+const typing = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest(TAKEN) !== null;
+/** Does it while `run` is given and keys are on. */
+export function useShortcut(key: ShortcutKey, run: (() => void) | null): void {
+  const on = useShortcutsOn();
+  const now = useRef(run);
+  now.current = run;
+  const there = run !== null;
+  useEffect(() => {
+    if (!on || !there) return;
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== key || event.ctrlKey || event.altKey || event.metaKey) return;
+      if (event.defaultPrevented || event.repeat || typing(event.target)) return;
+      event.preventDefault();
+      now.current?.();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [key, on, there]);
+}
