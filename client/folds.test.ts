@@ -261,3 +261,33 @@ test('folds - the legs of a call that was placed for somebody, from the first th
   assert.deepEqual(states('call.left', { ...leg('3'), cause: 16, reason: 'hangup' }), ['1 parked']);
   assert.deepEqual(states('call.joined', leg('4')), ['1 connected', '4 connected']);
 });
+
+test('folds - a call is one’s own from when it rings, though its beginning was not told', () => {
+  const ref = { call_id: 'a', direction: 'internal', extensions: ['1001', '1002', '1003'] };
+  const caller = { number: '1001', name: 'Ada' };
+  const leg = (leg_id: string) => ({
+    leg: { leg_id, extension: `100${leg_id}`, endpoint: null, number: `100${leg_id}`, name: '' },
+  });
+  const records = new Map<string, CallState>();
+  const states = (type: string, data: object): string[] | undefined => {
+    for (const { key, value } of FOLDS.calls.after(records, tell(type, { ...ref, ...data }))) {
+      if (value !== undefined) records.set(key, value);
+    }
+    return records.get('a')?.legs.map((one) => `${one.leg_id} ${one.extension} ${one.state}`);
+  };
+  assert.equal(states('call.left', { ...leg('2'), cause: 16, reason: 'hangup' }), undefined);
+  assert.deepEqual(states('call.ringing', { ...leg('2'), caller }), [' 1001 calling', '2 1002 ringing']);
+  assert.deepEqual(records.get('a')?.caller, caller);
+  assert.deepEqual(states('call.ringing', { ...leg('3'), caller }), [
+    ' 1001 calling',
+    '2 1002 ringing',
+    '3 1003 ringing',
+  ]);
+  assert.deepEqual(states('call.answered', { ...leg('3'), caller }), [
+    ' 1001 connected',
+    '2 1002 ringing',
+    '3 1003 connected',
+  ]);
+  assert.equal(records.get('a')?.answered_at, at);
+  assert.deepEqual(states('call.held', leg('1')), ['1 1001 held', '2 1002 ringing', '3 1003 connected']);
+});

@@ -23,7 +23,10 @@ export interface LegState extends Pick<
 > {
   readonly state: 'calling' | 'ringing' | 'connected' | 'held' | 'parked';
 }
-/** What events tell of a call, as of its newest one. */
+/**
+ * What events tell of a call, as of its newest one. Where it is heard of first when it rings (`calls/mine`), `started_at` is that
+ * moment, `dialled` is empty, and the leg of who called has no id until an event names it.
+ */
 export type CallState = Pick<
   Call,
   'call_id' | 'direction' | 'dialled' | 'started_at' | 'answered_at' | 'extensions'
@@ -174,18 +177,21 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
   if (!('leg' in event.data)) return call.legs;
   const named: LegNamed = event.data.leg;
   const { leg_id } = named;
-  const others = call.legs.filter((leg) => leg.leg_id !== leg_id);
-  if (event.type === 'call.left') return others.length === call.legs.length ? call.legs : others;
-  const known = call.legs.find((leg) => leg.leg_id === leg_id) ?? {
+  const told = call.legs.some((leg) => leg.leg_id === leg_id)
+    ? call.legs
+    : call.legs.map((leg) => (leg.leg_id === '' && leg.number === named.number ? { ...leg, leg_id } : leg));
+  const others = told.filter((leg) => leg.leg_id !== leg_id);
+  if (event.type === 'call.left') return others.length === told.length ? call.legs : others;
+  const known = told.find((leg) => leg.leg_id === leg_id) ?? {
     state: 'calling' as const,
     held: false,
     slot: null,
   };
   const put = (word: LegWord): readonly LegState[] => {
     const next = { ...named, ...word };
-    return others.length === call.legs.length
-      ? [...call.legs, next]
-      : call.legs.map((leg) => (leg.leg_id === leg_id ? next : leg));
+    return others.length === told.length
+      ? [...told, next]
+      : told.map((leg) => (leg.leg_id === leg_id ? next : leg));
   };
   const { held, slot } = known;
   switch (event.type) {
@@ -207,6 +213,22 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
   }
 }
 
+/** A call whose beginning was not for these ears: it is theirs from when it rings at them. */
+function rung(event: StreamEvent): CallState | undefined {
+  if (event.type !== 'call.ringing') return undefined;
+  const { call_id, direction, extensions, caller } = event.data;
+  const extension = extensions.includes(caller.number) ? caller.number : null;
+  return {
+    call_id,
+    direction,
+    dialled: '',
+    started_at: event.time,
+    answered_at: null,
+    extensions,
+    caller,
+    legs: [{ leg_id: '', extension, endpoint: null, ...caller, ...legWord(false, false, null) }],
+  };
+}
 /** A call that another was joined into is as old as the older one, and has the legs of both. */
 function joined(kept: CallState, other: CallState | undefined): CallState {
   if (other === undefined) return kept;
@@ -264,7 +286,7 @@ export const callsFold: Fold<CallState> = {
       };
       return [{ key: call_id, value: started }];
     }
-    const known = records.get(call_id);
+    const known = records.get(call_id) ?? rung(event);
     if (known === undefined) return NONE;
     const answered_at = known.answered_at ?? (event.type === 'call.answered' ? event.time : null);
     const legs = legsAfter(known, event);

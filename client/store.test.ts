@@ -123,6 +123,26 @@ test('store - of named objects holds those and becomes ready with the last of th
   assert.equal(store.get('1002')?.summary, 'dnd');
 });
 
+test('store - of one’s own calls holds after a gap only what the new snapshot holds', async (t) => {
+  const server = await scriptedStream(t);
+  const store = createClient({ base: server.base, token: 'x' }).store('calls', { only: ['mine'] });
+  t.after(() => store.close());
+  const link = await server.link(0);
+  link.send(hello);
+  const { id, topics } = await link.heard('subscribe');
+  const show = (call_id: string): ServerFrame => ({
+    op: 'snapshot',
+    topic: 'calls/mine',
+    cursor: 5,
+    data: { calls: [{ call_id, parties: [], legs: [], answered_at: null }] },
+  });
+  link.send({ op: 'subscribed', id, topics, cursor: 5 }, show('a'));
+  await until('the first', () => store.has('a'));
+  link.send(show('b'));
+  await until('the second', () => store.has('b'));
+  assert.deepEqual([...store.keys()], ['b']);
+});
+
 test('store - that may not be had says so to who waits for it', async (t) => {
   const server = await scriptedStream(t);
   const errors: Error[] = [];

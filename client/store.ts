@@ -57,7 +57,7 @@ export function createStore<K extends StoreTopic>(
         engineDown = (item.data as { stale?: boolean } | null)?.stale ?? engineDown;
         // Where there are several topics, each snapshot says what its own one holds.
         const name = item.topic.slice(topic.length + 1);
-        const others = name === '' ? [] : [...records].filter(([key]) => key !== name);
+        const others = name === '' || name === 'mine' ? [] : [...records].filter(([key]) => key !== name);
         records = new Map([...others, ...own]);
         waitFor.delete(item.topic);
         if (waitFor.size === 0) ready.resolve();

@@ -64,7 +64,7 @@ function QueueRow({ agent, own, queue }: QueueRowProps): ReactNode {
   const title = queue?.title || own.queue;
   const fixed = own.member && own.membership !== 'dynamic';
   // Of one queue alone; where all are paused the state says so.
-  const paused = own.paused && agent.readiness.ready ? own.pause_reason : null;
+  const paused = own.paused && agent.readiness.ready && agent.pending === null ? own.pause_reason : null;
   const change = (): Promise<unknown> =>
     own.member
       ? client.agents.logout(agent.extension, { queue: own.queue })

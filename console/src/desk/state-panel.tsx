@@ -73,7 +73,7 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
         <div className={styles.stateText}>
           <Group gap={10} align="baseline">
             <Text component="strong" className={styles.stateName} role="status">
-              {t(`state_${agent.state}`)}
+              {t(`${agent.state}_state`)}
             </Text>
             <Text component="span" className={styles.ticking} aria-hidden>
               {formatSpan(since)}
@@ -81,7 +81,7 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
           </Group>
           <StateDetail agent={agent} queues={queues} now={now} />
           <Text size="sm" c="dimmed">
-            {t(`next_${agent.state}`)}
+            {t(`${agent.state}_next`)}
           </Text>
           {offline && agent.state !== 'unreachable' && (
             <Text size="sm" className={styles.alert} role="alert">
