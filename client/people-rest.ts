@@ -1,7 +1,7 @@
 /** Typed requests of how other people sign in, for administrators, and of what the site sets for its console. */
 import type { z } from 'zod';
 import type { ConsoleSettings, ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
-import type { PeopleQuery, PeopleReply, PersonSessions, SessionsEnded } from '@offhook/contract/people.ts';
+import type { PeopleQuery, PeopleReply, PersonReply, PersonSessions, SessionsEnded } from '@offhook/contract/people.ts';
 import type { Done } from '@offhook/contract/session.ts';
 import type { TrunksReply } from '@offhook/contract/trunks.ts';
 import { at, queryOf } from './rest.ts';
@@ -17,6 +17,8 @@ export function createPeopleRest(request: Request) {
         signal?: AbortSignal,
       ): Reply<typeof PeopleReply> =>
         request('GET', `/api/v1/people${queryOf(query)}`, undefined, { signal }),
+      get: (extension: string, signal?: AbortSignal): Reply<typeof PersonReply> =>
+        request('GET', at`/api/v1/people/${extension}`, undefined, { signal }),
       sessions: (extension: string, signal?: AbortSignal): Reply<typeof PersonSessions> =>
         request('GET', at`/api/v1/people/${extension}/sessions`, undefined, { signal }),
       endSession: (extension: string, id: number): Reply<typeof SessionsEnded> =>

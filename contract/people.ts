@@ -40,6 +40,7 @@ export const PeopleReply = z.object({
   next_cursor: z.string().nullable(),
 });
 export type PeopleReply = z.infer<typeof PeopleReply>;
+export const PersonReply = z.object({ success: z.literal(true), person: SignInPerson });
 export const PersonPath = z.object({
   extension: z.string().regex(/^[0-9]{1,20}$/, 'not an extension'),
 });

@@ -2,6 +2,7 @@ import {
   PeopleQuery,
   PeopleReply,
   PersonPath,
+  PersonReply,
   PersonSessionPath,
   PersonSessions,
   SessionsEnded,
@@ -26,6 +27,22 @@ export function peopleRoutes(app: App, signIns: SignIns): void {
       },
     },
     async (request) => ({ success: true as const, ...(await signIns.page(request.query)) }),
+  );
+  app.get(
+    '/api/v1/people/:extension',
+    {
+      config: { level: 'admin', errors: ['invalid_request', 'not_found', 'store_unavailable'] },
+      schema: {
+        tags: ['people'],
+        summary: 'How a person signs in',
+        params: PersonPath,
+        response: { 200: PersonReply },
+      },
+    },
+    async (request) => ({
+      success: true as const,
+      person: await signIns.one(request.params.extension),
+    }),
   );
   app.get(
     '/api/v1/people/:extension/sessions',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
-import { PeopleReply, PersonSessions, SessionsEnded } from '@offhook/contract/people.ts';
+import { PeopleReply, PersonReply, PersonSessions, SessionsEnded } from '@offhook/contract/people.ts';
 import type { SignInPerson } from '@offhook/contract/people.ts';
 import { personFixture } from '../../../test/support/directory-fixture.ts';
 import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
@@ -43,6 +43,7 @@ test('people - for administrators only, by every door', async () => {
     const token = await site.signIn(extension);
     for (const [method, url] of [
       ['GET', ''],
+      ['GET', '/1005'],
       ['GET', '/1005/sessions'],
       ['DELETE', '/1005/sessions'],
       ['DELETE', '/1005/sessions/1'],
@@ -74,6 +75,9 @@ test('people - each with level, sessions and the last sign-in, in order, in page
   await site.sessions.logout((await site.sessions.authenticate(token))!, '192.0.2.1');
   assert.deepEqual(await one('1006'), { ...never, sessions: 1, last_sign_in: at });
   assert.equal((await one('1007')).active, false);
+  const alone = PersonReply.parse((await ask('GET', '/1006')).body);
+  assert.deepEqual(alone.person, await one('1006'));
+  assert.equal((await ask('GET', '/9999')).status, 404);
 
   const all = await list();
   const extensions = ['1001', '1002', '1003', '1004', '1005', '1006', '1007'];

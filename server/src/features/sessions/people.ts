@@ -17,6 +17,7 @@ const PAGE = 100;
 /** What administrators see and end of how other people sign in. Each throws `not_found` for an extension that is nobody's. */
 export interface SignIns {
   page(query: PeopleQuery): Promise<{ people: SignInPerson[]; total: number; next_cursor: string | null }>;
+  one(extension: string): Promise<SignInPerson>;
   sessions(extension: string): Promise<DeviceRow[]>;
   /** Ends one session, or all of them; returns how many. Throws `not_found` for one that is not live. */
   end(actor: Actor, extension: string, session: number | null): Promise<number>;
@@ -55,7 +56,25 @@ export function createSignIns(deps: {
     ip: actor.ip,
     detail,
   });
+  async function shown(people: readonly Person[]): Promise<SignInPerson[]> {
+    const ids = people.map((p) => p.id);
+    const [known, second] = [await store.signIns(ids, clock.now()), await otp.onFor(ids)];
+    return people.map(({ id, extension, username, name, level, active }) => {
+      const { live = 0, last = null } = known.get(id) ?? {};
+      return {
+        extension,
+        username,
+        name,
+        level,
+        active,
+        second_factor: second.has(id),
+        sessions: live,
+        last_sign_in: last === null ? null : rfc3339(last),
+      };
+    });
+  }
   return {
+    one: async (extension) => (await shown([find(extension)]))[0]!,
     async page({ q = '', limit = PAGE, cursor }) {
       const words = fold(q).split(' ');
       const found = directory
@@ -67,22 +86,8 @@ export function createSignIns(deps: {
         .toSorted((a, b) => byExtension(a.extension, b.extension));
       const rest = cursor === undefined ? found : found.filter((p) => byExtension(p.extension, cursor) > 0);
       const { page, next_cursor } = pageOf(rest, limit, (p) => p.extension);
-      const ids = page.map((p) => p.id);
-      const [known, second] = [await store.signIns(ids, clock.now()), await otp.onFor(ids)];
       return {
-        people: page.map(({ id, extension, username, name, level, active }) => {
-          const { live = 0, last = null } = known.get(id) ?? {};
-          return {
-            extension,
-            username,
-            name,
-            level,
-            active,
-            second_factor: second.has(id),
-            sessions: live,
-            last_sign_in: last === null ? null : rfc3339(last),
-          };
-        }),
+        people: await shown(page),
         total: found.length,
         next_cursor,
       };

@@ -1,0 +1,101 @@
+/** Signed-in devices: the own ones, and for administrators those of others. */
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Badge, Button, Group, Table, Text } from '@mantine/core';
+import { Monitor, Smartphone } from 'lucide-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { formatDateTime } from '../app/format.ts';
+import { Empty, Failure } from '../app/states.tsx';
+import { t } from './words.ts';
+
+export interface Device {
+  readonly id: number;
+  readonly device_name: string | null;
+  readonly platform: string | null;
+  readonly created_at: string;
+  readonly last_used_at: string;
+  readonly current: boolean;
+}
+interface DeviceTableProps {
+  readonly devices: readonly Device[];
+  readonly end: (id: number) => Promise<unknown>;
+  /** Keys of what is read anew afterwards. */
+  readonly renews: readonly string[];
+}
+export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNode {
+  const queries = useQueryClient();
+  const [ending, setEnding] = useState<number | null>(null);
+  const change = useMutation({
+    mutationFn: end,
+    onSettled: async () => {
+      setEnding(null);
+      await Promise.all(renews.map((key) => queries.invalidateQueries({ queryKey: [key] })));
+    },
+  });
+  if (devices.length === 0) return <Empty title={t('no_devices')} />;
+  return (
+    <>
+      {change.isError && <Failure error={change.error} />}
+      <Table.ScrollContainer minWidth={560} type="native">
+        <Table verticalSpacing="xs" aria-label={t('devices')}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t('device')}</Table.Th>
+              <Table.Th>{t('signed_in')}</Table.Th>
+              <Table.Th>{t('last_used')}</Table.Th>
+              <Table.Td />
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {devices.map((device) => {
+              const Icon = /android|ios|iphone|mobile/i.test(device.platform ?? '') ? Smartphone : Monitor;
+              const name = device.device_name ?? t('unknown_device');
+              return (
+                <Table.Tr key={device.id}>
+                  <Table.Td maw={280}>
+                    <Group gap="xs" wrap="nowrap">
+                      <Icon size={18} aria-hidden />
+                      <div style={{ minWidth: 0 }}>
+                        <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+                          {name}
+                        </Text>
+                        {device.platform !== null && (
+                          <Text size="xs" c="dimmed">
+                            {device.platform}
+                          </Text>
+                        )}
+                      </div>
+                      {device.current && (
+                        <Badge variant="light" tt="none" autoContrast>
+                          {t('this_device')}
+                        </Badge>
+                      )}
+                    </Group>
+                  </Table.Td>
+                  <Table.Td>{formatDateTime(device.created_at)}</Table.Td>
+                  <Table.Td>{formatDateTime(device.last_used_at)}</Table.Td>
+                  <Table.Td ta="right">
+                    {!device.current && (
+                      <Button
+                        size="xs"
+                        variant="default"
+                        aria-label={`${t('end')}: ${name}, ${formatDateTime(device.created_at)}`}
+                        loading={ending === device.id}
+                        onClick={() => {
+                          setEnding(device.id);
+                          change.mutate(device.id);
+                        }}
+                      >
+                        {t('end')}
+                      </Button>
+                    )}
+                  </Table.Td>
+                </Table.Tr>
+              );
+            })}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </>
+  );
+}

@@ -1,0 +1,216 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import {
+  Alert,
+  Button,
+  Code,
+  CopyButton,
+  Group,
+  Modal,
+  PasswordInput,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Check, Copy, ShieldCheck, ShieldOff, TriangleAlert } from 'lucide-react';
+import { useClient } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import { QrCode } from './qr.tsx';
+import { t } from './words.ts';
+
+type Step =
+  | { readonly is: 'closed' }
+  | { readonly is: 'password' }
+  | { readonly is: 'scan'; readonly secret: string; readonly uri: string }
+  | { readonly is: 'codes'; readonly codes: readonly string[] }
+  | { readonly is: 'off' };
+
+const CopyAll = ({ value }: { readonly value: string }): ReactNode => (
+  <CopyButton value={value} timeout={2_000}>
+    {({ copied, copy }) => (
+      <Button
+        variant="default"
+        onClick={copy}
+        leftSection={copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+      >
+        <span aria-live="polite">{copied ? t('copied') : t('copy')}</span>
+      </Button>
+    )}
+  </CopyButton>
+);
+/** The secret in groups of four, as people type it. */
+const grouped = (secret: string): string => secret.replaceAll(/(.{4})(?=.)/g, '$1 ');
+
+export function SecondFactor(): ReactNode {
+  const client = useClient();
+  const queries = useQueryClient();
+  const [step, setStep] = useState<Step>({ is: 'closed' });
+  const [password, setPassword] = useState('');
+  const [otp, setOtp] = useState('');
+  const state = useQuery({
+    queryKey: ['account', 'otp'],
+    queryFn: ({ signal }) => client.session.otp(signal),
+  });
+  const to = (next: Step): void => {
+    setPassword('');
+    setOtp('');
+    setStep(next);
+  };
+  const renew = (): Promise<void> => queries.invalidateQueries({ queryKey: ['account', 'otp'] });
+  const begin = useMutation({
+    mutationFn: () => client.session.beginOtp(password),
+    onSuccess: ({ secret, uri }) => to({ is: 'scan', secret, uri }),
+  });
+  const confirm = useMutation({
+    mutationFn: () => client.session.confirmOtp(otp.trim()),
+    onSuccess: async ({ recovery_codes }) => {
+      to({ is: 'codes', codes: recovery_codes });
+      await renew();
+    },
+  });
+  const disable = useMutation({
+    mutationFn: () => client.session.disableOtp(password, otp.trim()),
+    onSuccess: async () => {
+      to({ is: 'closed' });
+      notifications.show({ message: t('second_factor_is_off'), color: 'green' });
+      await renew();
+    },
+  });
+  const open = (next: Step): void => {
+    for (const one of [begin, confirm, disable]) one.reset();
+    to(next);
+  };
+  const close = (): void => to({ is: 'closed' });
+  if (state.isPending) return <Loading />;
+  if (state.isError) return <Failure error={state.error} onRetry={() => void state.refetch()} />;
+  const on = state.data.enabled;
+  const passwordField = (
+    <PasswordInput
+      label={t('current_password')}
+      autoComplete="current-password"
+      value={password}
+      onChange={(event) => setPassword(event.currentTarget.value)}
+      data-autofocus
+      required
+    />
+  );
+  const digitsField = (
+    <TextInput
+      label={t(step.is === 'off' ? 'digits_or_code' : 'digits')}
+      inputMode="numeric"
+      autoComplete="one-time-code"
+      value={otp}
+      onChange={(event) => setOtp(event.currentTarget.value)}
+      required
+    />
+  );
+  const form = (
+    change: {
+      readonly isError: boolean;
+      readonly error: unknown;
+      readonly isPending: boolean;
+      mutate(): void;
+    },
+    label: string,
+    children: ReactNode,
+  ): ReactNode => (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change.mutate();
+      }}
+    >
+      <Stack>
+        {children}
+        {change.isError && <Failure error={change.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t('cancel')}
+          </Button>
+          <Button type="submit" loading={change.isPending}>
+            {label}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+  return (
+    <>
+      <Group justify="space-between">
+        <Group gap="xs" c={on ? 'var(--offhook-ok)' : 'dimmed'}>
+          {on ? <ShieldCheck size={20} aria-hidden /> : <ShieldOff size={20} aria-hidden />}
+          <Text fw={600}>{t(on ? 'second_factor_on' : 'second_factor_off')}</Text>
+        </Group>
+        {on ? (
+          <Button variant="default" onClick={() => open({ is: 'off' })}>
+            {t('switch_off')}
+          </Button>
+        ) : (
+          <Button onClick={() => open({ is: 'password' })}>{t('switch_on')}</Button>
+        )}
+      </Group>
+      <Modal opened={step.is === 'password'} onClose={close} title={t('switch_on_title')} centered>
+        {form(begin, t('next'), passwordField)}
+      </Modal>
+      <Modal opened={step.is === 'scan'} onClose={close} title={t('scan_title')} centered>
+        {step.is === 'scan' &&
+          form(
+            confirm,
+            t('switch_on'),
+            <>
+              <Text size="sm">{t('scan_text')}</Text>
+              <Group justify="center">
+                <QrCode text={step.uri} label={t('qr_label')} />
+              </Group>
+              <Text size="sm">{t('type_secret')}</Text>
+              <Code block style={{ whiteSpace: 'pre-wrap', textAlign: 'center' }}>
+                {grouped(step.secret)}
+              </Code>
+              {digitsField}
+            </>,
+          )}
+      </Modal>
+      <Modal
+        opened={step.is === 'codes'}
+        onClose={close}
+        title={t('codes_title')}
+        centered
+        closeOnClickOutside={false}
+        closeOnEscape={false}
+        withCloseButton={false}
+      >
+        {step.is === 'codes' && (
+          <Stack>
+            <Alert color="yellow" variant="light" icon={<TriangleAlert size={18} aria-hidden />}>
+              {t('codes_text')}
+            </Alert>
+            <SimpleGrid component="ul" cols={2} spacing="xs" p={0} m={0} style={{ listStyle: 'none' }}>
+              {step.codes.map((code) => (
+                <Code component="li" key={code} ta="center" p="xs" fz="sm">
+                  {code}
+                </Code>
+              ))}
+            </SimpleGrid>
+            <Group justify="space-between">
+              <CopyAll value={step.codes.join('\n')} />
+              <Button onClick={close}>{t('kept_them')}</Button>
+            </Group>
+          </Stack>
+        )}
+      </Modal>
+      <Modal opened={step.is === 'off'} onClose={close} title={t('switch_off_title')} centered>
+        {form(
+          disable,
+          t('switch_off'),
+          <>
+            {passwordField}
+            {digitsField}
+          </>,
+        )}
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,206 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import {
+  Button,
+  Checkbox,
+  Group,
+  Modal,
+  MultiSelect,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ApiKey, Scope } from '@offhook/contract/keys.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
+import { fromLocal, toLocal } from './local-time.ts';
+import { useChange } from './parts.tsx';
+import { scopeText, t } from './words.ts';
+
+/** Every scope, in the order of the form; the type says where one is missing. */
+const SCOPES: Readonly<Record<Scope, true>> = {
+  'directory:read': true,
+  'calls:read': true,
+  'calls:control': true,
+  'queues:read': true,
+  'queues:control': true,
+  'agents:read': true,
+  'agents:control': true,
+  'history:read': true,
+  'history:write': true,
+  'recordings:read': true,
+  'webhooks:manage': true,
+  'config:read': true,
+  'config:write': true,
+  'system:read': true,
+};
+const ALL = Object.keys(SCOPES) as Scope[];
+
+interface ReachProps {
+  readonly label: string;
+  readonly all: string;
+  readonly some: string;
+  readonly value: readonly string[] | null;
+  readonly onChange: (value: readonly string[] | null) => void;
+  readonly children: (value: string[], onChange: (value: string[]) => void) => ReactNode;
+}
+/** Everything of a kind, or what is named. */
+const Reach = ({ label, all, some, value, onChange, children }: ReachProps): ReactNode => (
+  <Stack gap={6}>
+    <Text size="sm" fw={500}>
+      {label}
+    </Text>
+    <SegmentedControl
+      aria-label={label}
+      value={value === null ? 'all' : 'some'}
+      onChange={(next) => onChange(next === 'all' ? null : [])}
+      data={[
+        { value: 'all', label: all },
+        { value: 'some', label: some },
+      ]}
+    />
+    {value !== null && children([...value], onChange)}
+  </Stack>
+);
+
+interface FormProps {
+  /** Null makes a new one. */
+  readonly apiKey: ApiKey | null;
+  readonly onMade: (key: string) => void;
+  readonly onClose: () => void;
+}
+function Form({ apiKey, onMade, onClose }: FormProps): ReactNode {
+  const client = useClient();
+  const [name, setName] = useState(apiKey?.name ?? '');
+  const [scopes, setScopes] = useState<readonly string[]>(apiKey?.scopes ?? []);
+  const [queues, setQueues] = useState<readonly string[] | null>(apiKey?.queues ?? null);
+  const [extensions, setExtensions] = useState<readonly string[] | null>(apiKey?.extensions ?? null);
+  const [expires, setExpires] = useState(toLocal(apiKey?.expires_at ?? null));
+  const known = useQuery({
+    queryKey: ['queues', 'names'],
+    queryFn: ({ signal }) => client.queues.list(signal),
+  });
+  const change = useChange(
+    async () => {
+      const wanted = {
+        name,
+        scopes: scopes as Scope[],
+        queues: queues === null ? null : [...queues],
+        extensions: extensions === null ? null : [...extensions],
+        expires_at: fromLocal(expires),
+      };
+      if (apiKey === null) return (await client.apiKeys.create(wanted)).key;
+      await client.apiKeys.change(apiKey.id, wanted);
+      return null;
+    },
+    {
+      renews: ['api-keys'],
+      done: () => t(apiKey === null ? 'key_made' : 'key_changed'),
+      onDone: (key) => {
+        onClose();
+        if (key !== null) onMade(key);
+      },
+    },
+  );
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change.mutate(undefined);
+      }}
+    >
+      <Stack>
+        <TextInput
+          label={t('name')}
+          description={t('key_name_hint')}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          data-autofocus
+          required
+        />
+        <Checkbox.Group
+          label={t('scopes')}
+          description={t('scopes_hint')}
+          value={[...scopes]}
+          onChange={setScopes}
+          withAsterisk
+        >
+          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" verticalSpacing={10} mt="xs">
+            {ALL.map((scope) => (
+              <Checkbox key={scope} value={scope} label={scopeText(scope)} description={scope} />
+            ))}
+          </SimpleGrid>
+        </Checkbox.Group>
+        <Reach
+          label={t('which_queues')}
+          all={t('all_queues')}
+          some={t('some_queues')}
+          value={queues}
+          onChange={setQueues}
+        >
+          {(value, onChange) => (
+            <MultiSelect
+              aria-label={t('some_queues')}
+              placeholder={value.length === 0 ? t('choose') : ''}
+              data={known.data?.queues.map((q) => ({ value: q.name, label: q.title })) ?? value}
+              value={value}
+              onChange={onChange}
+              searchable
+            />
+          )}
+        </Reach>
+        <Reach
+          label={t('which_extensions')}
+          all={t('all_extensions')}
+          some={t('some_extensions')}
+          value={extensions}
+          onChange={setExtensions}
+        >
+          {(value, onChange) => (
+            <TagsInput
+              aria-label={t('some_extensions')}
+              placeholder={t('type_and_enter')}
+              value={value}
+              onChange={onChange}
+              splitChars={[',', ' ']}
+            />
+          )}
+        </Reach>
+        <TextInput
+          type="datetime-local"
+          label={t('expires')}
+          description={t('expires_hint')}
+          value={expires}
+          onChange={(event) => setExpires(event.currentTarget.value)}
+        />
+        {change.isError && <Failure error={change.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('cancel')}
+          </Button>
+          <Button type="submit" loading={change.isPending}>
+            {apiKey === null ? t('make_key') : t('save')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+/** `apiKey` undefined: closed. */
+export const ApiKeyForm = ({
+  apiKey,
+  ...rest
+}: Omit<FormProps, 'apiKey'> & { readonly apiKey: ApiKey | null | undefined }): ReactNode => (
+  <Modal
+    opened={apiKey !== undefined}
+    onClose={rest.onClose}
+    title={apiKey === null ? t('new_key') : t('change_key')}
+    size="lg"
+  >
+    {apiKey !== undefined && <Form apiKey={apiKey} {...rest} />}
+  </Modal>
+);

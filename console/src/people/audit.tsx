@@ -1,0 +1,134 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Badge, Button, Group, Paper, Table, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import type { AuditRow } from '@offhook/contract/audit.ts';
+import { formatClock, formatDate } from '../app/format.ts';
+import { useClient } from '../app/session.tsx';
+import { Empty, Failure, Loading } from '../app/states.tsx';
+import { fromLocal } from './local-time.ts';
+import { More, PageHead, Rows } from './parts.tsx';
+import { t } from './system-words.ts';
+
+const COLOURS = { ok: 'green', refused: 'yellow', failed: 'red' } as const;
+function AuditLine({ row }: { readonly row: AuditRow }): ReactNode {
+  const detail = Object.entries(row.detail).filter(([, value]) => value !== null);
+  return (
+    <Table.Tr style={{ verticalAlign: 'top' }}>
+      <Table.Td>
+        <Text size="sm" component="time" dateTime={row.at} style={{ whiteSpace: 'nowrap' }}>
+          {formatDate(row.at)} {formatClock(row.at)}
+        </Text>
+      </Table.Td>
+      <Table.Td>{row.actor ?? '–'}</Table.Td>
+      <Table.Td>
+        <Text size="sm" ff="monospace">
+          {row.action}
+        </Text>
+      </Table.Td>
+      <Table.Td maw={200} style={{ overflowWrap: 'anywhere' }}>
+        {row.object ?? '–'}
+      </Table.Td>
+      <Table.Td>
+        <Badge color={COLOURS[row.outcome]} variant="light" tt="none" autoContrast>
+          {t(`outcome_${row.outcome}`)}
+        </Badge>
+      </Table.Td>
+      <Table.Td>{row.ip ?? '–'}</Table.Td>
+      <Table.Td maw={340}>
+        {detail.map(([name, value]) => (
+          <Text key={name} size="xs" style={{ overflowWrap: 'anywhere' }}>
+            <Text span size="xs" c="dimmed">
+              {name}:
+            </Text>{' '}
+            {String(value)}
+          </Text>
+        ))}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+const EMPTY = { action: '', actor: '', from: '', to: '' };
+/** Who did what, newest first. */
+export function AuditPage(): ReactNode {
+  const client = useClient();
+  const [typed, setTyped] = useState(EMPTY);
+  const [wanted] = useDebouncedValue(typed, 300);
+  const list = useInfiniteQuery({
+    queryKey: ['audit', wanted],
+    queryFn: ({ pageParam, signal }) => {
+      const filter = {
+        action: wanted.action.trim() || undefined,
+        actor: wanted.actor.trim() || undefined,
+        from: fromLocal(wanted.from) ?? undefined,
+        to: fromLocal(wanted.to) ?? undefined,
+        cursor: pageParam || undefined,
+      };
+      return client.audit({ limit: 100, ...filter }, signal);
+    },
+    initialPageParam: '',
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+  });
+  const rows = list.data?.pages.flatMap((page) => page.entries) ?? [];
+  const field = (name: keyof typeof EMPTY, type: 'text' | 'datetime-local' = 'text'): ReactNode => (
+    <TextInput
+      type={type}
+      label={t(`filter_${name}`)}
+      value={typed[name]}
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        setTyped((before) => ({ ...before, [name]: value }));
+      }}
+      style={{ flex: '1 1 11rem' }}
+    />
+  );
+  return (
+    <>
+      <PageHead title={t('audit')} lead={t('audit_lead')} />
+      <Paper withBorder p="md">
+        <Group align="flex-end" mb="md" gap="sm">
+          {field('actor')}
+          {field('action')}
+          {field('from', 'datetime-local')}
+          {field('to', 'datetime-local')}
+          <Button
+            variant="default"
+            onClick={() => setTyped(EMPTY)}
+            disabled={Object.values(typed).every((v) => v === '')}
+          >
+            {t('clear')}
+          </Button>
+        </Group>
+        {list.isPending && <Loading />}
+        {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
+        {list.isSuccess && rows.length === 0 && <Empty title={t('no_lines')} />}
+        {rows.length > 0 && !list.isError && (
+          <Rows
+            caption={t('audit')}
+            minWidth={980}
+            columns={[
+              t('time'),
+              t('filter_actor'),
+              t('filter_action'),
+              t('object'),
+              t('outcome'),
+              t('ip'),
+              t('detail'),
+            ]}
+          >
+            {rows.map((row) => (
+              <AuditLine key={row.id} row={row} />
+            ))}
+          </Rows>
+        )}
+        <More
+          has={list.hasNextPage}
+          busy={list.isFetchingNextPage}
+          onMore={() => void list.fetchNextPage()}
+        />
+      </Paper>
+    </>
+  );
+}

@@ -1,0 +1,225 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import {
+  ActionIcon,
+  Button,
+  Checkbox,
+  Group,
+  NativeSelect,
+  NumberInput,
+  Stack,
+  Switch,
+  Table,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Plus, Trash2 } from 'lucide-react';
+import type { CallSettings } from '@offhook/contract/call-settings.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import { Rows, Section, useChange } from './parts.tsx';
+import { t } from './system-words.ts';
+import { levelName } from './words.ts';
+
+const LEVELS = ['user', 'agent', 'supervisor', 'admin'] as const;
+const DESTINATIONS = ['internal', 'emergency', 'national', 'mobile', 'international', 'premium'] as const;
+const CLASSES = ['national', 'mobile', 'international', 'premium'] as const;
+type Prefix = CallSettings['prefixes'][number];
+/** Drawn at once; a site can have thousands, of which the rest is shown on demand. */
+const ROWS = 50;
+
+function Allowed({
+  allowed,
+  onChange,
+}: {
+  readonly allowed: CallSettings['allowed'];
+  readonly onChange: (allowed: CallSettings['allowed']) => void;
+}): ReactNode {
+  return (
+    <Rows
+      caption={t('allowed')}
+      minWidth={640}
+      columns={[t('level'), ...DESTINATIONS.map((d) => t(`destination_${d}`))]}
+    >
+      {LEVELS.map((level) => (
+        <Table.Tr key={level}>
+          <Table.Th scope="row" fw={500}>
+            {levelName(level)}
+          </Table.Th>
+          {DESTINATIONS.map((destination) => {
+            const has = allowed[level].includes(destination);
+            return (
+              <Table.Td key={destination}>
+                <Checkbox
+                  aria-label={`${levelName(level)}: ${t(`destination_${destination}`)}`}
+                  checked={has}
+                  onChange={() =>
+                    onChange({
+                      ...allowed,
+                      [level]: has
+                        ? allowed[level].filter((d) => d !== destination)
+                        : [...allowed[level], destination],
+                    })
+                  }
+                />
+              </Table.Td>
+            );
+          })}
+        </Table.Tr>
+      ))}
+    </Rows>
+  );
+}
+function Prefixes({
+  prefixes,
+  onChange,
+}: {
+  readonly prefixes: readonly Prefix[];
+  readonly onChange: (prefixes: Prefix[]) => void;
+}): ReactNode {
+  const [shown, setShown] = useState(ROWS);
+  const set = (at: number, row: Prefix): void => onChange(prefixes.map((p, i) => (i === at ? row : p)));
+  return (
+    <div>
+      <Text size="sm" fw={500}>
+        {t('prefixes')}
+      </Text>
+      <Text size="xs" c="dimmed" mb="xs">
+        {t('prefixes_hint')}
+      </Text>
+      <Stack gap="xs" component="ul" p={0} m={0} style={{ listStyle: 'none' }}>
+        {prefixes.slice(0, shown).map((row, i) => (
+          // oxlint-disable-next-line react/no-array-index-key -- a row that is being typed has nothing else that stays
+          <Group component="li" key={i} gap="xs" wrap="nowrap">
+            <TextInput
+              aria-label={t('prefix_n', { n: i + 1 })}
+              value={row.prefix}
+              onChange={(event) => set(i, { ...row, prefix: event.currentTarget.value })}
+              w={150}
+              ff="monospace"
+            />
+            <NativeSelect
+              aria-label={t('prefix_is', { prefix: row.prefix })}
+              value={row.destination}
+              onChange={(event) =>
+                set(i, { ...row, destination: event.currentTarget.value as Prefix['destination'] })
+              }
+              data={CLASSES.map((value) => ({ value, label: t(`destination_${value}`) }))}
+            />
+            <ActionIcon
+              variant="default"
+              size="lg"
+              aria-label={t('remove_prefix', { prefix: row.prefix })}
+              onClick={() => onChange(prefixes.filter((_, n) => n !== i))}
+            >
+              <Trash2 size={16} aria-hidden />
+            </ActionIcon>
+          </Group>
+        ))}
+      </Stack>
+      <Group mt="xs" gap="xs">
+        {prefixes.length > shown && (
+          <Button size="xs" variant="subtle" onClick={() => setShown(shown + 10 * ROWS)}>
+            {t('more_prefixes', { count: prefixes.length - shown })}
+          </Button>
+        )}
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<Plus size={14} aria-hidden />}
+          onClick={() => {
+            setShown(Math.max(shown, prefixes.length + 1));
+            onChange([...prefixes, { prefix: '', destination: 'national' }]);
+          }}
+        >
+          {t('add_prefix')}
+        </Button>
+      </Group>
+    </div>
+  );
+}
+function Form({ settings }: { readonly settings: CallSettings }): ReactNode {
+  const client = useClient();
+  const [wanted, setWanted] = useState(settings);
+  const change = useChange(() => client.calls.setSettings(wanted), {
+    renews: ['call-settings'],
+    done: () => t('saved'),
+  });
+  const set = (part: Partial<CallSettings>): void => setWanted((before) => ({ ...before, ...part }));
+  const limit = (name: 'per_minute' | 'per_day' | 'countries_per_day'): ReactNode => (
+    <NumberInput
+      label={t(name)}
+      value={wanted[name]}
+      onChange={(value) => set({ [name]: Number(value) })}
+      allowDecimal={false}
+      style={{ flex: '1 1 12rem' }}
+      required
+    />
+  );
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change.mutate(undefined);
+      }}
+    >
+      <Stack>
+        <Switch
+          label={t('calls_enabled')}
+          description={t('calls_enabled_hint')}
+          checked={wanted.enabled}
+          onChange={(event) => set({ enabled: event.currentTarget.checked })}
+        />
+        <div>
+          <Text size="sm" fw={500} mb="xs">
+            {t('allowed')}
+          </Text>
+          <Allowed allowed={wanted.allowed} onChange={(allowed) => set({ allowed })} />
+        </div>
+        <Group align="flex-end">
+          {limit('per_minute')}
+          {limit('per_day')}
+          {limit('countries_per_day')}
+        </Group>
+        <TagsInput
+          label={t('caller_ids')}
+          description={t('caller_ids_hint')}
+          value={wanted.caller_ids}
+          onChange={(caller_ids) => set({ caller_ids })}
+          splitChars={[',', ' ']}
+        />
+        <TagsInput
+          label={t('emergency')}
+          description={t('emergency_hint')}
+          value={wanted.emergency}
+          onChange={(emergency) => set({ emergency })}
+          splitChars={[',', ' ']}
+        />
+        <Prefixes prefixes={wanted.prefixes} onChange={(prefixes) => set({ prefixes })} />
+        {change.isError && <Failure error={change.error} />}
+        <Group>
+          <Button type="submit" loading={change.isPending}>
+            {t('save')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+/** What calls from the console and the API may cost. */
+export function CallSettingsSection(): ReactNode {
+  const client = useClient();
+  const read = useQuery({
+    queryKey: ['call-settings'],
+    queryFn: ({ signal }) => client.calls.settings(signal),
+  });
+  return (
+    <Section title={t('call_settings')} text={t('call_settings_text')}>
+      {read.isPending && <Loading />}
+      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
+      {read.isSuccess && <Form settings={read.data.settings} />}
+    </Section>
+  );
+}

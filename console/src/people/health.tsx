@@ -1,0 +1,251 @@
+import { useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import { Alert, Anchor, Badge, Group, Paper, SimpleGrid, Table, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { CircleAlert, CircleCheck } from 'lucide-react';
+import { Link } from 'wouter';
+import type { Readiness } from '@offhook/contract/health.ts';
+import { formatDateTime, formatNumber } from '../app/format.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { figuresOf } from './figures.ts';
+import { Ago, Facts, PageHead, Rows, Section } from './parts.tsx';
+import { t } from './system-words.ts';
+
+/** What the stream says of the engine, in its snapshot. */
+interface EngineState {
+  readonly node: string;
+  readonly up: boolean;
+  readonly link: string;
+  readonly reason: string;
+  readonly since: string;
+}
+/** The engine as it is now; anything else that is told of the system reads the rest of the page anew. */
+function useEngine(): EngineState | null {
+  const client = useClient();
+  const queries = useQueryClient();
+  const [engine, setEngine] = useState<EngineState | null>(null);
+  useEffect(() => {
+    const stream = client.stream({ topics: ['system', 'config'], snapshot: true });
+    const renew = (): void => void queries.invalidateQueries({ queryKey: ['health'] });
+    void (async () => {
+      for await (const item of stream) {
+        if (item.type === 'snapshot' && item.topic === 'system') {
+          setEngine((item.data as { engine: EngineState }).engine);
+        } else if ('data' in item && item.type.startsWith('engine.')) {
+          // What the link became is in the next snapshot; until then the answer to the checks tells it.
+          renew();
+          if (item.type === 'engine.link_down')
+            setEngine((was) => was && { ...was, up: false, link: 'down', since: item.time });
+          if (item.type === 'engine.resynced')
+            setEngine((was) => was && { ...was, up: true, link: 'up', reason: '', since: item.time });
+        } else if (item.type === 'config.applied' || item.type === 'config.rolled_back') renew();
+      }
+    })().catch(() => undefined);
+    return () => stream.close();
+  }, [client, queries]);
+  return engine;
+}
+/** A service that is not ready answers 503 with what is wrong, which is no error here. */
+const readiness = async (signal: AbortSignal): Promise<Readiness> =>
+  (await (await fetch('/readyz', { signal })).json()) as Readiness;
+const figures = async (signal: AbortSignal): Promise<ReadonlyMap<string, number>> => {
+  const response = await fetch('/metrics', { signal });
+  if (!response.ok) throw new TypeError('the metrics cannot be read');
+  return figuresOf(await response.text());
+};
+const SHOWN = [
+  ['calls', 'offhook_calls'],
+  ['journal_head', 'offhook_journal_head'],
+  ['journal_held', 'offhook_journal_held'],
+  ['stream_clients', 'offhook_stream_clients'],
+  ['webhooks', 'offhook_webhooks'],
+  ['webhooks_retrying', 'offhook_webhooks_retrying'],
+  ['webhooks_parked', 'offhook_webhooks_parked'],
+  ['reconnects', 'offhook_engine_reconnects'],
+  ['calls_refused', 'offhook_calls_refused'],
+] as const;
+
+const Mark = ({
+  ok,
+  yes,
+  no,
+}: {
+  readonly ok: boolean;
+  readonly yes: string;
+  readonly no: string;
+}): ReactNode => (
+  <Group gap={6} wrap="nowrap" c={ok ? 'var(--offhook-ok)' : 'var(--offhook-alert)'}>
+    {ok ? <CircleCheck size={16} aria-hidden /> : <CircleAlert size={16} aria-hidden />}
+    <Text size="sm" fw={600}>
+      {ok ? yes : no}
+    </Text>
+  </Group>
+);
+const NAMES = ['engine', 'journal', 'records', 'disk'] as const;
+const checkName = (name: string): string => {
+  const known = NAMES.find((one) => one === name);
+  return known === undefined ? name : t(`check_${known}`);
+};
+function Checks(): ReactNode {
+  const ready = useQuery({ queryKey: ['health', 'ready'], queryFn: ({ signal }) => readiness(signal) });
+  if (ready.isPending) return <Loading />;
+  if (ready.isError) return <Failure error={ready.error} onRetry={() => void ready.refetch()} />;
+  const { status, checks, details } = ready.data;
+  const ok = status === 'ready';
+  return (
+    <>
+      <Alert
+        role="status"
+        mb="md"
+        color={ok ? 'green' : 'red'}
+        variant="light"
+        icon={ok ? <CircleCheck size={20} aria-hidden /> : <CircleAlert size={20} aria-hidden />}
+        title={t(ok ? 'ready' : 'not_ready')}
+      />
+      <Section title={t('checks')}>
+        <Rows caption={t('checks')} minWidth={420} columns={[t('check'), t('state'), t('detail')]}>
+          {Object.entries(checks).map(([name, state]) => (
+            <Table.Tr key={name}>
+              <Table.Td>{checkName(name)}</Table.Td>
+              <Table.Td>
+                <Mark ok={state === 'ok'} yes={t('good')} no={t('failing')} />
+              </Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                <Text size="sm" lang="en">
+                  {details?.[name] ?? '–'}
+                </Text>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Rows>
+      </Section>
+    </>
+  );
+}
+function Trunks(): ReactNode {
+  const client = useClient();
+  const trunks = useQuery({ queryKey: ['health', 'trunks'], queryFn: ({ signal }) => client.trunks(signal) });
+  if (!trunks.isSuccess || trunks.data.trunks.length === 0) return null;
+  return (
+    <Section title={t('trunks')} text={t('trunks_text')}>
+      <Rows caption={t('trunks')} minWidth={520} columns={[t('name'), t('state'), t('since'), t('calls')]}>
+        {trunks.data.trunks.map((trunk) => (
+          <Table.Tr key={trunk.name}>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>{trunk.title}</Table.Td>
+            <Table.Td>
+              {trunk.reachable === null ? (
+                <Text size="sm" c="dimmed">
+                  {t(trunk.enabled ? 'not_known' : 'switched_off')}
+                </Text>
+              ) : (
+                <Mark ok={trunk.reachable} yes={t('reachable')} no={t('unreachable')} />
+              )}
+            </Table.Td>
+            <Table.Td>
+              <Ago time={trunk.since} never="–" />
+            </Table.Td>
+            <Table.Td>
+              {trunk.max_calls === null
+                ? formatNumber(trunk.calls)
+                : `${formatNumber(trunk.calls)} / ${formatNumber(trunk.max_calls)}`}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Rows>
+    </Section>
+  );
+}
+function Applies(): ReactNode {
+  const client = useClient();
+  const list = useQuery({
+    queryKey: ['health', 'applies'],
+    queryFn: ({ signal }) => client.config.applies({ limit: 5 }, signal),
+  });
+  if (!list.isSuccess || list.data.applies.length === 0) return null;
+  return (
+    <Section title={t('applies')}>
+      <Rows caption={t('applies')} minWidth={520} columns={[t('time'), t('who'), t('state'), t('comment')]}>
+        {list.data.applies.map((apply) => (
+          <Table.Tr key={apply.id}>
+            <Table.Td>
+              <Anchor component={Link} href={PAGE_PATHS.apply.replace(':apply', String(apply.id))}>
+                {formatDateTime(apply.started_at)}
+              </Anchor>
+            </Table.Td>
+            <Table.Td>{apply.author}</Table.Td>
+            <Table.Td>
+              <Badge
+                variant="light"
+                tt="none"
+                autoContrast
+                color={apply.state === 'applied' ? 'green' : apply.finished_at === null ? 'blue' : 'red'}
+              >
+                {apply.state}
+              </Badge>
+            </Table.Td>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>{apply.comment ?? '–'}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Rows>
+    </Section>
+  );
+}
+function Figures(): ReactNode {
+  const read = useQuery({ queryKey: ['health', 'figures'], queryFn: ({ signal }) => figures(signal) });
+  if (read.isPending) return <Loading />;
+  if (read.isError) return <Failure error={read.error} onRetry={() => void read.refetch()} />;
+  const memory = read.data.get('process_resident_memory_bytes');
+  const shown = SHOWN.flatMap(([name, metric]) => {
+    const value = read.data.get(metric);
+    return value === undefined ? [] : [[t(name), formatNumber(value)] as const];
+  });
+  if (memory !== undefined) shown.push([t('memory'), t('mib', { n: formatNumber(memory / 1_048_576) })]);
+  return (
+    <Section title={t('figures')}>
+      <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
+        {shown.map(([name, value]) => (
+          <Paper key={name} withBorder p="sm">
+            <Text size="xs" c="dimmed">
+              {name}
+            </Text>
+            <Text size="xl" fw={650}>
+              {value}
+            </Text>
+          </Paper>
+        ))}
+      </SimpleGrid>
+    </Section>
+  );
+}
+/** Whether everything works. */
+export function HealthPage(): ReactNode {
+  const client = useClient();
+  const engine = useEngine();
+  const ping = useQuery({ queryKey: ['health', 'ping'], queryFn: ({ signal }) => client.ping(signal) });
+  return (
+    <>
+      <PageHead title={t('health')} lead={t('health_lead')} />
+      <Checks />
+      <Section title={t('engine')}>
+        {engine === null ? (
+          <Loading />
+        ) : (
+          <Facts
+            facts={[
+              [t('state'), <Mark key="state" ok={engine.up} yes={t('connected')} no={t('not_connected')} />],
+              [t('since'), <Ago key="since" time={engine.since} never="–" />],
+              [t('node'), engine.node],
+              ...(engine.reason === '' ? [] : [[t('reason'), engine.reason] as const]),
+              [t('version'), ping.data?.version ?? '–'],
+            ]}
+          />
+        )}
+      </Section>
+      <Trunks />
+      <Figures />
+      <Applies />
+    </>
+  );
+}

@@ -1,0 +1,205 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Badge, Button, Group, Modal, PasswordInput, SegmentedControl, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import type { SignInPerson } from '@offhook/contract/people.ts';
+import { DeviceTable } from '../account/devices.tsx';
+import { useClient, useMe } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import type { PageProps } from '../pages.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { Danger, PageHead, Section, ShownOnce, useChange } from './parts.tsx';
+import { LevelBadge, SecondFactorMark } from './people.tsx';
+import { t } from './words.ts';
+
+function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
+  const client = useClient();
+  const [opened, setOpened] = useState(false);
+  const [how, setHow] = useState<'made' | 'typed'>('made');
+  const [typed, setTyped] = useState('');
+  const [shown, setShown] = useState<string | null>(null);
+  const change = useChange(
+    () => client.config.setCredentials(person.extension, how === 'typed' ? { password: typed } : {}),
+    {
+      renews: ['people'],
+      onDone: ({ secrets }) => {
+        setOpened(false);
+        setTyped('');
+        if (how === 'made') setShown(secrets['password'] ?? null);
+      },
+      done: () => t('password_set'),
+    },
+  );
+  const open = (): void => {
+    change.reset();
+    setOpened(true);
+  };
+  return (
+    <>
+      <Button variant="default" onClick={open}>
+        {t('new_password')}
+      </Button>
+      <Modal opened={opened} onClose={() => setOpened(false)} title={t('new_password')} centered>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            change.mutate(undefined);
+          }}
+        >
+          <Stack>
+            <Text size="sm">{t('new_password_text', { name: person.name })}</Text>
+            <SegmentedControl
+              value={how}
+              onChange={(value) => setHow(value as typeof how)}
+              data={[
+                { value: 'made', label: t('make_one_up') },
+                { value: 'typed', label: t('typed_by_me') },
+              ]}
+            />
+            {how === 'typed' && (
+              <PasswordInput
+                label={t('password')}
+                description={t('password_rule')}
+                autoComplete="new-password"
+                value={typed}
+                onChange={(event) => setTyped(event.currentTarget.value)}
+                required
+              />
+            )}
+            {change.isError && <Failure error={change.error} />}
+            <Group justify="flex-end">
+              <Button variant="default" onClick={() => setOpened(false)}>
+                {t('cancel')}
+              </Button>
+              <Button type="submit" loading={change.isPending}>
+                {t('set_password')}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+      <ShownOnce
+        title={t('new_password_of', { name: person.name })}
+        text={t('shown_once')}
+        value={shown}
+        onClose={() => setShown(null)}
+      />
+    </>
+  );
+}
+function SignIns({ person }: { readonly person: SignInPerson }): ReactNode {
+  const client = useClient();
+  const { extension } = person;
+  const sessions = useQuery({
+    queryKey: ['people', 'sessions', extension],
+    queryFn: ({ signal }) => client.people.sessions(extension, signal),
+  });
+  const endAll = useChange(() => client.people.endSessions(extension), {
+    renews: ['people'],
+    done: ({ ended }) => t('signed_out', { count: ended }),
+  });
+  return (
+    <Section
+      title={t('devices')}
+      text={t('devices_text')}
+      actions={
+        <Danger
+          label={t('sign_out_everywhere')}
+          title={t('sign_out_everywhere')}
+          text={t('sign_out_everywhere_text', { name: person.name })}
+          change={endAll}
+          disabled={sessions.data?.sessions.length === 0}
+        />
+      }
+    >
+      {sessions.isPending && <Loading />}
+      {sessions.isError && <Failure error={sessions.error} onRetry={() => void sessions.refetch()} />}
+      {sessions.isSuccess && (
+        <DeviceTable
+          devices={sessions.data.sessions.map((s) => ({ ...s, current: false }))}
+          end={(id) => client.people.endSession(extension, id)}
+          renews={['people']}
+        />
+      )}
+    </Section>
+  );
+}
+function SecondFactor({ person }: { readonly person: SignInPerson }): ReactNode {
+  const client = useClient();
+  const own = useMe().extension === person.extension;
+  const disable = useChange(() => client.people.disableOtp(person.extension), {
+    renews: ['people'],
+    done: () => t('second_factor_is_off'),
+  });
+  const action = own ? (
+    <Button component={Link} href={PAGE_PATHS.account} variant="default">
+      {t('in_my_account')}
+    </Button>
+  ) : (
+    person.second_factor && (
+      <Danger
+        label={t('switch_off')}
+        about={t('second_factor')}
+        title={t('switch_off_second_factor')}
+        text={t('switch_off_second_factor_text', { name: person.name })}
+        change={disable}
+      />
+    )
+  );
+  return (
+    <Section title={t('second_factor')} text={t('second_factor_text')} actions={action}>
+      <SecondFactorMark on={person.second_factor} />
+    </Section>
+  );
+}
+/** How one person signs in. */
+export function PersonPage({ params }: PageProps): ReactNode {
+  const client = useClient();
+  const extension = params['extension'] ?? '';
+  const found = useQuery({
+    queryKey: ['people', 'one', extension],
+    queryFn: ({ signal }) => client.people.get(extension, signal),
+  });
+  if (found.isPending) return <Loading />;
+  if (found.isError) {
+    return (
+      <>
+        <PageHead title={extension} />
+        <Failure error={found.error} onRetry={() => void found.refetch()} />
+      </>
+    );
+  }
+  const { person } = found.data;
+  return (
+    <>
+      <PageHead
+        title={person.name}
+        lead={
+          <Group gap="xs">
+            <span>
+              {person.extension} · {person.username}
+            </span>
+            <LevelBadge level={person.level} />
+            {!person.active && (
+              <Badge variant="outline" color="gray" tt="none">
+                {t('inactive')}
+              </Badge>
+            )}
+          </Group>
+        }
+      >
+        <Button
+          component={Link}
+          href={`${PAGE_PATHS.config}/extensions/${person.extension}`}
+          variant="default"
+        >
+          {t('change_in_configuration')}
+        </Button>
+      </PageHead>
+      <SignIns person={person} />
+      <Section title={t('password')} text={t('password_text')} actions={<NewPassword person={person} />} />
+      <SecondFactor person={person} />
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Anchor, Button, Code, Group, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import { CallSettingsSection } from './call-settings.tsx';
+import { PageHead, Section, useChange } from './parts.tsx';
+import { t } from './system-words.ts';
+
+const SAMPLE = {
+  number: '+493012345678',
+  name: 'Ada Lovelace',
+  conversation: 'ast1:1763683200.42',
+  queue: 'support',
+};
+const sampleOf = (pattern: string): string =>
+  pattern.replaceAll(/\{(number|name|conversation|queue)\}/g, (_, word: string) =>
+    encodeURIComponent(SAMPLE[word as keyof typeof SAMPLE]),
+  );
+
+function ConsoleForm({ settings }: { readonly settings: ConsoleSettingsReply['settings'] }): ReactNode {
+  const client = useClient();
+  const [link, setLink] = useState(settings.crm_link ?? '');
+  const [confirm, setConfirm] = useState(settings.confirm_supervision);
+  const change = useChange(
+    () =>
+      client.consoleSettings.set({
+        crm_link: link.trim() === '' ? null : link.trim(),
+        confirm_supervision: confirm,
+      }),
+    { renews: ['console-settings'], done: () => t('saved') },
+  );
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change.mutate(undefined);
+      }}
+    >
+      <Stack maw={760}>
+        <TextInput
+          label={t('crm_link')}
+          description={t('crm_link_hint')}
+          placeholder="https://crm.example.com/search?phone={number}"
+          inputMode="url"
+          value={link}
+          onChange={(event) => setLink(event.currentTarget.value)}
+        />
+        {link.trim() !== '' && (
+          <Text size="sm" c="dimmed">
+            {t('crm_link_sample')} <Code style={{ overflowWrap: 'anywhere' }}>{sampleOf(link.trim())}</Code>
+          </Text>
+        )}
+        <Switch
+          label={t('confirm_supervision')}
+          description={t('confirm_supervision_hint')}
+          checked={confirm}
+          onChange={(event) => setConfirm(event.currentTarget.checked)}
+        />
+        <Text size="sm">
+          {t('site_zone')}: <b>{settings.site_zone}</b>{' '}
+          <Text span size="sm" c="dimmed">
+            {t('site_zone_hint')}
+          </Text>
+        </Text>
+        {change.isError && <Failure error={change.error} />}
+        <Group>
+          <Button type="submit" loading={change.isPending}>
+            {t('save')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+/** What the site sets for its console and for calls. */
+export function SettingsPage(): ReactNode {
+  const client = useClient();
+  const read = useQuery({
+    queryKey: ['console-settings'],
+    queryFn: ({ signal }) => client.consoleSettings.get(signal),
+  });
+  return (
+    <>
+      <PageHead
+        title={t('settings')}
+        lead={
+          <>
+            {t('settings_lead')}{' '}
+            <Anchor href="/docs" size="sm">
+              {t('documentation')}
+            </Anchor>
+          </>
+        }
+      />
+      <Section title={t('console')} text={t('console_text')}>
+        {read.isPending && <Loading />}
+        {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
+        {read.isSuccess && <ConsoleForm settings={read.data.settings} />}
+      </Section>
+      <CallSettingsSection />
+    </>
+  );
+}

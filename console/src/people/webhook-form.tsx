@@ -1,0 +1,119 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Button, Group, Modal, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { EventType } from '@offhook/contract/events.ts';
+import type { Webhook } from '@offhook/contract/webhooks.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
+import { useChange } from './parts.tsx';
+import { t } from './words.ts';
+
+const TOPICS = ['calls', 'queues', 'agents', 'presence', 'history', 'config', 'system'];
+/** The contract's table is long and has schemas in it: it comes when a form is opened. */
+const eventTypes = async (): Promise<string[]> =>
+  Object.keys((await import('@offhook/contract/events.ts')).EVENT_DATA).toSorted();
+
+interface FormProps {
+  /** Null makes a new one. */
+  readonly webhook: Webhook | null;
+  readonly onMade: (secret: string, id: number) => void;
+  readonly onClose: () => void;
+}
+function Form({ webhook, onMade, onClose }: FormProps): ReactNode {
+  const client = useClient();
+  const [url, setUrl] = useState(webhook?.url ?? '');
+  const [description, setDescription] = useState(webhook?.description ?? '');
+  const [topics, setTopics] = useState<string[]>(webhook?.topics ?? []);
+  const [types, setTypes] = useState<string[]>(webhook?.types ?? []);
+  const known = useQuery({ queryKey: ['event-types'], queryFn: eventTypes, staleTime: Infinity });
+  const change = useChange(
+    async () => {
+      const wanted = {
+        url,
+        description,
+        topics,
+        types: types.length === 0 ? null : (types as EventType[]),
+      };
+      if (webhook === null) return client.webhooks.create(wanted);
+      await client.webhooks.change(webhook.id, wanted);
+      return null;
+    },
+    {
+      renews: ['webhooks'],
+      done: () => t(webhook === null ? 'webhook_made' : 'webhook_changed'),
+      onDone: (made) => {
+        onClose();
+        if (made !== null) onMade(made.secret, made.webhook.id);
+      },
+    },
+  );
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change.mutate(undefined);
+      }}
+    >
+      <Stack>
+        <TextInput
+          label={t('address')}
+          description={t('address_hint')}
+          placeholder="https://crm.example.com/offhook"
+          inputMode="url"
+          value={url}
+          onChange={(event) => setUrl(event.currentTarget.value)}
+          data-autofocus
+          required
+        />
+        <TextInput
+          label={t('description')}
+          value={description}
+          onChange={(event) => setDescription(event.currentTarget.value)}
+        />
+        <TagsInput
+          label={t('topics')}
+          description={t('topics_hint')}
+          placeholder={t('type_and_enter')}
+          data={TOPICS}
+          value={topics}
+          onChange={setTopics}
+          withAsterisk
+        />
+        <MultiSelect
+          label={t('event_types')}
+          description={t('event_types_hint')}
+          placeholder={types.length === 0 ? t('every_type') : ''}
+          data={known.data ?? types}
+          value={types}
+          onChange={setTypes}
+          searchable
+          clearable
+        />
+        {change.isError && <Failure error={change.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('cancel')}
+          </Button>
+          <Button type="submit" loading={change.isPending}>
+            {webhook === null ? t('make_webhook') : t('save')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+/** `webhook` undefined: closed. */
+export const WebhookForm = ({
+  webhook,
+  ...rest
+}: Omit<FormProps, 'webhook'> & { readonly webhook: Webhook | null | undefined }): ReactNode => (
+  <Modal
+    opened={webhook !== undefined}
+    onClose={rest.onClose}
+    title={webhook === null ? t('new_webhook') : t('change_webhook')}
+    size="lg"
+  >
+    {webhook !== undefined && <Form webhook={webhook} {...rest} />}
+  </Modal>
+);

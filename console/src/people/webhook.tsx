@@ -1,0 +1,393 @@
+import { Fragment, useState } from 'react';
+import type { ReactNode } from 'react';
+import {
+  Badge,
+  Button,
+  Code,
+  Group,
+  Modal,
+  NumberInput,
+  Select,
+  Stack,
+  Switch,
+  Table,
+  Text,
+} from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { RefreshCw } from 'lucide-react';
+import { useLocation } from 'wouter';
+import type { DeliveryState, Webhook, WebhookDelivery, WebhookTested } from '@offhook/contract/webhooks.ts';
+import { formatDateTime, formatNumber } from '../app/format.ts';
+import { useClient } from '../app/session.tsx';
+import { Empty, Failure, Loading } from '../app/states.tsx';
+import type { PageProps } from '../pages.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { Danger, Facts, More, PageHead, Rows, Section, ShownOnce, useChange } from './parts.tsx';
+import { WebhookForm } from './webhook-form.tsx';
+import { t } from './webhook-words.ts';
+import { WebhookState } from './webhooks.tsx';
+
+const COLOURS = { delivered: 'green', retrying: 'yellow', parked: 'red', gap: 'red' } as const;
+const STATES = Object.keys(COLOURS) as DeliveryState[];
+
+function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }): ReactNode {
+  const [opened, setOpened] = useState(false);
+  const { id, state, seq, to_seq, status, error, excerpt } = delivery;
+  const more = error !== null || excerpt !== '';
+  return (
+    <Fragment>
+      <Table.Tr>
+        <Table.Td>{formatDateTime(delivery.last_attempt_at)}</Table.Td>
+        <Table.Td>
+          <Text size="sm">{delivery.type ?? t('no_type')}</Text>
+          <Text size="xs" c="dimmed">
+            {seq === to_seq ? seq : `${seq}–${to_seq}`}
+            {delivery.replay && ` · ${t('replay')}`}
+          </Text>
+        </Table.Td>
+        <Table.Td>
+          <Badge color={COLOURS[state]} variant="light" tt="none" autoContrast>
+            {t(`state_${state}`)}
+          </Badge>
+          {delivery.next_attempt_at !== null && (
+            <Text size="xs" c="dimmed">
+              {t('next_at', { time: formatDateTime(delivery.next_attempt_at) })}
+            </Text>
+          )}
+        </Table.Td>
+        <Table.Td>{formatNumber(delivery.attempts)}</Table.Td>
+        <Table.Td>{status ?? '–'}</Table.Td>
+        <Table.Td>
+          {delivery.latency_ms === null ? '–' : t('ms', { ms: formatNumber(delivery.latency_ms) })}
+        </Table.Td>
+        <Table.Td ta="right">
+          {more && (
+            <Button
+              size="xs"
+              variant="subtle"
+              aria-expanded={opened}
+              aria-controls={`delivery-${id}`}
+              aria-label={`${t('answer')}: ${seq}`}
+              onClick={() => setOpened(!opened)}
+            >
+              {t('answer')}
+            </Button>
+          )}
+        </Table.Td>
+      </Table.Tr>
+      {opened && (
+        <Table.Tr id={`delivery-${id}`}>
+          <Table.Td colSpan={7}>
+            {error !== null && (
+              <Text size="sm" lang="en" mb={4}>
+                {error}
+              </Text>
+            )}
+            {excerpt !== '' && (
+              <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+                {excerpt}
+              </Code>
+            )}
+          </Table.Td>
+        </Table.Tr>
+      )}
+    </Fragment>
+  );
+}
+function Deliveries({ id }: { readonly id: number }): ReactNode {
+  const client = useClient();
+  const [state, setState] = useState<DeliveryState | null>(null);
+  const list = useInfiniteQuery({
+    queryKey: ['webhooks', 'deliveries', id, state],
+    queryFn: ({ pageParam, signal }) =>
+      client.webhooks.deliveries(
+        id,
+        {
+          limit: 50,
+          ...(state === null ? {} : { state }),
+          ...(pageParam === '' ? {} : { cursor: pageParam }),
+        },
+        signal,
+      ),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.next_cursor,
+  });
+  const rows = list.data?.pages.flatMap((page) => page.deliveries) ?? [];
+  return (
+    <Section
+      title={t('deliveries')}
+      text={t('deliveries_text')}
+      actions={
+        <Group gap="xs">
+          <Select
+            aria-label={t('which_deliveries')}
+            placeholder={t('all_states')}
+            data={STATES.map((value) => ({ value, label: t(`state_${value}`) }))}
+            value={state}
+            onChange={(value) => setState(value as DeliveryState | null)}
+            clearable
+            w={190}
+          />
+          <Button
+            variant="default"
+            leftSection={<RefreshCw size={16} aria-hidden />}
+            loading={list.isRefetching}
+            onClick={() => void list.refetch()}
+          >
+            {t('refresh')}
+          </Button>
+        </Group>
+      }
+    >
+      {list.isPending && <Loading />}
+      {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
+      {list.isSuccess && rows.length === 0 && <Empty title={t('no_deliveries')} />}
+      {rows.length > 0 && (
+        <Rows
+          caption={t('deliveries')}
+          minWidth={820}
+          columns={[
+            t('time'),
+            t('event'),
+            t('state'),
+            t('attempts'),
+            t('status'),
+            t('took'),
+            <span key="answer" aria-label={t('answer')} />,
+          ]}
+        >
+          {rows.map((delivery) => (
+            <DeliveryRow key={delivery.id} delivery={delivery} />
+          ))}
+        </Rows>
+      )}
+      <More has={list.hasNextPage} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
+    </Section>
+  );
+}
+function Replay({ webhook }: { readonly webhook: Webhook }): ReactNode {
+  const client = useClient();
+  const [opened, setOpened] = useState(false);
+  const [from, setFrom] = useState<number | string>('');
+  const [to, setTo] = useState<number | string>('');
+  const replay = useChange(() => client.webhooks.replay(webhook.id, Number(from), Number(to)), {
+    renews: ['webhooks'],
+    done: () => t('replay_begun'),
+    onDone: () => setOpened(false),
+  });
+  return (
+    <>
+      <Button
+        variant="default"
+        onClick={() => {
+          replay.reset();
+          setTo(webhook.cursor);
+          setOpened(true);
+        }}
+      >
+        {t('send_again')}
+      </Button>
+      <Modal opened={opened} onClose={() => setOpened(false)} title={t('send_again')} centered>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            replay.mutate(undefined);
+          }}
+        >
+          <Stack>
+            <Text size="sm">{t('send_again_text')}</Text>
+            <Group grow>
+              <NumberInput label={t('from_seq')} value={from} onChange={setFrom} data-autofocus required />
+              <NumberInput label={t('to_seq')} value={to} onChange={setTo} required />
+            </Group>
+            {replay.isError && <Failure error={replay.error} />}
+            <Group justify="flex-end">
+              <Button variant="default" onClick={() => setOpened(false)}>
+                {t('cancel')}
+              </Button>
+              <Button type="submit" loading={replay.isPending}>
+                {t('send_again')}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+    </>
+  );
+}
+const Tested = ({
+  result,
+  onClose,
+}: {
+  readonly result: WebhookTested | null;
+  readonly onClose: () => void;
+}): ReactNode => (
+  <Modal
+    opened={result !== null}
+    onClose={onClose}
+    title={t(result?.delivered === true ? 'test_arrived' : 'test_failed')}
+    centered
+  >
+    {result !== null && (
+      <Stack gap="xs">
+        <Text size="sm">
+          {[
+            result.status === null ? t('no_answer') : t('answered_with', { status: result.status }),
+            t('ms', { ms: formatNumber(result.latency_ms) }),
+          ].join(' · ')}
+        </Text>
+        {result.error !== null && (
+          <Text size="sm" lang="en">
+            {result.error}
+          </Text>
+        )}
+        {result.excerpt !== '' && (
+          <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+            {result.excerpt}
+          </Code>
+        )}
+        <Group justify="flex-end">
+          <Button onClick={onClose}>{t('close')}</Button>
+        </Group>
+      </Stack>
+    )}
+  </Modal>
+);
+function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
+  const client = useClient();
+  const [, go] = useLocation();
+  const [edited, setEdited] = useState(false);
+  const [secret, setSecret] = useState<string | null>(null);
+  const { id, retrying, replay, disabled_reason } = webhook;
+  const test = useChange(() => client.webhooks.test(id), { renews: ['webhooks'] });
+  const enable = useChange((enabled: boolean) => client.webhooks.change(id, { enabled }), {
+    renews: ['webhooks'],
+    done: ({ webhook: now }) => t(now.enabled ? 'is_enabled' : 'is_disabled'),
+  });
+  const rotate = useChange(() => client.webhooks.rotateSecret(id), {
+    renews: ['webhooks'],
+    onDone: (made) => setSecret(made.secret),
+  });
+  const remove = useChange(() => client.webhooks.remove(id), {
+    renews: [],
+    done: () => t('removed'),
+    onDone: () => go(PAGE_PATHS.webhooks),
+  });
+  const failed = test.error ?? enable.error;
+  return (
+    <>
+      <PageHead
+        title={webhook.description === '' ? webhook.url : webhook.description}
+        lead={
+          <Group gap="xs">
+            <WebhookState webhook={webhook} />
+            {webhook.description !== '' && <span style={{ overflowWrap: 'anywhere' }}>{webhook.url}</span>}
+          </Group>
+        }
+      >
+        <Switch
+          label={t('enabled')}
+          checked={webhook.enabled}
+          disabled={enable.isPending}
+          onChange={(event) => enable.mutate(event.currentTarget.checked)}
+        />
+        <Button variant="default" loading={test.isPending} onClick={() => test.mutate(undefined)}>
+          {t('test')}
+        </Button>
+        <Button variant="default" onClick={() => setEdited(true)}>
+          {t('change')}
+        </Button>
+      </PageHead>
+      {failed !== null && (
+        <div style={{ marginBottom: 'var(--mantine-spacing-md)' }}>
+          <Failure error={failed} />
+        </div>
+      )}
+      <Section title={t('details')}>
+        <Facts
+          facts={[
+            [t('topics'), webhook.topics.join(', ')],
+            [t('event_types'), webhook.types === null ? t('every_type') : webhook.types.join(', ')],
+            [
+              t('made'),
+              t('made_when', { time: formatDateTime(webhook.created_at), who: webhook.created_by }),
+            ],
+            [
+              t('delivered_up_to'),
+              t('cursor_and_lag', { seq: webhook.cursor, lag: formatNumber(webhook.lag) }),
+            ],
+            ...(disabled_reason === null
+              ? []
+              : [
+                  [
+                    t('disabled'),
+                    `${t(`reason_${disabled_reason}`)} (${formatDateTime(webhook.disabled_at)})`,
+                  ] as const,
+                ]),
+            ...(retrying === null
+              ? []
+              : [
+                  [
+                    t('state_retrying'),
+                    t('retrying_text', {
+                      seq: retrying.seq,
+                      attempts: retrying.attempts,
+                      since: formatDateTime(retrying.failing_since),
+                      next: formatDateTime(retrying.next_attempt_at),
+                    }),
+                  ] as const,
+                ]),
+            ...(replay === null
+              ? []
+              : [[t('replay'), t('replay_text', { from: replay.from, to: replay.to })] as const]),
+            ...(webhook.previous_secret_until === null
+              ? []
+              : [
+                  [
+                    t('old_secret'),
+                    t('old_secret_text', { time: formatDateTime(webhook.previous_secret_until) }),
+                  ] as const,
+                ]),
+          ]}
+        />
+        <Group mt="md" gap="xs">
+          <Replay webhook={webhook} />
+          <Danger label={t('rotate')} title={t('rotate_title')} text={t('rotate_text')} change={rotate} />
+          <Danger label={t('remove')} title={t('remove_title')} text={t('remove_text')} change={remove} />
+        </Group>
+      </Section>
+      <Deliveries id={id} />
+      <WebhookForm
+        webhook={edited ? webhook : undefined}
+        onMade={() => undefined}
+        onClose={() => setEdited(false)}
+      />
+      <Tested result={test.data ?? null} onClose={() => test.reset()} />
+      <ShownOnce
+        title={t('new_secret')}
+        text={t('new_secret_text')}
+        value={secret}
+        onClose={() => setSecret(null)}
+      />
+    </>
+  );
+}
+/** One webhook with its delivery log. */
+export function WebhookPage({ params }: PageProps): ReactNode {
+  const client = useClient();
+  const id = Number(params['webhook']);
+  const found = useQuery({
+    queryKey: ['webhooks', 'one', id],
+    queryFn: ({ signal }) => client.webhooks.get(id, signal),
+  });
+  if (found.isPending) return <Loading />;
+  if (found.isError) {
+    return (
+      <>
+        <PageHead title={t('webhook')} />
+        <Failure error={found.error} onRetry={() => void found.refetch()} />
+      </>
+    );
+  }
+  return <Details webhook={found.data.webhook} />;
+}
