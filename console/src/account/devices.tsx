@@ -5,7 +5,7 @@ import { Badge, Button, Group, Table, Text } from '@mantine/core';
 import { Monitor, Smartphone } from 'lucide-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { formatDateTime } from '../app/format.ts';
-import { Empty, Failure } from '../app/states.tsx';
+import { Failure } from '../app/states.tsx';
 import { t } from './words.ts';
 
 export interface Device {
@@ -32,7 +32,12 @@ export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNo
       await Promise.all(renews.map((key) => queries.invalidateQueries({ queryKey: [key] })));
     },
   });
-  if (devices.length === 0) return <Empty title={t('no_devices')} />;
+  if (devices.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {t('no_devices')}
+      </Text>
+    );
   return (
     <>
       {change.isError && <Failure error={change.error} />}
@@ -64,12 +69,12 @@ export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNo
                             {device.platform}
                           </Text>
                         )}
+                        {device.current && (
+                          <Badge variant="light" tt="none" autoContrast>
+                            {t('this_device')}
+                          </Badge>
+                        )}
                       </div>
-                      {device.current && (
-                        <Badge variant="light" tt="none" autoContrast>
-                          {t('this_device')}
-                        </Badge>
-                      )}
                     </Group>
                   </Table.Td>
                   <Table.Td>{formatDateTime(device.created_at)}</Table.Td>

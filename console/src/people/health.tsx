@@ -88,6 +88,14 @@ const checkName = (name: string): string => {
   const known = NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
 };
+/** Some checks tell more than one thing, as an object. */
+function detailText(detail: string | undefined): string {
+  if (detail === undefined) return '–';
+  if (!detail.startsWith('{')) return detail;
+  return Object.entries(JSON.parse(detail) as Record<string, unknown>)
+    .map(([name, value]) => `${name} ${String(value ?? '–')}`)
+    .join(' · ');
+}
 function Checks(): ReactNode {
   const ready = useQuery({ queryKey: ['health', 'ready'], queryFn: ({ signal }) => readiness(signal) });
   if (ready.isPending) return <Loading />;
@@ -114,7 +122,7 @@ function Checks(): ReactNode {
               </Table.Td>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>
                 <Text size="sm" lang="en">
-                  {details?.[name] ?? '–'}
+                  {detailText(details?.[name])}
                 </Text>
               </Table.Td>
             </Table.Tr>
