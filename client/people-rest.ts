@@ -1,7 +1,13 @@
 /** Typed requests of how other people sign in, for administrators, and of what the site sets for its console. */
 import type { z } from 'zod';
 import type { ConsoleSettings, ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
-import type { PeopleQuery, PeopleReply, PersonReply, PersonSessions, SessionsEnded } from '@offhook/contract/people.ts';
+import type {
+  PeopleQuery,
+  PeopleReply,
+  PersonReply,
+  PersonSessions,
+  SessionsEnded,
+} from '@offhook/contract/people.ts';
 import type { Done } from '@offhook/contract/session.ts';
 import type { TrunksReply } from '@offhook/contract/trunks.ts';
 import { at, queryOf } from './rest.ts';
