@@ -92,8 +92,8 @@ const checkName = (name: string): string => {
 function detailText(detail: string | undefined): string {
   if (detail === undefined) return '–';
   if (!detail.startsWith('{')) return detail;
-  return Object.entries(JSON.parse(detail) as Record<string, unknown>)
-    .map(([name, value]) => `${name} ${String(value ?? '–')}`)
+  return Object.entries(JSON.parse(detail) as Record<string, string | number | null>)
+    .map(([name, value]) => `${name} ${value ?? '–'}`)
     .join(' · ');
 }
 function Checks(): ReactNode {
