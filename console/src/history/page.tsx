@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Button, Group, Menu, Modal, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
@@ -12,6 +12,7 @@ import { FilterBar } from './filter-bar.tsx';
 import type { Change } from './filter-bar.tsx';
 import { queryOf, readFilters, writeFilters } from './filters.ts';
 import type { Scope } from './filters.ts';
+import { keepList } from './last-list.ts';
 import { List } from './list.tsx';
 import type { RowActions } from './row.tsx';
 import { useCall } from './use-call.ts';
@@ -94,6 +95,7 @@ export function HistoryPage(): ReactNode {
   const [search, setSearch] = useSearchParams();
   const scope = useScope(search);
   const address = search.toString();
+  useEffect(() => keepList(address), [address]);
   const filters = useMemo(() => readFilters(new URLSearchParams(address)), [address]);
   const query = useMemo(
     () => queryOf(filters, scope, me.extension, serverNow()),

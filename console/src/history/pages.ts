@@ -56,6 +56,12 @@ export function arriving(data: Pages, some: readonly ConversationSummary[], quer
   pages[0] = { ...first, total };
   return { pages, pageParams: data.pages.length === 0 ? [undefined] : data.pageParams };
 }
+/** Only those that are there already. */
+export function updating(data: Pages, some: readonly ConversationSummary[]): Pages {
+  const known = new Set(rowsOf(data).map((row) => row.id));
+  const there = some.filter((c) => known.has(c.id) || c.merged_from.some((id) => known.has(id)));
+  return arriving(data, there, {});
+}
 /** Without these, as after they were hidden. */
 export function without(data: Pages, ids: readonly string[] | 'all'): Pages {
   const gone = ids === 'all' ? null : new Set(ids);

@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { formatSpan, formatTime, spanAttribute } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
+import { conversationAddress } from './last-list.ts';
 import { PartyText, callBackOf, colourOf, dispositionText, iconOf, sidesOf } from './party.tsx';
 import type { Party } from './party.tsx';
 import { t } from './words.ts';
@@ -47,7 +48,7 @@ export const Row = memo(function Row({ conversation: c, own, me, index, actions 
       <span className={styles.icon} style={{ color: colourOf(c) }}>
         <Icon size={18} aria-hidden />
       </span>
-      <Link href={`/history/${encodeURIComponent(c.id)}`} className={styles.who ?? ''} data-row={index}>
+      <Link href={conversationAddress(c.id)} className={styles.who ?? ''} data-row={index}>
         <Sides sides={sidesOf(c, own)} />
       </Link>
       <span className={styles.what}>
@@ -108,7 +109,7 @@ export const Row = memo(function Row({ conversation: c, own, me, index, actions 
           )}
           <Menu.Item
             component={Link}
-            href={`/history/${encodeURIComponent(c.id)}`}
+            href={conversationAddress(c.id)}
             leftSection={<ArrowRight size={16} aria-hidden />}
           >
             {t('open')}

@@ -1,0 +1,105 @@
+import type { ReactNode } from 'react';
+import { Table } from '@mantine/core';
+import type { Conversation } from '@offhook/contract/conversations.ts';
+import { formatClock, formatSpan } from '../app/format.ts';
+import { t } from './conversation-words.ts';
+import { factsOf } from './course.ts';
+import type { Fact, Segment } from './course.ts';
+import { nameOf, numberOf } from './party.tsx';
+
+type Names = (leg: string | null) => string;
+const namesOf = ({ legs }: Conversation): Names => {
+  const names = new Map(
+    legs.map(({ leg_id, participant }) => {
+      const [name, number] = [nameOf(participant), numberOf(participant)];
+      return [leg_id, name === number || number === '' ? name : `${name} (${number})`];
+    }),
+  );
+  return (leg) => (leg === null ? '' : (names.get(leg) ?? ''));
+};
+function segmentWord(s: Segment): string {
+  const more =
+    s.state === 'held' && s.held_by !== null
+      ? t(`held_${s.held_by}`)
+      : s.state === 'queued'
+        ? s.queue
+        : s.service;
+  return more ? `${t(`seg_${s.state}`)} (${more})` : t(`seg_${s.state}`);
+}
+function whatOf(fact: Fact): string {
+  switch (fact.is) {
+    case 'segment':
+      return segmentWord(fact.segment);
+    case 'joined':
+      return t('joined', { queue: fact.visit.queue, outcome: t(`visit_${fact.visit.outcome}`) });
+    case 'offer':
+      return t('offer', { queue: fact.visit.queue, outcome: t(`leg_${fact.offer.disposition}`) });
+    case 'transfer': {
+      const { kind, to, outcome } = fact.transfer;
+      return `${t(`transfer_${kind}`, { to })}: ${t(`to_${outcome}`)}`;
+    }
+    case 'left': {
+      const { disposition, ended_by } = fact.of;
+      const how = ended_by === null ? [] : [t(`end_${ended_by}`)];
+      return t('left', { outcome: [t(`leg_${disposition}`), ...how].join(', ') });
+    }
+    case 'recorded':
+      return t('recorded');
+    case 'paused':
+      return t('record_paused');
+  }
+}
+function withOf(fact: Fact, names: Names): string {
+  if (fact.is === 'segment') return fact.segment.with.map(names).join(', ');
+  return fact.is === 'transfer' ? names(fact.transfer.moved) : '';
+}
+/** Everything the drawing shows, in order. */
+export function CourseTable({
+  conversation,
+  scrolls,
+}: {
+  readonly conversation: Conversation;
+  /** False where nobody sees it: it takes no focus then. */
+  readonly scrolls: boolean;
+}): ReactNode {
+  const names = namesOf(conversation);
+  const table = (
+    <Table verticalSpacing={6} data-testid="course">
+      <Table.Thead>
+        <Table.Tr>
+          {(['time', 'who', 'what', 'long', 'with'] as const).map((name) => (
+            <Table.Th key={name} scope="col">
+              {t(name)}
+            </Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {factsOf(conversation).map((fact, i) => (
+          <Table.Tr key={i} data-fact={fact.is}>
+            <Table.Td style={{ whiteSpace: 'nowrap' }}>
+              <time dateTime={new Date(fact.at).toISOString()}>{formatClock(fact.at)}</time>
+            </Table.Td>
+            <Table.Td>
+              <bdi>{names(fact.leg)}</bdi>
+            </Table.Td>
+            <Table.Td>{whatOf(fact)}</Table.Td>
+            <Table.Td style={{ whiteSpace: 'nowrap' }}>
+              {fact.seconds === null ? '' : formatSpan(fact.seconds)}
+            </Table.Td>
+            <Table.Td>
+              <bdi>{withOf(fact, names)}</bdi>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+  return scrolls ? (
+    <Table.ScrollContainer minWidth={520} type="native" tabIndex={0} aria-label={t('course')} role="region">
+      {table}
+    </Table.ScrollContainer>
+  ) : (
+    table
+  );
+}

@@ -1,0 +1,191 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { ActionIcon, Button, Group, Stack, Text, TextInput, Textarea } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQueryClient } from '@tanstack/react-query';
+import { Trash2 } from 'lucide-react';
+import type { Conversation } from '@offhook/contract/conversations.ts';
+import { useDraft } from '../app/draft.ts';
+import { errorText } from '../app/error-words.ts';
+import { formatDateTime } from '../app/format.ts';
+import { useClient, useMay, useMe } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
+import { t } from './conversation-words.ts';
+import { isTaken } from './filters.ts';
+import { t as say } from './words.ts';
+import styles from './conversation.module.css';
+
+const MOST = 2_000;
+interface Props {
+  readonly conversation: Conversation;
+}
+/** What is sent changes what is shown. */
+function useSending(): {
+  readonly busy: boolean;
+  readonly error: unknown;
+  readonly send: (what: () => Promise<unknown>) => Promise<boolean>;
+} {
+  const queries = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  return {
+    busy,
+    error,
+    async send(what) {
+      setBusy(true);
+      setError(null);
+      try {
+        await what();
+        await queries.invalidateQueries({ queryKey: ['conversation'] });
+        return true;
+      } catch (refusal) {
+        setError(refusal);
+        return false;
+      } finally {
+        setBusy(false);
+      }
+    },
+  };
+}
+export function Notes({ conversation: { id, notes } }: Props): ReactNode {
+  const client = useClient();
+  const me = useMe();
+  const supervisor = useMay('supervisor');
+  const [text, setText, clear] = useDraft(`note.${id}`);
+  const { busy, error, send } = useSending();
+  // The same note sent twice, because an answer was lost, is one note.
+  const [attempt, setAttempt] = useState(() => crypto.randomUUID());
+  const empty = text.trim() === '';
+  async function add(): Promise<void> {
+    if (empty || busy) return;
+    const sent = await send(() =>
+      client.conversations.addNote(id, text.trim(), { idempotency_key: attempt }),
+    );
+    if (!sent) return;
+    clear();
+    setAttempt(crypto.randomUUID());
+  }
+  return (
+    <Stack gap="sm">
+      {notes.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          {t('no_notes')}
+        </Text>
+      ) : (
+        <ul className={styles.plain} aria-label={t('notes')}>
+          {notes.map((note) => (
+            <li key={note.id} className={styles.note}>
+              <div>
+                <Text size="sm" className={styles.text ?? ''} dir="auto">
+                  {note.text}
+                </Text>
+                <Text size="xs" c="dimmed">
+                  {t('set_by', { by: note.by, at: formatDateTime(note.at) })}
+                </Text>
+              </div>
+              {(supervisor || note.by === me.extension) && (
+                <ActionIcon
+                  variant="subtle"
+                  color="gray"
+                  size={40}
+                  aria-label={t('remove_note')}
+                  onClick={() => void send(() => client.conversations.removeNote(id, note.id))}
+                >
+                  <Trash2 size={16} aria-hidden />
+                </ActionIcon>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      <Textarea
+        label={t('note')}
+        description={t('note_hint')}
+        autosize
+        minRows={2}
+        maxRows={10}
+        maxLength={MOST}
+        value={text}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setAttempt(crypto.randomUUID());
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void add();
+        }}
+      />
+      {error !== null && <Failure error={error} />}
+      <Group justify="flex-end">
+        <Button onClick={() => void add()} loading={busy} disabled={empty}>
+          {t('add_note')}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+export function Outcome({ conversation: { id, outcome } }: Props): ReactNode {
+  const client = useClient();
+  const queries = useQueryClient();
+  const [code, setCode] = useState(outcome?.code ?? '');
+  const [text, setText, clear] = useDraft(`outcome.${id}`);
+  const [busy, setBusy] = useState(false);
+  const bad = code !== '' && !isTaken('outcome', code);
+  async function set(): Promise<void> {
+    setBusy(true);
+    try {
+      await client.conversations.setOutcome(id, { code, text: text.trim() });
+      clear();
+      notifications.show({ message: t('outcome_set') });
+      await queries.invalidateQueries({ queryKey: ['conversation'] });
+    } catch (refusal) {
+      notifications.show({ color: 'red', message: errorText(refusal) });
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <Stack gap="sm">
+      {outcome !== null && (
+        <div>
+          <Text size="sm" fw={600}>
+            {outcome.code}
+          </Text>
+          {outcome.text !== '' && (
+            <Text size="sm" className={styles.text ?? ''} dir="auto">
+              {outcome.text}
+            </Text>
+          )}
+          <Text size="xs" c="dimmed">
+            {t('set_by', { by: outcome.by, at: formatDateTime(outcome.at) })}
+          </Text>
+        </div>
+      )}
+      <Group align="start" gap="sm" wrap="nowrap">
+        <TextInput
+          label={t('outcome_code')}
+          value={code}
+          maxLength={64}
+          error={bad && say('not_taken')}
+          description={t('outcome_hint')}
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
+          autoComplete="off"
+          spellCheck={false}
+          flex="1 1 0"
+          onChange={(event) => setCode(event.currentTarget.value.trim())}
+        />
+        <TextInput
+          label={t('outcome_text')}
+          value={text}
+          maxLength={MOST}
+          flex="1 1 0"
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      </Group>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={() => void set()} loading={busy} disabled={code === '' || bad}>
+          {t('set_outcome')}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
