@@ -60,19 +60,19 @@ function Content(): ReactNode {
           </Group>
           <Text size="sm" c="dimmed">
             {t('lead')}
-            <Anchor href={OPENAPI} size="sm">
+            <Anchor href={OPENAPI} size="sm" underline="always">
               OpenAPI
             </Anchor>
             {', '}
-            <Anchor href={ASYNCAPI} size="sm">
+            <Anchor href={ASYNCAPI} size="sm" underline="always">
               AsyncAPI
             </Anchor>
             {' · '}
-            <Anchor href="/docs/errors" size="sm">
+            <Anchor href="/docs/errors" size="sm" underline="always">
               {t('all_errors')}
             </Anchor>
             {' · '}
-            <Anchor href="/docs/events" size="sm">
+            <Anchor href="/docs/events" size="sm" underline="always">
               {t('all_events')}
             </Anchor>
           </Text>

@@ -125,6 +125,9 @@ const TEXTS = [
   '2026-01-31T09:00:00Z',
   'a'.repeat(64),
   'calls',
+  'calls.pickup',
+  '*21',
+  'ast1:1795219200.1',
 ];
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': '2026-01-31T09:00:00Z',
@@ -171,12 +174,13 @@ export function sampleOf(schema: Schema, schemas: Schemas, which: 'needed' | 'al
       return [sampleOf(own.items, schemas, which, depth + 1)];
     }
     case 'object': {
-      const names = Object.keys(own.properties ?? {});
-      const needed = names.filter((name) => own.required?.includes(name));
+      const needed = own.required ?? [];
+      const names = [...new Set([...Object.keys(own.properties ?? {}), ...needed])];
+      const rest = typeof own.additionalProperties === 'object' ? own.additionalProperties : {};
       const shown = which === 'all' ? names : needed.length > 0 || depth > 0 ? needed : names.slice(0, 1);
       if (depth >= DEEPEST) return {};
       return Object.fromEntries(
-        shown.map((name) => [name, sampleOf(own.properties?.[name] ?? {}, schemas, which, depth + 1)]),
+        shown.map((name) => [name, sampleOf(own.properties?.[name] ?? rest, schemas, which, depth + 1)]),
       );
     }
     default:

@@ -1,7 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import {
-  Alert,
   Anchor,
   Badge,
   Button,
@@ -237,15 +236,14 @@ export function TryIt({ operation, schemas, filled, onFilled }: TryItProps): Rea
           />
         )}
         {asks && (
-          <Alert
-            color="yellow"
-            variant="light"
-            role="alertdialog"
-            aria-labelledby={`${title}-ask`}
-            icon={<TriangleAlert size={18} aria-hidden />}
-            title={<span id={`${title}-ask`}>{t('changes_title')}</span>}
-          >
-            <Text size="sm" className={styles.wrap}>
+          <div role="alertdialog" aria-labelledby={`${title}-ask`} className={styles.ask}>
+            <Group gap={8} wrap="nowrap">
+              <TriangleAlert size={18} aria-hidden className={styles.askIcon} />
+              <Text size="sm" fw={650} id={`${title}-ask`}>
+                {t('changes_title')}
+              </Text>
+            </Group>
+            <Text size="sm" className={styles.wrap ?? ''}>
               {t('changes_text', { method, path: address, name })}
             </Text>
             <Group mt="sm">
@@ -256,11 +254,13 @@ export function TryIt({ operation, schemas, filled, onFilled }: TryItProps): Rea
                 {t('cancel')}
               </Button>
             </Group>
-          </Alert>
+          </div>
         )}
         <Group gap="sm">
           {busy ? (
+            // Another element than the one that sends: a click that stops must not end up as one that sends again.
             <Button
+              key="stop"
               type="button"
               variant="default"
               leftSection={<Square size={14} aria-hidden />}
@@ -269,7 +269,7 @@ export function TryIt({ operation, schemas, filled, onFilled }: TryItProps): Rea
               {t('stop')}
             </Button>
           ) : (
-            <Button type="submit" leftSection={<Send size={16} aria-hidden />} disabled={asks}>
+            <Button key="send" type="submit" leftSection={<Send size={16} aria-hidden />} disabled={asks}>
               {t('send')}
             </Button>
           )}
