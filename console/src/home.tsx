@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Redirect } from 'wouter';
 import { useMe } from './app/session.tsx';
 import { PAGE_PATHS } from './paths.ts';
+import { isDismissed } from './welcome/dismissed.ts';
 
 const HOME = {
   user: PAGE_PATHS.directory,
@@ -10,4 +11,8 @@ const HOME = {
   admin: PAGE_PATHS.welcome,
 } as const;
 /** Leads each person to what it works with. */
-export const HomePage = (): ReactNode => <Redirect to={HOME[useMe().level]} replace />;
+export function HomePage(): ReactNode {
+  const { level, extension } = useMe();
+  const path = level === 'admin' && isDismissed(extension) ? PAGE_PATHS.wallboard : HOME[level];
+  return <Redirect to={path} replace />;
+}

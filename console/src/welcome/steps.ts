@@ -1,0 +1,37 @@
+/** What the first steps come to: every tick is a fact that the service tells. */
+import type { CallState, PresenceState, QueueState } from '@offhook/client';
+
+export const STEPS = ['engine', 'people', 'own_phone', 'second_phone', 'call', 'wallboard'] as const;
+export type Step = (typeof STEPS)[number];
+export interface Facts {
+  readonly me: string;
+  readonly engineUp: boolean;
+  readonly presence: ReadonlyMap<string, PresenceState>;
+  readonly calls: Iterable<CallState>;
+  readonly queues: Iterable<QueueState>;
+  /** A call between people of the exchange that was answered, at any time before. */
+  readonly talkedBefore: boolean;
+}
+/** Whether one of its phones is there now. */
+export const isThere = (presence: PresenceState | undefined): boolean => presence?.reachability === 'online';
+const talks = ({ answered_at, extensions }: CallState): boolean =>
+  answered_at !== null && extensions.length > 1;
+
+export function doneSteps({
+  me,
+  engineUp,
+  presence,
+  calls,
+  queues,
+  talkedBefore,
+}: Facts): Readonly<Record<Step, boolean>> {
+  const others = [...presence.values()].filter(({ extension }) => extension !== me);
+  return {
+    engine: engineUp,
+    people: others.length > 0,
+    own_phone: isThere(presence.get(me)),
+    second_phone: others.some(isThere),
+    call: talkedBefore || [...calls].some(talks),
+    wallboard: [...queues].some(({ callers, stats }) => callers.length > 0 || (stats?.offered ?? 0) > 0),
+  };
+}
