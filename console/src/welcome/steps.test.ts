@@ -33,7 +33,8 @@ test('welcome - a step is done by what is so, and by nothing else', () => {
   assert.deepEqual(done({ queues: [{ callers: [{}], stats: null } as unknown as QueueState] }), [
     'wallboard',
   ]);
-  assert.deepEqual(done({ queues: [{ callers: [], stats: { offered: 1 } } as unknown as QueueState] }), [
-    'wallboard',
-  ]);
+  assert.deepEqual(
+    done({ queues: [{ callers: [], stats: { sums: { offered: 1 } } } as unknown as QueueState] }),
+    ['wallboard'],
+  );
 });

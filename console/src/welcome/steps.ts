@@ -32,6 +32,6 @@ export function doneSteps({
     own_phone: isThere(presence.get(me)),
     second_phone: others.some(isThere),
     call: talkedBefore || [...calls].some(talks),
-    wallboard: [...queues].some(({ callers, stats }) => callers.length > 0 || (stats?.offered ?? 0) > 0),
+    wallboard: [...queues].some(({ callers, stats }) => callers.length > 0 || (stats?.sums.offered ?? 0) > 0),
   };
 }
