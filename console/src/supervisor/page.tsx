@@ -1,4 +1,180 @@
+import { useDeferredValue, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Empty } from '../app/states.tsx';
+import { Badge, Paper, Tabs, TextInput, Title, VisuallyHidden } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Headset, ListOrdered, PhoneCall, Search, SearchX } from 'lucide-react';
+import { useTopic } from '../app/live.ts';
+import { formatNumber } from '../app/format.ts';
+import { useClient } from '../app/session.tsx';
+import { Empty, Failure, Loading } from '../app/states.tsx';
+import { language } from '../app/words.ts';
+import { VirtualList } from '../wallboard/virtual.tsx';
+import { AgentRow } from './agents.tsx';
+import { AskContext } from './ask.ts';
+import type { Ask } from './ask.ts';
+import { CallRow } from './calls.tsx';
+import { Dialogs } from './dialogs.tsx';
+import { QueueCard } from './queues.tsx';
+import { agentsInOrder, holds, nameOf, sidesOf } from './supervise.ts';
+import { t } from './words.ts';
+import styles from './supervisor.module.css';
 
-export const SupervisorPage = (): ReactNode => <Empty title="SupervisorPage" />;
+const NotFound = (): ReactNode => (
+  <Empty title={t('nothing_fits')} icon={<SearchX size={36} aria-hidden />} />
+);
+interface ListProps {
+  readonly label: string;
+  readonly keys: readonly string[];
+  readonly height: number;
+  readonly item: (key: string) => ReactNode;
+}
+const Rows = ({ label, keys, height, item }: ListProps): ReactNode => (
+  <Paper withBorder className={styles.paper ?? ''}>
+    <VirtualList
+      label={label}
+      count={keys.length}
+      columns={1}
+      minWidth={1}
+      height={height}
+      itemKey={(index) => keys[index]!}
+      item={(index) => item(keys[index]!)}
+      screen={false}
+    />
+  </Paper>
+);
+
+function Agents({ q }: { readonly q: string }): ReactNode {
+  const client = useClient();
+  const { records, state } = useTopic('agents');
+  const reasons = useQuery({
+    queryKey: ['pause-reasons'],
+    queryFn: ({ signal }) => client.agents.pauseReasons(signal),
+  });
+  const keys = useMemo(
+    () =>
+      agentsInOrder(records.values(), language())
+        .filter(({ name, extension, queue }) => holds(q, [name, extension, queue]))
+        .map(({ extension }) => extension),
+    [records, q],
+  );
+  if (reasons.isError) return <Failure error={reasons.error} onRetry={() => void reasons.refetch()} />;
+  if (!state.ready || reasons.data === undefined) return <Loading />;
+  const known = reasons.data.pause_reasons;
+  if (records.size === 0) return <Empty title={t('no_agents')}>{t('no_agents_text')}</Empty>;
+  if (keys.length === 0) return <NotFound />;
+  return (
+    <Rows
+      label={t('agents')}
+      keys={keys}
+      height={3.9}
+      item={(key) => <AgentRow extension={key} reasons={known} />}
+    />
+  );
+}
+function Calls({ q }: { readonly q: string }): ReactNode {
+  const { records, state } = useTopic('calls');
+  const keys = useMemo(
+    () =>
+      [...records.values()]
+        .filter((call) =>
+          holds(q, [
+            call.dialled,
+            ...sidesOf(call).flatMap((side) => [nameOf(side), side.number, side.extension]),
+          ]),
+        )
+        .toSorted((a, b) => b.started_at.localeCompare(a.started_at))
+        .map(({ call_id }) => call_id),
+    [records, q],
+  );
+  if (!state.ready) return <Loading />;
+  if (records.size === 0) return <Empty title={t('no_calls')} icon={<PhoneCall size={36} aria-hidden />} />;
+  if (keys.length === 0) return <NotFound />;
+  return <Rows label={t('calls')} keys={keys} height={4} item={(key) => <CallRow id={key} />} />;
+}
+function Queues({ q }: { readonly q: string }): ReactNode {
+  const { records, state } = useTopic('queues');
+  const { compare } = new Intl.Collator(language(), { numeric: true });
+  if (!state.ready) return <Loading />;
+  if (records.size === 0) return <Empty title={t('no_queues')} />;
+  const names = [...records.values()]
+    .filter(({ name, title, number, callers }) =>
+      holds(q, [name, title, number, ...callers.flatMap(({ caller }) => [caller.name, caller.number])]),
+    )
+    .toSorted((a, b) => compare(a.title || a.name, b.title || b.name))
+    .map(({ name }) => name);
+  if (names.length === 0) return <NotFound />;
+  return (
+    <div className={styles.queues}>
+      {names.map((name) => (
+        <QueueCard key={name} name={name} />
+      ))}
+    </div>
+  );
+}
+const Count = ({ n }: { readonly n: number }): ReactNode =>
+  n === 0 ? null : (
+    <Badge variant="default" size="sm" ml={6} tt="none">
+      {formatNumber(n)}
+    </Badge>
+  );
+export function SupervisorPage(): ReactNode {
+  const [tab, setTab] = useState('agents');
+  const [text, setText] = useState('');
+  const q = useDeferredValue(text);
+  const [ask, setAsk] = useState<Ask | null>(null);
+  const agents = useTopic('agents').records;
+  const calls = useTopic('calls').records;
+  const queues = useTopic('queues').records;
+  const waiting = [...queues.values()].reduce((sum, { callers }) => sum + callers.length, 0);
+  const inside = [...agents.values()].filter(({ session }) => session === 'logged_in').length;
+  return (
+    <AskContext.Provider value={setAsk}>
+      <VisuallyHidden>
+        <Title order={1}>{t('title')}</Title>
+      </VisuallyHidden>
+      <Tabs
+        value={tab}
+        onChange={(next) => setTab(next ?? 'agents')}
+        keepMounted={false}
+        className={styles.page ?? ''}
+      >
+        <div className={styles.tools}>
+          <Tabs.List className={styles.tabs ?? ''}>
+            <Tabs.Tab value="agents" leftSection={<Headset size={18} aria-hidden />}>
+              {t('agents')}
+              <Count n={inside} />
+            </Tabs.Tab>
+            <Tabs.Tab value="calls" leftSection={<PhoneCall size={18} aria-hidden />}>
+              {t('calls')}
+              <Count n={calls.size} />
+            </Tabs.Tab>
+            <Tabs.Tab value="queues" leftSection={<ListOrdered size={18} aria-hidden />}>
+              {t('queues')}
+              <Count n={waiting} />
+            </Tabs.Tab>
+          </Tabs.List>
+          <TextInput
+            type="search"
+            className={styles.search ?? ''}
+            aria-label={t('search_label')}
+            placeholder={t('search')}
+            leftSection={<Search size={18} aria-hidden />}
+            value={text}
+            maxLength={64}
+            onChange={(event) => setText(event.currentTarget.value)}
+          />
+        </div>
+        <Tabs.Panel value="agents">
+          <Agents q={q} />
+        </Tabs.Panel>
+        <Tabs.Panel value="calls">
+          <Calls q={q} />
+        </Tabs.Panel>
+        <Tabs.Panel value="queues">
+          <Queues q={q} />
+        </Tabs.Panel>
+      </Tabs>
+      <Dialogs ask={ask} onClose={() => setAsk(null)} />
+    </AskContext.Provider>
+  );
+}

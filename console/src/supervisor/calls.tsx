@@ -1,0 +1,141 @@
+import { memo } from 'react';
+import type { ReactNode } from 'react';
+import { ActionIcon, Button, Menu, Text } from '@mantine/core';
+import {
+  ArrowRight,
+  BellRing,
+  Ear,
+  Ellipsis,
+  Mic,
+  Pause,
+  PhoneCall,
+  PhoneOff,
+  SquareParking,
+  UsersRound,
+} from 'lucide-react';
+import type { CallState } from '@offhook/client';
+import { formatSpan } from '../app/format.ts';
+import { useRecord } from '../app/live.ts';
+import { useSince } from '../app/now.ts';
+import { useMe } from '../app/session.tsx';
+import { useAsk } from './ask.ts';
+import { callWord, canListen, nameOf, sidesOf } from './supervise.ts';
+import type { CallWord } from './supervise.ts';
+import { t } from './words.ts';
+import styles from './supervisor.module.css';
+
+const ICONS: Readonly<Record<CallWord, typeof BellRing>> = {
+  ringing: BellRing,
+  talking: PhoneCall,
+  on_hold: Pause,
+  parked: SquareParking,
+};
+const Since = ({ time }: { readonly time: string }): ReactNode => (
+  <span className={styles.since}>{formatSpan(useSince(time))}</span>
+);
+export const callNames = (call: CallState): string =>
+  sidesOf(call)
+    .map((side) => nameOf(side) || t('withheld'))
+    .join(' – ');
+
+function Parties({ call }: { readonly call: CallState }): ReactNode {
+  const sides = sidesOf(call);
+  return (
+    <div className={styles.parties}>
+      {sides.map((side, i) => (
+        <span key={side.leg_id} className={styles.party}>
+          {i > 0 && <ArrowRight size={16} aria-hidden />}
+          <span className={styles.cell}>
+            <Text fw={600} truncate title={nameOf(side)}>
+              {nameOf(side) || t('withheld')}
+            </Text>
+            <Text size="xs" c="dimmed" truncate>
+              {side.extension ?? side.number}
+            </Text>
+          </span>
+        </span>
+      ))}
+      {sides.length === 1 && call.dialled !== '' && (
+        <Text size="sm" c="dimmed" truncate>
+          {t('calls_whom', { number: call.dialled })}
+        </Text>
+      )}
+    </div>
+  );
+}
+export const CallRow = memo(function CallRow({ id }: { readonly id: string }): ReactNode {
+  const call = useRecord('calls', id);
+  const me = useMe();
+  const ask = useAsk();
+  if (call === undefined) return null;
+  const word = callWord(call);
+  const Icon = ICONS[word];
+  const names = callNames(call);
+  const listens = canListen(call, me.extension);
+  const inside = sidesOf(call).filter(
+    (side) => side.talks && side.extension !== null && side.extension !== me.extension,
+  );
+  return (
+    <div className={`${styles.row} ${styles.callRow}`} data-call-id={id}>
+      <Parties call={call} />
+      <div className={styles.cell}>
+        <span className={styles.state} data-call={word}>
+          <Icon size={16} aria-hidden />
+          <span>{t(word)}</span>
+          <Since time={call.answered_at ?? call.started_at} />
+        </span>
+        <Text size="xs" c="dimmed">
+          {t(call.direction)}
+        </Text>
+      </div>
+      <div className={styles.actions}>
+        {listens && (
+          <Button
+            variant="light"
+            leftSection={<Ear size={16} aria-hidden />}
+            aria-label={t('listen_to', { name: names })}
+            onClick={() => ask({ is: 'monitor', does: 'listen', call_id: id, name: names })}
+          >
+            {t('listen')}
+          </Button>
+        )}
+        <Menu position="bottom-end" withinPortal>
+          <Menu.Target>
+            <ActionIcon variant="subtle" color="gray" size={40} aria-label={t('more', { name: names })}>
+              <Ellipsis size={18} aria-hidden />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            {listens &&
+              inside.flatMap((side) =>
+                (['whisper', 'barge'] as const).map((does) => (
+                  <Menu.Item
+                    key={`${does} ${side.leg_id}`}
+                    leftSection={
+                      does === 'whisper' ? (
+                        <Mic size={16} aria-hidden />
+                      ) : (
+                        <UsersRound size={16} aria-hidden />
+                      )
+                    }
+                    onClick={() =>
+                      ask({ is: 'monitor', does, call_id: id, leg_id: side.leg_id, name: nameOf(side) })
+                    }
+                  >
+                    {t(`${does}_to`, { name: nameOf(side) })}
+                  </Menu.Item>
+                )),
+              )}
+            <Menu.Item
+              leftSection={<PhoneOff size={16} aria-hidden />}
+              color="red"
+              onClick={() => ask({ is: 'hangup', call_id: id, name: names })}
+            >
+              {t('hang_up')} …
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      </div>
+    </div>
+  );
+});

@@ -1,0 +1,174 @@
+import { useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+import { Button, Group, Modal, NativeSelect, NumberInput, Stack, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { notifications } from '@mantine/notifications';
+import { useTopic } from '../app/live.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
+import type { Ask } from './ask.ts';
+import { Members } from './members.tsx';
+import { MonitorForm } from './monitor.tsx';
+import { nameOf } from './supervise.ts';
+import { t } from './words.ts';
+
+interface FormProps<T> {
+  readonly children?: ReactNode;
+  readonly run: () => Promise<T>;
+  readonly label: string;
+  readonly well?: string;
+  readonly danger?: boolean;
+  readonly onDone: () => void;
+}
+function AskForm<T>({ children, run, label, well, danger, onDone }: FormProps<T>): ReactNode {
+  const doing = useMutation({
+    mutationFn: run,
+    onSuccess() {
+      if (well !== undefined) notifications.show({ color: 'teal', message: well });
+      onDone();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    doing.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        {children}
+        {doing.isError && <Failure error={doing.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onDone}>
+            {t('cancel')}
+          </Button>
+          <Button type="submit" loading={doing.isPending} {...(danger === true ? { color: 'red' } : {})}>
+            {label}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+type CallerAsk = Extract<Ask, { readonly caller: unknown }>;
+interface Props<A> {
+  readonly ask: A;
+  readonly onDone: () => void;
+}
+function MoveForm({ ask: { queue, caller }, onDone }: Props<CallerAsk>): ReactNode {
+  const client = useClient();
+  const others = [...useTopic('queues').records.values()].filter(({ name }) => name !== queue);
+  const [to, setTo] = useState(others[0]?.name ?? '');
+  const [front, setFront] = useState(false);
+  return (
+    <AskForm
+      run={() => client.queues.moveCaller(queue, caller.id, { queue: to, ...(front ? { position: 1 } : {}) })}
+      label={t('move_do')}
+      well={t('moved', { name: callerName(caller) })}
+      onDone={onDone}
+    >
+      <NativeSelect
+        label={t('to_queue')}
+        value={to}
+        onChange={(event) => setTo(event.currentTarget.value)}
+        data={others.map(({ name, title }) => ({ value: name, label: title || name }))}
+        data-autofocus
+        required
+      />
+      <NativeSelect
+        label={t('to_place')}
+        value={front ? 'front' : 'end'}
+        onChange={(event) => setFront(event.currentTarget.value === 'front')}
+        data={[
+          { value: 'end', label: t('place_end') },
+          { value: 'front', label: t('place_front') },
+        ]}
+      />
+    </AskForm>
+  );
+}
+function PriorityForm({ ask: { queue, caller }, onDone }: Props<CallerAsk>): ReactNode {
+  const client = useClient();
+  const [priority, setPriority] = useState<number | string>(caller.priority ?? 0);
+  return (
+    <AskForm
+      run={() => client.queues.setPriority(queue, caller.id, Number(priority))}
+      label={t('priority_do')}
+      onDone={onDone}
+    >
+      <NumberInput
+        label={t('priority_label')}
+        description={t('priority_hint')}
+        min={0}
+        max={1_000_000}
+        allowDecimal={false}
+        allowNegative={false}
+        value={priority}
+        onChange={setPriority}
+        data-autofocus
+        required
+      />
+    </AskForm>
+  );
+}
+export const callerName = ({
+  caller,
+}: {
+  readonly caller: { readonly name: string; readonly number: string };
+}): string => nameOf(caller) || t('withheld');
+
+function titleOf(one: Ask): string {
+  switch (one.is) {
+    case 'monitor':
+      return t(`${one.does}_title`, { name: one.name });
+    case 'hangup':
+      return t('hangup_title');
+    case 'members':
+      return t('members_of', { name: one.title });
+    default:
+      return t(`${one.is}_title`, { name: callerName(one.caller) });
+  }
+}
+function Body({ ask: one, onDone }: Props<Ask>): ReactNode {
+  const client = useClient();
+  switch (one.is) {
+    case 'monitor':
+      return <MonitorForm ask={one} onDone={onDone} />;
+    case 'members':
+      return <Members queue={one.queue} />;
+    case 'hangup':
+      return (
+        <AskForm run={() => client.calls.hangup(one.call_id)} label={t('end_call')} danger onDone={onDone}>
+          <Text>{t('hangup_text', { name: one.name })}</Text>
+        </AskForm>
+      );
+    case 'withdraw':
+      return (
+        <AskForm
+          run={() => client.queues.withdrawCaller(one.queue, one.caller.id)}
+          label={t('withdraw_do')}
+          danger
+          onDone={onDone}
+        >
+          <Text>{t('withdraw_text')}</Text>
+        </AskForm>
+      );
+    case 'move':
+      return <MoveForm ask={one} onDone={onDone} />;
+    case 'priority':
+      return <PriorityForm ask={one} onDone={onDone} />;
+  }
+}
+export function Dialogs({
+  ask: one,
+  onClose,
+}: {
+  readonly ask: Ask | null;
+  readonly onClose: () => void;
+}): ReactNode {
+  if (one === null) return null;
+  return (
+    <Modal opened onClose={onClose} title={titleOf(one)} centered size={one.is === 'members' ? 'lg' : 'md'}>
+      <Body ask={one} onDone={onClose} />
+    </Modal>
+  );
+}

@@ -1,0 +1,95 @@
+import { useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+import { Alert, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { ScrollText } from 'lucide-react';
+import { OffhookError } from '@offhook/client';
+import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
+import type { Ask } from './ask.ts';
+import { t } from './words.ts';
+
+const codeOf = (error: unknown): string => (error instanceof OffhookError ? error.code : '');
+/** Says what it is and that it is written down; asks for the password where the site wants it, and goes on. */
+export function MonitorForm({
+  ask: { does, call_id, leg_id, name },
+  onDone,
+}: {
+  readonly ask: Extract<Ask, { is: 'monitor' }>;
+  readonly onDone: () => void;
+}): ReactNode {
+  const client = useClient();
+  const [asks, setAsks] = useState({ password: false, otp: false });
+  const [password, setPassword] = useState('');
+  const [otp, setOtp] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+
+  async function go(): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      if (asks.password) await client.session.confirm(password, otp === '' ? undefined : otp.trim());
+      await client.calls[does](call_id, leg_id === undefined ? {} : { leg_id });
+      notifications.show({ color: 'teal', message: t('rings') });
+      onDone();
+    } catch (refusal) {
+      const code = codeOf(refusal);
+      const first =
+        (code === 'confirmation_required' && !asks.password) || (code === 'otp_required' && !asks.otp);
+      setAsks({
+        password: asks.password || code === 'confirmation_required',
+        otp: asks.otp || code === 'otp_required',
+      });
+      setError(first ? null : refusal);
+    } finally {
+      setBusy(false);
+    }
+  }
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    void go();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Text>{t(`${does}_text`, { name })}</Text>
+        <Text size="sm">{t('own_phone')}</Text>
+        <Alert variant="light" color="gray" icon={<ScrollText size={18} aria-hidden />}>
+          {t('audited')}
+        </Alert>
+        {asks.password && (
+          <PasswordInput
+            label={t('confirm_password')}
+            description={t('confirm_hint')}
+            autoComplete="current-password"
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+            autoFocus
+            required
+          />
+        )}
+        {asks.otp && (
+          <TextInput
+            label={t('confirm_otp')}
+            autoComplete="one-time-code"
+            inputMode="numeric"
+            value={otp}
+            onChange={(event) => setOtp(event.currentTarget.value)}
+            autoFocus
+            required
+          />
+        )}
+        {error !== null && <Failure error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onDone}>
+            {t('cancel')}
+          </Button>
+          <Button type="submit" loading={busy} data-autofocus>
+            {t(does)}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,83 @@
+/** What a supervisor's lists show and what can be done about it; pure. */
+import type { AgentSummary } from '@offhook/contract/agents.ts';
+import type { CallState, LegState } from '@offhook/client';
+import type { QueueCaller } from '@offhook/contract/queues.ts';
+import { fold } from '@offhook/contract/search.ts';
+
+/** Somebody in a call, once however many of their devices are in it. */
+export interface Side {
+  readonly leg_id: string;
+  readonly extension: string | null;
+  readonly number: string;
+  readonly name: string;
+  readonly talks: boolean;
+  readonly held: boolean;
+}
+const TALKS: ReadonlySet<LegState['state']> = new Set(['connected', 'held']);
+export function sidesOf(call: CallState): Side[] {
+  const sides = new Map<string, Side>();
+  for (const leg of call.legs) {
+    const { leg_id, extension, number, name, held, state } = leg;
+    const key = extension ?? leg_id;
+    const talks = TALKS.has(state);
+    const known = sides.get(key);
+    if (known === undefined || (talks && !known.talks)) {
+      sides.set(key, { leg_id, extension, number, name, talks, held });
+    }
+  }
+  return [...sides.values()];
+}
+/** Words of it that people read; a number where there is no name. */
+export const nameOf = ({ name, number }: { readonly name: string; readonly number: string }): string =>
+  name === '' ? number : name;
+export type CallWord = 'ringing' | 'talking' | 'on_hold' | 'parked';
+export function callWord({ answered_at, legs }: CallState): CallWord {
+  if (legs.some(({ slot }) => slot !== null)) return 'parked';
+  if (answered_at === null) return 'ringing';
+  return legs.some(({ held }) => held) ? 'on_hold' : 'talking';
+}
+/** Whether somebody of the site talks in it, who could be listened to. */
+export const canListen = (call: CallState, own: string): boolean =>
+  call.answered_at !== null &&
+  sidesOf(call).some((side) => side.talks && side.extension !== null && side.extension !== own);
+
+const ORDER: readonly AgentSummary['state'][] = [
+  'not_responding',
+  'talking',
+  'held',
+  'offered',
+  'wrap_up',
+  'busy_other',
+  'available',
+  'not_ready',
+  'unreachable',
+  'logged_out',
+];
+/** Who needs a supervisor's eye first, then by name. */
+export function agentsInOrder(agents: Iterable<AgentSummary>, lang: string): AgentSummary[] {
+  const { compare } = new Intl.Collator(lang, { numeric: true, sensitivity: 'base' });
+  return [...agents].sort(
+    (a, b) =>
+      ORDER.indexOf(a.state) - ORDER.indexOf(b.state) ||
+      compare(a.name, b.name) ||
+      compare(a.extension, b.extension),
+  );
+}
+/** Every word of `q` is somewhere in the texts. */
+export function holds(q: string, texts: readonly (string | null)[]): boolean {
+  const text = texts.map((one) => fold(one ?? '')).join('\n');
+  return fold(q)
+    .split(' ')
+    .every((word) => text.includes(word));
+}
+
+/** The place a caller takes among those of the same priority, which is what can be changed. */
+export interface Place {
+  /** From 1. */
+  readonly at: number;
+  readonly of: number;
+}
+export function placeOf(callers: readonly QueueCaller[], caller: QueueCaller): Place {
+  const same = callers.filter(({ priority }) => (priority ?? 0) === (caller.priority ?? 0));
+  return { at: same.findIndex(({ id }) => id === caller.id) + 1, of: same.length };
+}

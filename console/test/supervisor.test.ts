@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+
+const agentRow = (page: Page, extension: string): Locator => page.locator(`[data-agent="${extension}"]`);
+const isShown = async (page: Page, extension: string, state: string, ms = 5000): Promise<void> => {
+  let last: string | null = null;
+  await until(
+    `${extension} is ${state}`,
+    async () => {
+      last = await agentRow(page, extension).getAttribute('data-state');
+      return last === state;
+    },
+    { ms, seen: () => ({ last }) },
+  );
+};
+const act = async (page: Page, name: string, item: string | RegExp): Promise<void> => {
+  await page.getByRole('button', { name: `Actions for ${name}`, exact: true }).click();
+  await page.getByRole('menuitem', { name: item }).click();
+};
+
+describe('supervisor page', () => {
+  before(buildFirst);
+  const site = useSite();
+  const browser = useBrowser();
+  const close = async (...pages: Page[]): Promise<void> => {
+    for (const page of pages) {
+      assertNoTrouble(page);
+      await page.context().close();
+    }
+  };
+  const send = async (extension: string, method: string, path: string, body?: object): Promise<unknown> => {
+    const { token } = await site().person(extension);
+    const reply = await fetch(site().base + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    assert.ok(reply.ok, `${method} ${path}: ${reply.status} ${await reply.clone().text()}`);
+    return reply.json();
+  };
+  const audited = async (action: string): Promise<number> => {
+    const { entries } = (await send('1001', 'GET', `/api/v1/audit?action=${action}`)) as {
+      entries: unknown[];
+    };
+    return entries.length;
+  };
+
+  test('supervisor - a forced pause with its reason is seen by the agent; ready again, logged out and in', async () => {
+    await using _phone = await site().phone('1003');
+    const page = await consoleOf(site(), browser(), '1002', { path: '/supervisor' });
+    const agent = await consoleOf(site(), browser(), '1003', { path: '/directory' });
+    await isShown(page, '1003', 'available');
+    await assertAccessible(page, 'agents');
+    await act(page, 'Zoë Müller', 'Lunch');
+    await isShown(page, '1003', 'not_ready');
+    await agentRow(page, '1003').getByText('Not ready · Lunch').waitFor();
+    await agent.getByRole('button', { name: 'My presence: lunch' }).waitFor();
+    // The same by keyboard alone.
+    await page.getByRole('button', { name: 'Actions for Zoë Müller' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('menuitem', { name: 'Make ready' }).waitFor();
+    await assertAccessible(page, 'the actions');
+    await until('the keyboard is on it', async () => {
+      await page.keyboard.press('ArrowDown');
+      return page.evaluate(`document.activeElement?.textContent === 'Make ready'`);
+    });
+    await page.keyboard.press('Enter');
+    await isShown(page, '1003', 'available');
+    await act(page, 'Zoë Müller', 'Log out of all queues');
+    await isShown(page, '1003', 'logged_out');
+    await act(page, 'Zoë Müller', 'Log in to all queues');
+    await until(
+      'it is logged in',
+      async () => (await agentRow(page, '1003').getAttribute('data-state')) !== 'logged_out',
+    );
+    await close(page, agent);
+  });
+
+  test('supervisor - listens to a call, which is said to be audited; whispers after the password; ends the call', async () => {
+    await using own = await site().phone('1002');
+    await using customer = await site().phone('1010');
+    await using agent = await site().phone('1004');
+    const page = await consoleOf(site(), browser(), '1002', { path: '/supervisor', scheme: 'dark' });
+    const call = await customer.invite('1004');
+    const there = await agent.incoming();
+    await there.answer();
+    await call.answered();
+    await isShown(page, '1004', 'busy_other');
+    await page.getByRole('tab', { name: /^Calls/ }).click();
+    await page.getByRole('button', { name: 'Listen to Léa Fournier – José Ibáñez' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog
+      .getByText('This is written into the audit trail with your name, the call and the time.')
+      .waitFor();
+    await assertAccessible(page, 'the announcement');
+    await dialog.getByRole('button', { name: 'Listen' }).click();
+    const heard = await own.incoming();
+    await heard.answer();
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(await audited('calls.listen'), 1);
+    await heard.hangup();
+
+    const settings = { crm_link: null, confirm_supervision: true };
+    await send('1001', 'PUT', '/api/v1/settings/console', settings);
+    await act(page, 'Léa Fournier – José Ibáñez', 'Whisper to José Ibáñez');
+    await dialog.getByRole('button', { name: 'Whisper' }).click();
+    await dialog.getByLabel('Your password').fill('wrong');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').getByText('Unknown person or wrong password').waitFor();
+    await assertAccessible(page, 'the password');
+    const password = (await site().credentials()).find((one) => one.extension === '1002')?.password ?? '';
+    await dialog.getByLabel('Your password').fill(password);
+    await page.keyboard.press('Enter');
+    const whispered = await own.incoming();
+    await whispered.answer();
+    await dialog.waitFor({ state: 'detached' });
+    await whispered.hangup();
+    await act(page, 'Léa Fournier – José Ibáñez', 'Barge in on José Ibáñez');
+    await dialog.getByRole('button', { name: 'Barge in' }).click();
+    const joined = await own.incoming();
+    await joined.answer();
+    await dialog.waitFor({ state: 'detached' });
+    await joined.hangup();
+    await send('1001', 'PUT', '/api/v1/settings/console', { ...settings, confirm_supervision: false });
+
+    await act(page, 'Léa Fournier – José Ibáñez', /^Hang up/);
+    await dialog.getByRole('button', { name: 'End the call' }).click();
+    await call.ended();
+    await page.getByText('Nobody is in a call').waitFor();
+    await close(page);
+  });
+
+  test('supervisor - waiting callers change place by menu, by keyboard and by dragging, their queue and priority, and leave', async () => {
+    await using first = await site().phone('1010');
+    await using second = await site().phone('1011');
+    await using third = await site().phone('1012');
+    const page = await consoleOf(site(), browser(), '1002', { path: '/supervisor' });
+    for (const extension of ['1003', '1004', '1005', '1006']) {
+      await send('1001', 'POST', `/api/v1/agents/${extension}/pause`, { reason: 'lunch' });
+    }
+    await page.getByRole('tab', { name: /^Queues/ }).click();
+    const queue = (name: string): Locator => page.locator(`[data-queue="${name}"]`);
+    const order = (name: string): Promise<string[]> =>
+      queue(name)
+        .locator('li[data-caller]')
+        .evaluateAll((rows) => rows.map((row) => row.querySelector('p')?.textContent ?? ''));
+    const waits = async (name: string, wanted: readonly string[]): Promise<void> => {
+      let last: readonly string[] = [];
+      await until(
+        `${wanted.join(', ')} wait in ${name}`,
+        async () => {
+          last = await order(name);
+          return JSON.stringify(last) === JSON.stringify(wanted);
+        },
+        { ms: 5000, seen: () => ({ last }) },
+      );
+    };
+    const [lea, kwame, priya] = ['Léa Fournier', 'Kwame Mensah', 'Priya Nair'];
+    const calls = [];
+    for (const [i, phone] of [first, second, third].entries()) {
+      calls.push(await phone.invite('500'));
+      await waits('support', [lea, kwame, priya].slice(0, i + 1));
+    }
+    await assertAccessible(page, 'callers wait');
+    await act(page, priya, 'To the front');
+    await waits('support', [priya, lea, kwame]);
+    await page.getByRole('button', { name: `Actions for ${kwame}` }).focus();
+    await page.keyboard.press('Enter');
+    await until('the keyboard is on it', async () => {
+      await page.keyboard.press('ArrowDown');
+      return page.evaluate(`document.activeElement?.textContent === 'One place up'`);
+    });
+    await page.keyboard.press('Enter');
+    await waits('support', [priya, kwame, lea]);
+    const dragged = queue('support').locator('li[data-caller]');
+    await dragged.nth(2).dragTo(dragged.nth(0));
+    await waits('support', [lea, priya, kwame]);
+    await dragged.nth(1).dragTo(queue('sales').getByRole('heading'));
+    await waits('support', [lea, kwame]);
+    await waits('sales', [priya]);
+    await act(page, priya, /^Move to another queue/);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Place there').selectOption('front');
+    await assertAccessible(page, 'moving');
+    await dialog.getByRole('button', { name: 'Move' }).click();
+    await waits('support', [priya, lea, kwame]);
+    await act(page, kwame, /^Change the priority/);
+    await dialog.getByLabel('Priority').fill('7');
+    await dialog.getByRole('button', { name: 'Set' }).click();
+    await waits('support', [kwame, priya, lea]);
+    await queue('support').getByText('Priority 7').waitFor();
+    await act(page, priya, /^Take out of the queue/);
+    await dialog.getByRole('button', { name: 'Take out' }).click();
+    await waits('support', [kwame, lea]);
+
+    await queue('support').getByRole('button', { name: 'Members of Support' }).click();
+    await dialog.getByText('Zoë Müller').waitFor();
+    await dialog.getByRole('button', { name: 'Take Zoë Müller out' }).click();
+    await dialog.getByRole('row', { name: /Zoë Müller/ }).waitFor({ state: 'detached' });
+    await dialog.getByLabel('Add an agent').selectOption('1003');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await dialog.getByRole('row', { name: /Zoë Müller/ }).waitFor();
+    await assertAccessible(page, 'members');
+    await page.keyboard.press('Escape');
+    for (const call of [calls[0], calls[1]]) await call?.hangup();
+    await waits('support', []);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await until('nothing is wider than a phone', () =>
+      page.evaluate('document.documentElement.scrollWidth === 390'),
+    );
+    await close(page);
+  });
+});
