@@ -1,4 +1,4 @@
-import { Suspense, useState, useSyncExternalStore } from 'react';
+import { Suspense, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Center, MantineProvider, Stack } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
@@ -13,7 +13,7 @@ import { SessionProvider, useSession } from './session.tsx';
 import { Shell } from './shell.tsx';
 import { SignInAgain, SignInPage } from './sign-in.tsx';
 import { Boundary, Empty, Failure, Loading } from './states.tsx';
-import { cssVariables, styleNonce, theme } from './theme.ts';
+import { cssVariables, styleNonce, themeOf } from './theme.ts';
 import { language, onLanguage } from './words.ts';
 
 /** The router's own type knows numbered parts too, which no path of ours has. */
@@ -99,6 +99,7 @@ export function App(): ReactNode {
   const lang = useSyncExternalStore(onLanguage, language);
   const [root] = useState(() => document.documentElement);
   root.lang = lang;
+  const theme = useMemo(() => themeOf(t('close')), [lang]);
   return (
     <MantineProvider
       theme={theme}

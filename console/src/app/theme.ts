@@ -1,5 +1,5 @@
 import { createTheme } from '@mantine/core';
-import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
+import type { CSSVariablesResolver, MantineColorsTuple, MantineThemeOverride } from '@mantine/core';
 
 const offhook: MantineColorsTuple = [
   '#e9f7f1',
@@ -27,7 +27,7 @@ const dark: MantineColorsTuple = [
 ];
 
 /** One look for every page; contrast is at least 4.5:1 in both colour schemes, which the tests of each page hold. */
-export const theme = createTheme({
+export const theme: MantineThemeOverride = {
   primaryColor: 'offhook',
   primaryShade: 7,
   colors: { offhook, dark },
@@ -38,7 +38,21 @@ export const theme = createTheme({
   headings: { fontWeight: '650' },
   cursorType: 'pointer',
   respectReducedMotion: true,
-});
+};
+/** `close` is what a button with a cross is called, in the reader's language. */
+export function themeOf(close: string): MantineThemeOverride {
+  const closeButtonProps = { 'aria-label': close };
+  return createTheme({
+    ...theme,
+    components: {
+      Modal: { defaultProps: { closeButtonProps } },
+      Drawer: { defaultProps: { closeButtonProps } },
+      Notification: { defaultProps: { closeButtonProps } },
+      // The placeholder is an element in the menu that is no item of it.
+      Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+    },
+  });
+}
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

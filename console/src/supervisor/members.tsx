@@ -43,8 +43,10 @@ export function Members({ queue }: { readonly queue: string }): ReactNode {
       ) : (
         <Table verticalSpacing="xs">
           <Table.Tbody>
-            {members.map(({ extension, name, membership, paused, pause_reason }) => {
-              const state = agents.get(extension ?? '')?.state;
+            {members.map(({ extension, name: ownName, membership, paused, pause_reason }) => {
+              const agent = agents.get(extension ?? '');
+              const state = agent?.state;
+              const name = agent?.name ?? ownName;
               return (
                 <Table.Tr key={extension ?? name}>
                   <Table.Td>

@@ -110,6 +110,8 @@ function PageList(props: VirtualProps): ReactNode {
   const virtualizer = useWindowVirtualizer({
     count: Math.ceil(props.count / perRow),
     estimateSize: () => props.height * em,
+    // A row that moves stays what it is: a menu of it that is open stays so.
+    getItemKey: (index) => (perRow === 1 ? props.itemKey(index) : index),
     overscan: 3,
     scrollMargin: margin,
   });

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallState, LegState } from '@offhook/client';
+import type { QueueCaller } from '@offhook/contract/queues.ts';
+import { callWord, canListen, holds, placeOf, sidesOf } from './supervise.ts';
+
+const leg = (leg_id: string, extension: string | null, more: Partial<LegState> = {}): LegState => ({
+  leg_id,
+  extension,
+  endpoint: extension,
+  number: extension ?? '+4930123',
+  name: extension === null ? '' : `Person ${extension}`,
+  state: 'connected',
+  held: false,
+  slot: null,
+  ...more,
+});
+const call = (legs: readonly LegState[], more: Partial<CallState> = {}): CallState => ({
+  call_id: 'c',
+  direction: 'in',
+  dialled: '500',
+  started_at: '2026-11-22T09:00:00.000Z',
+  answered_at: '2026-11-22T09:00:05.000Z',
+  extensions: [],
+  caller: { number: '+4930123', name: '' },
+  legs,
+  ...more,
+});
+
+test('supervisor - a person is one side however many devices ring, and the one that talks', () => {
+  const legs = [
+    leg('1', null),
+    leg('2', '1003', { state: 'ringing' }),
+    leg('3', '1003'),
+    leg('4', '1004', { state: 'ringing' }),
+  ];
+  assert.deepEqual(
+    sidesOf(call(legs)).map(({ leg_id, extension, talks }) => [leg_id, extension, talks]),
+    [
+      ['1', null, true],
+      ['3', '1003', true],
+      ['4', '1004', false],
+    ],
+  );
+});
+test('supervisor - what is listened to is a call in which somebody else of the site talks', () => {
+  const two = [leg('1', null), leg('2', '1003')];
+  assert.equal(canListen(call(two), '1002'), true);
+  assert.equal(canListen(call(two), '1003'), false, 'the own call');
+  assert.equal(canListen(call(two, { answered_at: null }), '1002'), false, 'it rings');
+  assert.equal(canListen(call([leg('1', null), leg('2', null)]), '1002'), false, 'nobody of the site');
+});
+test('supervisor - the word of a call is what people would say', () => {
+  assert.equal(callWord(call([leg('1', '1003')], { answered_at: null })), 'ringing');
+  assert.equal(callWord(call([leg('1', '1003'), leg('2', '1004')])), 'talking');
+  assert.equal(
+    callWord(call([leg('1', '1003', { held: true, state: 'held' }), leg('2', '1004')])),
+    'on_hold',
+  );
+  assert.equal(callWord(call([leg('1', '1003', { slot: '701', state: 'parked' })])), 'parked');
+});
+test('supervisor - a caller moves among those of the same priority only', () => {
+  const caller = (id: string, position: number, priority: number | null): QueueCaller => ({
+    id,
+    call_id: id,
+    position,
+    priority,
+    joined_at: '2026-11-22T09:00:00.000Z',
+    caller: { number: '1', name: '' },
+  });
+  const callers = [caller('a', 1, 7), caller('b', 2, 0), caller('c', 3, null), caller('d', 4, 0)];
+  const of = (i: number) => placeOf(callers, callers[i]!);
+  assert.deepEqual(
+    [of(0), of(1), of(2), of(3)],
+    [
+      { at: 1, of: 1 },
+      { at: 1, of: 3 },
+      { at: 2, of: 3 },
+      { at: 3, of: 3 },
+    ],
+  );
+});
+test('supervisor - a search takes words of any of the texts', () => {
+  assert.equal(holds('muller sup', ['Zoë Müller', 'support', null]), true);
+  assert.equal(holds('', []), true);
+  assert.equal(holds('x', ['y']), false);
+});
