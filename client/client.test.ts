@@ -100,3 +100,54 @@ test('client - the caller’s signal ends a request', async (t) => {
     },
   );
 });
+
+test('client - a wrong password is asked for once, and is not the end of the session', async (t) => {
+  const told: (string | null)[] = [];
+  const { base, asked } = await serve(t, ({ url }) =>
+    url === '/api/mobile/refresh.php'
+      ? { status: 200, body: { success: true, token: 'new' } }
+      : problem(401, url?.endsWith('/confirm') ? 'otp_required' : 'invalid_credentials'),
+  );
+  const client = createClient({ base, token: 'old', onToken: (token) => told.push(token) });
+  await assert.rejects(client.session.changePassword('wrong', 'next password'), {
+    code: 'invalid_credentials',
+  });
+  await assert.rejects(client.session.beginOtp('wrong'), { code: 'invalid_credentials' });
+  await assert.rejects(client.session.confirm('right'), { code: 'otp_required' });
+  assert.deepEqual(
+    asked.map((line) => line.split(' ')[1]),
+    ['/api/v1/session/password', '/api/v1/session/otp', '/api/v1/session/confirm'],
+  );
+  assert.deepEqual(told, []);
+});
+
+test('client - a new password comes with a new session, also for who hears meanwhile that the old one is over', async (t) => {
+  let changed: (() => void) | undefined;
+  let over = false;
+  const told: (string | null)[] = [];
+  const server = createServer((request, response) => {
+    const answer = (status: number, body: unknown): void =>
+      void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    request.resume();
+    if (request.url === '/api/v1/session/password')
+      changed = () => answer(200, { success: true, token: 'new' });
+    else if (request.headers.authorization === 'Bearer new') answer(200, contacts);
+    else {
+      over = true;
+      answer(401, problem(401, 'not_authenticated').body);
+    }
+    // The answer to the change comes after somebody was told that the session is over.
+    if (over) setImmediate(() => changed?.());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createClient({ base, token: 'old', onToken: (token) => told.push(token) });
+  const [, list] = await Promise.all([
+    client.session.changePassword('right', 'next password'),
+    client.contacts(),
+  ]);
+  assert.deepEqual(list, contacts);
+  assert.deepEqual(told, ['new']);
+  assert.equal(client.token, 'new');
+});

@@ -135,6 +135,9 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Not so a wrong password or wrong digits, which another session makes no better and a repetition counts twice. */
+const isOver = (error: unknown): error is OffhookError =>
+  error instanceof OffhookError && error.status === 401 && error.code === 'not_authenticated';
 /** An API key has no session that could be renewed. */
 const KEY_PREFIX = 'ohk_';
 
@@ -143,6 +146,7 @@ export function createClient(options: ClientOptions): Client {
   const byCookie = options.session === 'cookie';
   let token: string | null = options.token ?? null;
   let renewing: Promise<LoginResult> | null = null;
+  let changing: Promise<LoginResult> | null = null;
   const keep = (next: string | null): void => {
     if (next === null) options.onSignedOut?.();
     if (byCookie) return;
@@ -187,7 +191,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   /** One renewal serves every request that ran into the end of the session at the same time. */
-  function renew(signal?: AbortSignal): Promise<LoginResult> {
+  function renewed(signal?: AbortSignal): Promise<LoginResult> {
     if (token?.startsWith(KEY_PREFIX)) {
       return Promise.reject(clientError('not_authenticated', 'this API key is not valid any more'));
     }
@@ -208,6 +212,29 @@ export function createClient(options: ClientOptions): Client {
     return renewing;
   }
 
+  /** Who runs into the end of the sessions that a new password brings goes on with the one that comes with its answer. */
+  const renew = (signal?: AbortSignal): Promise<LoginResult> =>
+    changing === null ? renewed(signal) : changing.catch(() => renewed(signal));
+  function changePassword(current_password: string, new_password: string): Promise<LoginResult> {
+    const body = { current_password, new_password };
+    const ask = (): Promise<LoginResult> =>
+      send({ method: 'POST', path: '/api/v1/session/password', body }, token);
+    const asked = ask().catch(async (error: unknown) => {
+      if (!isOver(error)) throw error;
+      await renewed();
+      return ask();
+    });
+    changing = asked
+      .then((reply) => {
+        keep(reply.token);
+        return reply;
+      })
+      .finally(() => {
+        changing = null;
+      });
+    return changing;
+  }
+
   /** Once more with another session, where the one it was asked with is over. */
   async function signedIn<T>(
     request: Call,
@@ -217,7 +244,7 @@ export function createClient(options: ClientOptions): Client {
     try {
       return await how(request, used);
     } catch (error) {
-      if (!(error instanceof OffhookError) || error.status !== 401) throw error;
+      if (!isOver(error)) throw error;
       if (used === null ? !byCookie : used.startsWith(KEY_PREFIX)) throw error;
       if (token === used) await renew(request.signal);
       return await how(request, token);
@@ -249,6 +276,7 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     ...rest,
+    session: { ...rest.session, changePassword },
     get token() {
       return token;
     },
