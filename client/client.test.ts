@@ -137,7 +137,12 @@ test('client - a new password comes with a new session, also for who hears meanw
       answer(401, problem(401, 'not_authenticated').body);
     }
     // The answer to the change comes after somebody was told that the session is over.
-    if (over) setImmediate(() => changed?.());
+    if (over) {
+      setImmediate(() => {
+        changed?.();
+        changed = undefined;
+      });
+    }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
