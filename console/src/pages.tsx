@@ -67,6 +67,7 @@ export const PAGES: Readonly<Record<PageName, PageRow>> = {
   apply: page('admin', config, 'ApplyPage'),
   versions: page('admin', config, 'VersionsPage'),
   version: page('admin', config, 'VersionPage'),
+  route_test: page('admin', config, 'RouteTestPage'),
   people: page('admin', people, 'PeoplePage'),
   person: page('admin', people, 'PersonPage'),
   api_keys: page('admin', people, 'ApiKeysPage'),

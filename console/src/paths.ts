@@ -18,6 +18,7 @@ export const PAGE_PATHS = {
   apply: '/admin/applies/:apply',
   versions: '/admin/versions',
   version: '/admin/versions/:version',
+  route_test: '/admin/route-test',
   people: '/admin/people',
   person: '/admin/people/:extension',
   api_keys: '/admin/api-keys',

@@ -1,10 +1,52 @@
+/** The pages of the configuration. */
 import type { ReactNode } from 'react';
+import { useSearch } from 'wouter';
+import { t as app } from '../app/app-words.ts';
 import { Empty } from '../app/states.tsx';
+import type { PageProps } from '../pages.tsx';
+import { ApplyView } from './apply-page.tsx';
+import { ChangesView } from './changes-page.tsx';
+import { kindAt } from './data.ts';
+import { NewObject, ObjectOf } from './object-page.tsx';
+import { ObjectsList } from './objects.tsx';
+import { Overview } from './overview.tsx';
+import { RouteTestView } from './route-test.tsx';
+import { VersionView, VersionsView } from './versions.tsx';
 
-export const ConfigPage = (): ReactNode => <Empty title="ConfigPage" />;
-export const ObjectsPage = (): ReactNode => <Empty title="ObjectsPage" />;
-export const ObjectPage = (): ReactNode => <Empty title="ObjectPage" />;
-export const ChangesPage = (): ReactNode => <Empty title="ChangesPage" />;
-export const ApplyPage = (): ReactNode => <Empty title="ApplyPage" />;
-export const VersionsPage = (): ReactNode => <Empty title="VersionsPage" />;
-export const VersionPage = (): ReactNode => <Empty title="VersionPage" />;
+const Nothing = (): ReactNode => <Empty title={app('nothing_here')} />;
+const numberOf = (word: string | undefined): number | null =>
+  word !== undefined && /^[1-9]\d{0,14}$/.test(word) ? Number(word) : null;
+/** The router decodes a path but for what would be another path. */
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
+}
+export const ConfigPage = (): ReactNode => <Overview />;
+export function ObjectsPage({ params }: PageProps): ReactNode {
+  const search = new URLSearchParams(useSearch());
+  const kind = kindAt(params['kind'] ?? '');
+  if (kind === null) return <Nothing />;
+  const copyOf = search.get('copy');
+  if (search.has('new') || copyOf !== null)
+    return <NewObject key={`${kind}/${copyOf}`} kind={kind} copyOf={copyOf} />;
+  return <ObjectsList key={kind} kind={kind} />;
+}
+export function ObjectPage({ params }: PageProps): ReactNode {
+  const kind = kindAt(params['kind'] ?? '');
+  const name = decoded(params['key'] ?? '');
+  return kind === null ? <Nothing /> : <ObjectOf key={`${kind}/${name}`} kind={kind} name={name} />;
+}
+export const ChangesPage = (): ReactNode => <ChangesView />;
+export function ApplyPage({ params }: PageProps): ReactNode {
+  const id = numberOf(params['apply']);
+  return id === null ? <Nothing /> : <ApplyView id={id} />;
+}
+export const VersionsPage = (): ReactNode => <VersionsView />;
+export function VersionPage({ params }: PageProps): ReactNode {
+  const version = numberOf(params['version']);
+  return version === null ? <Nothing /> : <VersionView version={version} />;
+}
+export const RouteTestPage = (): ReactNode => <RouteTestView />;

@@ -1,4 +1,4 @@
-import { Suspense, useEffect, useRef } from 'react';
+import { Suspense, lazy, useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import {
   Anchor,
@@ -126,6 +126,7 @@ function Navigation({ onGo }: { readonly onGo: () => void }): ReactNode {
   });
 }
 
+const DraftBar = lazy(async () => ({ default: (await import('../admin/draft-bar.tsx')).DraftBar }));
 /** The frame of every page of a signed-in person. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const { siteTitle } = useSession();
@@ -184,6 +185,11 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       </AppShell.Navbar>
       <AppShell.Main>
         <StaleBanner />
+        {location.startsWith('/admin/') && (
+          <Suspense fallback={null}>
+            <DraftBar />
+          </Suspense>
+        )}
         <div id="content" ref={main as never} tabIndex={-1} className={styles.content}>
           <Boundary key={location}>
             <Suspense fallback={<Loading />}>{children}</Suspense>

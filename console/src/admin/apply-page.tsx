@@ -1,0 +1,216 @@
+/** One apply as it goes on, told by the stream; and where it failed, why, and what to do. */
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import {
+  Alert,
+  Anchor,
+  Badge,
+  Button,
+  Group,
+  List,
+  Paper,
+  Progress,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ApplyState, ConfigApply } from '@offhook/contract/config-applies.ts';
+import { Check, CircleDashed, LoaderCircle, X } from 'lucide-react';
+import { Link } from 'wouter';
+import { formatDateTime, formatNumber } from '../app/format.ts';
+import { useClient } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { ObjectLink } from './object-form.tsx';
+import { PendingBadge } from './pending.tsx';
+import { t } from './words.ts';
+import styles from './admin.module.css';
+
+const STEPS = [
+  'validating',
+  'planning',
+  'proving',
+  'writing',
+  'reloading',
+  'verifying',
+  'committing',
+] as const;
+const CANCELLABLE: readonly ApplyState[] = ['validating', 'planning', 'proving'];
+const COLOUR: Partial<Record<ApplyState, string>> = {
+  applied: 'green',
+  rejected: 'red',
+  failed: 'red',
+  rolled_back: 'orange',
+  rolling_back: 'orange',
+  cancelled: 'gray',
+};
+
+export function ApplyView({ id }: { readonly id: number }): ReactNode {
+  const client = useClient();
+  const query = useQuery({
+    queryKey: ['config', 'apply', id],
+    queryFn: ({ signal }) => client.config.applyState(id, signal),
+  });
+  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined) return <Loading />;
+  return <Apply apply={query.data.apply} />;
+}
+function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
+  const client = useClient();
+  const [failed, setFailed] = useState<unknown>(null);
+  const over = apply.finished_at !== null;
+  const done = new Map(apply.steps.map(({ step, ms }) => [step, ms]));
+  const at = STEPS.indexOf(apply.state as (typeof STEPS)[number]);
+  const steps = [
+    ...STEPS,
+    ...(apply.state === 'rolling_back' || done.has('rolling_back') ? (['rolling_back'] as const) : []),
+  ];
+  const passed = over ? steps.length : Math.max(at, done.size);
+  async function cancel(): Promise<void> {
+    try {
+      await client.config.cancelApply(apply.id);
+    } catch (caught) {
+      setFailed(caught);
+    }
+  }
+  return (
+    <Stack gap="md" maw={980}>
+      <div>
+        <Anchor component={Link} href={PAGE_PATHS.changes} size="sm">
+          {t('changes')}
+        </Anchor>
+        <Group gap="sm">
+          <Title order={1} size="h2">
+            {t('apply_number', { number: formatNumber(apply.id) })}
+          </Title>
+          <Badge size="lg" variant="light" tt="none" color={COLOUR[apply.state] ?? 'blue'}>
+            {t(`state_${apply.state}`)}
+          </Badge>
+        </Group>
+        <Text size="sm" c="dimmed">
+          {t('by_at', { author: apply.author, time: formatDateTime(apply.started_at) })}
+          {apply.comment !== null && ` · ${apply.comment}`}
+          {apply.restores !== null && ` · ${t('restores', { version: formatNumber(apply.restores) })}`}
+        </Text>
+      </div>
+      <div role="status" aria-live="polite">
+        <Alert color={COLOUR[apply.state] ?? 'blue'} variant="light" title={t(`state_${apply.state}`)}>
+          <Text size="sm">{t(`means_${apply.state}`)}</Text>
+          {apply.detail !== null && (
+            <Text size="sm" lang="en" mt={4}>
+              {apply.detail}
+            </Text>
+          )}
+        </Alert>
+      </div>
+      {apply.problems.length > 0 && (
+        <Paper withBorder p="md" component="section" aria-labelledby="problems">
+          <Title order={2} size="h4" id="problems" mb="xs">
+            {t('problems')}
+          </Title>
+          <List size="sm" spacing="xs">
+            {apply.problems.map((problem, i) => (
+              <List.Item key={i}>
+                {(problem.object !== null || problem.file !== null) && (
+                  <Text size="sm" fw={600}>
+                    {[problem.object, problem.file].filter((part) => part !== null).join(' · ')}
+                  </Text>
+                )}
+                <Text size="sm" ff="monospace" lang="en" style={{ overflowWrap: 'anywhere' }}>
+                  {problem.words}
+                </Text>
+              </List.Item>
+            ))}
+          </List>
+          {over && (
+            <Text size="sm" mt="sm">
+              {t(apply.state === 'failed' ? 'todo_failed' : 'todo_refused')}
+            </Text>
+          )}
+        </Paper>
+      )}
+      {failed !== null && <Failure error={failed} />}
+      <Paper withBorder p="md" component="section" aria-labelledby="steps">
+        <Group justify="space-between" mb="sm">
+          <Title order={2} size="h4" id="steps">
+            {t('steps')}
+          </Title>
+          {CANCELLABLE.includes(apply.state) && (
+            <Button variant="default" size="xs" onClick={() => void cancel()}>
+              {t('cancel_apply')}
+            </Button>
+          )}
+        </Group>
+        {!over && <Progress value={(100 * passed) / steps.length} mb="sm" aria-label={t('steps')} />}
+        <ol className={styles.steps}>
+          {steps.map((step) => {
+            const ms = done.get(step);
+            const now = apply.state === step;
+            const last =
+              over &&
+              apply.state !== 'applied' &&
+              apply.steps.at(-1)?.step === step &&
+              step !== 'rolling_back';
+            const Icon = now ? LoaderCircle : last ? X : ms === undefined ? CircleDashed : Check;
+            return (
+              <li key={step} data-state={now ? 'now' : last ? 'failed' : ms === undefined ? 'open' : 'done'}>
+                <Icon size={18} aria-hidden />
+                <Text size="sm" fw={now ? 650 : 500}>
+                  {t(`state_${step}`)}
+                </Text>
+                <Text size="xs" c="dimmed">
+                  {now
+                    ? t('step_now')
+                    : ms === undefined
+                      ? t('step_open')
+                      : t('milliseconds', { number: formatNumber(ms) })}
+                </Text>
+              </li>
+            );
+          })}
+        </ol>
+        {over && (
+          <Text size="sm" c="dimmed" mt="sm">
+            {t('engine_touched', { number: formatNumber(apply.engine_touched_ms) })}
+            {apply.reloaded.length > 0 && ` ${apply.reloaded.join(', ')}`}
+          </Text>
+        )}
+        {apply.restart.files.length > 0 && (
+          <Alert color="orange" variant="light" mt="sm" title={t('needs_restart')}>
+            {t(apply.restart.asked ? 'restart_asked' : 'restart_open', {
+              files: apply.restart.files.join(', '),
+            })}
+          </Alert>
+        )}
+      </Paper>
+      <Paper withBorder p="md" component="section" aria-labelledby="apply-objects">
+        <Group justify="space-between" mb="xs">
+          <Title order={2} size="h4" id="apply-objects">
+            {t('objects_changed', { count: apply.objects.count, number: formatNumber(apply.objects.count) })}
+          </Title>
+          {apply.version !== null && (
+            <Button
+              component={Link}
+              size="xs"
+              variant="default"
+              href={PAGE_PATHS.version.replace(':version', String(apply.version))}
+            >
+              {t('version_number', { version: formatNumber(apply.version) })}
+            </Button>
+          )}
+        </Group>
+        <List size="sm" spacing={4} listStyleType="none">
+          {apply.objects.list.map((object) => (
+            <List.Item key={`${object.kind}/${object.key}`}>
+              <Group gap="xs">
+                <PendingBadge pending={object.change} />
+                <ObjectLink kind={object.kind} name={object.key} />
+              </Group>
+            </List.Item>
+          ))}
+        </List>
+      </Paper>
+    </Stack>
+  );
+}

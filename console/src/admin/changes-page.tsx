@@ -1,0 +1,336 @@
+/** The draft: what differs, what is wrong with it, what the engine would be given, and bringing it there. */
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import {
+  Alert,
+  Badge,
+  Button,
+  Checkbox,
+  Group,
+  List,
+  Modal,
+  Paper,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQuery } from '@tanstack/react-query';
+import { OffhookError } from '@offhook/client';
+import type { ObjectChange } from '@offhook/contract/config-applies.ts';
+import { CheckCheck, Rocket, Undo2 } from 'lucide-react';
+import { Link, useLocation } from 'wouter';
+import { useDraft } from '../app/draft.ts';
+import { formatDateTime, formatNumber } from '../app/format.ts';
+import { useClient } from '../app/session.tsx';
+import { Empty, Failure, Loading } from '../app/states.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { isKind, objectHref, useDraftState, useRenewed } from './data.ts';
+import { Diff } from './diff.tsx';
+import { DriftNotice } from './drift.tsx';
+import { kindName, pathLabel } from './field-words.ts';
+import { ObjectChanges } from './object-changes.tsx';
+import { ObjectLink } from './object-form.tsx';
+import { t } from './words.ts';
+
+export function ChangesView(): ReactNode {
+  const client = useClient();
+  const draft = useDraftState();
+  const plan = useQuery({
+    queryKey: ['config', 'plan'],
+    queryFn: ({ signal }) => client.config.plan(signal),
+    staleTime: 0,
+  });
+  const checked = useQuery({
+    queryKey: ['config', 'validate'],
+    queryFn: ({ signal }) => client.config.validate([], { signal }),
+    staleTime: 0,
+  });
+  const [discarding, setDiscarding] = useState(false);
+  if (draft.isError) return <Failure error={draft.error} onRetry={() => void draft.refetch()} />;
+  if (draft.data === undefined) return <Loading />;
+  const { total, changes: rows } = draft.data;
+  const files = plan.data?.files ?? [];
+  const nothing = total === 0 && files.length === 0;
+  const author = (change: ObjectChange): ReactNode => {
+    const row = rows.find((r) => r.kind === change.kind && r.key === change.key);
+    return (
+      <Group gap="xs">
+        {row !== undefined && (
+          <Text size="xs" c="dimmed">
+            {t('by_at', { author: row.author, time: formatDateTime(row.at) })}
+          </Text>
+        )}
+        <DiscardOne change={change} />
+      </Group>
+    );
+  };
+  return (
+    <Stack gap="md">
+      <Group justify="space-between" align="flex-end">
+        <div>
+          <Title order={1} size="h2">
+            {t('changes')}
+          </Title>
+          <Text c="dimmed" size="sm">
+            {t('changes_lead')}
+          </Text>
+        </div>
+        {total > 0 && (
+          <Button
+            variant="default"
+            leftSection={<Undo2 size={16} aria-hidden />}
+            onClick={() => setDiscarding(true)}
+          >
+            {t('discard_all')}
+          </Button>
+        )}
+      </Group>
+      <DriftNotice />
+      {nothing && plan.data !== undefined ? (
+        <Paper withBorder>
+          <Empty icon={<CheckCheck size={32} aria-hidden />} title={t('no_changes')}>
+            <Text c="dimmed" size="sm">
+              {t('no_changes_text', { version: formatNumber(draft.data.version) })}
+            </Text>
+            <Button component={Link} href={PAGE_PATHS.config} variant="light">
+              {t('configuration')}
+            </Button>
+          </Empty>
+        </Paper>
+      ) : (
+        <>
+          {checked.data !== undefined && !checked.data.valid && (
+            <Alert role="alert" color="red" variant="light" title={t('invalid_draft')}>
+              <List size="sm" spacing={4}>
+                {checked.data.findings.map((finding, i) => (
+                  <List.Item key={i}>
+                    <ObjectLink kind={finding.kind} name={finding.key} />
+                    {finding.path !== '' && ` › ${pathLabel(finding.kind, finding.path)}`}:{' '}
+                    <span lang="en">{finding.detail}</span>
+                  </List.Item>
+                ))}
+              </List>
+            </Alert>
+          )}
+          <ApplyCard
+            draft={plan.data?.draft ?? null}
+            drift={plan.data?.drift ?? []}
+            restart={files.filter((file) => file.restart).map((file) => file.name)}
+            blocked={checked.data?.valid === false || total + files.length === 0}
+          />
+          <section aria-labelledby="objects-changed">
+            <Title order={2} size="h4" mb="sm" id="objects-changed">
+              {t('objects_changed', { count: total, number: formatNumber(total) })}
+            </Title>
+            {plan.data === undefined ? (
+              plan.isError ? (
+                <Failure error={plan.error} onRetry={() => void plan.refetch()} />
+              ) : (
+                <Loading />
+              )
+            ) : (
+              <ObjectChanges changes={plan.data.objects.list} beside={author} />
+            )}
+            {plan.data !== undefined && plan.data.objects.count > plan.data.objects.list.length && (
+              <Text size="sm" c="dimmed" mt="xs">
+                {t('and_more', { count: plan.data.objects.count - plan.data.objects.list.length })}
+              </Text>
+            )}
+          </section>
+          {plan.data !== undefined && (
+            <section aria-labelledby="files-changed">
+              <Title order={2} size="h4" id="files-changed">
+                {t('files_changed', { count: files.length, number: formatNumber(files.length) })}
+              </Title>
+              <Text size="sm" c="dimmed" mb="sm">
+                {t('files_lead')}
+              </Text>
+              {plan.data.findings.length > 0 && (
+                <Alert role="alert" color="red" variant="light" title={t('would_be_rejected')} mb="sm">
+                  <List size="sm">
+                    {plan.data.findings.map((finding, i) => (
+                      <List.Item key={i}>
+                        {finding.object !== null && `${finding.object}: `}
+                        <span lang="en">{finding.words}</span>
+                      </List.Item>
+                    ))}
+                  </List>
+                </Alert>
+              )}
+              <Stack gap="sm">
+                {files.map((file) => (
+                  <Diff key={file.name} name={file.name} diff={file.diff}>
+                    {file.restart && (
+                      <Badge color="orange" variant="light" tt="none">
+                        {t('needs_restart')}
+                      </Badge>
+                    )}
+                    {file.truncated && (
+                      <Badge variant="default" tt="none">
+                        {t('shortened')}
+                      </Badge>
+                    )}
+                  </Diff>
+                ))}
+              </Stack>
+            </section>
+          )}
+        </>
+      )}
+      {discarding && <DiscardAll total={total} onClose={() => setDiscarding(false)} />}
+    </Stack>
+  );
+}
+function DiscardOne({ change }: { readonly change: ObjectChange }): ReactNode {
+  const client = useClient();
+  const renew = useRenewed();
+  const [busy, setBusy] = useState(false);
+  const [, go] = useLocation();
+  async function discard(): Promise<void> {
+    setBusy(true);
+    try {
+      await client.config.discardObject(change.kind, change.key);
+      await renew();
+    } catch (caught) {
+      const [finding] = caught instanceof OffhookError ? (caught.problem?.findings ?? []) : [];
+      notifications.show({
+        color: 'red',
+        message:
+          finding === undefined
+            ? t('discard_failed')
+            : `${t('discard_failed')} ${kindName(finding.kind)} ${finding.key}: ${finding.detail}`,
+        ...(finding !== undefined && isKind(finding.kind) && finding.key !== ''
+          ? { onClick: () => go(objectHref(finding.kind as never, finding.key)) }
+          : {}),
+      });
+      await renew();
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      loading={busy}
+      onClick={() => void discard()}
+      aria-label={t('discard_of', { name: `${kindName(change.kind)} ${change.key}` })}
+    >
+      {t('discard')}
+    </Button>
+  );
+}
+function DiscardAll({ total, onClose }: { readonly total: number; readonly onClose: () => void }): ReactNode {
+  const client = useClient();
+  const renew = useRenewed();
+  const [failed, setFailed] = useState<unknown>(null);
+  async function discard(): Promise<void> {
+    try {
+      await client.config.discard();
+      await renew();
+      onClose();
+    } catch (caught) {
+      setFailed(caught);
+    }
+  }
+  return (
+    <Modal opened onClose={onClose} title={t('discard_all')} closeButtonProps={{ 'aria-label': t('close') }}>
+      <Stack gap="sm">
+        <Text size="sm">{t('discard_all_text', { count: total, number: formatNumber(total) })}</Text>
+        {failed !== null && <Failure error={failed} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            {t('cancel')}
+          </Button>
+          <Button color="red" onClick={() => void discard()}>
+            {t('discard_all')}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+interface ApplyCardProps {
+  readonly draft: string | null;
+  readonly drift: readonly string[];
+  readonly restart: readonly string[];
+  readonly blocked: boolean;
+}
+function ApplyCard({ draft, drift, restart, blocked }: ApplyCardProps): ReactNode {
+  const client = useClient();
+  const renew = useRenewed();
+  const [, go] = useLocation();
+  const [comment, setComment, clearComment] = useDraft('config.comment');
+  const [overwrite, setOverwrite] = useState(false);
+  const [anew, setAnew] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [failed, setFailed] = useState<unknown>(null);
+  async function apply(): Promise<void> {
+    setBusy(true);
+    setFailed(null);
+    try {
+      const { apply: begun } = await client.config.apply({
+        comment: comment.trim() === '' ? null : comment.trim(),
+        ...(draft === null ? {} : { draft }),
+        overwrite_drift: overwrite,
+        restart: anew ? 'when_convenient' : 'no',
+      });
+      clearComment();
+      go(PAGE_PATHS.apply.replace(':apply', String(begun.id)));
+    } catch (caught) {
+      setFailed(caught);
+      setBusy(false);
+      await renew();
+    }
+  }
+  return (
+    <Paper withBorder p="md" component="section" aria-labelledby="apply">
+      <Title order={2} size="h4" id="apply" mb="xs">
+        {t('apply_title')}
+      </Title>
+      <Stack gap="sm">
+        <Text size="sm" c="dimmed">
+          {t('apply_lead')}
+        </Text>
+        <TextInput
+          label={t('comment')}
+          description={t('comment_help')}
+          maxLength={200}
+          value={comment}
+          onChange={(event) => setComment(event.currentTarget.value)}
+          maw={560}
+        />
+        {drift.length > 0 && (
+          <Checkbox
+            label={t('overwrite_drift')}
+            description={drift.join(', ')}
+            checked={overwrite}
+            onChange={(event) => setOverwrite(event.currentTarget.checked)}
+          />
+        )}
+        {restart.length > 0 && (
+          <Checkbox
+            label={t('restart_engine')}
+            description={t('restart_engine_text', { files: restart.join(', ') })}
+            checked={anew}
+            onChange={(event) => setAnew(event.currentTarget.checked)}
+          />
+        )}
+        {failed !== null && <Failure error={failed} />}
+        <Group>
+          <Button
+            leftSection={<Rocket size={16} aria-hidden />}
+            loading={busy}
+            disabled={blocked || draft === null || (drift.length > 0 && !overwrite)}
+            onClick={() => void apply()}
+          >
+            {t('apply')}
+          </Button>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}

@@ -1,0 +1,86 @@
+/** What the pages of the configuration read, each under one key of the query cache, so that a change renews all of it. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
+import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import type { ConfigObject } from '@offhook/contract/config.ts';
+import type { Client } from '@offhook/client';
+import { useClient } from '../app/session.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { LAYOUTS } from './layout.ts';
+import type { Fields } from './schema.ts';
+
+export type AnyObject = Omit<ConfigObject<ConfigKind>, 'object'> & { readonly object: Fields };
+export const PAGE = 200;
+export const pathOf = (kind: ConfigKind) => CONFIG_KINDS[kind].path;
+export const kindAt = (path: string): ConfigKind | null =>
+  KINDS.find((kind) => CONFIG_KINDS[kind].path === path) ?? null;
+export const isKind = (word: string): word is ConfigKind => Object.hasOwn(CONFIG_KINDS, word);
+export const listHref = (kind: ConfigKind): string => `${PAGE_PATHS.config}/${pathOf(kind)}`;
+export const objectHref = (kind: ConfigKind, key: string): string =>
+  `${listHref(kind)}/${encodeURIComponent(key)}`;
+/** Of an object of which only the name of its kind is known. */
+export const nameHref = (kind: string, key: string): string | null =>
+  isKind(kind) && key !== '' ? objectHref(kind, key) : null;
+/** A text of an object; empty where it is none. */
+export const textOf = (object: Fields, name: string): string => {
+  const value = object[name];
+  return typeof value === 'string' ? value : '';
+};
+export const titleOf = (kind: ConfigKind, object: Fields): string => textOf(object, LAYOUTS[kind].title);
+
+export const listPage = async (
+  client: Client,
+  kind: ConfigKind,
+  query: { q?: string | undefined; limit?: number; cursor?: string | undefined },
+  signal?: AbortSignal,
+): Promise<{ total: number; objects: readonly AnyObject[]; next_cursor: string | null }> => {
+  const page = await client.config.list(pathOf(kind), query, signal);
+  return page as unknown as { total: number; objects: AnyObject[]; next_cursor: string | null };
+};
+export const objectQuery = (client: Client, kind: ConfigKind, key: string) => ({
+  queryKey: ['config', 'object', kind, key],
+  queryFn: async ({ signal }: { signal: AbortSignal }): Promise<AnyObject> =>
+    (await client.config.get(pathOf(kind), key, 'draft', signal)) as unknown as AnyObject,
+});
+/** What may be chosen for a reference; the service looks, so that ten thousand are as quick as ten. */
+export function useChoices(kind: ConfigKind, q: string, enabled: boolean) {
+  const client = useClient();
+  return useQuery({
+    queryKey: ['config', 'choices', kind, q],
+    queryFn: ({ signal }) =>
+      listPage(client, kind, { limit: 50, ...(q === '' ? {} : { q: q.slice(0, 64) }) }, signal),
+    enabled,
+    placeholderData: (before) => before,
+  });
+}
+/** The title of an object; its key until that is known, and where there is none. */
+export function useTitle(kind: ConfigKind, key: string): string {
+  const client = useClient();
+  const all = useQuery({
+    queryKey: ['config', 'titles', kind],
+    queryFn: ({ signal }) => listPage(client, kind, { limit: PAGE }, signal),
+    enabled: key !== '',
+    staleTime: 60_000,
+  });
+  const found = all.data?.objects.find((o) => o.key === key);
+  const one = useQuery({
+    ...objectQuery(client, kind, key),
+    enabled: key !== '' && all.data !== undefined && found === undefined && all.data.next_cursor !== null,
+    staleTime: 60_000,
+  });
+  const object = found ?? one.data;
+  return object === undefined ? '' : titleOf(kind, object.object);
+}
+export function useDraftState() {
+  const client = useClient();
+  return useQuery({
+    queryKey: ['config', 'draft'],
+    queryFn: ({ signal }) => client.config.draft({ limit: PAGE }, signal),
+    refetchOnWindowFocus: 'always',
+  });
+}
+/** After every change of the draft: all that was read of the configuration is read again. */
+export function useRenewed(): () => Promise<void> {
+  const queries = useQueryClient();
+  return () => queries.invalidateQueries({ queryKey: ['config'] });
+}

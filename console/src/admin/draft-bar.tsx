@@ -1,0 +1,111 @@
+/** Says on every page of the administration what is not applied yet and what is being applied; keeps what is read of it fresh. */
+import { useEffect } from 'react';
+import type { ReactNode } from 'react';
+import { Anchor, Button, Group, Loader, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ConfigApply, ConfigSnapshot } from '@offhook/contract/config-applies.ts';
+import type { z } from 'zod';
+import { FilePenLine } from 'lucide-react';
+import { Link, useLocation } from 'wouter';
+import { formatNumber } from '../app/format.ts';
+import { useClient, useSession } from '../app/session.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { t } from './words.ts';
+import styles from './admin.module.css';
+
+const RUNNING = ['config', 'running'];
+const applyHref = (id: number): string => PAGE_PATHS.apply.replace(':apply', String(id));
+
+/** The topic `config`, told to the query cache: pages read there and are drawn anew. */
+function useConfigTopic(): void {
+  const client = useClient();
+  const { state } = useSession();
+  const queries = useQueryClient();
+  const signedIn = state.is === 'in';
+  useEffect(() => {
+    if (!signedIn) return;
+    const stream = client.stream({ topics: ['config'], snapshot: true });
+    const renew = (): void => {
+      void queries.invalidateQueries({
+        queryKey: ['config'],
+        predicate: (query) => query.queryKey[1] !== 'running',
+      });
+    };
+    const take = (apply: ConfigApply): void => {
+      queries.setQueryData(['config', 'apply', apply.id], { success: true, apply });
+      queries.setQueryData(RUNNING, apply.finished_at === null ? apply : null);
+    };
+    let first = true;
+    const read = async (): Promise<void> => {
+      for await (const item of stream) {
+        if (item.type === 'snapshot') {
+          const { apply } = (item as { data: unknown }).data as z.infer<typeof ConfigSnapshot>;
+          queries.setQueryData(RUNNING, apply);
+          if (apply !== null) take(apply);
+          if (!first) renew();
+          first = false;
+        } else if (item.type === 'config.progress') {
+          const { apply } = (item as { data: { apply: ConfigApply } }).data;
+          take(apply);
+          if (apply.finished_at !== null) renew();
+        } else if (item.type === 'config.drift') renew();
+      }
+    };
+    // What ends it for good is the end of the session, which the page says itself.
+    read().catch(() => undefined);
+    return () => stream.close();
+  }, [client, queries, signedIn]);
+}
+export function DraftBar(): ReactNode {
+  useConfigTopic();
+  const client = useClient();
+  const [location] = useLocation();
+  const draft = useQuery({
+    queryKey: ['config', 'draft'],
+    queryFn: ({ signal }) => client.config.draft({ limit: 200 }, signal),
+    refetchOnWindowFocus: 'always',
+  });
+  const { data: running } = useQuery<ConfigApply | null>({
+    queryKey: RUNNING,
+    queryFn: () => null,
+    enabled: false,
+    initialData: null,
+  });
+  const total = draft.data?.total ?? 0;
+  const shown = running !== null || total > 0;
+  return (
+    <div role="status" className={shown ? styles.bar : undefined}>
+      {running !== null ? (
+        <Group gap="sm" justify="space-between">
+          <Group gap="xs">
+            <Loader size={16} aria-hidden />
+            <Text size="sm" fw={600}>
+              {t('bar_applying', { state: t(`state_${running.state}`) })}
+            </Text>
+          </Group>
+          {location !== applyHref(running.id) && (
+            <Anchor component={Link} href={applyHref(running.id)} size="sm" fw={600}>
+              {t('bar_watch')}
+            </Anchor>
+          )}
+        </Group>
+      ) : (
+        total > 0 && (
+          <Group gap="sm" justify="space-between">
+            <Group gap="xs">
+              <FilePenLine size={16} aria-hidden />
+              <Text size="sm" fw={600}>
+                {t('bar_changes', { count: total, number: formatNumber(total) })}
+              </Text>
+            </Group>
+            {location !== PAGE_PATHS.changes && (
+              <Button component={Link} href={PAGE_PATHS.changes} size="xs">
+                {t('bar_review')}
+              </Button>
+            )}
+          </Group>
+        )
+      )}
+    </div>
+  );
+}

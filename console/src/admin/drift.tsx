@@ -1,0 +1,53 @@
+/** Files of the engine that somebody changed by hand: said, shown, with both ways out. */
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Alert, Badge, Button, List, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { formatDateTime } from '../app/format.ts';
+import { useClient } from '../app/session.tsx';
+import { Diff } from './diff.tsx';
+import { t } from './words.ts';
+
+export function DriftNotice(): ReactNode {
+  const client = useClient();
+  const [open, setOpen] = useState(false);
+  const { data } = useQuery({
+    queryKey: ['config', 'drift'],
+    queryFn: ({ signal }) => client.config.drift(signal),
+  });
+  const files = data?.files ?? [];
+  if (files.length === 0) return null;
+  const written = files.some((file) => !file.hand_written);
+  return (
+    <Alert color="orange" variant="light" title={t('drift_title')}>
+      <Stack gap="xs">
+        <Text size="sm">{t(written ? 'drift_text' : 'drift_own_text')}</Text>
+        <List size="sm">
+          {files.map((file) => (
+            <List.Item key={file.name}>
+              <code>{file.name}</code>
+              {` · ${t(file.missing ? 'drift_missing' : 'drift_since', { time: formatDateTime(file.since) })} `}
+              {file.hand_written && (
+                <Badge variant="default" tt="none">
+                  {t('hand_written')}
+                </Badge>
+              )}
+            </List.Item>
+          ))}
+        </List>
+        {written && (
+          <List size="sm">
+            <List.Item>{t('drift_way_over')}</List.Item>
+            <List.Item>{t('drift_way_keep')}</List.Item>
+          </List>
+        )}
+        <div>
+          <Button size="xs" variant="default" aria-expanded={open} onClick={() => setOpen(!open)}>
+            {t(open ? 'hide' : 'show_drift')}
+          </Button>
+        </div>
+        {open && files.map((file) => <Diff key={file.name} name={file.name} diff={file.diff} />)}
+      </Stack>
+    </Alert>
+  );
+}

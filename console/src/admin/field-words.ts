@@ -1,0 +1,36 @@
+/** What fields, options and kinds are called; a kind's own word goes before the common one. */
+import { defineWords } from '../app/words.ts';
+import { formatNumber } from '../app/format.ts';
+import { de } from './fields-de.ts';
+import { en } from './fields-en.ts';
+import { tr } from './fields-tr.ts';
+
+type Key = keyof typeof en;
+const t = defineWords('admin_fields', { en, tr, de });
+const known = (key: string): key is Key => Object.hasOwn(en, key);
+function first(keys: readonly string[]): Key | null {
+  return keys.find(known) ?? null;
+}
+const said = (keys: readonly string[], instead: string): string => {
+  const key = first(keys);
+  return key === null ? instead : t(key);
+};
+export const labelKey = (kind: string, name: string): Key | null => first([`l_${kind}_${name}`, `l_${name}`]);
+export const optionKey = (name: string, option: string): Key | null =>
+  first([`o_${name}_${option}`, `o_${option}`]);
+/** `name` is the last part of a path that is no index. */
+export const fieldLabel = (kind: string, name: string): string =>
+  said([`l_${kind}_${name}`, `l_${name}`], name);
+export const fieldHelp = (kind: string, name: string): string => said([`h_${kind}_${name}`, `h_${name}`], '');
+export const optionLabel = (name: string, option: string): string =>
+  said([`o_${name}_${option}`, `o_${option}`], option);
+export const kindName = (kind: string): string => said([`k_${kind}`], kind);
+export const kindNames = (kind: string): string => said([`ks_${kind}`], kind);
+export const groupName = (group: string): string => said([`g_${group}`], group);
+/** `members.3.extension` as people read it: `Members 4, Extension`. */
+export const pathLabel = (kind: string, path: string): string =>
+  path
+    .split('.')
+    .filter((part) => part !== '')
+    .map((part) => (/^\d+$/.test(part) ? formatNumber(Number(part) + 1) : fieldLabel(kind, part)))
+    .join(' › ');

@@ -1,0 +1,239 @@
+/** One field of a form, by what its schema says it holds. */
+import type { ReactNode } from 'react';
+import {
+  Checkbox,
+  Fieldset,
+  Input,
+  NativeSelect,
+  NumberInput,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { fieldHelp, fieldLabel, optionLabel } from './field-words.ts';
+import { fieldId, useForm } from './form-context.ts';
+import { ListInput } from './list-input.tsx';
+import { DestinationInput, ReferenceSelect, SoundInput } from './references.tsx';
+import { initialOf } from './schema.ts';
+import type { Field, Fields, Mistake } from './schema.ts';
+import { SoundUpload } from './sound-upload.tsx';
+import { t } from './words.ts';
+
+/** What is wrong: in the reader's language, and then as the service said it. */
+export const mistakeText = ({ text, values }: Mistake): string => t(text, values);
+export function Wrong({ mistake }: { readonly mistake: Mistake }): ReactNode {
+  return (
+    <>
+      {mistakeText(mistake)}
+      {mistake.detail !== '' && (
+        <Text span inherit lang="en">
+          {` – ${mistake.detail}`}
+        </Text>
+      )}
+    </>
+  );
+}
+/** `deep` takes what is wrong inside of it too, where nothing inside says it itself. */
+export function useMistake(path: string, deep = false): ReactNode {
+  const { mistakes } = useForm();
+  const found = mistakes.find((m) => m.path === path || (deep && m.path.startsWith(`${path}.`)));
+  return found === undefined ? undefined : <Wrong mistake={found} />;
+}
+
+export interface InputProps {
+  readonly field: Field;
+  readonly path: string;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+}
+const UNITS: readonly (readonly [RegExp, () => string])[] = [
+  [/_seconds$/, () => t('unit_seconds')],
+  [/_percent$/, () => '%'],
+];
+function unitOf(path: string): string {
+  const parts = path.split('.').reverse();
+  const found = UNITS.find(([pattern]) => parts.some((part) => pattern.test(part)));
+  return found === undefined ? '' : ` ${found[1]()}`;
+}
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+export function FieldInput({ field, path, value, onChange }: InputProps): ReactNode {
+  const { kind } = useForm();
+  const { name, shape, nullable, required } = field;
+  const deep =
+    shape.is === 'destination' || shape.is === 'sound' || shape.is === 'choices' || shape.is === 'upload';
+  const error = useMistake(path, deep);
+  const label = fieldLabel(kind, name);
+  const help = fieldHelp(kind, name);
+  const common = {
+    id: fieldId(path),
+    label,
+    description: help === '' ? undefined : help,
+    error,
+    withAsterisk: required,
+  };
+  switch (shape.is) {
+    case 'text':
+      return (
+        <TextInput
+          {...common}
+          autoComplete="off"
+          spellCheck={false}
+          value={text(value)}
+          onChange={(event) => {
+            const next = event.currentTarget.value;
+            onChange(next === '' && nullable ? null : next);
+          }}
+        />
+      );
+    case 'number':
+      return (
+        <NumberInput
+          {...common}
+          {...(shape.min === null ? {} : { min: shape.min })}
+          {...(shape.max === null ? {} : { max: shape.max })}
+          allowDecimal={false}
+          clampBehavior="none"
+          suffix={unitOf(path)}
+          value={typeof value === 'number' ? value : ''}
+          onChange={(next) => {
+            if (next !== '') onChange(Number(next));
+            else onChange(nullable ? null : undefined);
+          }}
+        />
+      );
+    case 'switch':
+      return (
+        <Switch
+          id={common.id}
+          label={label}
+          description={common.description}
+          error={error}
+          checked={value === true}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+      );
+    case 'choice':
+      return (
+        <NativeSelect
+          {...common}
+          value={text(value)}
+          onChange={(event) => onChange(event.currentTarget.value)}
+          data={[
+            ...(text(value) === '' ? [{ value: '', label: t('choose') }] : []),
+            ...shape.options.map((option) => ({ value: option, label: optionLabel(name, option) })),
+          ]}
+        />
+      );
+    case 'choices':
+      if (shape.ordered)
+        return (
+          <ListInput
+            field={{
+              ...field,
+              shape: {
+                is: 'list',
+                item: { is: 'choice', options: shape.options },
+                most: shape.options.length,
+              },
+            }}
+            path={path}
+            value={value}
+            onChange={onChange}
+          />
+        );
+      return (
+        <Checkbox.Group
+          {...common}
+          value={Array.isArray(value) ? (value as string[]) : []}
+          onChange={(next) => onChange(shape.options.filter((option) => next.includes(option)))}
+        >
+          <SimpleGrid cols={{ base: 2, sm: 4 }} mt={6} spacing="xs" verticalSpacing={6}>
+            {shape.options.map((option) => (
+              <Checkbox key={option} value={option} label={optionLabel(name, option)} />
+            ))}
+          </SimpleGrid>
+        </Checkbox.Group>
+      );
+    case 'reference':
+      return (
+        <ReferenceSelect
+          {...common}
+          kind={shape.kind}
+          clearable={nullable}
+          value={text(value)}
+          onChange={(next) => onChange(next === '' && nullable ? null : next)}
+        />
+      );
+    case 'destination':
+      return (
+        <DestinationInput
+          {...common}
+          nullable={nullable}
+          value={value as Fields | null}
+          onChange={onChange}
+        />
+      );
+    case 'sound':
+      return (
+        <SoundInput {...common} nullable={nullable} value={value as Fields | null} onChange={onChange} />
+      );
+    case 'upload':
+      return <SoundUpload {...common} value={text(value)} onChange={onChange} />;
+    case 'list':
+      return <ListInput field={field} path={path} value={value} onChange={onChange} />;
+    case 'object': {
+      const inner = (
+        <FieldGrid fields={shape.fields} path={path} values={(value ?? {}) as Fields} onChange={onChange} />
+      );
+      if (!nullable)
+        return (
+          <Fieldset legend={label} id={common.id}>
+            {error && <Input.Error>{error}</Input.Error>}
+            {inner}
+          </Fieldset>
+        );
+      return (
+        <Stack gap="xs" id={common.id}>
+          <Switch
+            label={label}
+            description={common.description}
+            error={error}
+            checked={value !== null && value !== undefined}
+            onChange={(event) => onChange(event.currentTarget.checked ? initialOf(shape.fields) : null)}
+          />
+          {value !== null && value !== undefined && <Fieldset aria-label={label}>{inner}</Fieldset>}
+        </Stack>
+      );
+    }
+    case 'secret':
+      // The form itself shows them: what they are is never known.
+      return null;
+  }
+}
+const WIDE = new Set(['list', 'object', 'destination', 'choices', 'sound', 'upload']);
+interface FieldGridProps {
+  readonly fields: readonly Field[];
+  readonly path: string;
+  readonly values: Fields;
+  readonly onChange: (values: Fields) => void;
+}
+/** Fields side by side where there is room; what is large takes the whole width. */
+export function FieldGrid({ fields, path, values, onChange }: FieldGridProps): ReactNode {
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="sm">
+      {fields.map((field) => (
+        <div key={field.name} style={WIDE.has(field.shape.is) ? { gridColumn: '1 / -1' } : undefined}>
+          <FieldInput
+            field={field}
+            path={path === '' ? field.name : `${path}.${field.name}`}
+            value={values[field.name]}
+            onChange={(value) => onChange({ ...values, [field.name]: value })}
+          />
+        </div>
+      ))}
+    </SimpleGrid>
+  );
+}

@@ -1,0 +1,161 @@
+/** A list whose lines can be added, taken away and put in another order, all of it by keyboard. */
+import { useState } from 'react';
+import type { KeyboardEvent, ReactNode } from 'react';
+import { ActionIcon, Button, Group, Input, Paper, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { ArrowDown, ArrowUp, Plus, Trash2 } from 'lucide-react';
+import { formatNumber } from '../app/format.ts';
+import { fieldHelp, fieldLabel } from './field-words.ts';
+import { fieldId, useForm } from './form-context.ts';
+import { FieldGrid, FieldInput, useMistake } from './inputs.tsx';
+import type { InputProps } from './inputs.tsx';
+import { newItem } from './schema.ts';
+import type { Fields } from './schema.ts';
+import { t } from './words.ts';
+
+/** Lines that are shown at once: a queue can have a thousand. */
+const STEP = 50;
+
+export function ListInput({ field, path, value, onChange }: InputProps): ReactNode {
+  const { kind } = useForm();
+  const [shown, setShown] = useState(STEP);
+  const [said, setSaid] = useState('');
+  const error = useMistake(path);
+  const { name, shape, required } = field;
+  if (shape.is !== 'list') return null;
+  const { item, most } = shape;
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  const label = fieldLabel(kind, name);
+  const help = fieldHelp(kind, name);
+  const button = (index: number, what: string): string => `${fieldId(path)}.${index}.${what}`;
+  const focus = (id: string): void => {
+    // The line is there once the page is drawn again.
+    requestAnimationFrame(() => document.getElementById(id)?.focus());
+  };
+  function move(from: number, to: number): void {
+    if (to < 0 || to >= items.length) return;
+    const next = items.filter((_, i) => i !== from);
+    onChange(next.toSpliced(to, 0, items[from]));
+    setSaid(t('moved_to', { place: formatNumber(to + 1), total: formatNumber(items.length) }));
+    const way = to < from ? 'up' : 'down';
+    const end = to === 0 || to === items.length - 1;
+    focus(button(to, end ? (way === 'up' ? 'down' : 'up') : way));
+  }
+  function remove(index: number): void {
+    onChange(items.filter((_, i) => i !== index));
+    focus(items.length > 1 ? button(Math.max(0, index - 1), 'remove') : `${fieldId(path)}.add`);
+  }
+  function add(): void {
+    onChange([...items, newItem(item)]);
+    setShown(Math.max(shown, items.length + 1));
+    requestAnimationFrame(() => {
+      const line = document.getElementById(`${fieldId(path)}.${items.length}.line`);
+      line?.querySelector<HTMLElement>('input, select')?.focus();
+    });
+  }
+  const onKey = (event: KeyboardEvent, index: number): void => {
+    if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown')) return;
+    event.preventDefault();
+    move(index, event.key === 'ArrowUp' ? index - 1 : index + 1);
+  };
+  return (
+    <Input.Wrapper
+      label={label}
+      description={help || undefined}
+      error={error}
+      labelElement="div"
+      withAsterisk={required}
+    >
+      <Stack gap="xs" mt={6} id={fieldId(path)} component="div" role="group" aria-label={label}>
+        {items.length === 0 && (
+          <Text size="sm" c="dimmed">
+            {t('list_empty')}
+          </Text>
+        )}
+        {items.slice(0, shown).map((one, index) => (
+          <Paper
+            // A line has no name of its own; which one it is, is where it stands.
+            key={`${index}/${items.length}`}
+            withBorder
+            p="xs"
+            id={`${fieldId(path)}.${index}.line`}
+            onKeyDown={(event) => onKey(event, index)}
+            role="group"
+            aria-label={t('line_of', { label, place: formatNumber(index + 1) })}
+          >
+            <Group gap="xs" wrap="nowrap" align="flex-start">
+              <Text size="sm" c="dimmed" w={28} ta="right" pt={8} aria-hidden>
+                {formatNumber(index + 1)}
+              </Text>
+              <div style={{ flex: 1, minWidth: 0 }}>
+                {item.is === 'object' ? (
+                  <FieldGrid
+                    fields={item.fields}
+                    path={`${path}.${index}`}
+                    values={one as Fields}
+                    onChange={(next) => onChange(items.map((old, i) => (i === index ? next : old)))}
+                  />
+                ) : (
+                  <FieldInput
+                    field={{ name, shape: item, nullable: false, required: true, initial: '' }}
+                    path={`${path}.${index}`}
+                    value={one}
+                    onChange={(next) => onChange(items.map((old, i) => (i === index ? next : old)))}
+                  />
+                )}
+              </div>
+              <Group gap={4} wrap="nowrap" pt={4}>
+                <ActionIcon
+                  id={button(index, 'up')}
+                  variant="default"
+                  size="lg"
+                  disabled={index === 0}
+                  aria-label={t('move_up', { place: formatNumber(index + 1) })}
+                  onClick={() => move(index, index - 1)}
+                >
+                  <ArrowUp size={16} aria-hidden />
+                </ActionIcon>
+                <ActionIcon
+                  id={button(index, 'down')}
+                  variant="default"
+                  size="lg"
+                  disabled={index === items.length - 1}
+                  aria-label={t('move_down', { place: formatNumber(index + 1) })}
+                  onClick={() => move(index, index + 1)}
+                >
+                  <ArrowDown size={16} aria-hidden />
+                </ActionIcon>
+                <ActionIcon
+                  id={button(index, 'remove')}
+                  variant="default"
+                  size="lg"
+                  aria-label={t('remove_line', { place: formatNumber(index + 1) })}
+                  onClick={() => remove(index)}
+                >
+                  <Trash2 size={16} aria-hidden />
+                </ActionIcon>
+              </Group>
+            </Group>
+          </Paper>
+        ))}
+        <Group gap="xs">
+          <Button
+            id={`${fieldId(path)}.add`}
+            variant="default"
+            size="sm"
+            leftSection={<Plus size={16} aria-hidden />}
+            disabled={most !== null && items.length >= most}
+            onClick={add}
+          >
+            {t('add_line', { label })}
+          </Button>
+          {items.length > shown && (
+            <Button variant="subtle" size="sm" onClick={() => setShown(shown + STEP)}>
+              {t('show_more', { count: Math.min(STEP, items.length - shown) })}
+            </Button>
+          )}
+        </Group>
+        <VisuallyHidden role="status">{said}</VisuallyHidden>
+      </Stack>
+    </Input.Wrapper>
+  );
+}

@@ -1,0 +1,177 @@
+/** The form of one object: its fields in groups, its secrets, what is wrong with it, and what others changed meanwhile. */
+import type { ReactNode } from 'react';
+import { Alert, Anchor, Button, Group, List, Paper, Stack, Text, Title } from '@mantine/core';
+import { OffhookError } from '@offhook/client';
+import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { Link } from 'wouter';
+import { Failure } from '../app/states.tsx';
+import { nameHref } from './data.ts';
+import { fieldLabel, groupName, kindName, pathLabel } from './field-words.ts';
+import { FormContext, focusField } from './form-context.ts';
+import { FieldGrid, Wrong } from './inputs.tsx';
+import { LAYOUTS } from './layout.ts';
+import { formOf } from './schema.ts';
+import type { Field } from './schema.ts';
+import { SecretInput } from './secret-input.tsx';
+import type { ObjectForm } from './use-object-form.ts';
+import { Value } from './value.tsx';
+import { t } from './words.ts';
+import styles from './admin.module.css';
+
+interface ObjectFormProps {
+  readonly kind: ConfigKind;
+  readonly isNew: boolean;
+  readonly form: ObjectForm;
+  readonly secretsSet: readonly string[];
+  /** The field that names it, which cannot change later. */
+  readonly keyField: string;
+  readonly onSave: () => void;
+  /** Beside the button that saves. */
+  readonly children?: ReactNode;
+}
+export function ObjectFields({
+  kind,
+  isNew,
+  form,
+  secretsSet,
+  keyField,
+  onSave,
+  children,
+}: ObjectFormProps): ReactNode {
+  const fields = new Map(formOf(kind).map((field) => [field.name, field]));
+  return (
+    <FormContext value={{ kind, isNew, mistakes: form.mistakes }}>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSave();
+        }}
+      >
+        <Stack gap="md">
+          {form.restored && form.dirty && (
+            <Alert color="blue" variant="light" title={t('restored')}>
+              <Button size="xs" variant="default" onClick={form.undo}>
+                {t('throw_away')}
+              </Button>
+            </Alert>
+          )}
+          <ConflictNotice kind={kind} form={form} />
+          <Mistakes kind={kind} form={form} />
+          {LAYOUTS[kind].groups.map(([group, ...names]) => {
+            const shown = names.flatMap((name): Field[] => {
+              const field = fields.get(name);
+              return field === undefined || (!isNew && name === keyField) ? [] : [field];
+            });
+            const plain = shown.filter((f) => f.shape.is !== 'secret');
+            if (shown.length === 0) return null;
+            return (
+              <Paper key={group} withBorder p="md" component="section" aria-labelledby={`group.${group}`}>
+                <Title order={2} size="h4" mb="sm" id={`group.${group}`}>
+                  {groupName(group)}
+                </Title>
+                <FieldGrid fields={plain} path="" values={form.values} onChange={form.change} />
+                {shown
+                  .filter((f) => f.shape.is === 'secret')
+                  .map((field) => (
+                    <SecretInput
+                      key={field.name}
+                      name={field.name}
+                      isSet={secretsSet.includes(field.name)}
+                      wish={form.secrets[field.name] ?? null}
+                      onWish={(wish) => form.setSecret(field.name, wish)}
+                    />
+                  ))}
+              </Paper>
+            );
+          })}
+          <Group className={styles.actions ?? ''} gap="sm">
+            <Button type="submit" loading={form.busy} disabled={!isNew && !form.dirty}>
+              {t(isNew ? 'create' : 'save')}
+            </Button>
+            {form.dirty && (
+              <Button variant="default" onClick={form.undo}>
+                {t('undo')}
+              </Button>
+            )}
+            {children}
+          </Group>
+        </Stack>
+      </form>
+    </FormContext>
+  );
+}
+
+function Mistakes({ kind, form }: { readonly kind: ConfigKind; readonly form: ObjectForm }): ReactNode {
+  const { mistakes, error } = form;
+  const findings = error instanceof OffhookError ? (error.problem?.findings ?? []) : [];
+  const others = findings.filter((f) => f.kind !== kind || !mistakes.some((m) => m.path === f.path));
+  if (mistakes.length === 0 && error === null) return null;
+  if (form.conflict !== null && mistakes.length === 0) return null;
+  if (mistakes.length === 0 && others.length === 0) return <Failure error={error} />;
+  return (
+    <Alert role="alert" color="red" variant="light" title={t('not_saved')}>
+      <List size="sm" spacing={4}>
+        {mistakes.map((mistake, i) => (
+          <List.Item key={`${mistake.path}/${i}`}>
+            <Anchor component="button" type="button" size="sm" onClick={() => focusField(mistake.path)}>
+              {pathLabel(kind, mistake.path) || kindName(kind)}
+            </Anchor>
+            {': '}
+            <Wrong mistake={mistake} />
+          </List.Item>
+        ))}
+        {others.map((finding, i) => (
+          <List.Item key={`${finding.kind}/${finding.key}/${i}`}>
+            <ObjectLink kind={finding.kind} name={finding.key} />
+            {finding.path !== '' && ` › ${pathLabel(finding.kind, finding.path)}`}
+            {': '}
+            <span lang="en">{finding.detail}</span>
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
+}
+/** `Queue support`, as a link where there is a page of it. */
+export function ObjectLink({ kind, name }: { readonly kind: string; readonly name: string }): ReactNode {
+  const href = nameHref(kind, name);
+  const label = `${kindName(kind)} ${name}`;
+  return href === null ? (
+    <>{label}</>
+  ) : (
+    <Anchor component={Link} href={href} size="sm">
+      {label}
+    </Anchor>
+  );
+}
+
+function ConflictNotice({ kind, form }: { readonly kind: ConfigKind; readonly form: ObjectForm }): ReactNode {
+  const { conflict } = form;
+  if (conflict === null) return null;
+  return (
+    <Alert role="alert" color="orange" variant="light" title={t('conflict')}>
+      <Text size="sm">{t('conflict_text')}</Text>
+      <List size="sm" my="xs">
+        {[...conflict.both, ...conflict.theirs].map((name) => (
+          <List.Item key={name}>
+            <Text span inherit fw={600}>
+              {fieldLabel(kind, name)}
+            </Text>
+            {conflict.both.includes(name) && ` (${t('conflict_both')})`}
+            {': '}
+            <Value kind={kind} name={name} value={conflict.current.object[name]} />
+          </List.Item>
+        ))}
+      </List>
+      <Group gap="xs">
+        <Button size="xs" onClick={form.keepMine}>
+          {t('keep_mine')}
+        </Button>
+        <Button size="xs" variant="default" onClick={form.takeTheirs}>
+          {t('take_theirs')}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}

@@ -1,0 +1,360 @@
+/** One object: its form, who uses it, a copy of it, its end; and what was made up for it, shown once. */
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Anchor, Button, Checkbox, Group, List, Modal, Paper, Stack, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQuery } from '@tanstack/react-query';
+import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
+import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { OffhookError } from '@offhook/client';
+import { Copy, KeyRound, Trash2 } from 'lucide-react';
+import { Link, useLocation } from 'wouter';
+import { useClient } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { listHref, objectHref, objectQuery, pathOf, textOf, titleOf, useRenewed } from './data.ts';
+import type { AnyObject } from './data.ts';
+import { kindName, kindNames, pathLabel } from './field-words.ts';
+import { HandOver } from './hand-over.tsx';
+import type { Handed } from './hand-over.tsx';
+import { ObjectFields, ObjectLink } from './object-form.tsx';
+import { PendingBadge } from './pending.tsx';
+import type { Fields } from './schema.ts';
+import { useObjectForm } from './use-object-form.ts';
+import { t } from './words.ts';
+
+export function ObjectOf({ kind, name }: { readonly kind: ConfigKind; readonly name: string }): ReactNode {
+  const client = useClient();
+  const query = useQuery(objectQuery(client, kind, name));
+  if (query.data !== undefined) return <Existing kind={kind} current={query.data} />;
+  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  return <Loading />;
+}
+/** A new one, or one that begins as a copy of another. */
+export function NewObject({
+  kind,
+  copyOf,
+}: {
+  readonly kind: ConfigKind;
+  readonly copyOf: string | null;
+}): ReactNode {
+  const client = useClient();
+  const query = useQuery({ ...objectQuery(client, kind, copyOf ?? ''), enabled: copyOf !== null });
+  if (copyOf === null) return <New kind={kind} />;
+  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined) return <Loading />;
+  return <New kind={kind} copy={copied(kind, query.data.object)} />;
+}
+/** What can be only one's own is left for people to say. */
+function copied(kind: ConfigKind, object: Fields): Fields {
+  const { [CONFIG_KINDS[kind].key]: _key, number: _number, ...rest } = object;
+  if (kind !== 'extension') return rest;
+  const { username: _username, email: _email, mobile: _mobile, ...plain } = rest;
+  return { ...plain, email: null, mobile: null };
+}
+
+function Heading({
+  kind,
+  title,
+  current,
+}: {
+  readonly kind: ConfigKind;
+  readonly title: string;
+  readonly current?: AnyObject;
+}): ReactNode {
+  return (
+    <div>
+      <Group gap={6}>
+        <Anchor component={Link} href={PAGE_PATHS.config} size="sm">
+          {t('configuration')}
+        </Anchor>
+        <Text size="sm" c="dimmed" aria-hidden>
+          /
+        </Text>
+        <Anchor component={Link} href={listHref(kind)} size="sm">
+          {kindNames(kind)}
+        </Anchor>
+      </Group>
+      <Group gap="sm">
+        <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+          {title}
+        </Title>
+        {current !== undefined && <PendingBadge pending={current.pending} />}
+      </Group>
+      {current !== undefined && (
+        <Text c="dimmed" size="sm">
+          {kindName(kind)} <code>{current.key}</code>
+        </Text>
+      )}
+    </div>
+  );
+}
+function New({ kind, copy }: { readonly kind: ConfigKind; readonly copy?: Fields }): ReactNode {
+  const form = useObjectForm({ kind, current: null, copy });
+  const client = useClient();
+  const [, go] = useLocation();
+  const [signIn, setSignIn] = useState(true);
+  const [handed, setHanded] = useState<Handed | null>(null);
+  async function save(): Promise<void> {
+    const [name, username] = [textOf(form.values, 'name'), textOf(form.values, 'username')];
+    const saved = await form.save();
+    if (saved === null) return;
+    let { secrets } = saved;
+    let failed: unknown = null;
+    if (kind === 'extension' && signIn) {
+      try {
+        secrets = { ...secrets, ...(await client.config.setCredentials(saved.key)).secrets };
+      } catch (caught) {
+        failed = caught;
+      }
+    }
+    if (Object.keys(secrets).length > 0 || failed !== null)
+      setHanded({
+        kind,
+        key: saved.key,
+        name,
+        username,
+        secrets,
+        failed,
+      });
+    else {
+      notifications.show({ message: t('saved'), color: 'green' });
+      go(objectHref(kind, saved.key));
+    }
+  }
+  return (
+    <Stack gap="md" maw={980}>
+      <Heading kind={kind} title={t('new_kind', { kind: kindName(kind) })} />
+      <ObjectFields
+        kind={kind}
+        isNew
+        form={form}
+        secretsSet={[]}
+        keyField={CONFIG_KINDS[kind].key}
+        onSave={() => void save()}
+      >
+        <Button component={Link} href={listHref(kind)} variant="subtle">
+          {t('cancel')}
+        </Button>
+        {kind === 'extension' && (
+          <Checkbox
+            label={t('make_password')}
+            checked={signIn}
+            onChange={(event) => setSignIn(event.currentTarget.checked)}
+          />
+        )}
+      </ObjectFields>
+      {handed !== null && <HandOver handed={handed} onClose={() => go(objectHref(kind, handed.key))} />}
+    </Stack>
+  );
+}
+function Existing({ kind, current }: { readonly kind: ConfigKind; readonly current: AnyObject }): ReactNode {
+  const form = useObjectForm({ kind, current });
+  const client = useClient();
+  const renew = useRenewed();
+  const [handed, setHanded] = useState<Handed | null>(null);
+  const [deleting, setDeleting] = useState(false);
+  const [failed, setFailed] = useState<unknown>(null);
+  const title = titleOf(kind, current.object) || kindName(kind);
+  const show = (secrets: Readonly<Record<string, string>>): void =>
+    setHanded({
+      kind,
+      key: current.key,
+      name: title,
+      username: textOf(current.object, 'username'),
+      secrets,
+      failed: null,
+    });
+  async function save(): Promise<void> {
+    const saved = await form.save();
+    if (saved === null) return;
+    notifications.show({ message: t('saved'), color: 'green' });
+    if (Object.keys(saved.secrets).length > 0) show(saved.secrets);
+  }
+  async function credentials(wanted: Parameters<typeof client.config.setCredentials>[1]): Promise<void> {
+    setFailed(null);
+    try {
+      show((await client.config.setCredentials(current.key, wanted)).secrets);
+      await renew();
+    } catch (caught) {
+      setFailed(caught);
+    }
+  }
+  return (
+    <Stack gap="md" maw={980}>
+      <Group justify="space-between" align="flex-start">
+        <Heading kind={kind} title={title} current={current} />
+        {kind !== 'settings' && (
+          <Group gap="xs">
+            <Button
+              component={Link}
+              href={`${listHref(kind)}?copy=${encodeURIComponent(current.key)}`}
+              variant="default"
+              leftSection={<Copy size={16} aria-hidden />}
+            >
+              {t('duplicate')}
+            </Button>
+            <Button
+              variant="default"
+              c="var(--offhook-alert)"
+              leftSection={<Trash2 size={16} aria-hidden />}
+              onClick={() => setDeleting(true)}
+            >
+              {t('delete')}
+            </Button>
+          </Group>
+        )}
+      </Group>
+      {kind === 'extension' && (
+        <Paper withBorder p="md" component="section" aria-labelledby="hand-over">
+          <Title order={2} size="h4" id="hand-over" mb={4}>
+            {t('sign_in_title')}
+          </Title>
+          <Text size="sm" c="dimmed" mb="sm">
+            {t('sign_in_text')}
+          </Text>
+          {failed !== null && <Failure error={failed} />}
+          <Group gap="xs">
+            <Button
+              variant="default"
+              leftSection={<KeyRound size={16} aria-hidden />}
+              onClick={() => void credentials({})}
+            >
+              {t('new_password')}
+            </Button>
+            <Button
+              variant="default"
+              leftSection={<KeyRound size={16} aria-hidden />}
+              onClick={() => void credentials({ password: null, renew_sip_password: true })}
+            >
+              {t('new_sip_password')}
+            </Button>
+          </Group>
+        </Paper>
+      )}
+      <ObjectFields
+        kind={kind}
+        isNew={false}
+        form={form}
+        secretsSet={current.secrets_set}
+        keyField={CONFIG_KINDS[kind].key}
+        onSave={() => void save()}
+      />
+      <Uses kind={kind} name={current.key} />
+      {deleting && <DeleteDialog kind={kind} current={current} onClose={() => setDeleting(false)} />}
+      {handed !== null && <HandOver handed={handed} onClose={() => setHanded(null)} />}
+    </Stack>
+  );
+}
+
+interface Use {
+  readonly kind: string;
+  readonly key: string;
+  readonly path: string;
+}
+const UseList = ({ uses, own }: { readonly uses: readonly Use[]; readonly own?: ConfigKind }): ReactNode => (
+  <List size="sm" spacing={4}>
+    {uses.map((use, i) => (
+      <List.Item key={`${use.kind}/${use.key}/${use.path}/${i}`}>
+        <ObjectLink kind={use.kind} name={use.key} />
+        {` · ${pathLabel(own ?? use.kind, use.path)}`}
+      </List.Item>
+    ))}
+  </List>
+);
+const useUses = (kind: ConfigKind, name: string) => {
+  const client = useClient();
+  return useQuery({
+    queryKey: ['config', 'uses', kind, name],
+    queryFn: ({ signal }) => client.config.uses(pathOf(kind), name, signal),
+  });
+};
+function Uses({ kind, name }: { readonly kind: ConfigKind; readonly name: string }): ReactNode {
+  const { data } = useUses(kind, name);
+  if (data === undefined || data.used_by.length + data.uses.length === 0) return null;
+  return (
+    <Paper withBorder p="md" component="section" aria-labelledby="uses">
+      <Title order={2} size="h4" id="uses" mb="xs">
+        {t('connections')}
+      </Title>
+      <Stack gap="sm">
+        {data.used_by.length > 0 && (
+          <div>
+            <Text size="sm" fw={600}>
+              {t('used_by')}
+            </Text>
+            <UseList uses={data.used_by} />
+          </div>
+        )}
+        {data.uses.length > 0 && (
+          <div>
+            <Text size="sm" fw={600}>
+              {t('uses')}
+            </Text>
+            <UseList uses={data.uses} own={kind} />
+          </div>
+        )}
+      </Stack>
+    </Paper>
+  );
+}
+function DeleteDialog({
+  kind,
+  current,
+  onClose,
+}: {
+  readonly kind: ConfigKind;
+  readonly current: AnyObject;
+  readonly onClose: () => void;
+}): ReactNode {
+  const client = useClient();
+  const renew = useRenewed();
+  const [, go] = useLocation();
+  const [failed, setFailed] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const { data } = useUses(kind, current.key);
+  const refused = failed instanceof OffhookError ? (failed.problem?.used_by ?? []) : [];
+  const users = refused.length > 0 ? refused : (data?.used_by ?? []);
+  async function remove(): Promise<void> {
+    setBusy(true);
+    setFailed(null);
+    try {
+      await client.config.remove(pathOf(kind), current.key, { if_match: current.etag });
+      notifications.show({ message: t('deleted'), color: 'green' });
+      go(listHref(kind));
+      await renew();
+    } catch (caught) {
+      setFailed(caught);
+      setBusy(false);
+      await renew();
+    }
+  }
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('delete_title', { name: `${kindName(kind)} ${current.key}` })}
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      <Stack gap="sm">
+        {failed !== null && <Failure error={failed} />}
+        {users.length > 0 ? (
+          <>
+            <Text size="sm">{t('in_use_text')}</Text>
+            <UseList uses={users} />
+          </>
+        ) : (
+          <Text size="sm">{t('delete_text')}</Text>
+        )}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            {t('cancel')}
+          </Button>
+          <Button color="red" loading={busy} onClick={() => void remove()} data-autofocus>
+            {t('delete')}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,241 @@
+/** A list of one kind: ten thousand lines are drawn as the few that are seen, and read as they are reached. */
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import { Anchor, Button, Group, Paper, Stack, Text, TextInput, Title, UnstyledButton } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { ArrowDown, ArrowUp, Plus, Route, Search } from 'lucide-react';
+import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
+import { Link } from 'wouter';
+import { formatNumber } from '../app/format.ts';
+import { useClient } from '../app/session.tsx';
+import { Empty, Failure, Loading } from '../app/states.tsx';
+import { PAGE_PATHS } from '../paths.ts';
+import { PAGE, listHref, listPage, objectHref } from './data.ts';
+import type { AnyObject } from './data.ts';
+import { fieldLabel, kindName, kindNames } from './field-words.ts';
+import { LAYOUTS } from './layout.ts';
+import { PendingBadge } from './pending.tsx';
+import { valueText } from './value.tsx';
+import { t } from './words.ts';
+import styles from './admin.module.css';
+
+const ROW_PX = 44;
+interface Sort {
+  readonly by: string;
+  readonly down: boolean;
+}
+const cell = (kind: ConfigKind, column: string, object: AnyObject): string => {
+  if (column === CONFIG_KINDS[kind].key) return object.key;
+  const value = object.object[column];
+  if (Array.isArray(value) && !['patterns', 'trunks', 'prompts'].includes(column))
+    return formatNumber(value.length);
+  return valueText(kind, column, value);
+};
+const compared = (a: string, b: string): number => a.localeCompare(b, undefined, { numeric: true });
+
+export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode {
+  const client = useClient();
+  const [typed, setTyped] = useState('');
+  const [q] = useDebouncedValue(typed.trim().slice(0, 64), 250);
+  const keyField = CONFIG_KINDS[kind].key;
+  const [sort, setSort] = useState<Sort>({ by: keyField, down: false });
+  const query = useInfiniteQuery({
+    queryKey: ['config', 'list', kind, q],
+    queryFn: ({ pageParam, signal }) =>
+      listPage(
+        client,
+        kind,
+        { limit: PAGE, cursor: pageParam ?? undefined, ...(q === '' ? {} : { q }) },
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next_cursor,
+  });
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const inOrder = sort.by === keyField && !sort.down;
+  useEffect(() => {
+    // Another order than the service's needs all of them.
+    if (!inOrder && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [inOrder, hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const rows = useMemo(() => {
+    const all = query.data?.pages.flatMap((page) => page.objects) ?? [];
+    if (inOrder) return all;
+    const way = sort.down ? -1 : 1;
+    return all.toSorted((a, b) => way * compared(cell(kind, sort.by, a), cell(kind, sort.by, b)));
+  }, [query.data, inOrder, sort, kind]);
+  const total = query.data?.pages[0]?.total ?? 0;
+  const newHref = `${listHref(kind)}?new=1`;
+  const one = kind === 'settings';
+
+  return (
+    <Stack gap="md">
+      <Group justify="space-between" align="flex-end">
+        <div>
+          <Anchor component={Link} href={PAGE_PATHS.config} size="sm">
+            {t('configuration')}
+          </Anchor>
+          <Title order={1} size="h2">
+            {kindNames(kind)}
+          </Title>
+        </div>
+        <Group gap="xs">
+          {kind.endsWith('_route') && (
+            <Button
+              component={Link}
+              href={PAGE_PATHS.route_test}
+              variant="default"
+              leftSection={<Route size={16} aria-hidden />}
+            >
+              {t('route_test')}
+            </Button>
+          )}
+          {(!one || (query.data !== undefined && total === 0)) && (
+            <Button component={Link} href={newHref} leftSection={<Plus size={16} aria-hidden />}>
+              {t('new_kind', { kind: kindName(kind) })}
+            </Button>
+          )}
+        </Group>
+      </Group>
+      <Group gap="sm">
+        <TextInput
+          aria-label={t('filter')}
+          placeholder={t('filter')}
+          leftSection={<Search size={16} aria-hidden />}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          w={{ base: '100%', sm: 320 }}
+        />
+        <Text size="sm" c="dimmed" role="status">
+          {query.data !== undefined && t('total', { count: total, number: formatNumber(total) })}
+          {isFetchingNextPage && ` · ${t('reading', { number: formatNumber(rows.length) })}`}
+        </Text>
+      </Group>
+      {query.isError ? (
+        <Failure error={query.error} onRetry={() => void query.refetch()} />
+      ) : query.data === undefined ? (
+        <Loading />
+      ) : rows.length === 0 ? (
+        <Paper withBorder>
+          <Empty title={q === '' ? t('none_yet', { kind: kindNames(kind) }) : t('nothing_found')}>
+            {q === '' && (
+              <Button component={Link} href={newHref} variant="light">
+                {t('new_kind', { kind: kindName(kind) })}
+              </Button>
+            )}
+          </Empty>
+        </Paper>
+      ) : (
+        <Rows
+          kind={kind}
+          rows={rows}
+          total={total}
+          sort={sort}
+          onSort={setSort}
+          onEnd={() => {
+            if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+          }}
+        />
+      )}
+    </Stack>
+  );
+}
+
+interface RowsProps {
+  readonly kind: ConfigKind;
+  readonly rows: readonly AnyObject[];
+  readonly total: number;
+  readonly sort: Sort;
+  readonly onSort: (sort: Sort) => void;
+  readonly onEnd: () => void;
+}
+function Rows({ kind, rows, total, sort, onSort, onEnd }: RowsProps): ReactNode {
+  const columns = [
+    CONFIG_KINDS[kind].key,
+    ...LAYOUTS[kind].columns.filter((c) => c !== CONFIG_KINDS[kind].key),
+  ];
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  });
+  const seen = virtual.getVirtualItems();
+  const first = seen[0];
+  const last = seen.at(-1);
+  const nearEnd = last !== undefined && last.index >= rows.length - 30 && rows.length < total;
+  useEffect(() => {
+    if (nearEnd) onEnd();
+  });
+  const above = first?.start ?? 0;
+  const below = virtual.getTotalSize() - (last?.end ?? 0);
+  return (
+    // A box that scrolls can be reached by keyboard.
+    <Paper
+      withBorder
+      className={styles.tableBox ?? ''}
+      ref={box}
+      tabIndex={0}
+      role="region"
+      aria-label={kindNames(kind)}
+    >
+      <table className={styles.table} aria-rowcount={total + 1}>
+        <thead>
+          <tr>
+            {columns.map((column) => {
+              const own = sort.by === column;
+              return (
+                <th
+                  key={column}
+                  scope="col"
+                  aria-sort={own ? (sort.down ? 'descending' : 'ascending') : 'none'}
+                >
+                  <UnstyledButton
+                    className={styles.sort ?? ''}
+                    onClick={() => onSort({ by: column, down: own && !sort.down })}
+                  >
+                    {fieldLabel(kind, column)}
+                    {own &&
+                      (sort.down ? <ArrowDown size={14} aria-hidden /> : <ArrowUp size={14} aria-hidden />)}
+                  </UnstyledButton>
+                </th>
+              );
+            })}
+            <th scope="col">{t('state')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {above > 0 && <tr style={{ height: above }} aria-hidden />}
+          {seen.map(({ index }) => {
+            const row = rows[index];
+            if (row === undefined) return null;
+            return (
+              <tr key={row.key} aria-rowindex={index + 2} style={{ height: ROW_PX }}>
+                {columns.map((column, i) =>
+                  i === 0 ? (
+                    <th key={column} scope="row">
+                      <Anchor component={Link} href={objectHref(kind, row.key)} size="sm" fw={600}>
+                        {row.key}
+                      </Anchor>
+                    </th>
+                  ) : (
+                    <td key={column}>
+                      <span className={styles.cell}>{cell(kind, column, row)}</span>
+                    </td>
+                  ),
+                )}
+                <td>
+                  <PendingBadge pending={row.pending} />
+                </td>
+              </tr>
+            );
+          })}
+          {below > 0 && <tr style={{ height: below }} aria-hidden />}
+        </tbody>
+      </table>
+    </Paper>
+  );
+}

@@ -1,0 +1,222 @@
+/** The form of each kind of object, read from its one schema: what a field holds, and what it begins with. */
+import { CONFIG_KINDS, CONFIG_SECRETS, Destination, SoundRef } from '@offhook/contract/config-objects.ts';
+import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+/** What a field holds; `most` is how many a list can have. */
+export type Shape =
+  | { readonly is: 'text' }
+  | { readonly is: 'number'; readonly min: number | null; readonly max: number | null }
+  | { readonly is: 'switch' }
+  | { readonly is: 'choice'; readonly options: readonly string[] }
+  | { readonly is: 'choices'; readonly options: readonly string[]; readonly ordered: boolean }
+  | { readonly is: 'reference'; readonly kind: ConfigKind }
+  | { readonly is: 'destination' }
+  | { readonly is: 'sound' }
+  | { readonly is: 'upload' }
+  | { readonly is: 'secret' }
+  | { readonly is: 'list'; readonly item: Shape; readonly most: number | null }
+  | { readonly is: 'object'; readonly fields: readonly Field[] };
+export interface Field {
+  readonly name: string;
+  readonly shape: Shape;
+  readonly nullable: boolean;
+  /** It has to be given. */
+  readonly required: boolean;
+  /** What a new object begins with; undefined where nothing can be said before. */
+  readonly initial: unknown;
+}
+
+/** Fields that name another object, which their schema cannot say. */
+const REFERENCES: Readonly<Record<string, ConfigKind>> = {
+  'queue.members.extension': 'extension',
+  'queue.music_class': 'music_class',
+  'ring_group.members': 'extension',
+  'time_condition.holidays': 'holidays',
+  'conference.music_class': 'music_class',
+  'parking_lot.music_class': 'music_class',
+  'music_class.prompts': 'prompt',
+  'inbound_route.trunk': 'trunk',
+  'outbound_route.trunks.trunk': 'trunk',
+};
+/** Lists of choices whose order says something. */
+const ORDERED = new Set(['trunk.codecs']);
+
+/** As much of a schema of zod as is looked at. */
+interface Schema {
+  readonly _zod: { readonly def: Def };
+  readonly options?: readonly string[];
+  readonly minValue?: number | null;
+  readonly maxValue?: number | null;
+  readonly shape?: Readonly<Record<string, Schema>>;
+}
+interface Def {
+  readonly type: string;
+  readonly innerType?: Schema;
+  readonly element?: Schema;
+  readonly defaultValue?: unknown;
+  readonly checks?: readonly { readonly _zod: { readonly def: { check: string; maximum?: number } } }[];
+}
+const same = (schema: Schema, known: unknown): boolean => schema._zod.def === (known as Schema)._zod.def;
+const bound = (value: number | null | undefined): number | null =>
+  value === null || value === undefined || Math.abs(value) >= Number.MAX_SAFE_INTEGER ? null : value;
+
+function unwrapped(schema: Schema): {
+  inner: Schema;
+  nullable: boolean;
+  optional: boolean;
+  initial: unknown;
+} {
+  let [inner, nullable, optional] = [schema, false, false];
+  let initial: unknown;
+  for (;;) {
+    const { type, innerType, defaultValue } = inner._zod.def;
+    if (innerType === undefined) return { inner, nullable, optional, initial };
+    if (type === 'default') [optional, initial] = [true, defaultValue];
+    if (type === 'optional') optional = true;
+    if (type === 'nullable') nullable = true;
+    inner = innerType;
+  }
+}
+function shapeOf(path: string, schema: Schema): Shape {
+  const kind = REFERENCES[path];
+  if (kind !== undefined && schema._zod.def.type !== 'array') return { is: 'reference', kind };
+  if (same(schema, Destination)) return { is: 'destination' };
+  if (same(schema, SoundRef)) return { is: 'sound' };
+  if (path === 'prompt.sound') return { is: 'upload' };
+  switch (schema._zod.def.type) {
+    case 'number':
+      return { is: 'number', min: bound(schema.minValue), max: bound(schema.maxValue) };
+    case 'boolean':
+      return { is: 'switch' };
+    case 'enum':
+      return { is: 'choice', options: schema.options! };
+    case 'object':
+      return { is: 'object', fields: fieldsOf(path, schema) };
+    case 'array': {
+      const { element, checks = [] } = schema._zod.def;
+      const item = shapeOf(path, unwrapped(element!).inner);
+      if (item.is === 'choice') return { is: 'choices', options: item.options, ordered: ORDERED.has(path) };
+      const most = checks.find((c) => c._zod.def.check === 'max_length')?._zod.def.maximum ?? null;
+      return { is: 'list', item, most };
+    }
+    default:
+      return { is: 'text' };
+  }
+}
+const fieldsOf = (path: string, schema: Schema): readonly Field[] =>
+  Object.entries(schema.shape!)
+    // There is one of it, and its name is said by the service.
+    .filter(([, field]) => unwrapped(field).inner._zod.def.type !== 'literal')
+    .map(([name, field]) => {
+      const { inner, nullable, optional, initial } = unwrapped(field);
+      const shape = shapeOf(`${path}.${name}`, inner);
+      const empty = nullable ? null : shape.is === 'list' || shape.is === 'choices' ? [] : undefined;
+      return { name, shape, nullable, required: !optional, initial: initial ?? empty };
+    });
+
+/** The fields of a kind, secrets among them, in the order of its schema. */
+export const formOf: (kind: ConfigKind) => readonly Field[] = (() => {
+  const known = new Map<ConfigKind, readonly Field[]>();
+  return (kind) => {
+    const made =
+      known.get(kind) ??
+      fieldsOf(kind, CONFIG_KINDS[kind].schema as unknown as Schema).map((field): Field =>
+        CONFIG_SECRETS[kind].includes(field.name) ? { ...field, shape: { is: 'secret' } } : field,
+      );
+    known.set(kind, made);
+    return made;
+  };
+})();
+/** What a form of a new thing begins with. */
+export function initialOf(fields: readonly Field[]): Fields {
+  return Object.fromEntries(
+    fields.flatMap(({ name, shape, initial }) =>
+      shape.is === 'secret' || initial === undefined ? [] : [[name, structuredClone(initial)] as const],
+    ),
+  );
+}
+/** What a new line of a list begins with. */
+export function newItem(shape: Shape): unknown {
+  if (shape.is === 'object') return initialOf(shape.fields);
+  return '';
+}
+
+/** Something that is wrong with one field. `text` is a key of the words of this area, `detail` what was said in English. */
+export interface Mistake {
+  readonly path: string;
+  readonly text: 'missing' | 'between' | 'wrong_form' | 'refused' | 'taken';
+  readonly values?: Readonly<Record<string, number>>;
+  readonly detail: string;
+}
+interface Issue {
+  readonly code: string;
+  readonly message: string;
+  readonly path: readonly PropertyKey[];
+  readonly [more: string]: unknown;
+}
+const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === '';
+const at = (values: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce((value, name) => (value as Record<PropertyKey, unknown> | null | undefined)?.[name], values);
+
+/** What the schema says is wrong, before anything is sent. */
+export function mistakesOf(kind: ConfigKind, object: Fields): readonly Mistake[] {
+  const { success, error } = CONFIG_KINDS[kind].schema.safeParse(object);
+  if (success) return [];
+  return (error.issues as unknown as readonly Issue[]).map(({ code, message, path, ...more }): Mistake => {
+    const field = path.join('.');
+    if (isEmpty(at(object, path))) return { path: field, text: 'missing', detail: '' };
+    const range = code === 'too_small' || code === 'too_big' ? rangeOf(kind, path) : null;
+    if (range !== null) return { path: field, text: 'between', values: range, detail: '' };
+    const detail = more['code'] === 'custom' || !message.startsWith('Invalid') ? message : '';
+    return { path: field, text: 'wrong_form', detail };
+  });
+}
+function rangeOf(kind: ConfigKind, path: readonly PropertyKey[]): { min: number; max: number } | null {
+  let fields: readonly Field[] = formOf(kind);
+  let shape: Shape | undefined;
+  for (const part of path) {
+    if (typeof part === 'number') shape = shape?.is === 'list' ? shape.item : undefined;
+    else shape = fields.find((f) => f.name === part)?.shape;
+    fields = shape?.is === 'object' ? shape.fields : [];
+  }
+  return shape?.is === 'number' && shape.min !== null && shape.max !== null
+    ? { min: shape.min, max: shape.max }
+    : null;
+}
+
+type Path = readonly (string | number)[];
+/** The same with another value at one place. */
+export function setAt(values: unknown, [first, ...rest]: Path, value: unknown): unknown {
+  if (first === undefined) return value;
+  if (Array.isArray(values)) {
+    const items: unknown[] = values;
+    return items.map((item, i) => (i === first ? setAt(item, rest, value) : item));
+  }
+  const fields = (values ?? {}) as Fields;
+  return { ...fields, [first]: setAt(fields[first], rest, value) };
+}
+export const equal = (a: unknown, b: unknown): boolean => stable(a) === stable(b);
+const stable = (value: unknown): string =>
+  JSON.stringify(value, (_name, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  ) ?? 'undefined';
+
+/** Fields that both changed since `base`, differently; and what is left of mine on top of theirs. */
+export function rebased(
+  base: Fields,
+  mine: Fields,
+  theirs: Fields,
+): { readonly values: Fields; readonly theirs: readonly string[]; readonly both: readonly string[] } {
+  const names = [...new Set([...Object.keys(base), ...Object.keys(mine), ...Object.keys(theirs)])];
+  const changed = (other: Fields): string[] => names.filter((name) => !equal(base[name], other[name]));
+  const own = changed(mine);
+  const foreign = changed(theirs);
+  return {
+    values: { ...theirs, ...Object.fromEntries(own.map((name) => [name, mine[name]])) },
+    theirs: foreign.filter((name) => !own.includes(name)),
+    both: own.filter((name) => foreign.includes(name) && !equal(mine[name], theirs[name])),
+  };
+}

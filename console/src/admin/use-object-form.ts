@@ -1,0 +1,187 @@
+/** A form of one object: what is typed, kept in this browser until it is saved; what was read; and what others did meanwhile. */
+import { useEffect, useMemo, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { OffhookError } from '@offhook/client';
+import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
+import type { ConfigChange } from '@offhook/contract/config.ts';
+import { useDraft } from '../app/draft.ts';
+import { useClient } from '../app/session.tsx';
+import { objectQuery, textOf, useRenewed } from './data.ts';
+import type { AnyObject } from './data.ts';
+import { focusField } from './form-context.ts';
+import { equal, formOf, initialOf, mistakesOf, rebased } from './schema.ts';
+import type { Fields, Mistake } from './schema.ts';
+
+/** What becomes of a secret: nothing, another one, one that is made up, none. It is never kept in the browser. */
+export type SecretWish =
+  | { readonly is: 'give'; readonly value: string }
+  | { readonly is: 'renew' | 'remove' };
+export interface Conflict {
+  readonly current: AnyObject;
+  /** Fields that only they changed, and those that both did. */
+  readonly theirs: readonly string[];
+  readonly both: readonly string[];
+}
+interface Kept {
+  readonly etag: string;
+  readonly base: Fields;
+  readonly values: Fields;
+}
+function keptOf(text: string): Kept | null {
+  try {
+    return text === '' ? null : (JSON.parse(text) as Kept);
+  } catch {
+    return null;
+  }
+}
+export interface Saved {
+  readonly key: string;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+interface Options {
+  readonly kind: ConfigKind;
+  /** Null for a new one. */
+  readonly current: AnyObject | null;
+  /** What a new one begins with instead of the defaults. */
+  readonly copy?: Fields | undefined;
+}
+export function useObjectForm({ kind, current, copy }: Options) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const renew = useRenewed();
+  const isNew = current === null;
+  const start = useMemo(
+    () => current?.object ?? { ...initialOf(formOf(kind)), ...copy },
+    [current, kind, copy],
+  );
+  const [draft, setDraft, clearDraft] = useDraft(`config.${kind}.${current?.key ?? ''}`);
+  const [kept] = useState(() => keptOf(draft));
+  const [base, setBase] = useState({ etag: kept?.etag ?? current?.etag ?? '', object: kept?.base ?? start });
+  const [values, setValues] = useState<Fields>(kept?.values ?? start);
+  const [secrets, setSecrets] = useState<Readonly<Record<string, SecretWish>>>({});
+  const [mistakes, setMistakes] = useState<readonly Mistake[]>([]);
+  const [error, setError] = useState<unknown>(null);
+  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const [busy, setBusy] = useState(false);
+  const dirty = !equal(values, base.object) || Object.keys(secrets).length > 0;
+
+  function adopt(fresh: AnyObject): void {
+    setBase({ etag: fresh.etag, object: fresh.object });
+    setValues(fresh.object);
+    setSecrets({});
+    setConflict(null);
+    setError(null);
+    setMistakes([]);
+    clearDraft();
+  }
+  useEffect(() => {
+    if (current === null || current.etag === base.etag) return;
+    if (equal(current.object, base.object)) setBase({ etag: current.etag, object: base.object });
+    else if (!dirty) adopt(current);
+    else {
+      const { theirs, both } = rebased(base.object, values, current.object);
+      setConflict({ current, theirs, both });
+    }
+    // Only another state of the object is a reason to look.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [current]);
+
+  function change(next: Fields): void {
+    setValues(next);
+    const kept: Kept = { etag: base.etag, base: base.object, values: next };
+    setDraft(equal(next, base.object) ? '' : JSON.stringify(kept));
+  }
+  function wrong(found: readonly Mistake[]): void {
+    setMistakes(found);
+    const [first] = found;
+    if (first !== undefined) requestAnimationFrame(() => focusField(first.path));
+  }
+  async function refused(caught: unknown): Promise<void> {
+    setError(caught);
+    if (!(caught instanceof OffhookError)) return;
+    const key = current?.key ?? '';
+    const own = (caught.problem?.findings ?? []).filter((f) => f.kind === kind && (isNew || f.key === key));
+    if (own.length > 0) wrong(own.map(({ path, detail }): Mistake => ({ path, text: 'refused', detail })));
+    if (caught.code === 'name_taken') wrong([{ path: CONFIG_KINDS[kind].key, text: 'taken', detail: '' }]);
+    if (caught.code === 'precondition_failed' && current !== null)
+      await queries.invalidateQueries({ queryKey: ['config', 'object', kind, key] });
+  }
+  /** Null where it was not saved; the reasons are in the form. */
+  async function save(): Promise<Saved | null> {
+    const given = Object.entries(secrets).flatMap(([name, wish]) =>
+      wish.is === 'give' && wish.value !== '' ? [[name, wish.value] as const] : [],
+    );
+    const object = { ...values, ...Object.fromEntries(given) };
+    setError(null);
+    const own = mistakesOf(kind, object);
+    wrong(own);
+    if (own.length > 0) return null;
+    const gone = Object.entries(secrets).filter(([, wish]) => wish.is !== 'give');
+    const put = (key: string): ConfigChange[] => [
+      { op: 'put', kind, key, object, create: false, if_match: base.etag },
+      // A reply names what was made up only where that came last.
+      ...(gone.length === 0
+        ? []
+        : [
+            {
+              op: 'patch' as const,
+              kind,
+              key,
+              patch: Object.fromEntries(gone.map(([name]) => [name, null])),
+            },
+          ]),
+    ];
+    const changes = isNew ? [{ op: 'create' as const, kind, object }] : put(current.key);
+    setBusy(true);
+    try {
+      const reply = await client.config.change(changes);
+      clearDraft();
+      const key = current?.key ?? textOf(object, CONFIG_KINDS[kind].key);
+      if (isNew) setValues(start);
+      else adopt(await queries.fetchQuery({ ...objectQuery(client, kind, key), staleTime: 0 }));
+      await renew();
+      return { key, secrets: reply.secrets.find((s) => s.kind === kind && s.key === key)?.secrets ?? {} };
+    } catch (caught) {
+      await refused(caught);
+      return null;
+    } finally {
+      setBusy(false);
+    }
+  }
+  return {
+    values,
+    change,
+    secrets,
+    setSecret: (name: string, wish: SecretWish | null): void =>
+      setSecrets(({ [name]: _before, ...rest }) => (wish === null ? rest : { ...rest, [name]: wish })),
+    mistakes,
+    error,
+    busy,
+    dirty,
+    restored: kept !== null,
+    save,
+    undo: (): void => {
+      if (current !== null) return adopt(current);
+      setValues(start);
+      setMistakes([]);
+      setError(null);
+      clearDraft();
+    },
+    conflict,
+    keepMine: (): void => {
+      if (conflict === null) return;
+      const { etag, object } = conflict.current;
+      const next = rebased(base.object, values, object).values;
+      setBase({ etag, object });
+      setValues(next);
+      setDraft(JSON.stringify({ etag, base: object, values: next } satisfies Kept));
+      setConflict(null);
+      setError(null);
+    },
+    takeTheirs: (): void => {
+      if (conflict !== null) adopt(conflict.current);
+    },
+  };
+}
+export type ObjectForm = ReturnType<typeof useObjectForm>;
