@@ -1,5 +1,5 @@
 /** Styles of what the first load shows; a component that is not here shows without a style on the wallboard and the desk. */
-import '@mantine/core/styles/baseline.css';
+import '@mantine/core/styles/baseline.layer.css';
 import '@mantine/core/styles/default-css-variables.css';
 import '@mantine/core/styles/global.css';
 import '@mantine/core/styles/ScrollArea.layer.css';
