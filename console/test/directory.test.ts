@@ -125,7 +125,7 @@ describe('directory page', () => {
     await page.reload();
     await page.getByRole('button', { name: /^My presence: / }).click();
     assert.equal(await form.getByLabel('Note').inputValue(), 'half writ');
-    await form.getByRole('button', { name: 'Take everything back' }).click();
+    await form.getByRole('button', { name: 'Take back' }).click();
     await shows(reader, '1003', 'offline');
     await close(page, reader);
   });

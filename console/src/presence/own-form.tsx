@@ -111,15 +111,12 @@ function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone:
           </Text>
         )}
         {saying.isError && <Failure error={saying.error} />}
-        <Group justify="space-between">
-          <Button
-            variant="subtle"
-            size="compact-sm"
-            disabled={said.personal === 'not_set' && said.note === null}
-            onClick={() => saying.mutate({ personal: 'not_set' })}
-          >
-            {t('clear')}
-          </Button>
+        <Group justify="flex-end" wrap="nowrap">
+          {(said.personal !== 'not_set' || said.note !== null) && (
+            <Button variant="default" mr="auto" onClick={() => saying.mutate({ personal: 'not_set' })}>
+              {t('clear')}
+            </Button>
+          )}
           <Button type="submit" loading={saying.isPending} disabled={past}>
             {t('save')}
           </Button>
