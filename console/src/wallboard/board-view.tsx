@@ -1,20 +1,22 @@
 /** A board as people see it, on a page and on a wall. */
 import { memo, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { Client } from '@offhook/client';
+import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { Board } from '@offhook/contract/boards.ts';
 import { formatNumber, formatPercent, formatSpan } from '../app/format.ts';
 import { useKept, useTopic } from '../app/live.ts';
 import { useSecond } from '../app/now.ts';
 import { Boundary, Loading } from '../app/states.tsx';
+import { language } from '../app/words.ts';
 import { Agents } from './agents.tsx';
 import type { Names } from './agents.tsx';
 import { AlarmsContext, createAlarms } from './alarms.ts';
 import { Callers } from './callers.tsx';
 import { Chart } from './chart.tsx';
 import { formulaText } from './metrics.ts';
-import { callersOf, countStates, formulasOf, queuesOn, summaryOf } from './model.ts';
+import { callersOf, countStates, countedIn, formulasOf, queuesOn, summaryOf } from './model.ts';
 import type { Shown, Summary } from './model.ts';
 import { StateBar } from './states.tsx';
 import { Tiles } from './tiles.tsx';
@@ -22,7 +24,6 @@ import { t } from './words.ts';
 import styles from './board.module.css';
 
 type Part = Board['layout']['parts'][number];
-const MEMBERS_MS = 30_000;
 /** What is beside the tiles where there is room. */
 const BESIDE: ReadonlySet<Part> = new Set(['callers', 'chart']);
 
@@ -68,12 +69,23 @@ const Card = ({ part, children }: { readonly part: Part; readonly children: Reac
   </section>
 );
 
-/** Agents that work in the queues of the board, null for everybody: events do not say who does, so it is asked for. */
-function useMembers(client: Client, queues: readonly string[] | null): ReadonlySet<string> | null {
+/**
+ * Agents that work in the queues of the board, null for everybody: events do not say who does, so it is asked for when
+ * somebody comes or goes.
+ */
+function useMembers(
+  client: Client,
+  queues: readonly string[] | null,
+  agents: ReadonlyMap<string, AgentSummary>,
+): ReadonlySet<string> | null {
+  const staff = [...agents.values()]
+    .filter(({ session }) => session === 'logged_in')
+    .map((agent) => agent.extension);
   const { data } = useQuery({
-    queryKey: ['board-members'],
+    queryKey: ['board-members', staff.join(' ')],
     queryFn: ({ signal }) => client.agents.list(signal),
-    refetchInterval: MEMBERS_MS,
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
     enabled: queues !== null,
   });
   return useMemo(() => {
@@ -120,18 +132,24 @@ export const BoardView = memo(function BoardView({
   const queues = useTopic('queues');
   const agents = useTopic('agents');
   const { parts, density } = board.layout;
-  const found = queuesOn(board, queues.records);
-  const key = found.map((name) => `${name}\t${queues.records.get(name)?.title ?? ''}`).join('\n');
+  // Put in order only when a queue comes, goes or is renamed, which is seldom: figures change all the time.
+  const seen = [...queues.records.values()].map(({ name, title }) => `${name}\t${title || name}`).join('\n');
   const [names, titleOf] = useMemo(() => {
-    const rows = key === '' ? [] : key.split('\n').map((row) => row.split('\t') as [string, string]);
+    const rows = seen === '' ? [] : seen.split('\n').map((row) => row.split('\t') as [string, string]);
     const titles = new Map(rows);
-    return [rows.map(([name]) => name), (name: string) => titles.get(name) || name] as const;
-  }, [key]);
+    const found = queuesOn(
+      board,
+      rows.map(([name, title]) => ({ name, title })),
+      language(),
+    );
+    return [found.map(({ name }) => name), (name: string) => titles.get(name) ?? name] as const;
+  }, [board, seen]);
   const formulasNow = formulasOf(queues.records, names);
+  const counted = names.reduce((sum, name) => sum + countedIn(queues.records.get(name)), 0);
   const formulaNames = [...formulasNow.keys()].join('\n');
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the same formulas are the same list: tiles are not drawn for another
   const formulas = useMemo(() => formulasNow, [formulaNames]);
-  const members = useMembers(client, board.queues);
+  const members = useMembers(client, board.queues, agents.records);
   const cards = useNames(client, titleOf);
   const staff = [...agents.records.values()].filter(
     ({ extension }) => members === null || members.has(extension),
@@ -150,17 +168,18 @@ export const BoardView = memo(function BoardView({
         screen={screen}
       />
     ),
-    chart: () => <Chart client={client} names={names} title={titleOf} />,
+    chart: () => <Chart client={client} names={names} title={titleOf} counted={counted} />,
   };
-  const column = (beside: boolean): ReactNode =>
-    parts
-      .filter((part) => BESIDE.has(part) === beside)
-      .map((part) => (
-        <Card key={part} part={part}>
-          {content[part]()}
-        </Card>
-      ));
-  const [main, side] = [parts.some((part) => !BESIDE.has(part)), parts.some((part) => BESIDE.has(part))];
+  // On a page there is room below for everybody; a wall shows all of it at once.
+  const under = new Set<Part>(!screen && parts.includes('queues') ? ['agents'] : []);
+  const placed = (where: (part: Part) => boolean): ReactNode[] =>
+    parts.filter(where).map((part) => (
+      <Card key={part} part={part}>
+        {content[part]()}
+      </Card>
+    ));
+  const main = placed((part) => !BESIDE.has(part) && !under.has(part));
+  const side = placed((part) => BESIDE.has(part));
   return (
     <AlarmsContext value={alarms}>
       {partners && parts.includes('agents') && <Kept />}
@@ -169,10 +188,11 @@ export const BoardView = memo(function BoardView({
           summary={summaryOf(queues.records, names)}
           states={<StateBar counts={countStates(staff)} empty={t('nobody_in')} />}
         />
-        <div className={styles.columns} data-columns={main && side ? 2 : 1}>
-          {main && <div className={styles.main}>{column(false)}</div>}
-          {side && <div className={styles.side}>{column(true)}</div>}
+        <div className={styles.columns} data-columns={main.length > 0 && side.length > 0 ? 2 : 1}>
+          {main.length > 0 && <div className={styles.main}>{main}</div>}
+          {side.length > 0 && <div className={styles.side}>{side}</div>}
         </div>
+        {placed((part) => under.has(part))}
         <footer className={styles.formulas}>
           {[...formulas.values()].map((stats, i) => (
             <p key={formulaText(stats)}>

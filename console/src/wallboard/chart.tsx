@@ -1,6 +1,6 @@
-import { Suspense, lazy, useMemo, useState } from 'react';
+import { Suspense, lazy, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import { useQueries } from '@tanstack/react-query';
+import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { ChartNoAxesColumn, Table as TableIcon } from 'lucide-react';
 import type { Client } from '@offhook/client';
 import { formatNumber, formatTime } from '../app/format.ts';
@@ -12,9 +12,9 @@ import styles from './board.module.css';
 
 // Charts are loaded with the first one that is shown.
 const Plot = lazy(async () => ({ default: (await import('./plot.tsx')).Plot }));
-/** Seconds of an interval, and how often today's are asked for. */
 const INTERVAL_SECONDS = 900;
-const FRESH_MS = 20_000;
+/** Calls of so long are asked for together. */
+const TOGETHER_MS = 2_000;
 /** Queues whose intervals are asked for and added up; a board with more shows one of them. */
 const MOST_TOGETHER = 8;
 
@@ -52,9 +52,12 @@ interface ChartProps {
   readonly client: Client;
   readonly names: readonly string[];
   readonly title: (queue: string) => string;
+  /** Another number when there is something new to show. */
+  readonly counted: number;
 }
 /** Answered and abandoned by quarter of an hour, as bars or as a table. */
-export function Chart({ client, names, title }: ChartProps): ReactNode {
+export function Chart({ client, names, title, counted }: ChartProps): ReactNode {
+  const queries = useQueryClient();
   const together = names.length <= MOST_TOGETHER;
   const [chosen, setChosen] = useState('');
   const [asTable, setAsTable] = useState(false);
@@ -65,8 +68,9 @@ export function Chart({ client, names, title }: ChartProps): ReactNode {
       queryKey: ['queue-intervals', name],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         client.queues.stats(name, { interval: INTERVAL_SECONDS }, signal),
-      refetchInterval: FRESH_MS,
-      staleTime: FRESH_MS,
+      // Intervals begin also while nobody calls.
+      refetchInterval: INTERVAL_SECONDS * 1000,
+      staleTime: INTERVAL_SECONDS * 1000,
     })),
     combine: (results) => ({
       series: results.map(({ data }) => data?.stats && data.series).filter((series) => series != null),
@@ -74,6 +78,17 @@ export function Chart({ client, names, title }: ChartProps): ReactNode {
       error: results.find(({ error }) => error !== null)?.error ?? null,
     }),
   });
+  const first = useRef(counted);
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  useEffect(() => {
+    if (first.current === counted) return;
+    first.current = counted;
+    timer.current ??= setTimeout(() => {
+      timer.current = null;
+      void queries.invalidateQueries({ queryKey: ['queue-intervals'] });
+    }, TOGETHER_MS);
+  }, [counted, queries]);
+  useEffect(() => () => clearTimeout(timer.current ?? undefined), []);
   const rows = useMemo(() => worthShowing(addSeries(answers.series)), [answers.series]);
   const body = (): ReactNode => {
     if (answers.error !== null && rows.length === 0) return <Failure error={answers.error} />;

@@ -3,7 +3,6 @@ import type { CallState, QueueState } from '@offhook/client';
 import type { AgentState, AgentSummary } from '@offhook/contract/agents.ts';
 import type { Board, BoardMetric, NewBoard } from '@offhook/contract/boards.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
-import { serviceLevelOf, waitsSince } from './metrics.ts';
 
 /** What a board is shown from; one that nobody has kept yet has no id. */
 export type Shown = Pick<Board, 'name' | 'queues' | 'layout'>;
@@ -29,14 +28,23 @@ export const writable = ({ name, queues, layout, shared }: Board): Required<NewB
 });
 
 type Queues = ReadonlyMap<string, QueueState>;
-/** Names of the queues on the board that may be seen: those with a tile in order, the others by title. */
-export function queuesOn({ queues, layout }: Shown, records: Queues): string[] {
-  const wanted = queues === null ? [...records.keys()] : queues.filter((name) => records.has(name));
-  const placed = layout.tiles.map((tile) => tile.queue).filter((name) => wanted.includes(name));
-  const known = new Set(placed);
-  const title = (name: string): string => records.get(name)?.title || name;
-  const others = wanted.filter((name) => !known.has(name));
-  return [...placed, ...others.toSorted((a, b) => title(a).localeCompare(title(b)))];
+export interface NamedQueue {
+  readonly name: string;
+  readonly title: string;
+}
+/** The queues of the board that may be seen: those with a tile in order, the others by title. */
+export function queuesOn({ queues, layout }: Shown, seen: readonly NamedQueue[], lang: string): NamedQueue[] {
+  const wanted = queues === null ? null : new Set(queues);
+  const left = new Map(
+    seen.filter(({ name }) => wanted?.has(name) ?? true).map((queue) => [queue.name, queue]),
+  );
+  const placed = layout.tiles.flatMap(({ queue }) => {
+    const found = left.get(queue);
+    left.delete(queue);
+    return found ?? [];
+  });
+  const { compare } = new Intl.Collator(lang, { numeric: true });
+  return [...placed, ...[...left.values()].toSorted((a, b) => compare(a.title, b.title))];
 }
 export const figuresOf = ({ layout }: Shown, queue: string): readonly BoardMetric[] =>
   layout.tiles.find((tile) => tile.queue === queue)?.figures ?? layout.figures;
@@ -68,6 +76,15 @@ export function countStates(agents: Iterable<AgentSummary>): StateCounts {
   return counts;
 }
 
+/** Since when the caller who waits longest does, ms since 1970; null where nobody waits. */
+export function waitsSince({ callers }: Pick<QueueState, 'callers'>): number | null {
+  let first: number | null = null;
+  for (const { joined_at } of callers) {
+    const at = Date.parse(joined_at);
+    if (first === null || at < first) first = at;
+  }
+  return first;
+}
 export interface WaitingCaller {
   readonly id: string;
   readonly queue: string;
@@ -145,6 +162,11 @@ export function summaryOf(records: Queues, names: readonly string[]): Summary {
     service_level: alike === null || differ ? null : serviceLevelOf(sums, alike),
   };
 }
+/** Grows with everything that a chart of the day shows. */
+export const countedIn = (queue: QueueState | undefined): number => {
+  const sums = queue?.stats?.sums;
+  return sums === undefined ? 0 : sums.offered + sums.answered + sums.abandoned;
+};
 const formulaKey = (s: QueueStats): string =>
   `${s.service_level_formula} ${s.threshold_seconds} ${s.short_abandon_seconds} ${s.flow_outs}`;
 /** The formulas of these queues, each once, in order; a tile names its own by its place in the list where there are several. */
@@ -170,4 +192,45 @@ export function partnerOf(call: CallState | undefined, extension: string): strin
   if (other !== undefined) return other.name || other.number || other.extension;
   const isCaller = own !== undefined && own === call.legs[0];
   return isCaller ? call.dialled || null : call.caller.name || call.caller.number || null;
+}
+
+export type Formula = Pick<
+  QueueStats,
+  'service_level_formula' | 'threshold_seconds' | 'short_abandon_seconds' | 'flow_outs'
+>;
+type Sums = Pick<
+  QueueStats['sums'],
+  | 'offered'
+  | 'answered'
+  | 'answered_in_threshold'
+  | 'abandoned'
+  | 'abandoned_short'
+  | 'abandoned_in_threshold'
+  | 'flowed_out'
+>;
+/** The same formulas as the service computes by (domain.md 6.1), for queues that are added up; null of nothing. */
+export function serviceLevelOf(sums: Sums, level: Formula): number | null {
+  const offered = sums.offered - (level.flow_outs === 'left_out' ? sums.flowed_out : 0);
+  const {
+    answered,
+    answered_in_threshold: inTime,
+    abandoned,
+    abandoned_short,
+    abandoned_in_threshold,
+  } = sums;
+  const ratio = (n: number, d: number): number | null => (d === 0 ? null : n / d);
+  switch (level.service_level_formula) {
+    case 'answered_only':
+      return ratio(inTime, answered);
+    case 'offered':
+      return ratio(inTime, offered);
+    case 'ignore_short':
+      return ratio(inTime, offered - abandoned_short);
+    case 'abandon_after_T':
+      return ratio(inTime, answered + abandoned - abandoned_in_threshold);
+    case 'credit_in_T':
+      return ratio(inTime + abandoned_in_threshold, answered + abandoned);
+    case 'exclude_all_abandons':
+      return ratio(inTime, offered - abandoned);
+  }
 }

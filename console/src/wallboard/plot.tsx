@@ -61,7 +61,10 @@ export function Plot({ rows }: { readonly rows: readonly Interval[] }): ReactNod
       cursor: { show: false },
       legend: { show: false },
       padding: [em * 0.6, em * 0.4, 0, 0],
-      scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(4, Math.ceil(max * 1.1))] } },
+      scales: {
+        x: { time: true, range: () => [shown.current[0]?.from ?? 0, shown.current.at(-1)?.to ?? 1] },
+        y: { range: (_u, _min, max) => [0, Math.max(4, Math.ceil(max * 1.1))] },
+      },
       axes: [
         {
           ...axis,

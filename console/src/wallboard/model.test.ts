@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { CallState, QueueState } from '@offhook/client';
+import type { QueueFigures } from '@offhook/contract/wallboard.ts';
+import { addSeries, worthShowing } from './series.ts';
+import { lastDigits, partnerOf, queuesOn, serviceLevelOf, summaryOf } from './model.ts';
+import { DEFAULT_LAYOUT } from './model.ts';
+
+const FORMULA = {
+  service_level_formula: 'ignore_short',
+  threshold_seconds: 20,
+  short_abandon_seconds: 5,
+  flow_outs: 'counted',
+} as const;
+const sums = (offered: number, answered: number, inTime: number, abandoned: number, short = 0) => ({
+  offered,
+  answered,
+  answered_in_threshold: inTime,
+  abandoned,
+  abandoned_short: short,
+  abandoned_in_threshold: abandoned,
+  flowed_out: 1,
+});
+const queue = (
+  name: string,
+  of: ReturnType<typeof sums>,
+  joined: readonly string[] = [],
+  level: object = FORMULA,
+) =>
+  ({
+    name,
+    title: name,
+    callers: joined.map((joined_at) => ({ joined_at })),
+    stats: { ...level, sums: of },
+  }) as unknown as QueueState;
+const seen = ['b', 'a10', 'a2'].map((name) => ({ name, title: name.toUpperCase() }));
+
+test('board - queues with a tile come first in order, the others by title, and only those that may be seen', () => {
+  const on = (queues: string[] | null, tiles: string[]) =>
+    queuesOn(
+      {
+        name: '',
+        queues,
+        layout: { ...DEFAULT_LAYOUT, tiles: tiles.map((one) => ({ queue: one, figures: null })) },
+      },
+      seen,
+      'en',
+    ).map(({ name }) => name);
+  assert.deepEqual(on(null, []), ['a2', 'a10', 'b']);
+  assert.deepEqual(on(null, ['b', 'gone', 'b']), ['b', 'a2', 'a10']);
+  assert.deepEqual(on(['a10', 'gone'], ['b']), ['a10']);
+});
+test('board - queues are added up from their sums, and have a service level together only where they compute it alike', () => {
+  const one = queue('one', sums(10, 8, 6, 2, 1), ['2026-11-22T09:00:10Z']);
+  const two = queue('two', sums(10, 10, 3, 0), ['2026-11-22T09:00:05Z', '2026-11-22T09:00:20Z']);
+  const all = new Map([
+    ['one', one],
+    ['two', two],
+  ]);
+  const together = summaryOf(all, ['one', 'two']);
+  assert.equal(together.waiting, 3);
+  assert.equal(together.since, Date.parse('2026-11-22T09:00:05Z'));
+  assert.equal(together.answered, 18);
+  assert.equal(together.service_level, 9 / 19);
+  assert.equal(together.abandon_rate, 1 / 19);
+  all.set('two', queue('two', sums(10, 10, 3, 0), [], { ...FORMULA, threshold_seconds: 30 }));
+  assert.equal(summaryOf(all, ['one', 'two']).service_level, null);
+  assert.equal(summaryOf(new Map(), []).abandon_rate, null);
+});
+test('board - each formula is that of the service (domain.md 6.1), and of nothing it is null', () => {
+  const counts = sums(20, 12, 9, 6, 2);
+  const level = (formula: string, flow_outs = 'counted'): number | null =>
+    serviceLevelOf(
+      { ...counts, abandoned_in_threshold: 4 },
+      { ...FORMULA, service_level_formula: formula as 'offered', flow_outs: flow_outs as 'counted' },
+    );
+  assert.deepEqual(
+    [
+      'answered_only',
+      'offered',
+      'ignore_short',
+      'abandon_after_T',
+      'credit_in_T',
+      'exclude_all_abandons',
+    ].map((name) => level(name)),
+    [9 / 12, 9 / 20, 9 / 18, 9 / 14, 13 / 18, 9 / 14],
+  );
+  assert.equal(level('offered', 'left_out'), 9 / 19);
+  assert.equal(serviceLevelOf({ ...sums(0, 0, 0, 0), flowed_out: 0 }, FORMULA), null);
+});
+test('board - the last digits of a number never tell the rest', () => {
+  assert.equal(lastDigits('+4915112345678'), '•••678');
+  assert.equal(lastDigits('1007'), '•007');
+  assert.equal(lastDigits('12'), '12');
+  fc.assert(
+    fc.property(fc.stringMatching(/^\+?\d{4,20}$/), (number) => {
+      assert.ok(lastDigits(number).replaceAll('•', '').length <= 3);
+    }),
+  );
+});
+test('board - who an agent talks to is the other leg, else who calls or what was dialled', () => {
+  const leg = (extension: string | null, name = '', number = extension ?? '') => ({
+    leg_id: number,
+    extension,
+    name,
+    number,
+  });
+  const call = (legs: readonly object[]) =>
+    ({ dialled: '510', caller: { number: '+4930', name: 'Ann' }, legs }) as unknown as CallState;
+  assert.equal(partnerOf(call([leg(null, 'Ann', '+4930'), leg('1003')]), '1003'), 'Ann');
+  assert.equal(partnerOf(call([leg('1003'), leg(null, '', '+4930')]), '1003'), '+4930');
+  assert.equal(partnerOf(call([leg('1003')]), '1003'), '510');
+  assert.equal(partnerOf(call([]), '1003'), 'Ann');
+  assert.equal(partnerOf(undefined, '1003'), null);
+});
+test('board - intervals of several queues are added up, from the hour of the first call on, six hours at least', () => {
+  const figures = (hour: number, offered: number) =>
+    ({
+      from: new Date(Date.UTC(2026, 10, 22, hour)).toISOString(),
+      to: new Date(Date.UTC(2026, 10, 22, hour + 1)).toISOString(),
+      sums: { offered, answered: offered, abandoned: 0 },
+    }) as unknown as QueueFigures;
+  const day = (first: number) =>
+    Array.from({ length: 12 }, (_, hour) => figures(hour, hour === first ? 4 : 0));
+  const rows = addSeries([day(3), day(3)]);
+  assert.equal(rows.length, 12);
+  assert.equal(rows[3]?.answered, 8);
+  const hours = (list: typeof rows) => list.map(({ from }) => new Date(from * 1000).getUTCHours());
+  assert.deepEqual(hours(worthShowing(rows)), [3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  assert.deepEqual(hours(worthShowing(addSeries([day(11)]))), [6, 7, 8, 9, 10, 11]);
+  assert.deepEqual(worthShowing([]), []);
+});

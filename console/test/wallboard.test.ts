@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { createClient } from '@offhook/client';
+import type { Client } from '@offhook/client';
+import { putObjects } from '../../server/src/features/pbx-config/put.ts';
+import { prepareDemo } from '../../server/test/support/company.ts';
+import { openFarSide } from '../../server/test/support/phone.ts';
+import type { Phone } from '../../server/test/support/phone.ts';
+import { freePort } from '../../server/test/support/ports.ts';
+import { statusIs } from '../../server/test/support/steps.ts';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, openConsole } from './rig.ts';
+import { scriptBoard } from './wallboard-script.ts';
+
+const OUTSIDE = { host: '127.0.0.2', port: 0 };
+const EVIL = '<img src=x onerror=alert(1)>';
+
+describe('wallboard', () => {
+  before(async () => {
+    await buildFirst();
+    OUTSIDE.port = await freePort();
+  });
+  const site = useSite({
+    prepare: (dataDir) =>
+      prepareDemo((store) =>
+        putObjects(store, {
+          trunk: [{ name: 'north', title: 'North', ...OUTSIDE }],
+          inbound_route: [
+            { name: 'sales', trunk: 'north', number: '+493055501', to: { kind: 'queue', key: 'sales' } },
+          ],
+        }),
+      )(dataDir),
+  });
+  const browser = useBrowser();
+  const clientOf = async (extension: string): Promise<Client> => {
+    const own = (await site().credentials()).find((c) => c.extension === extension);
+    const client = createClient({ base: site().base });
+    await client.login({ username: extension, password: own?.password ?? '' });
+    return client;
+  };
+  const outside = (): Promise<Phone> =>
+    openFarSide({ server: site().sip, extension: '+4915112345678', name: EVIL, at: OUTSIDE });
+  const tile = (page: Page, queue: string): Locator => page.locator(`[data-queue=${queue}]`);
+  const figure = (page: Page, queue: string, metric: string): Locator =>
+    tile(page, queue).locator(`[data-metric=${metric}] dd`);
+  const shows = async (what: string, locator: Locator, pattern: RegExp, ms = 8_000): Promise<string> => {
+    let last: string | null = null;
+    return until(
+      `${what} shows ${pattern}`,
+      async () => {
+        last = await locator.textContent({ timeout: 2_000 });
+        return last !== null && pattern.test(last) ? last : null;
+      },
+      { ms, seen: () => ({ last }) },
+    );
+  };
+  const alarm = async (what: string, page: Page, queue: string, word: string, ms = 15_000): Promise<void> => {
+    let last: string | null = null;
+    await until(what, async () => (last = await tile(page, queue).getAttribute('data-alarm')) === word, {
+      ms,
+      seen: () => ({ last }),
+    });
+  };
+
+  test('wallboard - real calls through real queues move it, thresholds colour and hold, and HTML in names is text', async () => {
+    const page = await consoleOf(site(), browser(), '1002', { path: '/wallboard' });
+    page.setDefaultTimeout(8_000);
+    await shows('the tile', figure(page, 'sales', 'waiting'), /^0/);
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Name').fill('Care & sales');
+    await page.getByLabel('Waiting: Warning').fill('1');
+    await page.getByLabel('Waiting: Alert').fill('2');
+    // Who still waits counts as offered: the service level of a first call is 0 % until it is answered.
+    await page.getByRole('button', { name: 'Remove Service level' }).click();
+    await assertAccessible(page, 'the editor');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL('**/wallboard/1');
+
+    await using far = await outside();
+    const first = await far.invite('+493055501');
+    await shows('the tile', figure(page, 'sales', 'waiting'), /^1/);
+    await alarm('one who waits is a warning', page, 'sales', 'warn', 3_000);
+    await tile(page, 'sales').getByText('Warning').first().waitFor();
+    const caller = page.locator('[data-caller]');
+    await caller.getByText(EVIL, { exact: true }).waitFor();
+    const wait = (await figure(page, 'sales', 'longest_wait_seconds').textContent()) ?? '';
+    await until(
+      'the wait ticks',
+      async () => (await figure(page, 'sales', 'longest_wait_seconds').textContent()) !== wait,
+    );
+
+    await using second = await site().phone('1007');
+    const call = await second.invite('510');
+    await shows('the tile', figure(page, 'sales', 'waiting'), /^2/);
+    await alarm('two are an alert', page, 'sales', 'alert', 3_000);
+    assert.deepEqual(await caller.count(), 2);
+    await assertAccessible(page, 'the board with an alert');
+
+    await using desk = await site().phone('1003');
+    await statusIs(await site().person('1003'), 'READY');
+    const incoming = await desk.incoming();
+    incoming.ring();
+    await page.locator('[data-agent="1003"][data-state=offered]').waitFor();
+    await incoming.answer();
+    const card = page.locator('[data-agent="1003"][data-state=talking]');
+    await shows('the card', card, /Talking · Sales · with <img src=x onerror=alert\(1\)>/);
+    await shows('the tile', figure(page, 'sales', 'waiting'), /^1/);
+    assert.equal(await tile(page, 'sales').getAttribute('data-alarm'), 'alert', 'the colour holds');
+    await shows(
+      'the formula',
+      page.locator('footer'),
+      /answered within 20 s, of all that were offered but those who hung up within 5 s/,
+    );
+    await alarm('it eases to a warning', page, 'sales', 'warn');
+    await call.hangup();
+    await first.hangup();
+    await shows('the tile', figure(page, 'sales', 'answered'), /^1/);
+    await shows('the totals', page.locator('[data-total=answered] dd'), /^1$/);
+    await page.getByText('Nobody is waiting').waitFor();
+    await page.getByRole('button', { name: 'Show as a table' }).click({ timeout: 25_000 });
+    await page.getByRole('table').getByRole('row').last().waitFor();
+    assert.equal(await page.locator('img[src=x]').count(), 0);
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+
+  test('wallboard - boards are copied, edited, kept from writing over each other, and deleted', async () => {
+    const supervisor = await clientOf('1002');
+    const page = await consoleOf(site(), browser(), '1002', { path: '/wallboard/1' });
+    page.setDefaultTimeout(8_000);
+    await tile(page, 'support').waitFor();
+    await page.getByRole('button', { name: 'Actions of this board' }).click();
+    await page.getByRole('menuitem', { name: 'Make a copy' }).click();
+    await page.getByRole('switch', { name: 'All queues that who looks may see' }).press(' ');
+    await page
+      .getByRole('button', { name: 'Support up' })
+      .or(page.getByRole('button', { name: 'Sales up' }))
+      .last()
+      .click();
+    await page
+      .getByRole('button', { name: 'Callers waiting', exact: true })
+      .or(page.getByRole('button', { name: 'Remove Callers waiting' }))
+      .click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL('**/wallboard/2');
+    const copy = (await supervisor.boards.get(2)).board;
+    assert.equal(copy.name, 'Copy of Care & sales');
+    assert.deepEqual(copy.queues?.toSorted(), ['sales', 'support']);
+    const order = await page
+      .locator('[data-queue]')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('data-queue')));
+    assert.deepEqual(
+      order,
+      copy.layout.tiles.map(({ queue }) => queue),
+    );
+    assert.equal(await page.locator('[data-part=callers]').count(), 0);
+
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Name').fill('Mine');
+    const { name, queues, layout, shared } = copy;
+    await supervisor.boards.replace(2, { name: `${name}!`, queues, layout, shared });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Somebody changed this board meanwhile').waitFor();
+    assert.equal(await page.getByLabel('Name').inputValue(), 'Mine', 'what was written stays');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await until(
+      'the second save is kept',
+      async () => (await supervisor.boards.get(2)).board.name === 'Mine',
+    );
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Actions of this board' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await until('one board is left', async () => (await supervisor.boards.list()).boards.length === 1);
+    await tile(page, 'sales').waitFor();
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+
+  test('wallboard - a display shows its board by a key that is in no address, follows it, comes back by itself, and says when it is revoked', async () => {
+    const page = await consoleOf(site(), browser(), '1002', { path: '/wallboard/1' });
+    page.setDefaultTimeout(8_000);
+    await page.getByRole('button', { name: 'Actions of this board' }).click();
+    await page.getByRole('menuitem', { name: 'Displays' }).click();
+    await page.getByLabel('Where it hangs').fill('Lobby');
+    await page.getByRole('button', { name: 'Make a link' }).click();
+    const link = await page.locator('[data-display-link]').inputValue();
+    await assertAccessible(page, 'the displays');
+    assert.match(link, /\/display\/1#key=ohk_/);
+
+    const wall = await openConsole(site(), browser(), { path: '/healthz' });
+    wall.setDefaultTimeout(8_000);
+    const asked: string[] = [];
+    wall.on('request', (request) => asked.push(request.url()));
+    wall.on('websocket', (socket) => asked.push(socket.url()));
+    await wall.goto(link);
+    await tile(wall, 'sales').waitFor();
+    assert.equal(wall.url(), `${site().base}/display/1`);
+    await wall.reload();
+    await tile(wall, 'sales').waitFor();
+    await wall.getByText('Live', { exact: true }).waitFor();
+    assert.deepEqual(
+      asked.filter((url) => url.includes('ohk_')),
+      [`${site().base}/display/1${new URL(link).hash}`].filter((url) => asked.includes(url)),
+    );
+    await assertAccessible(wall, 'the display');
+
+    await using far = await outside();
+    const call = await far.invite('+493055501');
+    await shows('the caller', wall.locator('[data-caller]'), /•••678.*Sales/);
+    assert.ok(!(await wall.content()).includes('4915112345678'), 'the wall shows the whole number');
+
+    const supervisor = await clientOf('1002');
+    const { name, shared, layout } = (await supervisor.boards.get(1)).board;
+    await supervisor.boards.replace(1, {
+      name: `${name} only`,
+      shared,
+      layout: { ...layout, tiles: [] },
+      queues: ['sales'],
+    });
+    await until('the display follows its board', async () => (await tile(wall, 'support').count()) === 0, {
+      ms: 15_000,
+    });
+    await until('and is live again', async () => (await wall.locator('[data-stale]').count()) === 0, {
+      ms: 15_000,
+    });
+    await wall.getByRole('heading', { name: 'Care & sales only' }).waitFor();
+
+    await site().kill('SIGKILL');
+    await wall.locator('[data-stale]').waitFor({ timeout: 5_000 });
+    await page.getByText('Not live: what you see may be out of date').waitFor({ timeout: 5_000 });
+    await shows('what was there stays', figure(wall, 'sales', 'waiting'), /^1/);
+    await call.hangup();
+    await site().start();
+    await shows('the display is true again', figure(wall, 'sales', 'waiting'), /^0/, 40_000);
+    await until('and says it is live', async () => (await wall.locator('[data-stale]').count()) === 0, {
+      ms: 15_000,
+    });
+    await page.getByText('Not live').waitFor({ state: 'detached', timeout: 40_000 });
+
+    const [key] = (await supervisor.boards.displayKeys(1)).display_keys;
+    await supervisor.boards.revokeDisplayKey(1, key!.id);
+    await wall.getByText('The key of this display does not work any more').waitFor({ timeout: 10_000 });
+    await assertAccessible(wall, 'a revoked display');
+    assertNoTrouble(wall);
+    await wall.context().close();
+    await page.context().close();
+  });
+
+  test('wallboard - 1,000 agents and 500 queues are drawn as far as they are seen, and an event draws its own tile', async () => {
+    const page = await openConsole(site(), browser(), { path: '/healthz', scheme: 'dark' });
+    page.setDefaultTimeout(8_000);
+    const script = await scriptBoard(page, { queues: 500, agents: 1_000 });
+    const { extension, password } = (await site().credentials()).find((c) => c.extension === '1005')!;
+    await page.goto(`${site().base}/wallboard`);
+    await page.locator('input[name=username]').fill(extension);
+    await page.locator('input[name=password]').fill(password);
+    await page.locator('button[type=submit]').click();
+    await tile(page, 'q0').waitFor();
+    await page.getByRole('heading', { name: 'Queue 0 <b>bold</b>' }).waitFor();
+    const drawn = (selector: string): Promise<number> => page.locator(selector).count();
+    assert.ok((await drawn('[data-queue]')) < 60, `${await drawn('[data-queue]')} tiles are drawn`);
+    const drawnAnew = await script.drawnBy(async () => {
+      await script.answered('q2', 77);
+      await shows('the tile', figure(page, 'q2', 'answered'), /^77/);
+    });
+    assert.deepEqual(drawnAnew, ['q2']);
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    await until('the last agent', async () => {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+      return (await drawn('[data-agent="5999"]')) === 1;
+    });
+    assert.ok((await drawn('[data-agent]')) < 200, `${await drawn('[data-agent]')} agents are drawn`);
+    assert.equal(await page.locator('[data-agent="5999"] b img').count(), 0);
+    await script.talks('5999');
+    await page.locator('[data-agent="5999"][data-state=talking]').waitFor();
+    await assertAccessible(page, 'a board of 500 queues in the dark');
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+});
