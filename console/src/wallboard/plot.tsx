@@ -68,7 +68,8 @@ export function Plot({ rows }: { readonly rows: readonly Interval[] }): ReactNod
       axes: [
         {
           ...axis,
-          size: em * 1.8,
+          size: em * 2.1,
+          gap: em * 0.6,
           space: em * 4,
           values: (_u, ticks) => ticks.map((at) => formatTime(at * 1000)),
         },

@@ -118,64 +118,63 @@ function PageList(props: VirtualProps): ReactNode {
   return <Rows {...props} inner={inner} perRow={perRow} margin={margin} virtualizer={virtualizer as never} />;
 }
 function ScreenList(props: VirtualProps): ReactNode {
+  const frame = useRef<HTMLDivElement>(null);
   const outer = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const { columns: perRow, em } = useColumns(inner, props);
+  const rows = Math.ceil(props.count / perRow);
   const virtualizer = useVirtualizer({
-    count: Math.ceil(props.count / perRow),
+    count: rows,
     getScrollElement: () => outer.current,
     estimateSize: () => props.height * em,
     overscan: 2,
   });
-  const held = useRef(false);
-  const [page, setPage] = useState({ at: 1, of: 1 });
-  useEffect(() => {
-    const node = outer.current;
+  const total = virtualizer.getTotalSize();
+  const row = total / Math.max(1, rows);
+  const [room, setRoom] = useState(0);
+  useLayoutEffect(() => {
+    const node = frame.current;
     if (node === null) return;
-    const look = (): void => {
-      const of = Math.max(1, Math.ceil((node.scrollHeight - 2) / Math.max(1, node.clientHeight)));
-      const at = Math.min(of, Math.ceil((node.scrollTop + 2) / Math.max(1, node.clientHeight)));
-      setPage((old) => (old.at === at && old.of === of ? old : { at: Math.max(1, at), of }));
-    };
-    const turn = (): void => {
-      look();
-      // Who reads or uses it is not interrupted.
-      if (held.current || node.scrollHeight <= node.clientHeight + 2) return;
-      const end = node.scrollTop + node.clientHeight >= node.scrollHeight - 2;
-      node.scrollTo({ top: end ? 0 : node.scrollTop + node.clientHeight });
-      look();
-    };
-    look();
-    const timer = setInterval(turn, TURN_MS);
-    const observer = new ResizeObserver(look);
+    const observer = new ResizeObserver(() => setRoom(node.clientHeight));
     observer.observe(node);
-    node.addEventListener('scroll', look, { passive: true });
-    return () => {
-      clearInterval(timer);
-      observer.disconnect();
-      node.removeEventListener('scroll', look);
-    };
-  }, [props.count]);
+    return () => observer.disconnect();
+  }, []);
+  // Of a page no row is cut in two: a name that is half there cannot be read.
+  const height = room + 1 >= total ? total : Math.max(1, Math.floor(room / row)) * row;
+  const pages = Math.max(1, Math.ceil((total - 1) / Math.max(1, height)));
+  const [page, setPage] = useState(0);
+  const held = useRef(false);
+  useEffect(() => {
+    if (pages < 2) return;
+    // Who reads or uses it is not interrupted.
+    const timer = setInterval(() => held.current || setPage((old) => (old + 1) % pages), TURN_MS);
+    return () => clearInterval(timer);
+  }, [pages]);
+  const shown = Math.min(page, pages - 1);
+  useEffect(() => outer.current?.scrollTo({ top: shown * height }), [shown, height]);
   const hold = (on: boolean) => (): void => {
     held.current = on;
   };
   return (
     <>
-      <div
-        ref={outer}
-        className={styles.screen}
-        // Who has no mouse scrolls it with the arrow keys.
-        tabIndex={0}
-        role="region"
-        aria-label={props.label}
-        onPointerEnter={hold(true)}
-        onPointerLeave={hold(false)}
-        onFocus={hold(true)}
-        onBlur={hold(false)}
-      >
-        <Rows {...props} inner={inner} perRow={perRow} margin={0} virtualizer={virtualizer as never} />
+      <div ref={frame} className={styles.frame} style={{ flexBasis: total }}>
+        <div
+          ref={outer}
+          className={styles.screen}
+          style={{ height }}
+          // Who has no mouse scrolls it with the arrow keys.
+          tabIndex={0}
+          role="region"
+          aria-label={props.label}
+          onPointerEnter={hold(true)}
+          onPointerLeave={hold(false)}
+          onFocus={hold(true)}
+          onBlur={hold(false)}
+        >
+          <Rows {...props} inner={inner} perRow={perRow} margin={0} virtualizer={virtualizer as never} />
+        </div>
       </div>
-      {page.of > 1 && <p className={styles.pages}>{t('page_of', { page: page.at, pages: page.of })}</p>}
+      {pages > 1 && <p className={styles.pages}>{t('page_of', { page: shown + 1, pages })}</p>}
     </>
   );
 }
