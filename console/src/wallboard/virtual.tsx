@@ -151,7 +151,10 @@ function ScreenList(props: VirtualProps): ReactNode {
     return () => clearInterval(timer);
   }, [pages]);
   const shown = Math.min(page, pages - 1);
-  useEffect(() => outer.current?.scrollTo({ top: shown * height }), [shown, height]);
+  useEffect(() => {
+    // Not returned: where a browser answers with a promise, that is no clean-up.
+    void outer.current?.scrollTo({ top: shown * height });
+  }, [shown, height]);
   const hold = (on: boolean) => (): void => {
     held.current = on;
   };
