@@ -10,6 +10,7 @@ import { PAGE_PATHS } from '../paths.ts';
 import { Displays } from './displays.tsx';
 import { Editor } from './editor.tsx';
 import { t as app } from '../app/app-words.ts';
+import { t as e } from './editor-words.ts';
 import { t } from './words.ts';
 
 export type Opened =
@@ -52,7 +53,7 @@ export function Dialogs({ opened, onClose }: DialogsProps): ReactNode {
           opened
           onClose={onClose}
           closeButtonProps={{ 'aria-label': app('close') }}
-          title={t('delete_board')}
+          title={e('delete_board')}
         >
           <Delete board={opened.board} onDone={onClose} />
         </Modal>
@@ -73,11 +74,11 @@ function Delete({ board, onDone }: { readonly board: Board; readonly onDone: () 
   });
   return (
     <Stack>
-      <Text>{t('delete_text', { name: board.name })}</Text>
+      <Text>{e('delete_text', { name: board.name })}</Text>
       {error !== null && <Failure error={error} />}
       <Group justify="flex-end">
         <Button variant="default" onClick={onDone}>
-          {t('cancel')}
+          {e('cancel')}
         </Button>
         <Button color="red" loading={isPending} onClick={() => mutate()}>
           {t('delete')}

@@ -20,6 +20,7 @@ import { serverNow } from '../app/now.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
+import { t as e } from './editor-words.ts';
 import { t } from './words.ts';
 import { t as app } from '../app/app-words.ts';
 
@@ -63,11 +64,11 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
   const list = keys.data?.display_keys ?? [];
   return (
     <Stack>
-      <Text size="sm">{t('display_intro')}</Text>
+      <Text size="sm">{e('display_intro')}</Text>
       <form onSubmit={submit}>
         <Group align="end">
           <TextInput
-            label={t('display_name')}
+            label={e('display_name')}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
             maxLength={64}
@@ -76,8 +77,8 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
             miw={180}
           />
           <Select
-            label={t('display_expiry')}
-            placeholder={t('display_never')}
+            label={e('display_expiry')}
+            placeholder={e('display_never')}
             value={days}
             onChange={setDays}
             clearable
@@ -88,16 +89,16 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
             w={220}
           />
           <Button type="submit" loading={make.isPending}>
-            {t('make_link')}
+            {e('make_link')}
           </Button>
         </Group>
       </form>
       {make.error !== null && <Failure error={make.error} />}
       {made !== null && (
-        <Alert color="offhook" variant="light" role="status" title={t('link_once')}>
+        <Alert color="offhook" variant="light" role="status" title={e('link_once')}>
           <Group align="end" wrap="nowrap">
             <TextInput
-              label={t('link')}
+              label={e('link')}
               value={made}
               readOnly
               flex={1}
@@ -120,7 +121,7 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
       {revoke.error !== null && <Failure error={revoke.error} />}
       {keys.isSuccess && list.length === 0 && (
         <Text size="sm" c="dimmed">
-          {t('no_displays')}
+          {e('no_displays')}
         </Text>
       )}
       {list.map((key) => (
@@ -133,9 +134,9 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
               </Text>
               <Text size="xs" c="dimmed">
                 {key.last_used_at === null
-                  ? t('never_used')
-                  : t('last_used', { ago: formatAgo(key.last_used_at, serverNow()) })}
-                {key.expires_at !== null && ` · ${t('display_expiry')} ${formatDateTime(key.expires_at)}`}
+                  ? e('never_used')
+                  : e('last_used', { ago: formatAgo(key.last_used_at, serverNow()) })}
+                {key.expires_at !== null && ` · ${e('display_expiry')} ${formatDateTime(key.expires_at)}`}
               </Text>
             </div>
           </Group>
@@ -144,9 +145,9 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
             variant="default"
             loading={revoke.isPending && revoke.variables === key.id}
             onClick={() => revoke.mutate(key.id)}
-            aria-label={`${t('revoke')}: ${key.name}`}
+            aria-label={`${e('revoke')}: ${key.name}`}
           >
-            {t('revoke')}
+            {e('revoke')}
           </Button>
         </Group>
       ))}

@@ -27,6 +27,7 @@ import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { kindOf, metricName } from './metrics.ts';
 import { DEFAULT_LAYOUT } from './model.ts';
+import { t as e } from './editor-words.ts';
 import { t } from './words.ts';
 import styles from './page.module.css';
 
@@ -78,7 +79,7 @@ function Rows({ rows, onOrder, removable }: RowsProps): ReactNode {
               variant="subtle"
               disabled={index === 0}
               onClick={move(index, -1)}
-              aria-label={t('up', { name })}
+              aria-label={e('up', { name })}
             >
               <ArrowUp size={16} aria-hidden />
             </ActionIcon>
@@ -86,7 +87,7 @@ function Rows({ rows, onOrder, removable }: RowsProps): ReactNode {
               variant="subtle"
               disabled={index === rows.length - 1}
               onClick={move(index, 1)}
-              aria-label={t('down', { name })}
+              aria-label={e('down', { name })}
             >
               <ArrowDown size={16} aria-hidden />
             </ActionIcon>
@@ -94,7 +95,7 @@ function Rows({ rows, onOrder, removable }: RowsProps): ReactNode {
               <ActionIcon
                 variant="subtle"
                 onClick={() => onOrder(ids.toSpliced(index, 1))}
-                aria-label={t('remove', { name })}
+                aria-label={e('remove', { name })}
               >
                 <X size={16} aria-hidden />
               </ActionIcon>
@@ -141,8 +142,8 @@ function Thresholds({
             {metricName(row.metric)}
           </Text>
           <NativeSelect
-            label={t('direction')}
-            aria-label={`${metricName(row.metric)}: ${t('direction')}`}
+            label={e('direction')}
+            aria-label={`${metricName(row.metric)}: ${e('direction')}`}
             size="xs"
             value={row.direction}
             data={(['above', 'below'] as const).map((value) => ({ value, label: t(value) }))}
@@ -156,7 +157,7 @@ function Thresholds({
             variant="subtle"
             size={30}
             onClick={() => onChange(rows.toSpliced(index, 1))}
-            aria-label={t('remove', { name: metricName(row.metric) })}
+            aria-label={e('remove', { name: metricName(row.metric) })}
           >
             <X size={16} aria-hidden />
           </ActionIcon>
@@ -165,8 +166,8 @@ function Thresholds({
       {free.length > 0 && (
         <Select
           size="xs"
-          aria-label={t('add_threshold')}
-          placeholder={t('add_threshold')}
+          aria-label={e('add_threshold')}
+          placeholder={e('add_threshold')}
           leftSection={<Plus size={14} aria-hidden />}
           value={null}
           data={metricChoices().filter(({ value }) => free.includes(value))}
@@ -275,8 +276,8 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
           data-autofocus
         />
         <Switch
-          label={t('shared')}
-          description={mayShare ? undefined : t('shared_hint')}
+          label={e('shared')}
+          description={mayShare ? undefined : e('shared_hint')}
           disabled={!mayShare}
           checked={draft.shared}
           onChange={(event) => put({ shared: event.currentTarget.checked })}
@@ -284,7 +285,7 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
         <Fieldset legend={t('queues_part')}>
           <Stack gap="sm">
             <Switch
-              label={t('all_queues')}
+              label={e('all_queues')}
               checked={draft.queues === null}
               onChange={(event) => {
                 if (event.currentTarget.checked) setQueues(null);
@@ -294,7 +295,7 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
             {draft.queues !== null && (
               <>
                 <Text size="sm" fw={600}>
-                  {t('board_queues')}
+                  {e('board_queues')}
                 </Text>
                 <Rows
                   removable={ordered.length > 1}
@@ -306,8 +307,8 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
                       <MultiSelect
                         size="xs"
                         w={230}
-                        aria-label={`${titleOf(name)}: ${t('own_figures')}`}
-                        placeholder={t('as_board')}
+                        aria-label={`${titleOf(name)}: ${e('own_figures')}`}
+                        placeholder={e('as_board')}
                         data={metricChoices()}
                         value={[...(layout.tiles.find(({ queue }) => queue === name)?.figures ?? [])]}
                         onChange={(figures) => own(name, figures)}
@@ -317,8 +318,8 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
                 />
                 {free.length > 0 && ordered.length < 500 && (
                   <Select
-                    aria-label={t('add_queue')}
-                    placeholder={t('add_queue')}
+                    aria-label={e('add_queue')}
+                    placeholder={e('add_queue')}
                     leftSection={<Plus size={16} aria-hidden />}
                     searchable
                     limit={60}
@@ -332,15 +333,15 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
           </Stack>
         </Fieldset>
         <MultiSelect
-          label={t('figures')}
-          description={t('figures_hint')}
+          label={e('figures')}
+          description={e('figures_hint')}
           data={metricChoices()}
           value={[...layout.figures]}
           onChange={(figures) => figures.length > 0 && lay({ figures: figures as BoardMetric[] })}
         />
-        <Fieldset legend={t('thresholds')}>
+        <Fieldset legend={e('thresholds')}>
           <Text size="xs" c="dimmed" mb="sm">
-            {t('threshold_hint')}
+            {e('threshold_hint')}
           </Text>
           <Thresholds rows={layout.thresholds} onChange={(thresholds) => lay({ thresholds })} />
         </Fieldset>
@@ -368,8 +369,8 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
         </Fieldset>
         <Group grow align="end">
           <NumberInput
-            label={t('columns')}
-            placeholder={t('columns_auto')}
+            label={e('columns')}
+            placeholder={e('columns_auto')}
             min={1}
             max={12}
             value={layout.columns ?? ''}
@@ -377,7 +378,7 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
           />
           <Stack gap={4}>
             <Text size="sm" fw={500} id="density">
-              {t('density')}
+              {e('density')}
             </Text>
             <SegmentedControl
               aria-labelledby="density"
@@ -388,23 +389,23 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
           </Stack>
         </Group>
         <NativeSelect
-          label={t('caller_numbers')}
+          label={e('caller_numbers')}
           value={layout.caller_numbers}
-          data={(['last_digits', 'full'] as const).map((value) => ({ value, label: t(value) }))}
+          data={(['last_digits', 'full'] as const).map((value) => ({ value, label: e(value) }))}
           onChange={(event) => lay({ caller_numbers: event.currentTarget.value as Layout['caller_numbers'] })}
         />
         {meanwhile && (
           <Alert role="alert" color="yellow" variant="light">
-            {t('changed_meanwhile')}
+            {e('changed_meanwhile')}
           </Alert>
         )}
         {save.error !== null && !meanwhile && <Failure error={save.error} />}
         <Group justify="flex-end" className={styles.save ?? ''}>
           <Button variant="default" onClick={onDone}>
-            {t('cancel')}
+            {e('cancel')}
           </Button>
           <Button type="submit" loading={save.isPending}>
-            {t('save')}
+            {e('save')}
           </Button>
         </Group>
       </Stack>

@@ -1,6 +1,6 @@
 import { Suspense, lazy, useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Badge, Button, Group, Menu, NativeSelect, Stack, Title, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, Group, Menu, NativeSelect, Stack, Title } from '@mantine/core';
 
 import { useQuery } from '@tanstack/react-query';
 import { Copy, Ellipsis, Expand, MonitorUp, Pencil, Plus, Trash2, X } from 'lucide-react';
@@ -107,7 +107,7 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
             {screen || choose === null ? shown.name : t('title')}
           </Title>
           {!screen && choose}
-          {!screen && board?.shared === true && <Badge variant="light">{t('shared_short')}</Badge>}
+          {!screen && board?.shared === true && <span className={styles.shared}>{t('shared_short')}</span>}
         </Group>
         <Group gap="xs">
           {!screen && (
@@ -119,16 +119,9 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
               {t(mine ? 'edit' : 'copy_board')}
             </Button>
           )}
-          <Tooltip label={t(screen ? 'tv_leave' : 'tv')}>
-            <ActionIcon
-              variant="default"
-              size={36}
-              onClick={toggle}
-              aria-label={t(screen ? 'tv_leave' : 'tv')}
-            >
-              {screen ? <X size={18} aria-hidden /> : <Expand size={18} aria-hidden />}
-            </ActionIcon>
-          </Tooltip>
+          <ActionIcon variant="default" size={36} onClick={toggle} aria-label={t(screen ? 'tv_leave' : 'tv')}>
+            {screen ? <X size={18} aria-hidden /> : <Expand size={18} aria-hidden />}
+          </ActionIcon>
           {!screen && (
             <Menu position="bottom-end" width={220}>
               <Menu.Target>

@@ -153,7 +153,7 @@ function ScreenList(props: VirtualProps): ReactNode {
   const shown = Math.min(page, pages - 1);
   useEffect(() => {
     // Not returned: where a browser answers with a promise, that is no clean-up.
-    void outer.current?.scrollTo({ top: shown * height });
+    outer.current?.scrollTo({ top: shown * height });
   }, [shown, height]);
   const hold = (on: boolean) => (): void => {
     held.current = on;
