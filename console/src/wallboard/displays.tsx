@@ -21,7 +21,6 @@ import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { t as e } from './editor-words.ts';
-import { t } from './words.ts';
 import { t as app } from '../app/app-words.ts';
 
 const DAY_MS = 86_400_000;

@@ -17,7 +17,7 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { ArrowDown, ArrowUp, Plus, X } from 'lucide-react';
+import { Plus, X } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { OffhookError } from '@offhook/client';
 import type { Board, BoardMetric, BoardThreshold, NewBoard } from '@offhook/contract/boards.ts';
@@ -28,6 +28,7 @@ import { PAGE_PATHS } from '../paths.ts';
 import { kindOf, metricName } from './metrics.ts';
 import { DEFAULT_LAYOUT } from './model.ts';
 import { t as e } from './editor-words.ts';
+import { Rows } from './rows.tsx';
 import { t } from './words.ts';
 import styles from './page.module.css';
 
@@ -52,60 +53,6 @@ type Layout = Board['layout'];
 type Draft = Required<NewBoard>;
 const metricChoices = (): { value: BoardMetric; label: string }[] =>
   METRICS.map((value) => ({ value, label: metricName(value) }));
-
-interface RowsProps {
-  readonly rows: readonly { readonly id: string; readonly name: string; readonly extra?: ReactNode }[];
-  readonly onOrder: (ids: string[]) => void;
-  readonly removable: boolean;
-}
-/** A list that is put in order with buttons, which every hand and keyboard can use. */
-function Rows({ rows, onOrder, removable }: RowsProps): ReactNode {
-  const ids = rows.map(({ id }) => id);
-  const move = (index: number, by: number) => (): void => {
-    const [id] = ids.slice(index, index + 1);
-    const rest = ids.toSpliced(index, 1);
-    onOrder(rest.toSpliced(index + by, 0, id!));
-  };
-  return (
-    <ol className={styles.rowList}>
-      {rows.map(({ id, name, extra }, index) => (
-        <li key={id}>
-          <Text size="sm" className={styles.rowName ?? ''}>
-            {name}
-          </Text>
-          {extra}
-          <Group gap={4} wrap="nowrap">
-            <ActionIcon
-              variant="subtle"
-              disabled={index === 0}
-              onClick={move(index, -1)}
-              aria-label={e('up', { name })}
-            >
-              <ArrowUp size={16} aria-hidden />
-            </ActionIcon>
-            <ActionIcon
-              variant="subtle"
-              disabled={index === rows.length - 1}
-              onClick={move(index, 1)}
-              aria-label={e('down', { name })}
-            >
-              <ArrowDown size={16} aria-hidden />
-            </ActionIcon>
-            {removable && (
-              <ActionIcon
-                variant="subtle"
-                onClick={() => onOrder(ids.toSpliced(index, 1))}
-                aria-label={e('remove', { name })}
-              >
-                <X size={16} aria-hidden />
-              </ActionIcon>
-            )}
-          </Group>
-        </li>
-      ))}
-    </ol>
-  );
-}
 
 /** Rates are written as per cent and kept from 0 to 1. */
 const scale = (metric: BoardMetric): number => (kindOf(metric) === 'rate' ? 100 : 1);
