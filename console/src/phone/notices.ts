@@ -1,0 +1,60 @@
+/** Tells of a call that rings while nobody looks at the page: the system's notice, and a title that changes. */
+import type { PhoneCall } from './phone-state.ts';
+import { t } from './phone-words.ts';
+
+const BLINK_MS = 1_000;
+export interface Notices {
+  show(calls: readonly PhoneCall[], notify: boolean): void;
+  close(): void;
+}
+export const canNotify = (): boolean => typeof Notification !== 'undefined';
+
+export function beginNotices(): Notices {
+  let title: { readonly was: string; readonly timer: ReturnType<typeof setInterval> } | null = null;
+  let notice: { readonly call: string; readonly notice: Notification } | null = null;
+  function steady(): void {
+    if (title === null) return;
+    clearInterval(title.timer);
+    document.title = title.was;
+    title = null;
+  }
+  function blink(words: string): void {
+    if (title !== null) return;
+    const was = document.title;
+    let on = false;
+    const timer = setInterval(() => {
+      on = !on;
+      document.title = on ? words : was;
+    }, BLINK_MS);
+    document.title = words;
+    title = { was, timer };
+  }
+  function unnotice(): void {
+    notice?.notice.close();
+    notice = null;
+  }
+  return {
+    show(calls, notify) {
+      const ringing = calls.find((call) => call.state === 'incoming');
+      if (ringing === undefined) {
+        steady();
+        return unnotice();
+      }
+      const who = ringing.name === '' ? ringing.number : `${ringing.name} (${ringing.number})`;
+      blink(t('title_ringing', { who }));
+      if (notice?.call === ringing.id || !notify || !document.hidden) return;
+      if (!canNotify() || Notification.permission !== 'granted') return;
+      unnotice();
+      const shown = new Notification(t('incoming'), { body: who, tag: 'offhook.call', requireInteraction: true });
+      shown.addEventListener('click', () => {
+        window.focus();
+        shown.close();
+      });
+      notice = { call: ringing.id, notice: shown };
+    },
+    close() {
+      steady();
+      unnotice();
+    },
+  };
+}

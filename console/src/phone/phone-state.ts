@@ -1,0 +1,73 @@
+/** What the phone of this page is and does, as the page and other parts of it see it. */
+import type { CallQuality } from './quality.ts';
+
+/** Why the phone cannot be used on this page. */
+export type PhoneProblem =
+  | 'microphone_refused'
+  | 'no_microphone'
+  | 'microphone_busy'
+  | 'insecure'
+  | 'unsupported'
+  | 'sign_in_refused'
+  | 'failed';
+export type PhoneStatus =
+  | { readonly is: 'off' }
+  | { readonly is: 'starting' }
+  | { readonly is: 'ready' }
+  /** The exchange is not reached since then (ms since 1970); it is tried again by itself. */
+  | { readonly is: 'away'; readonly since: number }
+  /** Another tab of this browser is the phone; `page` is its title, null while it has not said so. */
+  | { readonly is: 'elsewhere'; readonly page: string | null; readonly calls: number }
+  | { readonly is: 'refused'; readonly problem: PhoneProblem };
+
+export type CallEnd =
+  | 'over'
+  | 'busy'
+  | 'no_answer'
+  | 'declined'
+  | 'missed'
+  | 'answered_elsewhere'
+  | 'not_found'
+  | 'not_allowed'
+  | 'transferred'
+  | 'lost'
+  | 'failed';
+export interface PhoneCall {
+  /** Of this page alone. */
+  readonly id: string;
+  readonly direction: 'in' | 'out';
+  readonly number: string;
+  /** As the caller's side names itself: anything may stand in it. Empty where it does not. */
+  readonly name: string;
+  /** `dialing` until the other side rings; `incoming` until it is answered here. */
+  readonly state: 'dialing' | 'ringing' | 'incoming' | 'connecting' | 'talking' | 'held' | 'ended';
+  /** Milliseconds since 1970. */
+  readonly began: number;
+  readonly answered: number | null;
+  readonly muted: boolean;
+  /** The sound is being brought back after the network was away. */
+  readonly mending: boolean;
+  /** It asks whether a call goes on to there, and this is that call's id. */
+  readonly consultFor: string | null;
+  readonly quality: CallQuality | null;
+  readonly end: CallEnd | null;
+  /** Of the exchange, once it is known which of its calls this is. */
+  readonly call_id: string | null;
+}
+/** What went wrong last, until it is dismissed or something else is done. */
+export type PhoneTrouble =
+  | PhoneProblem
+  | 'away'
+  | 'not_a_number'
+  | 'hold_refused'
+  | 'transfer_refused'
+  | 'too_many_calls'
+  | 'device_gone';
+export interface PhoneState {
+  readonly status: PhoneStatus;
+  readonly calls: readonly PhoneCall[];
+  readonly trouble: PhoneTrouble | null;
+}
+export const isLive = (call: PhoneCall): boolean => call.state !== 'ended';
+/** In a conversation, or on hold. */
+export const isUp = (call: PhoneCall): boolean => call.state === 'talking' || call.state === 'held';

@@ -1,0 +1,48 @@
+/** Tells the exchange how a call sounded, once it is over. */
+import { OffhookError } from '@offhook/client';
+import type { Client } from '@offhook/client';
+import type { QualityReport } from './quality.ts';
+
+/** A call is in the history a moment after it began. */
+const AGAIN_MS = [1_000, 3_000, 8_000];
+/** e.g. `Firefox 145, Linux`; no more of the browser than that leaves the page. */
+function deviceName(): string {
+  const agent = navigator.userAgent;
+  const [, browser = 'Browser', version = ''] = /(Firefox|Edg|Chrome|Version)\/(\d+)/.exec(agent) ?? [];
+  const names: Readonly<Record<string, string>> = { Edg: 'Edge', Version: 'Safari' };
+  const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent)?.[1] ?? '';
+  return `${names[browser] ?? browser} ${version}${system === '' ? '' : `, ${system}`}`;
+}
+export interface Reporter {
+  /** In its own time, again where the call is not known yet. A call whose id was never learned is not reported. */
+  send(call: string | null, report: QualityReport): void;
+  /** From a page that is closing: once, and it may outlive the page. */
+  sendLast(call: string | null, report: QualityReport): void;
+}
+export function createReporter(client: Client): Reporter {
+  const bodyOf = (report: QualityReport) => ({ ...report, device: deviceName() });
+  async function tryToSend(call: string, report: QualityReport, attempt: number): Promise<void> {
+    try {
+      await client.calls.reportQuality(call, bodyOf(report));
+    } catch (error) {
+      const later = AGAIN_MS[attempt];
+      const unknown = error instanceof OffhookError ? error.code === 'not_found' || error.status >= 500 : true;
+      if (later === undefined || !unknown) return;
+      setTimeout(() => void tryToSend(call, report, attempt + 1), later);
+    }
+  }
+  return {
+    send(call, report) {
+      if (call !== null) void tryToSend(call, report, 0);
+    },
+    sendLast(call, report) {
+      if (call === null) return;
+      void fetch(`/api/v1/calls/${encodeURIComponent(call)}/quality`, {
+        method: 'POST',
+        keepalive: true,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(bodyOf(report)),
+      }).catch(() => undefined);
+    },
+  };
+}

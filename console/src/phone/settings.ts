@@ -1,0 +1,31 @@
+/** What this browser remembers of a person's phone. */
+export interface PhoneSettings {
+  readonly on: boolean;
+  /** Ids of devices as the browser gives them; empty for the system's own choice. */
+  readonly microphone: string;
+  readonly speaker: string;
+  readonly ringer: string;
+  /** Tell of calls while the page is hidden. */
+  readonly notify: boolean;
+  readonly shortcuts: boolean;
+}
+const FIRST: PhoneSettings = {
+  on: false,
+  microphone: '',
+  speaker: '',
+  ringer: '',
+  notify: false,
+  shortcuts: true,
+};
+const nameOf = (extension: string): string => `offhook.phone.${extension}`;
+
+export function readSettings(extension: string): PhoneSettings {
+  try {
+    const kept = JSON.parse(localStorage.getItem(nameOf(extension)) ?? '{}') as Partial<PhoneSettings>;
+    return { ...FIRST, ...kept };
+  } catch {
+    return FIRST;
+  }
+}
+export const writeSettings = (extension: string, settings: PhoneSettings): void =>
+  localStorage.setItem(nameOf(extension), JSON.stringify(settings));

@@ -1,0 +1,300 @@
+/** One SIP session of this page, and its sound. */
+import { Invitation, Inviter, SessionState, UserAgent } from 'sip.js';
+import type { Session, Web } from 'sip.js';
+import { playOn, stopStream } from './devices.ts';
+import type { CallEnd, PhoneCall } from './phone-state.ts';
+import { countOf, createQualityMeter } from './quality.ts';
+import type { CallQuality, QualityReport } from './quality.ts';
+
+export interface SipCallDeps {
+  /** An open microphone. Throws `MicrophoneError`. */
+  readonly microphone: () => Promise<MediaStream>;
+  readonly speaker: () => string;
+  readonly onChange: () => void;
+}
+export interface SipCall {
+  readonly id: string;
+  readonly session: Session;
+  readonly shown: PhoneCall;
+  /** Sends the INVITE of an outgoing call. Throws `MicrophoneError`. */
+  place(): Promise<void>;
+  answer(): Promise<void>;
+  hangUp(): void;
+  /** Rejects where the exchange refuses. */
+  hold(on: boolean): Promise<void>;
+  mute(on: boolean): void;
+  tones(keys: string): void;
+  /** Passes the other side on: to a number, or to the other side of another call. Rejects where that is refused. */
+  transfer(to: string | SipCall): Promise<void>;
+  /** After the network was away: tells the exchange where we are now, and finds a new way for the sound. */
+  mend(): Promise<void>;
+  know(call: { readonly call_id: string; readonly name: string; readonly number: string }): void;
+  useMicrophone(): Promise<void>;
+  useSpeaker(): void;
+  measure(seconds: number): Promise<void>;
+  report(): QualityReport | null;
+  consultFor: string | null;
+}
+const AUDIO: Web.SessionDescriptionHandlerOptions = { constraints: { audio: true, video: false } };
+type Handler = Web.SessionDescriptionHandler;
+const ENDS: Readonly<Record<number, CallEnd>> = {
+  403: 'not_allowed',
+  404: 'not_found',
+  484: 'not_found',
+  408: 'no_answer',
+  480: 'no_answer',
+  487: 'no_answer',
+  486: 'busy',
+  600: 'busy',
+  603: 'declined',
+};
+/** ICE mends itself where it can; after so long it is helped. */
+const ICE_PATIENCE_MS = 4_000;
+let made = 0;
+const streams = new WeakMap<Session, MediaStream>();
+/** The open microphone of a session, for who makes its offers and answers. */
+export const streamOf = (session: Session): MediaStream => streams.get(session) ?? new MediaStream();
+
+export function createSipCall(session: Inviter | Invitation, number: string, deps: SipCallDeps): SipCall {
+  const id = `call-${(made += 1)}`;
+  const incoming = session instanceof Invitation;
+  const player = new Audio();
+  player.autoplay = true;
+  const meter = createQualityMeter();
+  let own: MediaStream | null = null;
+  let held = false;
+  let doing: Promise<unknown> = Promise.resolve();
+  let end: CallEnd | null = null;
+  let heard = false;
+  let shown: PhoneCall = {
+    id,
+    direction: incoming ? 'in' : 'out',
+    number,
+    name: incoming ? session.remoteIdentity.displayName : '',
+    state: incoming ? 'incoming' : 'dialing',
+    began: Date.now(),
+    answered: null,
+    muted: false,
+    mending: false,
+    consultFor: null,
+    quality: null,
+    end: null,
+    call_id: null,
+  };
+  const show = (change: Partial<PhoneCall>): void => {
+    shown = { ...shown, ...change };
+    deps.onChange();
+  };
+  const handler = (): Handler | undefined => session.sessionDescriptionHandler as Handler | undefined;
+  const connection = (): RTCPeerConnection | undefined => handler()?.peerConnection;
+  const sender = (): RTCRtpSender | undefined => connection()?.getSenders().find((s) => s.track?.kind === 'audio');
+  /** One thing after the other: SIP takes one offer of a side at a time. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const next = doing.then(work, work);
+    doing = next.catch(() => undefined);
+    return next;
+  }
+  /** Before anything is sent: a call is not begun, and not taken, without a microphone. */
+  async function openOwn(): Promise<void> {
+    own = await deps.microphone();
+    streams.set(session, own);
+    // It may have ended while the browser asked.
+    if (session.state === SessionState.Terminated) stopStream(own);
+  }
+  function listen(): void {
+    const peer = connection();
+    if (peer === undefined) return;
+    player.srcObject = new MediaStream(peer.getReceivers().map((receiver) => receiver.track));
+    void playOn(player, deps.speaker());
+    void player.play().catch(() => undefined);
+    if (heard) return;
+    heard = true;
+    let patience: ReturnType<typeof setTimeout> | undefined;
+    peer.addEventListener('iceconnectionstatechange', () => {
+      clearTimeout(patience);
+      const { iceConnectionState: ice } = peer;
+      if (ice === 'connected' || ice === 'completed') show({ mending: false });
+      else if (ice === 'failed') void mend().catch(() => undefined);
+      else if (ice === 'disconnected') {
+        show({ mending: true });
+        patience = setTimeout(() => void mend().catch(() => undefined), ICE_PATIENCE_MS);
+      }
+    });
+  }
+  function reinvite(options: Web.SessionDescriptionHandlerOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      session
+        .invite({
+          sessionDescriptionHandlerOptions: options,
+          requestDelegate: {
+            onAccept: () => resolve(),
+            onReject: ({ message }) => reject(new Error(`${message.statusCode ?? 0}`)),
+          },
+        })
+        .catch(reject);
+    });
+  }
+  async function mend(): Promise<void> {
+    if (session.state !== SessionState.Established) return;
+    const ice = connection()?.iceConnectionState;
+    const iceRestart = ice !== 'connected' && ice !== 'completed';
+    if (iceRestart) show({ mending: true });
+    try {
+      await inTurn(() => reinvite({ hold: held, offerOptions: { iceRestart } }));
+    } catch (error) {
+      // The exchange does not know the call any more, or could not be told.
+      if (/^(481|408|404)$/.test((error as Error).message)) {
+        end = 'lost';
+        if (session.state === SessionState.Established) void session.bye().catch(() => undefined);
+      }
+      throw error;
+    }
+  }
+  session.stateChange.addListener((state) => {
+    switch (state) {
+      case SessionState.Established:
+        listen();
+        show({ state: 'talking', answered: Date.now() });
+        return;
+      case SessionState.Terminated: {
+        if (own !== null) stopStream(own);
+        player.srcObject = null;
+        const reason = end ?? (shown.answered !== null ? 'over' : incoming ? 'missed' : 'failed');
+        show({ state: 'ended', end: reason, quality: null, mending: false });
+        return;
+      }
+      default:
+    }
+  });
+  if (incoming) {
+    session.delegate = {
+      onCancel: ({ request }) => {
+        if (/cause=200\b/.test(request.getHeader('reason') ?? '')) end = 'answered_elsewhere';
+      },
+    };
+  }
+
+  return {
+    id,
+    session,
+    get shown() {
+      return shown;
+    },
+    async place() {
+      if (!(session instanceof Inviter)) return;
+      await openOwn();
+      await session.invite({
+        requestDelegate: {
+          onProgress: ({ message }) => {
+            if (message.statusCode === 180) show({ state: 'ringing' });
+            // Something is said before the call is answered: an announcement of the exchange.
+            if (message.body !== '') listen();
+          },
+          onReject: ({ message }) => {
+            end ??= ENDS[message.statusCode ?? 0] ?? 'failed';
+          },
+        },
+      });
+    },
+    async answer() {
+      if (!(session instanceof Invitation)) return;
+      await openOwn();
+      show({ state: 'connecting' });
+      await session.accept({ sessionDescriptionHandlerOptions: AUDIO });
+    },
+    hangUp() {
+      const quietly = (done: Promise<unknown>): void => void done.catch(() => undefined);
+      switch (session.state) {
+        case SessionState.Established:
+          end ??= 'over';
+          return quietly(session.bye());
+        case SessionState.Initial:
+        case SessionState.Establishing:
+          end ??= incoming ? 'declined' : 'over';
+          return quietly(session instanceof Invitation ? session.reject({ statusCode: 486 }) : session.cancel());
+        default:
+      }
+    },
+    hold: (on) =>
+      inTurn(async () => {
+        if (session.state !== SessionState.Established || held === on) return;
+        await reinvite({ hold: on });
+        held = on;
+        show({ state: on ? 'held' : 'talking' });
+      }),
+    mute(on) {
+      for (const track of own?.getTracks() ?? []) track.enabled = !on;
+      show({ muted: on });
+    },
+    tones(keys) {
+      const dtmf = sender()?.dtmf;
+      // What is still to be sent is not thrown away for what comes after it.
+      dtmf?.insertDTMF(dtmf.toneBuffer + keys, 160, 70);
+    },
+    transfer: (to) =>
+      inTurn(
+        () =>
+          new Promise<void>((resolve, reject) => {
+            const target =
+              typeof to === 'string'
+                ? UserAgent.makeURI(`sip:${encodeURIComponent(to)}@${session.userAgent.configuration.uri.host}`)
+                : to.session;
+            if (target === undefined) throw new Error('not a number');
+            const over = (state: SessionState): void => {
+              if (state !== SessionState.Terminated) return;
+              end = 'transferred';
+              resolve();
+            };
+            // Whichever comes first: the word that it is done, or the end of our side of the call.
+            session.stateChange.addListener(over, { once: true });
+            session
+              .refer(target, {
+                requestDelegate: {
+                  onReject: ({ message }) => reject(new Error(`${message.statusCode ?? 0}`)),
+                },
+                onNotify: (notification) => {
+                  void notification.accept();
+                  const status = Number(/^SIP\/2\.0 (\d{3})/.exec(notification.request.body)?.[1] ?? 0);
+                  if (status >= 300) reject(new Error(`${status}`));
+                  if (status < 200 || status >= 300) return;
+                  end = 'transferred';
+                  resolve();
+                },
+              })
+              .catch(reject);
+          }),
+      ),
+    mend,
+    know({ call_id, name, number: theirs }) {
+      if (shown.call_id === call_id && shown.name === name && shown.number === theirs) return;
+      show({ call_id, name: name || shown.name, number: theirs || shown.number });
+    },
+    async useMicrophone() {
+      if (own === null) return;
+      const next = await deps.microphone();
+      const [track] = next.getAudioTracks();
+      for (const old of own.getTracks()) old.stop();
+      own = next;
+      if (track === undefined) return;
+      track.enabled = !shown.muted;
+      await sender()?.replaceTrack(track);
+    },
+    useSpeaker: () => void playOn(player, deps.speaker()),
+    async measure(seconds) {
+      const peer = connection();
+      if (peer === undefined || shown.state !== 'talking') return;
+      const counted = await countOf(peer).catch(() => null);
+      if (counted === null) return;
+      meter.add(counted, seconds);
+      const quality: CallQuality | null = meter.now;
+      if (shown.state === 'talking') show({ quality });
+    },
+    report: () => meter.report(),
+    get consultFor() {
+      return shown.consultFor;
+    },
+    set consultFor(other) {
+      show({ consultFor: other });
+    },
+  };
+}

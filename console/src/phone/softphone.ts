@@ -1,0 +1,390 @@
+/** The phone itself: registration, calls, and coming back after the network was away. Loaded once it is switched on. */
+import { Invitation, Inviter, Registerer, RegistererState, SessionState, UserAgent, Web } from 'sip.js';
+import type { Client, LoginResult } from '@offhook/client';
+import { matchLegs } from './match-legs.ts';
+import type { LiveCall } from './match-legs.ts';
+import { MicrophoneError, checkMicrophone, openMicrophone } from './devices.ts';
+import { dialled, isTone } from './number.ts';
+import { isLive, isUp } from './phone-state.ts';
+import type { PhoneCall, PhoneProblem, PhoneState, PhoneStatus, PhoneTrouble } from './phone-state.ts';
+import { beginNotices } from './notices.ts';
+import { createReporter } from './reporter.ts';
+import type { PhoneSettings } from './settings.ts';
+import { createSipCall, streamOf } from './sip-call.ts';
+import type { SipCall } from './sip-call.ts';
+import { createSounder } from './tones.ts';
+
+export interface SoftphoneDeps {
+  readonly client: Client;
+  readonly settings: () => PhoneSettings;
+  readonly onChange: (state: Pick<PhoneState, 'status' | 'calls' | 'trouble'>) => void;
+  /** The calls of this person as the exchange sees them. */
+  readonly liveCalls: { readonly now: () => Iterable<LiveCall>; subscribe(listener: () => void): () => void };
+}
+export interface Softphone {
+  start(): Promise<void>;
+  call(number: string): Promise<void>;
+  answer(id: string): Promise<void>;
+  hangUp(id: string): void;
+  hold(id: string, on: boolean): Promise<void>;
+  mute(id: string, on: boolean): void;
+  tones(id: string, keys: string): void;
+  /** Passes the other side on at once. */
+  transfer(id: string, number: string): Promise<void>;
+  /** Puts the call on hold and asks there first; `join` passes it on, hanging up goes back to it. */
+  consult(id: string, number: string): Promise<void>;
+  /** Connects the other sides of two calls, and leaves both. */
+  join(id: string, other: string): Promise<void>;
+  /** The settings were changed: the calls that go on use the other devices. */
+  devicesChanged(): Promise<void>;
+  test(tone: 'ring' | 'test'): void;
+  dismiss(): void;
+  /** No further calls are taken; what goes on is finished. */
+  retire(): void;
+  /** Hangs up and unregisters. */
+  stop(): Promise<void>;
+}
+type Sip = LoginResult['sip'];
+const REGISTER_SECONDS = 120;
+const MEASURE_MS = 2_000;
+/** How long an ended call is shown, with why it ended. */
+const ENDED_MS = 5_000;
+/** More than these at once nobody can tell apart. */
+const MOST_CALLS = 4;
+const BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
+
+export function createSoftphone({ client, settings, onChange, liveCalls }: SoftphoneDeps): Softphone {
+  const calls: SipCall[] = [];
+  const sounder = createSounder();
+  const reporter = createReporter(client);
+  const notices = beginNotices();
+  const stopping = new AbortController();
+  let status: PhoneStatus = { is: 'starting' };
+  let trouble: PhoneTrouble | null = null;
+  let agent: UserAgent | null = null;
+  let registerer: Registerer | null = null;
+  let sip: Sip | null = null;
+  let retired = false;
+  let endTone: { readonly name: string; readonly end: () => void } | null = null;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let attempt = 0;
+
+  const shown = (): readonly PhoneCall[] => calls.map((call) => call.shown);
+  const find = (id: string): SipCall | undefined => calls.find((call) => call.id === id && isLive(call.shown));
+  function tell(): void {
+    sound();
+    notices.show(shown(), settings().notify);
+    onChange({ status, calls: shown(), trouble });
+  }
+  function setStatus(next: PhoneStatus): void {
+    status = next;
+    tell();
+  }
+  function setTrouble(next: PhoneTrouble | null): void {
+    trouble = next;
+    tell();
+  }
+  /** What is heard beside the voices, by what the calls do. */
+  function sound(): void {
+    const now = shown();
+    const incoming = now.some((call) => call.state === 'incoming');
+    const busy = now.some(isUp);
+    const { ringer, speaker } = settings();
+    const wanted = incoming ? (busy ? 'waiting' : 'ring') : now.some((c) => c.state === 'ringing') ? 'ringback' : null;
+    if (endTone?.name === wanted) return;
+    endTone?.end();
+    endTone = wanted === null ? null : { name: wanted, end: sounder.play(wanted, wanted === 'ring' ? ringer : speaker) };
+  }
+  function fail(error: unknown, otherwise: PhoneTrouble): void {
+    setTrouble(error instanceof MicrophoneError ? error.problem : otherwise);
+  }
+  function refuse(problem: PhoneProblem): void {
+    setStatus({ is: 'refused', problem });
+  }
+
+  // Registration and its coming back.
+  async function connect(): Promise<void> {
+    if (stopping.signal.aborted || retired) return;
+    clearTimeout(retry);
+    try {
+      if (agent === null) await begin();
+      else {
+        if (!agent.isConnected()) await agent.reconnect();
+        await register();
+      }
+      attempt = 0;
+      await Promise.all(calls.map((call) => call.mend().catch(() => undefined)));
+    } catch (error) {
+      if (status.is === 'refused' || stopping.signal.aborted) return;
+      if (error instanceof MicrophoneError) return refuse(error.problem);
+      if (status.is !== 'away') setStatus({ is: 'away', since: Date.now() });
+      const wait = BACKOFF_MS[Math.min(attempt, BACKOFF_MS.length - 1)]!;
+      attempt += 1;
+      // Not all pages of an office at the same moment.
+      retry = setTimeout(() => void connect(), wait * (0.75 + Math.random() / 2));
+    }
+  }
+  async function begin(): Promise<void> {
+    await checkMicrophone(settings().microphone);
+    // Asked for each time, and kept nowhere but here.
+    ({ sip } = await client.session.sip(stopping.signal));
+    const uri = UserAgent.makeURI(`sip:${sip.webrtc_username}@${sip.domain}`);
+    if (uri === undefined) throw new Error('no address to register');
+    const iceServers: RTCIceServer[] = sip.turn === null ? [] : [{ ...sip.turn }];
+    const fresh = new UserAgent({
+      uri,
+      authorizationUsername: sip.webrtc_username,
+      authorizationPassword: sip.sip_password,
+      userAgentString: 'Offhook console',
+      logBuiltinEnabled: false,
+      transportOptions: { server: sip.ws_url, connectionTimeout: 8, keepAliveInterval: 0 },
+      sessionDescriptionHandlerFactory: (session) =>
+        new Web.SessionDescriptionHandler(
+          session.userAgent.getLogger('media'),
+          () => Promise.resolve(streamOf(session)),
+          { iceGatheringTimeout: 500, peerConnectionConfiguration: { iceServers } },
+        ),
+      delegate: { onInvite: take, onDisconnect: lost },
+    });
+    await fresh.start();
+    agent = fresh;
+    registerer = new Registerer(fresh, { expires: REGISTER_SECONDS });
+    registerer.stateChange.addListener((state) => {
+      if (state === RegistererState.Registered) setStatus({ is: 'ready' });
+      else if (state === RegistererState.Unregistered && status.is === 'ready') lost();
+    });
+    await register();
+  }
+  function register(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (registerer === null) return reject(new Error('there is nothing to register'));
+      registerer
+        .register({
+          requestDelegate: {
+            onAccept: () => {
+              if (status.is !== 'ready') setStatus({ is: 'ready' });
+              resolve();
+            },
+            onReject: ({ message }) => {
+              // The password was changed, or the extension is gone: trying again helps nobody.
+              if (message.statusCode === 403 || message.statusCode === 401) refuse('sign_in_refused');
+              reject(new Error(`registration: ${message.statusCode ?? 0}`));
+            },
+          },
+        })
+        .catch(reject);
+    });
+  }
+  function lost(): void {
+    if (stopping.signal.aborted || retired || status.is === 'away' || status.is === 'refused') return;
+    setStatus({ is: 'away', since: Date.now() });
+    attempt = 0;
+    clearTimeout(retry);
+    retry = setTimeout(() => void connect(), BACKOFF_MS[0]! * Math.random());
+  }
+  /** Another network may be under the same socket: it is opened anew. */
+  function onOnline(): void {
+    if (agent === null) return void connect();
+    attempt = 0;
+    const reopen = agent.isConnected() ? agent.transport.disconnect() : Promise.resolve();
+    void reopen.catch(() => undefined).then(() => connect());
+  }
+  function onOffline(): void {
+    if (status.is === 'ready') setStatus({ is: 'away', since: Date.now() });
+  }
+
+  // Calls.
+  function add(session: Inviter | Invitation, number: string): SipCall {
+    const call: SipCall = createSipCall(session, number, {
+      microphone: () => openMicrophone(settings().microphone),
+      speaker: () => settings().speaker,
+      onChange: () => {
+        tell();
+      },
+    });
+    calls.push(call);
+    session.stateChange.addListener((state) => {
+      if (state === SessionState.Established) learn();
+      if (state !== SessionState.Terminated) return;
+      over(call);
+    });
+    return call;
+  }
+  function over(call: SipCall): void {
+    const { end, consultFor, call_id } = call.shown;
+    const report = call.report();
+    if (report !== null) reporter.send(call_id, report);
+    if (end === 'busy' || end === 'failed' || end === 'not_found' || end === 'not_allowed') {
+      setTimeout(sounder.play('busy', settings().speaker), 2_500);
+    }
+    // Who was asked is gone: back to whom it was asked for.
+    const first = consultFor === null ? undefined : find(consultFor);
+    const passedOn = end === 'transferred' || first === undefined || !isUp(first.shown);
+    if (!passedOn) void first.hold(false).catch(() => undefined);
+    for (const other of calls) if (other.consultFor === call.id) other.consultFor = null;
+    setTimeout(() => {
+      calls.splice(calls.indexOf(call), 1);
+      tell();
+    }, ENDED_MS);
+  }
+  function take(invitation: Invitation): void {
+    const tooMany = calls.filter((call) => isLive(call.shown)).length >= MOST_CALLS;
+    if (retired || tooMany) return void invitation.reject({ statusCode: 486 }).catch(() => undefined);
+    add(invitation, invitation.remoteIdentity.uri.user ?? '');
+    tell();
+  }
+  /** One of them is talked to; the others wait. */
+  async function onlyThis(call: SipCall | null): Promise<void> {
+    const others = calls.filter((other) => other !== call && other.shown.state === 'talking');
+    await Promise.all(others.map((other) => other.hold(true)));
+  }
+  async function place(number: string, consultFor: string | null): Promise<void> {
+    const wanted = dialled(number);
+    if (wanted === null) return setTrouble('not_a_number');
+    if (agent === null || status.is !== 'ready') return setTrouble(status.is === 'refused' ? status.problem : 'away');
+    if (calls.filter((call) => isLive(call.shown)).length >= MOST_CALLS) return setTrouble('too_many_calls');
+    const target = UserAgent.makeURI(`sip:${encodeURIComponent(wanted)}@${agent.configuration.uri.host}`);
+    if (target === undefined) return setTrouble('not_a_number');
+    setTrouble(null);
+    try {
+      await onlyThis(null);
+    } catch {
+      return setTrouble('hold_refused');
+    }
+    const session = new Inviter(agent, target, {
+      earlyMedia: true,
+      sessionDescriptionHandlerOptions: { constraints: { audio: true, video: false } } as object,
+    });
+    const call = add(session, wanted);
+    call.consultFor = consultFor;
+    try {
+      await call.place();
+    } catch (error) {
+      calls.splice(calls.indexOf(call), 1);
+      fail(error, 'failed');
+      const first = consultFor === null ? undefined : find(consultFor);
+      if (first !== undefined) void first.hold(false).catch(() => undefined);
+    }
+  }
+  /** Which of the exchange's calls are these. */
+  function learn(): void {
+    if (sip === null) return;
+    const known = matchLegs(
+      shown().filter((call) => isUp(call)),
+      [...liveCalls.now()],
+      sip.webrtc_username,
+    );
+    for (const call of calls) {
+      const found = known.get(call.id);
+      if (found !== undefined) call.know(found);
+    }
+  }
+  const measuring = setInterval(() => {
+    for (const call of calls) void call.measure(MEASURE_MS / 1000);
+  }, MEASURE_MS);
+  const unlive = liveCalls.subscribe(learn);
+  /** The page goes: the other side does not wait for somebody who is not there any more. */
+  function onPageHide(): void {
+    for (const call of calls) {
+      if (!isLive(call.shown)) continue;
+      const report = call.report();
+      if (report !== null) reporter.sendLast(call.shown.call_id, report);
+      call.hangUp();
+    }
+  }
+  function onBeforeUnload(event: BeforeUnloadEvent): void {
+    if (calls.some((call) => isUp(call.shown))) event.preventDefault();
+  }
+  async function stop(): Promise<void> {
+    stopping.abort();
+    clearTimeout(retry);
+    clearInterval(measuring);
+    unlive();
+    for (const call of calls) call.hangUp();
+    endTone?.end();
+    notices.close();
+    removeEventListener('online', onOnline);
+    removeEventListener('offline', onOffline);
+    removeEventListener('pagehide', onPageHide);
+    removeEventListener('beforeunload', onBeforeUnload);
+    if (agent !== null) await agent.stop().catch(() => undefined);
+    sounder.close();
+  }
+  /** Trouble of an earlier step is over with the next. */
+  const attempted = async (work: Promise<void> | undefined, otherwise: PhoneTrouble): Promise<void> => {
+    if (trouble !== null) setTrouble(null);
+    await work?.catch((error: unknown) => fail(error, otherwise));
+  };
+
+  return {
+    async start() {
+      addEventListener('online', onOnline);
+      addEventListener('offline', onOffline);
+      addEventListener('pagehide', onPageHide);
+      addEventListener('beforeunload', onBeforeUnload);
+      tell();
+      await connect();
+    },
+    call: (number) => place(number, null),
+    answer: (id) =>
+      attempted(
+        (async () => {
+          const call = find(id);
+          if (call === undefined) return;
+          await onlyThis(call);
+          await call.answer();
+        })(),
+        'failed',
+      ),
+    hangUp: (id) => find(id)?.hangUp(),
+    hold: (id, on) =>
+      attempted(
+        (async () => {
+          const call = find(id);
+          if (call === undefined) return;
+          if (!on) await onlyThis(call);
+          await call.hold(on);
+        })(),
+        'hold_refused',
+      ),
+    mute: (id, on) => find(id)?.mute(on),
+    tones(id, keys) {
+      for (const key of keys) {
+        if (!isTone(key)) continue;
+        find(id)?.tones(key);
+        sounder.key(key, settings().speaker);
+      }
+    },
+    transfer: (id, number) => {
+      const to = dialled(number);
+      if (to === null) {
+        setTrouble('not_a_number');
+        return Promise.resolve();
+      }
+      return attempted(find(id)?.transfer(to), 'transfer_refused');
+    },
+    consult: (id, number) => (find(id) === undefined ? Promise.resolve() : place(number, id)),
+    join: (id, other) => {
+      const [first, second] = [find(id), find(other)];
+      if (first === undefined || second === undefined) return Promise.resolve();
+      return attempted(first.transfer(second), 'transfer_refused');
+    },
+    async devicesChanged() {
+      for (const call of calls) {
+        if (!isLive(call.shown)) continue;
+        call.useSpeaker();
+        await attempted(call.useMicrophone(), 'device_gone');
+      }
+    },
+    test(tone) {
+      const { ringer, speaker } = settings();
+      setTimeout(sounder.play(tone, tone === 'ring' ? ringer : speaker), 2_500);
+    },
+    dismiss: () => setTrouble(null),
+    retire() {
+      retired = true;
+      void registerer?.unregister().catch(() => undefined);
+    },
+    stop,
+  };
+}
