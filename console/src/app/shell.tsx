@@ -19,6 +19,7 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import { NAVIGATION } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { OwnPresence } from '../presence/own-presence.tsx';
+import { PhoneDock } from '../phone/dock.tsx';
 import { t } from './app-words.ts';
 import { useKept, useStale } from './live.ts';
 import { LanguageSwitch, SchemeItems } from './preferences.tsx';
@@ -174,6 +175,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
               <LanguageSwitch />
             </div>
             <OwnPresence />
+            <PhoneDock />
             <UserMenu />
           </Group>
         </Group>

@@ -57,9 +57,7 @@ export function stopStream(stream: MediaStream): void {
 }
 /** Whether one may be had, without opening it where the browser says so; else it asks. Throws `MicrophoneError`. */
 export async function checkMicrophone(id: string): Promise<void> {
-  const known = await navigator.permissions
-    .query({ name: 'microphone' as PermissionName })
-    .catch(() => null);
+  const known = await navigator.permissions.query({ name: 'microphone' as PermissionName }).catch(() => null);
   if (known?.state === 'granted' && isSecureContext) {
     const all = await navigator.mediaDevices.enumerateDevices();
     if (all.some((device) => device.kind === 'audioinput')) return;

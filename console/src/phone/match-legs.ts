@@ -2,55 +2,61 @@
 import type { CallState } from '@offhook/client';
 import type { PhoneCall } from './phone-state.ts';
 
-export type LiveCall = Pick<CallState, 'call_id' | 'dialled' | 'legs'>;
+type LiveLeg = Pick<CallState['legs'][number], 'leg_id' | 'extension' | 'endpoint' | 'number' | 'name'> & {
+  readonly state: string;
+};
+/** What events tell of a call, or what the API answers about it. */
+export interface LiveCall {
+  readonly call_id: string;
+  readonly legs: readonly LiveLeg[];
+}
 export interface Matched {
   readonly call_id: string;
-  readonly leg_id: string;
   /** The other side as it is now; empty where nobody, or more than one, is there. */
   readonly name: string;
   readonly number: string;
 }
-/** `ast1:1763683200.42`: when the leg began, by the clock of the exchange. */
-const placeOf = (leg: string): number => Number(/:(\d+\.\d+)/.exec(leg)?.[1]?.replace(/\.(\d+)$/, (_, n: string) => `.${n.padStart(9, '0')}`) ?? 0);
+/** How far the exchange's clock and ours may be apart, and how long an INVITE may take. */
+const NEAR_MS = 10_000;
+/** `ast1:1763683200.42`: when the leg began in seconds, and a number that grows with each. */
+function beganAt(leg: string): readonly [ms: number, nth: number] {
+  const [, seconds = '0', nth = '0'] = /:(\d+)\.(\d+)/.exec(leg) ?? [];
+  return [Number(seconds) * 1000, Number(nth)];
+}
 
 /**
- * Calls that are up here, with the legs of this phone's endpoint that are up there. Where there are as many of both, the older is
- * the older; where there are not, those that name the same other side belong together.
+ * Calls that are up here with the legs of this phone's endpoint that are up there: those that began at the same time, in order. A leg
+ * of a page that died is of another time.
  */
 export function matchLegs(
   here: readonly PhoneCall[],
   there: readonly LiveCall[],
   endpoint: string,
 ): ReadonlyMap<string, Matched> {
+  const isUp = ({ state }: LiveLeg): boolean => state === 'connected' || state === 'held';
   const legs = there
     .flatMap((call) =>
-      call.legs
-        .filter((leg) => leg.endpoint === endpoint && (leg.state === 'connected' || leg.state === 'held'))
-        .map((leg) => ({ call, leg })),
+      call.legs.filter((leg) => leg.endpoint === endpoint && isUp(leg)).map((leg) => ({ call, leg })),
     )
-    .toSorted((a, b) => placeOf(a.leg.leg_id) - placeOf(b.leg.leg_id));
-  const calls = here.toSorted((a, b) => a.began - b.began);
-  const pairs: [PhoneCall, (typeof legs)[number]][] = [];
-  if (legs.length === calls.length) calls.forEach((call, i) => pairs.push([call, legs[i]!]));
-  else {
-    const left = new Set(legs);
-    for (const call of calls) {
-      const same = [...left].filter(
-        ({ call: other, leg }) =>
-          other.dialled === call.number ||
-          other.legs.some((one) => one !== leg && (one.number === call.number || one.extension === call.number)),
-      );
-      if (same.length !== 1) continue;
-      pairs.push([call, same[0]!]);
-      left.delete(same[0]!);
-    }
+    .map((one) => ({ ...one, began: beganAt(one.leg.leg_id) }))
+    .toSorted((a, b) => a.began[1] - b.began[1]);
+  const left = new Set(legs);
+  const matched = new Map<string, Matched>();
+  for (const mine of here.toSorted((a, b) => a.began - b.began)) {
+    const apart = (leg: (typeof legs)[number]): number => Math.abs(leg.began[0] + 500 - mine.began);
+    const [nearest] = [...left]
+      .filter((leg) => apart(leg) <= NEAR_MS)
+      .toSorted((a, b) => apart(a) - apart(b));
+    if (nearest === undefined) continue;
+    left.delete(nearest);
+    const { call, leg } = nearest;
+    const [side, ...more] = call.legs.filter((other) => other !== leg && isUp(other));
+    const known = side !== undefined && more.length === 0;
+    matched.set(mine.id, {
+      call_id: call.call_id,
+      name: known ? side.name : '',
+      number: known ? (side.extension ?? side.number) : '',
+    });
   }
-  return new Map(
-    pairs.map(([call, { call: other, leg }]) => {
-      const sides = other.legs.filter((one) => one !== leg && (one.state === 'connected' || one.state === 'held'));
-      const side = sides.length === 1 ? sides[0] : undefined;
-      const number = side?.extension ?? side?.number ?? '';
-      return [call.id, { call_id: other.call_id, leg_id: leg.leg_id, name: side?.name ?? '', number }];
-    }),
-  );
+  return matched;
 }

@@ -1,6 +1,6 @@
 /** Tells of a call that rings while nobody looks at the page: the system's notice, and a title that changes. */
 import type { PhoneCall } from './phone-state.ts';
-import { t } from './phone-words.ts';
+import { t } from './words.ts';
 
 const BLINK_MS = 1_000;
 export interface Notices {
@@ -45,7 +45,11 @@ export function beginNotices(): Notices {
       if (notice?.call === ringing.id || !notify || !document.hidden) return;
       if (!canNotify() || Notification.permission !== 'granted') return;
       unnotice();
-      const shown = new Notification(t('incoming'), { body: who, tag: 'offhook.call', requireInteraction: true });
+      const shown = new Notification(t('incoming'), {
+        body: who,
+        tag: 'offhook.call',
+        requireInteraction: true,
+      });
       shown.addEventListener('click', () => {
         window.focus();
         shown.close();

@@ -41,7 +41,7 @@ export interface PhoneCall {
   readonly name: string;
   /** `dialing` until the other side rings; `incoming` until it is answered here. */
   readonly state: 'dialing' | 'ringing' | 'incoming' | 'connecting' | 'talking' | 'held' | 'ended';
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970 by the service's clock. */
   readonly began: number;
   readonly answered: number | null;
   readonly muted: boolean;

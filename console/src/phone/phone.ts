@@ -7,7 +7,7 @@ import type { Client } from '@offhook/client';
 import type { Live } from '../app/live.ts';
 import { useClient } from '../app/session.tsx';
 import type { PhoneState, PhoneStatus } from './phone-state.ts';
-import { readSettings, writeSettings } from './settings.ts';
+import { readSettings, settingsName, writeSettings } from './settings.ts';
 import type { PhoneSettings } from './settings.ts';
 import type { Softphone } from './softphone.ts';
 
@@ -55,7 +55,8 @@ function hear({ data }: MessageEvent<Word>): void {
       return;
     case 'give':
       // A call is not torn from where its sound is.
-      if (core !== null && state.calls.every((call) => call.state === 'ended')) void restart();
+      // Who only waits asks again too, so that the one who asked is next.
+      if (core === null || state.calls.every((call) => call.state === 'ended')) void restart();
       return;
     case 'call':
       if (core !== null) void core.call(data.number);
@@ -87,7 +88,9 @@ function begin(): void {
     core = own;
     sayHere();
     await own.start();
-    await new Promise<void>((resolve) => end.signal.addEventListener('abort', () => resolve(), { once: true }));
+    await new Promise<void>((resolve) =>
+      end.signal.addEventListener('abort', () => resolve(), { once: true }),
+    );
     core = null;
     await own.stop();
   };
@@ -126,6 +129,17 @@ function change(next: Partial<PhoneSettings>): void {
   writeSettings(person.extension, settings);
   for (const listener of listeners) listener();
 }
+
+/** Switched on or off in another tab of this browser. */
+function follow({ key }: StorageEvent): void {
+  if (person === null || settings === null || key !== settingsName(person.extension)) return;
+  const was = settings.on;
+  settings = readSettings(person.extension);
+  if (settings.on === was) return;
+  if (settings.on) begin();
+  else finish();
+}
+addEventListener('storage', follow);
 
 export const phone = {
   get state(): PhoneState {

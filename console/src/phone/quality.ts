@@ -153,7 +153,9 @@ export async function countOf(connection: RTCPeerConnection): Promise<Counted | 
     jitter_ms: ms(number(inbound, 'jitter')),
     waited_seconds: number(inbound, 'jitterBufferDelay') ?? 0,
     played: number(inbound, 'jitterBufferEmittedCount') ?? 0,
-    round_trip_ms: ms(number(one('remote-inbound-rtp'), 'roundTripTime') ?? number(pair, 'currentRoundTripTime')),
+    round_trip_ms: ms(
+      number(one('remote-inbound-rtp'), 'roundTripTime') ?? number(pair, 'currentRoundTripTime'),
+    ),
     codec: String(codec?.['mimeType'] ?? '').replace(/^audio\//, ''),
   };
 }

@@ -26,7 +26,8 @@ export function createReporter(client: Client): Reporter {
       await client.calls.reportQuality(call, bodyOf(report));
     } catch (error) {
       const later = AGAIN_MS[attempt];
-      const unknown = error instanceof OffhookError ? error.code === 'not_found' || error.status >= 500 : true;
+      const unknown =
+        error instanceof OffhookError ? error.code === 'not_found' || error.status >= 500 : true;
       if (later === undefined || !unknown) return;
       setTimeout(() => void tryToSend(call, report, attempt + 1), later);
     }

@@ -17,15 +17,15 @@ const FIRST: PhoneSettings = {
   notify: false,
   shortcuts: true,
 };
-const nameOf = (extension: string): string => `offhook.phone.${extension}`;
+export const settingsName = (extension: string): string => `offhook.phone.${extension}`;
 
 export function readSettings(extension: string): PhoneSettings {
   try {
-    const kept = JSON.parse(localStorage.getItem(nameOf(extension)) ?? '{}') as Partial<PhoneSettings>;
+    const kept = JSON.parse(localStorage.getItem(settingsName(extension)) ?? '{}') as Partial<PhoneSettings>;
     return { ...FIRST, ...kept };
   } catch {
     return FIRST;
   }
 }
 export const writeSettings = (extension: string, settings: PhoneSettings): void =>
-  localStorage.setItem(nameOf(extension), JSON.stringify(settings));
+  localStorage.setItem(settingsName(extension), JSON.stringify(settings));

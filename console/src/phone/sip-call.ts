@@ -1,6 +1,7 @@
 /** One SIP session of this page, and its sound. */
 import { Invitation, Inviter, SessionState, UserAgent } from 'sip.js';
-import type { Session, Web } from 'sip.js';
+import type { Session, URI, Web } from 'sip.js';
+import { serverNow } from '../app/now.ts';
 import { playOn, stopStream } from './devices.ts';
 import type { CallEnd, PhoneCall } from './phone-state.ts';
 import { countOf, createQualityMeter } from './quality.ts';
@@ -26,6 +27,8 @@ export interface SipCall {
   tones(keys: string): void;
   /** Passes the other side on: to a number, or to the other side of another call. Rejects where that is refused. */
   transfer(to: string | SipCall): Promise<void>;
+  /** Another call is passed on to the other side of this one. */
+  passing(on: boolean): void;
   /** After the network was away: tells the exchange where we are now, and finds a new way for the sound. */
   mend(): Promise<void>;
   know(call: { readonly call_id: string; readonly name: string; readonly number: string }): void;
@@ -66,13 +69,15 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
   let doing: Promise<unknown> = Promise.resolve();
   let end: CallEnd | null = null;
   let heard = false;
+  /** The other side is being passed on: the end of this side is no end of the call. */
+  let passing = false;
   let shown: PhoneCall = {
     id,
     direction: incoming ? 'in' : 'out',
     number,
     name: incoming ? session.remoteIdentity.displayName : '',
     state: incoming ? 'incoming' : 'dialing',
-    began: Date.now(),
+    began: serverNow(),
     answered: null,
     muted: false,
     mending: false,
@@ -87,7 +92,10 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
   };
   const handler = (): Handler | undefined => session.sessionDescriptionHandler as Handler | undefined;
   const connection = (): RTCPeerConnection | undefined => handler()?.peerConnection;
-  const sender = (): RTCRtpSender | undefined => connection()?.getSenders().find((s) => s.track?.kind === 'audio');
+  const sender = (): RTCRtpSender | undefined =>
+    connection()
+      ?.getSenders()
+      .find((s) => s.track?.kind === 'audio');
   /** One thing after the other: SIP takes one offer of a side at a time. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const next = doing.then(work, work);
@@ -134,6 +142,25 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
         .catch(reject);
     });
   }
+  /** Resolves with the word that it is done or the end of our side of the call, whichever comes first. */
+  function refer(target: URI | Session): Promise<void> {
+    return new Promise((resolve, reject) => {
+      session.stateChange.addListener((state) => {
+        if (state === SessionState.Terminated) resolve();
+      });
+      session
+        .refer(target, {
+          requestDelegate: { onReject: ({ message }) => reject(new Error(`${message.statusCode ?? 0}`)) },
+          onNotify: (notification) => {
+            void notification.accept();
+            const status = Number(/^SIP\/2\.0 (\d{3})/.exec(notification.request.body)?.[1] ?? 0);
+            if (status >= 300) reject(new Error(`${status}`));
+            else if (status >= 200) resolve();
+          },
+        })
+        .catch(reject);
+    });
+  }
   async function mend(): Promise<void> {
     if (session.state !== SessionState.Established) return;
     const ice = connection()?.iceConnectionState;
@@ -154,12 +181,14 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
     switch (state) {
       case SessionState.Established:
         listen();
-        show({ state: 'talking', answered: Date.now() });
+        show({ state: 'talking', answered: serverNow() });
         return;
       case SessionState.Terminated: {
         if (own !== null) stopStream(own);
         player.srcObject = null;
-        const reason = end ?? (shown.answered !== null ? 'over' : incoming ? 'missed' : 'failed');
+        const reason =
+          end ??
+          (passing ? 'transferred' : shown.answered !== null ? 'over' : incoming ? 'missed' : 'failed');
         show({ state: 'ended', end: reason, quality: null, mending: false });
         return;
       }
@@ -211,7 +240,9 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
         case SessionState.Initial:
         case SessionState.Establishing:
           end ??= incoming ? 'declined' : 'over';
-          return quietly(session instanceof Invitation ? session.reject({ statusCode: 486 }) : session.cancel());
+          return quietly(
+            session instanceof Invitation ? session.reject({ statusCode: 486 }) : session.cancel(),
+          );
         default:
       }
     },
@@ -231,39 +262,26 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
       // What is still to be sent is not thrown away for what comes after it.
       dtmf?.insertDTMF(dtmf.toneBuffer + keys, 160, 70);
     },
+    passing(on) {
+      passing = on;
+    },
     transfer: (to) =>
-      inTurn(
-        () =>
-          new Promise<void>((resolve, reject) => {
-            const target =
-              typeof to === 'string'
-                ? UserAgent.makeURI(`sip:${encodeURIComponent(to)}@${session.userAgent.configuration.uri.host}`)
-                : to.session;
-            if (target === undefined) throw new Error('not a number');
-            const over = (state: SessionState): void => {
-              if (state !== SessionState.Terminated) return;
-              end = 'transferred';
-              resolve();
-            };
-            // Whichever comes first: the word that it is done, or the end of our side of the call.
-            session.stateChange.addListener(over, { once: true });
-            session
-              .refer(target, {
-                requestDelegate: {
-                  onReject: ({ message }) => reject(new Error(`${message.statusCode ?? 0}`)),
-                },
-                onNotify: (notification) => {
-                  void notification.accept();
-                  const status = Number(/^SIP\/2\.0 (\d{3})/.exec(notification.request.body)?.[1] ?? 0);
-                  if (status >= 300) reject(new Error(`${status}`));
-                  if (status < 200 || status >= 300) return;
-                  end = 'transferred';
-                  resolve();
-                },
-              })
-              .catch(reject);
-          }),
-      ),
+      inTurn(async () => {
+        const other = typeof to === 'string' ? null : to;
+        const host = session.userAgent.configuration.uri.host;
+        const target =
+          typeof to === 'string' ? UserAgent.makeURI(`sip:${encodeURIComponent(to)}@${host}`) : to.session;
+        if (target === undefined) throw new Error('not a number');
+        passing = true;
+        other?.passing(true);
+        try {
+          await refer(target);
+        } catch (error) {
+          passing = false;
+          other?.passing(false);
+          throw error;
+        }
+      }),
     mend,
     know({ call_id, name, number: theirs }) {
       if (shown.call_id === call_id && shown.name === name && shown.number === theirs) return;

@@ -1,6 +1,7 @@
 /** The phone itself: registration, calls, and coming back after the network was away. Loaded once it is switched on. */
 import { Invitation, Inviter, Registerer, RegistererState, SessionState, UserAgent, Web } from 'sip.js';
 import type { Client, LoginResult } from '@offhook/client';
+import { serverNow } from '../app/now.ts';
 import { matchLegs } from './match-legs.ts';
 import type { LiveCall } from './match-legs.ts';
 import { MicrophoneError, checkMicrophone, openMicrophone } from './devices.ts';
@@ -45,6 +46,10 @@ export interface Softphone {
   stop(): Promise<void>;
 }
 type Sip = LoginResult['sip'];
+interface Looked {
+  readonly of: LiveCall | undefined;
+  found: LiveCall | null;
+}
 const REGISTER_SECONDS = 120;
 const MEASURE_MS = 2_000;
 /** How long an ended call is shown, with why it ended. */
@@ -64,13 +69,16 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   let agent: UserAgent | null = null;
   let registerer: Registerer | null = null;
   let sip: Sip | null = null;
+  /** Calls that were asked for, as of what the events had told of each. */
+  const looked = new Map<string, Looked>();
   let retired = false;
   let endTone: { readonly name: string; readonly end: () => void } | null = null;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let attempt = 0;
 
   const shown = (): readonly PhoneCall[] => calls.map((call) => call.shown);
-  const find = (id: string): SipCall | undefined => calls.find((call) => call.id === id && isLive(call.shown));
+  const find = (id: string): SipCall | undefined =>
+    calls.find((call) => call.id === id && isLive(call.shown));
   function tell(): void {
     sound();
     notices.show(shown(), settings().notify);
@@ -90,10 +98,19 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     const incoming = now.some((call) => call.state === 'incoming');
     const busy = now.some(isUp);
     const { ringer, speaker } = settings();
-    const wanted = incoming ? (busy ? 'waiting' : 'ring') : now.some((c) => c.state === 'ringing') ? 'ringback' : null;
+    const wanted = incoming
+      ? busy
+        ? 'waiting'
+        : 'ring'
+      : now.some((c) => c.state === 'ringing')
+        ? 'ringback'
+        : null;
     if (endTone?.name === wanted) return;
     endTone?.end();
-    endTone = wanted === null ? null : { name: wanted, end: sounder.play(wanted, wanted === 'ring' ? ringer : speaker) };
+    endTone =
+      wanted === null
+        ? null
+        : { name: wanted, end: sounder.play(wanted, wanted === 'ring' ? ringer : speaker) };
   }
   function fail(error: unknown, otherwise: PhoneTrouble): void {
     setTrouble(error instanceof MicrophoneError ? error.problem : otherwise);
@@ -117,7 +134,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     } catch (error) {
       if (status.is === 'refused' || stopping.signal.aborted) return;
       if (error instanceof MicrophoneError) return refuse(error.problem);
-      if (status.is !== 'away') setStatus({ is: 'away', since: Date.now() });
+      if (status.is !== 'away') setStatus({ is: 'away', since: serverNow() });
       const wait = BACKOFF_MS[Math.min(attempt, BACKOFF_MS.length - 1)]!;
       attempt += 1;
       // Not all pages of an office at the same moment.
@@ -177,7 +194,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   }
   function lost(): void {
     if (stopping.signal.aborted || retired || status.is === 'away' || status.is === 'refused') return;
-    setStatus({ is: 'away', since: Date.now() });
+    setStatus({ is: 'away', since: serverNow() });
     attempt = 0;
     clearTimeout(retry);
     retry = setTimeout(() => void connect(), BACKOFF_MS[0]! * Math.random());
@@ -190,7 +207,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     void reopen.catch(() => undefined).then(() => connect());
   }
   function onOffline(): void {
-    if (status.is === 'ready') setStatus({ is: 'away', since: Date.now() });
+    if (status.is === 'ready') setStatus({ is: 'away', since: serverNow() });
   }
 
   // Calls.
@@ -223,6 +240,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     if (!passedOn) void first.hold(false).catch(() => undefined);
     for (const other of calls) if (other.consultFor === call.id) other.consultFor = null;
     setTimeout(() => {
+      if (call_id !== null) looked.delete(call_id);
       calls.splice(calls.indexOf(call), 1);
       tell();
     }, ENDED_MS);
@@ -241,7 +259,8 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   async function place(number: string, consultFor: string | null): Promise<void> {
     const wanted = dialled(number);
     if (wanted === null) return setTrouble('not_a_number');
-    if (agent === null || status.is !== 'ready') return setTrouble(status.is === 'refused' ? status.problem : 'away');
+    if (agent === null || status.is !== 'ready')
+      return setTrouble(status.is === 'refused' ? status.problem : 'away');
     if (calls.filter((call) => isLive(call.shown)).length >= MOST_CALLS) return setTrouble('too_many_calls');
     const target = UserAgent.makeURI(`sip:${encodeURIComponent(wanted)}@${agent.configuration.uri.host}`);
     if (target === undefined) return setTrouble('not_a_number');
@@ -266,18 +285,30 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       if (first !== undefined) void first.hold(false).catch(() => undefined);
     }
   }
-  /** Which of the exchange's calls are these. */
+  /** Which of the exchange's calls are these, and who is on the other side by now. */
   function learn(): void {
     if (sip === null) return;
-    const known = matchLegs(
-      shown().filter((call) => isUp(call)),
-      [...liveCalls.now()],
-      sip.webrtc_username,
-    );
+    const told = new Map([...liveCalls.now()].map((call) => [call.call_id, call]));
+    for (const [id, { of, found }] of looked) if (found !== null && told.get(id) === of) told.set(id, found);
+    const mine = shown().filter(isUp);
+    const known = matchLegs(mine, [...new Set(told.values())], sip.webrtc_username);
     for (const call of calls) {
-      const found = known.get(call.id);
-      if (found !== undefined) call.know(found);
+      const matched = known.get(call.id);
+      if (matched !== undefined) call.know(matched);
+      const id = call.shown.call_id;
+      if (isUp(call.shown) && id !== null && (matched?.number ?? '') === '') void lookUp(id);
     }
+  }
+  /** After a transfer the other side came from a call that was not ours, so no event told of it. */
+  async function lookUp(id: string): Promise<void> {
+    const of = [...liveCalls.now()].find((call) => call.call_id === id);
+    const before = looked.get(id);
+    if (before !== undefined && before.of === of) return;
+    const entry: Looked = { of, found: null };
+    looked.set(id, entry);
+    const reply = await client.calls.get(id, stopping.signal).catch(() => null);
+    entry.found = reply?.call ?? null;
+    if (entry.found !== null) learn();
   }
   const measuring = setInterval(() => {
     for (const call of calls) void call.measure(MEASURE_MS / 1000);

@@ -22,9 +22,32 @@ const RING: Pattern = {
 };
 /** ITU-T E.180: 425 Hz, a second of tone and four of silence; busy is half a second each. */
 const RINGBACK: Pattern = { notes: [[0, 1, 425]], every: 5, loud: 0.08 };
-const BUSY: Pattern = { notes: [[0, 0.4, 425], [0.8, 0.4, 425], [1.6, 0.4, 425]], every: 0, loud: 0.08 };
-const WAITING: Pattern = { notes: [[0, 0.15, 425], [0.25, 0.15, 425]], every: 6, loud: 0.06 };
-const TEST: Pattern = { notes: [[0, 0.3, 523], [0.3, 0.3, 659], [0.6, 0.5, 784]], every: 0, loud: 0.2 };
+const BUSY: Pattern = {
+  notes: [
+    [0, 0.4, 425],
+    [0.8, 0.4, 425],
+    [1.6, 0.4, 425],
+  ],
+  every: 0,
+  loud: 0.08,
+};
+const WAITING: Pattern = {
+  notes: [
+    [0, 0.15, 425],
+    [0.25, 0.15, 425],
+  ],
+  every: 6,
+  loud: 0.06,
+};
+const TEST: Pattern = {
+  notes: [
+    [0, 0.3, 523],
+    [0.3, 0.3, 659],
+    [0.6, 0.5, 784],
+  ],
+  every: 0,
+  loud: 0.2,
+};
 export const TONES = { ring: RING, ringback: RINGBACK, busy: BUSY, waiting: WAITING, test: TEST } as const;
 export type Tone = keyof typeof TONES;
 

@@ -7,7 +7,8 @@ export const t = defineWords('phone', {
     close: 'Close the phone',
     off: 'Off',
     off_title: 'A phone in this browser',
-    off_text: 'Calls ring here and you talk through this computer. It stays on in this browser until you switch it off.',
+    off_text:
+      'Calls ring here and you talk through this computer. It stays on in this browser until you switch it off.',
     switch_on: 'Switch the phone on',
     switch_off: 'Switch the phone off',
     starting: 'Starting …',
@@ -84,7 +85,8 @@ export const t = defineWords('phone', {
     trouble_unsupported: 'This browser cannot make calls',
     help_unsupported: 'Use a current Firefox, Chrome, Edge or Safari.',
     trouble_sign_in_refused: 'The exchange refused this phone',
-    help_sign_in_refused: 'Its password was changed, or the extension is gone. Reload the page or ask your administrator.',
+    help_sign_in_refused:
+      'Its password was changed, or the extension is gone. Reload the page or ask your administrator.',
     trouble_failed: 'That did not work',
     help_failed: 'Try again. If it stays so, reload the page.',
     trouble_away: 'There is no connection to the exchange',
@@ -110,7 +112,8 @@ export const t = defineWords('phone', {
     test_speaker: 'Play a tone',
     test_ringer: 'Ring once',
     notify: 'Notify me of calls while this page is hidden',
-    notify_blocked: 'The browser blocks notifications of this page. Allow them at the lock beside the address.',
+    notify_blocked:
+      'The browser blocks notifications of this page. Allow them at the lock beside the address.',
     shortcuts: 'Keyboard shortcuts',
     shortcuts_text: 'Alt+Shift with A answers, X hangs up, M mutes, H holds.',
     title_ringing: '☎ {{who}}',
@@ -122,7 +125,8 @@ export const t = defineWords('phone', {
     close: 'Telefonu kapat',
     off: 'Kapalı',
     off_title: 'Bu tarayıcıda bir telefon',
-    off_text: 'Aramalar burada çalar ve bu bilgisayarla konuşursunuz. Siz kapatana kadar bu tarayıcıda açık kalır.',
+    off_text:
+      'Aramalar burada çalar ve bu bilgisayarla konuşursunuz. Siz kapatana kadar bu tarayıcıda açık kalır.',
     switch_on: 'Telefonu etkinleştir',
     switch_off: 'Telefonu devre dışı bırak',
     starting: 'Başlıyor …',
@@ -199,7 +203,8 @@ export const t = defineWords('phone', {
     trouble_unsupported: 'Bu tarayıcı arama yapamaz',
     help_unsupported: 'Güncel bir Firefox, Chrome, Edge veya Safari kullanın.',
     trouble_sign_in_refused: 'Santral bu telefonu reddetti',
-    help_sign_in_refused: 'Parolası değişti veya dahili artık yok. Sayfayı yenileyin ya da yöneticinize sorun.',
+    help_sign_in_refused:
+      'Parolası değişti veya dahili artık yok. Sayfayı yenileyin ya da yöneticinize sorun.',
     trouble_failed: 'Bu olmadı',
     help_failed: 'Yeniden deneyin. Sürerse sayfayı yenileyin.',
     trouble_away: 'Santralle bağlantı yok',
@@ -309,7 +314,8 @@ export const t = defineWords('phone', {
     trouble_no_microphone: 'Es wurde kein Mikrofon gefunden',
     help_no_microphone: 'Schließen Sie eines an oder wählen Sie in den Einstellungen ein anderes.',
     trouble_microphone_busy: 'Das Mikrofon lässt sich nicht öffnen',
-    help_microphone_busy: 'Vielleicht verwendet es ein anderes Programm. Schließen Sie es und versuchen Sie es noch einmal.',
+    help_microphone_busy:
+      'Vielleicht verwendet es ein anderes Programm. Schließen Sie es und versuchen Sie es noch einmal.',
     trouble_insecure: 'Der Browser erlaubt hier kein Mikrofon',
     help_insecure: 'Diese Seite muss mit https oder auf localhost geöffnet sein.',
     trouble_unsupported: 'Dieser Browser kann nicht telefonieren',
@@ -342,7 +348,8 @@ export const t = defineWords('phone', {
     test_speaker: 'Ton abspielen',
     test_ringer: 'Einmal klingeln',
     notify: 'Anrufe melden, wenn diese Seite nicht zu sehen ist',
-    notify_blocked: 'Der Browser sperrt Meldungen dieser Seite. Erlauben Sie sie am Schloss neben der Adresse.',
+    notify_blocked:
+      'Der Browser sperrt Meldungen dieser Seite. Erlauben Sie sie am Schloss neben der Adresse.',
     shortcuts: 'Tastenkürzel',
     shortcuts_text: 'Alt+Umschalt mit A nimmt an, X legt auf, M schaltet stumm, H hält.',
     title_ringing: '☎ {{who}}',

@@ -1,0 +1,221 @@
+import { useState, useSyncExternalStore } from 'react';
+import type { ReactNode } from 'react';
+import { Button, Group, Stack, Text, UnstyledButton } from '@mantine/core';
+import {
+  ArrowLeftRight,
+  Grid3x3,
+  Mic,
+  MicOff,
+  Pause,
+  Phone,
+  PhoneForwarded,
+  PhoneOff,
+  Play,
+} from 'lucide-react';
+import { formatSpan } from '../app/format.ts';
+import { useSecond } from '../app/now.ts';
+import { Keypad, NumberField, useNumber } from './dial.tsx';
+import { phone } from './phone.ts';
+import { isUp } from './phone-state.ts';
+import type { PhoneCall } from './phone-state.ts';
+import styles from './phone.module.css';
+import { QualityView } from './quality-view.tsx';
+import { t } from './words.ts';
+
+export const whoOf = ({ name, number }: Pick<PhoneCall, 'name' | 'number'>): string =>
+  name || number || t('unknown_caller');
+/** How long it lasts, ticking. */
+export function CallSpan({ call }: { readonly call: PhoneCall }): ReactNode {
+  const now = useSecond();
+  if (call.answered === null) return null;
+  return (
+    <Text span size="sm" c="dimmed" style={{ fontVariantNumeric: 'tabular-nums' }}>
+      {formatSpan(now - Math.floor(call.answered / 1000))}
+    </Text>
+  );
+}
+function stateWords(call: PhoneCall): string {
+  if (call.state === 'ended') return t(`end_${call.end ?? 'over'}`);
+  if (call.mending) return t('mending');
+  return t(call.state);
+}
+interface ActionProps {
+  readonly label: string;
+  readonly icon: ReactNode;
+  readonly pressed?: boolean;
+  readonly disabled?: boolean;
+  readonly onClick: () => void;
+}
+const Action = ({ label, icon, pressed, disabled = false, onClick }: ActionProps): ReactNode => (
+  <UnstyledButton className={styles.action} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
+    {icon}
+    {label}
+  </UnstyledButton>
+);
+
+type Tool = 'none' | 'keypad' | 'transfer';
+function Transfer({ call, onDone }: { readonly call: PhoneCall; readonly onDone: () => void }): ReactNode {
+  const [number, setNumber] = useNumber();
+  const empty = number.trim() === '';
+  const ask = (to: string): void => {
+    void phone.softphone?.consult(call.id, to);
+    onDone();
+  };
+  return (
+    <Stack gap="xs">
+      <NumberField
+        value={number}
+        onChange={setNumber}
+        onSubmit={(to) => setNumber(to)}
+        label={t('transfer_to')}
+      />
+      <Group gap="xs" grow>
+        <Button
+          variant="default"
+          disabled={empty}
+          onClick={() => {
+            void phone.softphone?.transfer(call.id, number);
+            onDone();
+          }}
+        >
+          {t('transfer_now')}
+        </Button>
+        <Button disabled={empty} onClick={() => ask(number)}>
+          {t('ask_first')}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+interface CallCardProps {
+  readonly call: PhoneCall;
+  readonly others: readonly PhoneCall[];
+}
+export function CallCard({ call, others }: CallCardProps): ReactNode {
+  const softphone = useSyncExternalStore(phone.subscribe, () => phone.softphone);
+  const [tool, setTool] = useState<Tool>('none');
+  const up = isUp(call);
+  const first = others.find((other) => other.id === call.consultFor && isUp(other));
+  const consults = others.some((other) => other.consultFor === call.id && other.state !== 'ended');
+  const joins =
+    first ??
+    (call.state === 'talking' && !consults ? others.find((other) => other.state === 'held') : undefined);
+  const toggle = (next: Tool): void => setTool(tool === next ? 'none' : next);
+  const frame = call.state === 'incoming' ? styles.incoming : call.state === 'talking' ? styles.active : '';
+  return (
+    <section
+      className={`${styles.card ?? ''} ${frame ?? ''}`}
+      aria-label={`${whoOf(call)}, ${stateWords(call)}`}
+    >
+      <div className={styles.who}>
+        {first !== undefined && (
+          <Text size="xs" c="dimmed">
+            {t('consulting', { who: whoOf(first) })}
+          </Text>
+        )}
+        <Text fw={700} size="lg" lh={1.25} lineClamp={2}>
+          {whoOf(call)}
+        </Text>
+        <Group gap={8}>
+          {call.name !== '' && (
+            <Text size="sm" c="dimmed">
+              {call.number}
+            </Text>
+          )}
+          <Text
+            size="sm"
+            fw={600}
+            c={call.mending || call.end === 'lost' ? 'var(--offhook-alert)' : 'inherit'}
+          >
+            {stateWords(call)}
+          </Text>
+          {call.muted && up && (
+            <Text size="sm" fw={600} c="var(--offhook-alert)">
+              {t('muted')}
+            </Text>
+          )}
+          {up && <CallSpan call={call} />}
+        </Group>
+      </div>
+      {call.state === 'talking' && <QualityView quality={call.quality} />}
+      {call.state === 'incoming' && (
+        <Group gap="xs" grow>
+          <Button
+            leftSection={<Phone size={18} aria-hidden />}
+            onClick={() => void softphone?.answer(call.id)}
+            size="md"
+          >
+            {others.some((other) => other.state === 'talking') ? t('hold_answer') : t('answer')}
+          </Button>
+          <Button
+            className={styles.hangUp ?? ''}
+            size="md"
+            leftSection={<PhoneOff size={18} aria-hidden />}
+            onClick={() => softphone?.hangUp(call.id)}
+          >
+            {t('decline')}
+          </Button>
+        </Group>
+      )}
+      {up && (
+        <div className={styles.actions}>
+          <Action
+            label={call.muted ? t('unmute') : t('mute')}
+            icon={call.muted ? <MicOff size={20} aria-hidden /> : <Mic size={20} aria-hidden />}
+            pressed={call.muted}
+            onClick={() => softphone?.mute(call.id, !call.muted)}
+          />
+          <Action
+            label={
+              call.state === 'held'
+                ? others.some((o) => o.state === 'talking')
+                  ? t('swap')
+                  : t('resume')
+                : t('hold')
+            }
+            icon={call.state === 'held' ? <Play size={20} aria-hidden /> : <Pause size={20} aria-hidden />}
+            pressed={call.state === 'held'}
+            onClick={() => void softphone?.hold(call.id, call.state !== 'held')}
+          />
+          <Action
+            label={t('keypad')}
+            icon={<Grid3x3 size={20} aria-hidden />}
+            pressed={tool === 'keypad'}
+            disabled={call.state === 'held'}
+            onClick={() => toggle('keypad')}
+          />
+          <Action
+            label={t('transfer')}
+            icon={<PhoneForwarded size={20} aria-hidden />}
+            pressed={tool === 'transfer'}
+            disabled={first !== undefined || consults}
+            onClick={() => toggle('transfer')}
+          />
+        </div>
+      )}
+      {up && tool === 'keypad' && <Keypad keyboard onKey={(key) => softphone?.tones(call.id, key)} />}
+      {up && tool === 'transfer' && first === undefined && (
+        <Transfer call={call} onDone={() => setTool('none')} />
+      )}
+      {up && joins !== undefined && (
+        <Button
+          leftSection={<ArrowLeftRight size={18} aria-hidden />}
+          onClick={() => void softphone?.join(joins.id, call.id)}
+        >
+          {first === undefined ? t('join') : t('complete')}
+        </Button>
+      )}
+      {call.state !== 'incoming' && call.state !== 'ended' && (
+        <Button
+          className={styles.hangUp ?? ''}
+          variant="filled"
+          leftSection={<PhoneOff size={18} aria-hidden />}
+          onClick={() => softphone?.hangUp(call.id)}
+        >
+          {first === undefined ? t('hang_up') : t('back_to', { who: whoOf(first) })}
+        </Button>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,61 @@
+/** The phone's place on every page: its button, and, once it is wanted, the panel that a call stays in whatever page is shown. */
+import { Suspense, lazy, useEffect, useState, useSyncExternalStore } from 'react';
+import type { ReactNode } from 'react';
+import { Text, UnstyledButton } from '@mantine/core';
+import { Phone } from 'lucide-react';
+import { useLive } from '../app/live.ts';
+import { useMe, useSession } from '../app/session.tsx';
+import { Boundary } from '../app/states.tsx';
+import styles from './dock.module.css';
+import { t } from './dock-words.ts';
+import { phone } from './phone.ts';
+import type { PhoneState } from './phone-state.ts';
+
+const PhonePanel = lazy(async () => {
+  const [{ PhonePanel: panel }] = await Promise.all([import('./panel.tsx'), import('../app/all-styles.ts')]);
+  return { default: panel };
+});
+type Lamp = PhoneState['status']['is'] | 'ringing' | 'busy';
+function lampOf({ status, calls }: PhoneState): Lamp {
+  if (calls.some((call) => call.state === 'incoming')) return 'ringing';
+  if (status.is === 'ready' && calls.some((call) => call.state !== 'ended')) return 'busy';
+  return status.is;
+}
+
+export function PhoneDock(): ReactNode {
+  const { client, state: session } = useSession();
+  const live = useLive();
+  const { extension } = useMe();
+  const state = useSyncExternalStore(phone.subscribe, () => phone.state);
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    if (session.is === 'in') phone.use({ extension, client, live });
+    else phone.retire();
+  }, [session.is, extension, client, live]);
+  const lamp = lampOf(state);
+  const wanted = open || state.status.is !== 'off';
+  return (
+    <>
+      <UnstyledButton
+        className={`${styles.button ?? ''} ${styles[lamp] ?? ''}`}
+        aria-label={`${t('phone')}: ${t(lamp)}`}
+        aria-expanded={open}
+        aria-controls="phone"
+        onClick={() => setOpen(!open)}
+      >
+        <Phone size={18} aria-hidden />
+        <Text size="sm" fw={600} visibleFrom="md" aria-hidden>
+          {t('phone')}
+        </Text>
+        <span className={styles.lamp} aria-hidden />
+      </UnstyledButton>
+      {wanted && (
+        <Boundary>
+          <Suspense fallback={null}>
+            <PhonePanel open={open} onOpen={setOpen} />
+          </Suspense>
+        </Boundary>
+      )}
+    </>
+  );
+}

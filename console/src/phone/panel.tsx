@@ -1,0 +1,282 @@
+/** What the phone shows: its state, its calls, a number to dial; or, folded away, the call that goes on. */
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import type { ReactNode } from 'react';
+import { ActionIcon, Alert, Button, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
+import { ArrowLeft, Mic, MicOff, Phone, PhoneOff, Settings, X } from 'lucide-react';
+import { CallCard, CallSpan, whoOf } from './call-card.tsx';
+import { Keypad, NumberField, useNumber } from './dial.tsx';
+import { phone } from './phone.ts';
+import { isLive, isUp } from './phone-state.ts';
+import type { PhoneCall, PhoneState, PhoneStatus, PhoneTrouble } from './phone-state.ts';
+import styles from './phone.module.css';
+import { SettingsView } from './settings-view.tsx';
+import { t } from './words.ts';
+
+/** What a screen reader says at once, and what it says when it has time. */
+function Announcer({ calls }: { readonly calls: readonly PhoneCall[] }): ReactNode {
+  const ringing = calls.filter((call) => call.state === 'incoming');
+  const talking = calls.find((call) => call.state === 'talking');
+  const ended = calls.find((call) => call.state === 'ended');
+  const key = talking === undefined ? 'incoming_from' : 'waiting_from';
+  return (
+    <VisuallyHidden>
+      <div aria-live="assertive">{ringing.map((call) => t(key, { who: whoOf(call) })).join('. ')}</div>
+      <div aria-live="polite">
+        {talking !== undefined && t('said_answered', { who: whoOf(talking) })}
+        {ended !== undefined && t(`end_${ended.end ?? 'over'}`)}
+      </div>
+    </VisuallyHidden>
+  );
+}
+interface TroubleProps {
+  readonly trouble: PhoneTrouble;
+  readonly onRetry?: () => void;
+  readonly onClose?: () => void;
+}
+const Trouble = ({ trouble, onRetry, onClose }: TroubleProps): ReactNode => (
+  <Alert
+    role="alert"
+    color="red"
+    variant="light"
+    title={t(`trouble_${trouble}`)}
+    withCloseButton={onClose !== undefined}
+    closeButtonLabel={t('dismiss')}
+    {...(onClose === undefined ? {} : { onClose })}
+  >
+    <Text size="sm">{t(`help_${trouble}`)}</Text>
+    {onRetry !== undefined && (
+      <Button mt="xs" size="xs" variant="default" onClick={onRetry}>
+        {t('try_again')}
+      </Button>
+    )}
+  </Alert>
+);
+function Dial(): ReactNode {
+  const [number, setNumber, press] = useNumber();
+  const [last, setLast] = useState<string | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  function call(to: string): void {
+    if (to.trim() === '') return;
+    void phone.softphone?.call(to);
+    setLast(to);
+    setNumber('');
+  }
+  return (
+    <Stack gap="sm">
+      <NumberField
+        value={number}
+        onChange={setNumber}
+        onSubmit={call}
+        label={t('number')}
+        description={t('number_hint')}
+        field={field}
+      />
+      <Keypad onKey={press} />
+      <Button
+        size="md"
+        leftSection={<Phone size={18} aria-hidden />}
+        disabled={number.trim() === '' && last === null}
+        onClick={() => call(number.trim() === '' ? (last ?? '') : number)}
+      >
+        {number.trim() === '' && last !== null ? t('redial', { number: last }) : t('call')}
+      </Button>
+    </Stack>
+  );
+}
+function Off(): ReactNode {
+  return (
+    <Stack gap="sm">
+      <Text fw={650}>{t('off_title')}</Text>
+      <Text size="sm" c="dimmed">
+        {t('off_text')}
+      </Text>
+      <Button leftSection={<Phone size={18} aria-hidden />} onClick={() => phone.switchOn()}>
+        {t('switch_on')}
+      </Button>
+    </Stack>
+  );
+}
+function Elsewhere({ status }: { readonly status: PhoneStatus & { is: 'elsewhere' } }): ReactNode {
+  const { page, calls } = status;
+  return (
+    <Stack gap="sm">
+      <Text size="sm">{page === null ? t('elsewhere_text') : t('elsewhere_page', { page })}</Text>
+      {calls > 0 ? (
+        <Text size="sm" c="dimmed">
+          {t('elsewhere_busy')}
+        </Text>
+      ) : (
+        <Button variant="default" onClick={() => phone.bringHere()}>
+          {t('bring_here')}
+        </Button>
+      )}
+    </Stack>
+  );
+}
+function Body({ state }: { readonly state: PhoneState }): ReactNode {
+  const { status, calls, trouble } = state;
+  if (status.is === 'off') return <Off />;
+  if (status.is === 'elsewhere') return <Elsewhere status={status} />;
+  const alive = calls.some(isLive);
+  return (
+    <>
+      {status.is === 'refused' && <Trouble trouble={status.problem} onRetry={() => phone.retry()} />}
+      {status.is === 'away' && <Trouble trouble="away" />}
+      {trouble !== null && !(trouble === 'away' && status.is === 'away') && (
+        <Trouble trouble={trouble} onClose={() => phone.softphone?.dismiss()} />
+      )}
+      {calls.map((call) => (
+        <CallCard key={call.id} call={call} others={calls.filter((other) => other !== call)} />
+      ))}
+      {!alive && status.is !== 'refused' && <Dial />}
+    </>
+  );
+}
+/** The call that goes on while the panel is folded away. */
+function Bar({ call, onOpen }: { readonly call: PhoneCall; readonly onOpen: () => void }): ReactNode {
+  return (
+    <div className={styles.bar} role="region" aria-label={t('phone')}>
+      <Button variant="subtle" color="gray" h="auto" p={4} className={styles.barName ?? ''} onClick={onOpen}>
+        <VisuallyHidden>{t('open')}</VisuallyHidden>
+        <span style={{ minWidth: 0 }}>
+          <Text fw={650} size="sm" truncate>
+            {whoOf(call)}
+          </Text>
+          <Text span size="xs" c="dimmed">
+            {call.mending ? t('mending') : t(call.state === 'ended' ? 'end_over' : call.state)}{' '}
+          </Text>
+          <CallSpan call={call} />
+        </span>
+      </Button>
+      {isUp(call) && (
+        <ActionIcon
+          variant="default"
+          size={40}
+          aria-label={call.muted ? t('unmute') : t('mute')}
+          aria-pressed={call.muted}
+          onClick={() => phone.softphone?.mute(call.id, !call.muted)}
+        >
+          {call.muted ? <MicOff size={18} aria-hidden /> : <Mic size={18} aria-hidden />}
+        </ActionIcon>
+      )}
+      <ActionIcon
+        className={styles.hangUp ?? ''}
+        size={40}
+        aria-label={t('hang_up')}
+        onClick={() => phone.softphone?.hangUp(call.id)}
+      >
+        <PhoneOff size={18} aria-hidden />
+      </ActionIcon>
+    </div>
+  );
+}
+/** Alt+Shift and a letter, wherever the focus is. */
+function useShortcuts(on: boolean): void {
+  useEffect(() => {
+    if (!on) return;
+    function press(event: KeyboardEvent): void {
+      if (!event.altKey || !event.shiftKey || event.ctrlKey || event.metaKey) return;
+      const { softphone, state } = phone;
+      const of = (test: (call: PhoneCall) => boolean): PhoneCall | undefined => state.calls.find(test);
+      const ringing = of((call) => call.state === 'incoming');
+      const talking = of((call) => call.state === 'talking') ?? of((call) => call.state === 'held');
+      const target = talking ?? ringing ?? of(isLive);
+      const actions: Readonly<Record<string, (() => void) | undefined>> = {
+        KeyA: ringing && (() => void softphone?.answer(ringing.id)),
+        KeyX: target && (() => softphone?.hangUp(target.id)),
+        KeyM: talking && (() => softphone?.mute(talking.id, !talking.muted)),
+        KeyH: talking && (() => void softphone?.hold(talking.id, talking.state !== 'held')),
+      };
+      const action = actions[event.code];
+      if (softphone === null || action === undefined) return;
+      event.preventDefault();
+      action();
+    }
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, [on]);
+}
+
+interface PhonePanelProps {
+  readonly open: boolean;
+  readonly onOpen: (open: boolean) => void;
+}
+export function PhonePanel({ open, onOpen }: PhonePanelProps): ReactNode {
+  const state = useSyncExternalStore(phone.subscribe, () => phone.state);
+  const settings = useSyncExternalStore(phone.subscribe, () => phone.settings);
+  const [setting, setSetting] = useState(false);
+  const { status, calls } = state;
+  const ringing = calls.find((call) => call.state === 'incoming')?.id;
+  const asked = calls.find((call) => call.state === 'dialing')?.id;
+  useEffect(() => {
+    // A call is shown where it can be answered; the focus stays where somebody is typing.
+    if (ringing !== undefined || asked !== undefined) {
+      onOpen(true);
+      setSetting(false);
+    }
+  }, [ringing, asked, onOpen]);
+  useShortcuts(settings?.shortcuts ?? false);
+  const shown = calls.find((call) => call.state === 'talking') ?? calls.find(isLive);
+  const title = status.is === 'off' ? t('phone') : t(status.is);
+  return (
+    <>
+      <Announcer calls={calls} />
+      {!open && shown !== undefined && <Bar call={shown} onOpen={() => onOpen(true)} />}
+      {open && (
+        <aside
+          className={styles.panel}
+          id="phone"
+          aria-label={t('phone')}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') onOpen(false);
+          }}
+        >
+          <div className={styles.head}>
+            {setting && (
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                size={40}
+                aria-label={t('back')}
+                onClick={() => setSetting(false)}
+              >
+                <ArrowLeft size={18} aria-hidden />
+              </ActionIcon>
+            )}
+            <Title order={2} size="h5" style={{ flex: 1 }}>
+              {setting ? t('settings') : title}
+            </Title>
+            {!setting && status.is !== 'off' && status.is !== 'elsewhere' && (
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                size={40}
+                aria-label={t('settings')}
+                onClick={() => setSetting(true)}
+              >
+                <Settings size={18} aria-hidden />
+              </ActionIcon>
+            )}
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size={40}
+              aria-label={t('close')}
+              onClick={() => onOpen(false)}
+            >
+              <X size={18} aria-hidden />
+            </ActionIcon>
+          </div>
+          <div className={styles.body}>
+            {setting && settings !== null && status.is !== 'off' ? (
+              <SettingsView settings={settings} />
+            ) : (
+              <Body state={state} />
+            )}
+          </div>
+        </aside>
+      )}
+    </>
+  );
+}

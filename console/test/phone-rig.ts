@@ -1,0 +1,101 @@
+/** Pages of the console that are phones. */
+import type { BrowserContext, Page } from 'playwright-core';
+import type { Browser } from '../../server/test/support/browser.ts';
+import type { Site } from '../../server/test/support/site.ts';
+import { until } from '../../server/test/support/until.ts';
+import { consoleOf, openConsole } from './rig.ts';
+
+/** What the browser itself counts of the sound of all calls of a page. */
+export interface Sound {
+  readonly received: number;
+  readonly sent: number;
+  readonly energy: number;
+}
+export interface PhoneOptions {
+  readonly scheme?: 'light' | 'dark';
+  readonly path?: string;
+  /** Runs in the page before its own scripts. */
+  readonly before?: string;
+}
+const WATCH = `
+  window.connections = [];
+  const Own = RTCPeerConnection;
+  window.RTCPeerConnection = class extends Own { constructor(...args) { super(...args); window.connections.push(this); } };`;
+const COUNT = `(async () => {
+  const found = { received: 0, sent: 0, energy: 0 };
+  for (const peer of window.connections) {
+    if (peer.connectionState === 'closed') continue;
+    for (const s of (await peer.getStats()).values()) {
+      if (s.type === 'inbound-rtp') { found.received += s.packetsReceived; found.energy += s.totalAudioEnergy ?? 0; }
+      if (s.type === 'outbound-rtp') found.sent += s.packetsSent;
+    }
+  }
+  return found;
+})()`;
+export const soundOf = (page: Page): Promise<Sound> => page.evaluate(COUNT) as Promise<Sound>;
+/** Sound with energy comes in, and ours goes out. */
+export async function talks(page: Page, who: string): Promise<void> {
+  const before = await soundOf(page);
+  await until(
+    `sound both ways at ${who}`,
+    async () => {
+      const now = await soundOf(page);
+      const flows = now.received - before.received > 40 && now.sent - before.sent > 40;
+      return flows && now.energy > before.energy ? now : null;
+    },
+    { seen: () => ({ before }) },
+  );
+}
+
+export const panel = (page: Page) => page.getByRole('complementary', { name: 'Phone' });
+export const button = (page: Page, name: string) => panel(page).getByRole('button', { name, exact: true });
+/** A call of the page's panel, by who is on its other side. */
+export const callOf = (page: Page, who: string) =>
+  panel(page)
+    .locator('section')
+    .filter({ has: page.getByText(who, { exact: true }) });
+export const says = (page: Page, words: string) => panel(page).getByText(words).first().waitFor();
+export async function openPanel(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Phone:/ }).click();
+  await panel(page).waitFor();
+}
+export async function contextOf(browser: Browser, { scheme = 'light', before = '' }: PhoneOptions = {}) {
+  const context: BrowserContext = await browser.newContext({
+    locale: 'en',
+    colorScheme: scheme,
+    viewport: { width: 1440, height: 900 },
+    permissions: ['microphone', 'notifications'],
+  });
+  await context.addInitScript(WATCH + before);
+  return context;
+}
+/** A person's console with the phone switched on. */
+export async function phoneOf(
+  site: Site,
+  browser: Browser,
+  extension: string,
+  options: PhoneOptions = {},
+): Promise<Page> {
+  const context = await contextOf(browser, options);
+  const page = await consoleOf(site, browser, extension, { context, path: options.path ?? '/directory' });
+  await openPanel(page);
+  await button(page, 'Switch the phone on').click();
+  await ready(page);
+  return page;
+}
+export const ready = (page: Page) => page.getByRole('button', { name: 'Phone: ready' }).waitFor();
+/** Another tab of the same browser. */
+export const tabOf = (site: Site, browser: Browser, page: Page, path = '/history'): Promise<Page> =>
+  openConsole(site, browser, { context: page.context(), path });
+export async function dial(page: Page, number: string): Promise<void> {
+  const field = panel(page).getByLabel('Number or name');
+  await field.fill(number);
+  await field.press('Enter');
+}
+/** One page calls another, which answers. */
+export async function connect(from: Page, number: string, to: Page): Promise<void> {
+  await dial(from, number);
+  await button(to, 'Answer').click();
+  await says(from, 'In the call');
+  await says(to, 'In the call');
+}

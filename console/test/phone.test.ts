@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { putObjects } from '../../server/src/features/pbx-config/put.ts';
+import { prepareDemo } from '../../server/test/support/company.ts';
+import { openFarSide } from '../../server/test/support/phone.ts';
+import { freePort } from '../../server/test/support/ports.ts';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+import {
+  button,
+  callOf,
+  connect,
+  contextOf,
+  dial,
+  openPanel,
+  panel,
+  phoneOf,
+  ready,
+  says,
+  soundOf,
+  tabOf,
+  talks,
+} from './phone-rig.ts';
+
+const TRUNK = '127.0.0.6';
+const REFUSE = `
+  navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('no', window.refused ?? 'NotAllowedError'));
+  navigator.permissions.query = () => Promise.resolve({ state: 'denied' });`;
+interface Reported {
+  readonly extension: string;
+  readonly codec: string;
+  readonly mos: number;
+  readonly packets_received: number;
+}
+
+describe('phone', () => {
+  let port = 0;
+  before(async () => {
+    await buildFirst();
+    port = await freePort();
+  });
+  const site = useSite({
+    prepare: prepareDemo((store) =>
+      putObjects(store, {
+        trunk: [{ name: 'world', title: 'World', host: TRUNK, port }],
+        inbound_route: [
+          { name: 'in', trunk: 'world', number: '+4930', to: { kind: 'extension', key: '1010' } },
+        ],
+      }),
+    ),
+  });
+  const browser = useBrowser();
+  const open = (extension: string, options = {}): Promise<Page> =>
+    phoneOf(site(), browser(), extension, options);
+  const get = async (extension: string, path: string): Promise<unknown> => {
+    const { token } = await site().person(extension);
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${site().base}/api/v1/${path}`, { headers })).json();
+  };
+  /** What was reported of the newest call of this person. */
+  const reported = async (extension: string): Promise<readonly Reported[]> => {
+    const { conversations } = (await get(extension, 'conversations?limit=1')) as {
+      conversations: { id: string }[];
+    };
+    const [newest] = conversations;
+    if (newest === undefined) return [];
+    const found = (await get(extension, `conversations/${encodeURIComponent(newest.id)}`)) as {
+      conversation: { quality: Reported[] };
+    };
+    return found.conversation.quality;
+  };
+  /** The exchange itself says that this person holds the other side, or does not. */
+  const held = (extension: string, on: boolean) =>
+    until(`${extension} holds: ${on}`, async () => {
+      const { calls } = (await get(extension, 'calls')) as {
+        calls: { legs: { extension: string | null; held: boolean }[] }[];
+      };
+      return calls.some((call) => call.legs.some((leg) => leg.extension === extension && leg.held === on));
+    });
+
+  test('phone - two pages talk, over a change of page; hold, mute and tones reach the other side; the quality is told', async () => {
+    const [a, b] = [await open('1008'), await open('1009', { scheme: 'dark' })];
+    await assertAccessible(a, 'idle');
+    await dial(a, '1009');
+    await says(b, 'Incoming call');
+    await says(a, 'Ringing');
+    await assertAccessible(a, 'ringing');
+    await assertAccessible(b, 'incoming, dark');
+    assert.match(await b.title(), /Ольга Петренко|Offhook/);
+    await button(b, 'Answer').click();
+    await says(a, 'In the call');
+    await a.getByRole('link', { name: 'History' }).click();
+    await Promise.all([talks(a, '1008'), talks(b, '1009')]);
+    await says(a, 'Good sound');
+    await says(b, 'Good sound');
+    await assertAccessible(a, 'talking');
+    await assertAccessible(b, 'talking, dark');
+
+    await button(a, 'Hold').click();
+    await says(a, 'On hold');
+    await held('1008', true);
+    await assertAccessible(a, 'held');
+    await button(a, 'Resume').click();
+    await says(a, 'In the call');
+    await held('1008', false);
+    await talks(b, '1009');
+
+    await button(a, 'Mute').click();
+    const muted = await soundOf(b);
+    await until('packets that carry silence', async () => (await soundOf(b)).received > muted.received + 50);
+    const after = await soundOf(b);
+    assert.ok(after.energy - muted.energy < 0.001, `${after.energy - muted.energy} of energy while muted`);
+    await button(a, 'Unmute').click();
+    await talks(b, '1009');
+
+    await button(a, 'Close the phone').click();
+    await assertAccessible(a, 'folded away');
+    await a.getByRole('button', { name: 'Hang up' }).click();
+    await says(b, 'Call ended');
+    const told = await until('what both phones say of the call', async () => {
+      const found = await reported('1008');
+      return found.length === 2 ? found : null;
+    });
+    assert.deepEqual(told.map((q) => q.extension).toSorted(), ['1008', '1009']);
+    for (const { mos, codec, packets_received } of told) {
+      assert.ok(mos > 3.6 && mos <= 4.5 && packets_received > 100, JSON.stringify(told));
+      assert.equal(codec, 'opus');
+    }
+
+    // The echo test ends with a hash: the engine has heard it.
+    await openPanel(a);
+    await dial(a, '600');
+    await talks(a, 'the echo');
+    await button(a, 'Keypad').click();
+    await panel(a).getByRole('group', { name: 'Keypad' }).getByRole('button', { name: '1' }).press('5');
+    await says(a, 'In the call');
+    await panel(a).getByRole('group', { name: 'Keypad' }).getByRole('button', { name: '#' }).click();
+    await says(a, 'Call ended');
+    for (const page of [a, b]) {
+      assertNoTrouble(page);
+      await page.context().close();
+    }
+  });
+
+  test('phone - a second call waits; a blind transfer, a consult and two calls joined leave the others talking', async () => {
+    const [a, b, c] = [await open('1008'), await open('1009'), await open('1010')];
+    const names = { a: 'Ольга Петренко', b: 'نور حداد', c: 'Léa Fournier' };
+    await connect(a, '1009', b);
+    await button(a, 'Transfer').click();
+    await panel(a).getByLabel('Transfer to').fill('1010');
+    await button(a, 'Transfer now').click();
+    await says(a, 'Transferred');
+    await button(c, 'Answer').click();
+    await Promise.all([talks(b, '1009'), talks(c, '1010')]);
+    await button(b, 'Hang up').click();
+    await says(c, 'Call ended');
+
+    // Asks first: swaps between the two, goes back, asks again, connects them.
+    await connect(a, '1009', b);
+    const ask = async (): Promise<void> => {
+      await button(a, 'Transfer').click();
+      await panel(a).getByLabel('Transfer to').fill('1010');
+      await button(a, 'Ask first').click();
+      await button(c, 'Answer').click();
+      await callOf(a, names.c).getByText('In the call').waitFor();
+      await callOf(a, names.b).getByText('On hold').waitFor();
+    };
+    await ask();
+    await assertAccessible(a, 'consult');
+    await talks(c, '1010');
+    await callOf(a, names.b).getByRole('button', { name: 'Swap' }).click();
+    await callOf(a, names.b).getByText('In the call').waitFor();
+    await callOf(a, names.c).getByText('On hold').waitFor();
+    await talks(b, '1009');
+    await button(a, `Back to ${names.b}`).click();
+    await says(c, 'Call ended');
+    await callOf(a, names.b).getByText('In the call').waitFor();
+    await until('the consult is off the page', async () => (await callOf(a, names.c).count()) === 0);
+    await ask();
+    await button(a, 'Connect them').click();
+    await says(a, 'Transferred');
+    await Promise.all([talks(b, '1009'), talks(c, '1010')]);
+    await until('each sees the other', async () => (await callOf(b, names.c).count()) === 1);
+
+    // A call comes in while they talk; taking it holds the other one, and joining them leaves the page free.
+    await until('the calls are off the page', async () => (await panel(a).locator('section').count()) === 0);
+    await dial(a, '1009');
+    await callOf(b, names.a).getByText('Incoming call').waitFor();
+    await assertAccessible(b, 'call waiting');
+    await button(b, 'Hold and answer').click();
+    await callOf(b, names.c).getByText('On hold').waitFor();
+    await talks(a, '1008');
+    await button(b, 'Connect both').click();
+    await Promise.all([talks(a, '1008'), talks(c, '1010')]);
+    await button(a, 'Hang up').click();
+    await says(c, 'Call ended');
+
+    // What cannot be: the call stays, and why is said.
+    await connect(a, '1009', b);
+    await button(a, 'Transfer').click();
+    await panel(a).getByLabel('Transfer to').fill('7777777');
+    await button(a, 'Transfer now').click();
+    await panel(a).getByRole('alert').getByText('The call could not be transferred').waitFor();
+    await talks(b, '1009');
+    await button(a, 'Hang up').click();
+    await until('the calls are off the page', async () => (await panel(a).locator('section').count()) === 0);
+    await dial(a, '7777777');
+    await says(a, 'This number does not exist');
+    for (const page of [a, b, c]) {
+      assertNoTrouble(page);
+      await page.context().close();
+    }
+  });
+
+  test('phone - the service dies in a call: the page says so, the voices go on, and the call is steered again', async () => {
+    const [a, b] = [await open('1008'), await open('1009')];
+    await connect(a, '1009', b);
+    await site().kill('SIGKILL');
+    await panel(a).getByRole('alert').getByText('There is no connection to the exchange').waitFor();
+    await Promise.all([talks(a, '1008'), talks(b, '1009')]);
+    await site().start();
+    await Promise.all([
+      a.getByRole('button', { name: 'Phone: in a call' }).waitFor(),
+      b.getByRole('button', { name: 'Phone: in a call' }).waitFor(),
+    ]);
+    await button(a, 'Hold').click();
+    await says(a, 'On hold');
+    await held('1008', true);
+    await button(a, 'Resume').click();
+    await says(a, 'In the call');
+    await talks(b, '1009');
+    // The other way: what the engine says reaches the phone on its new connection.
+    await button(b, 'Hang up').click();
+    await says(a, 'Call ended');
+
+    // The page goes in a call: the other side is not left waiting, and what was measured is told.
+    await connect(a, '1009', b);
+    await says(a, 'Good sound');
+    await a.close({ runBeforeUnload: false });
+    await says(b, 'Call ended');
+    await until('what the closed page measured', async () => {
+      const found = await reported('1008');
+      return found.some((q) => q.extension === '1008');
+    });
+    await b.context().close();
+  });
+
+  test('phone - one tab is the phone: another says where it is, dials through it, and takes it over', async () => {
+    const [a, b] = [await open('1008'), await open('1009')];
+    const second = await tabOf(site(), browser(), a);
+    await second.getByRole('button', { name: 'Phone: in another tab' }).click();
+    await says(second, 'The phone is in another tab of this browser: “');
+    await assertAccessible(second, 'elsewhere');
+    await connect(a, '1009', b);
+    await says(second, 'A call is going on there');
+    await button(a, 'Hang up').click();
+    await says(b, 'Call ended');
+    await button(second, 'Bring it here').click();
+    await ready(second);
+    await a.getByRole('button', { name: 'Phone: in another tab' }).waitFor();
+    await until('the call is off the page', async () => (await panel(b).locator('section').count()) === 0);
+    await connect(b, '1008', second);
+    await talks(second, 'the second tab');
+    await button(b, 'Hang up').click();
+    await says(second, 'Call ended');
+    await second.close();
+    await ready(a);
+    // Kept per browser: after a reload it is on again, without a password anywhere.
+    await a.reload();
+    await ready(a);
+    const kept = await a.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
+    const { login } = await site().person('1008');
+    assert.ok(kept.includes('offhook.phone.1008') && !kept.includes(login.sip.sip_password));
+    await openPanel(a);
+    await button(a, 'Phone settings').click();
+    await assertAccessible(a, 'settings');
+    await until(
+      'a level that moves',
+      async () => Number(await a.getByRole('meter').getAttribute('aria-valuenow')) > 5,
+    );
+    await button(a, 'Switch the phone off').click();
+    await a.getByRole('button', { name: 'Phone: off' }).waitFor();
+    await button(a, 'Switch the phone on').waitFor();
+    for (const page of [a, b]) {
+      assertNoTrouble(page);
+      await page.context().close();
+    }
+  });
+
+  test('phone - a caller named in HTML is text; declined, missed and busy are said', async () => {
+    const page = await open('1010', { scheme: 'dark' });
+    const evil = '<img src=x onerror=alert(1)>';
+    await using far = await openFarSide({
+      server: site().sip,
+      extension: '+4915112345678',
+      name: evil,
+      at: { host: TRUNK, port },
+    });
+    const call = await far.invite('+4930');
+    await callOf(page, evil).getByText('Incoming call').waitFor();
+    assert.equal(await page.locator('img[src="x"]').count(), 0);
+    await assertAccessible(page, 'a stranger calls');
+    await button(page, 'Decline').click();
+    await says(page, 'Declined');
+    await call.ended();
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+
+  test('phone - a microphone that is refused or missing is said, with what to do, and nothing rings in vain', async () => {
+    const context = await contextOf(browser(), { before: REFUSE });
+    const page = await consoleOf(site(), browser(), '1009', { context, path: '/directory' });
+    await openPanel(page);
+    await button(page, 'Switch the phone on').click();
+    const alert = panel(page).getByRole('alert');
+    await alert.getByText('The browser may not use the microphone').waitFor();
+    await page.getByRole('button', { name: 'Phone: not available' }).waitFor();
+    await assertAccessible(page, 'refused');
+    await page.evaluate(() => Object.assign(window, { refused: 'NotFoundError' }));
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await alert.getByText('No microphone was found').waitFor();
+    const contact = await (await site().person('1011')).contact('1009');
+    assert.equal(contact.webrtc_status, 'UNAVAILABLE');
+    assertNoTrouble(page);
+    await context.close();
+  });
+});
