@@ -177,6 +177,21 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
       throw error;
     }
   }
+  function hangUp(): void {
+    const quietly = (done: Promise<unknown>): void => void done.catch(() => undefined);
+    switch (session.state) {
+      case SessionState.Established:
+        end ??= passing ? 'transferred' : 'over';
+        return quietly(session.bye());
+      case SessionState.Initial:
+      case SessionState.Establishing:
+        end ??= incoming ? 'declined' : 'over';
+        return quietly(
+          session instanceof Invitation ? session.reject({ statusCode: 486 }) : session.cancel(),
+        );
+      default:
+    }
+  }
   session.stateChange.addListener((state) => {
     switch (state) {
       case SessionState.Established:
@@ -220,7 +235,8 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
             if (message.body !== '') listen();
           },
           onReject: ({ message }) => {
-            end ??= ENDS[message.statusCode ?? 0] ?? 'failed';
+            // The library ends the call first, and says why after that.
+            if (end === null) show({ end: ENDS[message.statusCode ?? 0] ?? 'failed' });
           },
         },
       });
@@ -231,21 +247,7 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
       show({ state: 'connecting' });
       await session.accept({ sessionDescriptionHandlerOptions: AUDIO });
     },
-    hangUp() {
-      const quietly = (done: Promise<unknown>): void => void done.catch(() => undefined);
-      switch (session.state) {
-        case SessionState.Established:
-          end ??= 'over';
-          return quietly(session.bye());
-        case SessionState.Initial:
-        case SessionState.Establishing:
-          end ??= incoming ? 'declined' : 'over';
-          return quietly(
-            session instanceof Invitation ? session.reject({ statusCode: 486 }) : session.cancel(),
-          );
-        default:
-      }
-    },
+    hangUp,
     hold: (on) =>
       inTurn(async () => {
         if (session.state !== SessionState.Established || held === on) return;
@@ -276,6 +278,9 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
         other?.passing(true);
         try {
           await refer(target);
+          // Where the engine leaves it to us, our sides end here.
+          hangUp();
+          other?.hangUp();
         } catch (error) {
           passing = false;
           other?.passing(false);

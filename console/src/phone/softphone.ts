@@ -227,6 +227,10 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     });
     return call;
   }
+  function remove(call: SipCall): void {
+    const at = calls.indexOf(call);
+    if (at >= 0) calls.splice(at, 1);
+  }
   function over(call: SipCall): void {
     const { end, consultFor, call_id } = call.shown;
     const report = call.report();
@@ -241,7 +245,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     for (const other of calls) if (other.consultFor === call.id) other.consultFor = null;
     setTimeout(() => {
       if (call_id !== null) looked.delete(call_id);
-      calls.splice(calls.indexOf(call), 1);
+      remove(call);
       tell();
     }, ENDED_MS);
   }
@@ -279,7 +283,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     try {
       await call.place();
     } catch (error) {
-      calls.splice(calls.indexOf(call), 1);
+      remove(call);
       fail(error, 'failed');
       const first = consultFor === null ? undefined : find(consultFor);
       if (first !== undefined) void first.hold(false).catch(() => undefined);
