@@ -274,7 +274,7 @@ describe('phone', () => {
     // Kept per browser: after a reload it is on again, without a password anywhere.
     await a.reload();
     await ready(a);
-    const kept = await a.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
+    const kept = await a.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
     const { login } = await site().person('1008');
     assert.ok(kept.includes('offhook.phone.1008') && !kept.includes(login.sip.sip_password));
     await openPanel(a);

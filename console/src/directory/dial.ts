@@ -1,8 +1,9 @@
-/** Calling somebody by a click: the own devices ring first. */
+/** Calling somebody by a click: from this browser where its phone is on, else the own devices ring first. */
 import { useCallback } from 'react';
 import { notifications } from '@mantine/notifications';
 import { errorDetail, errorText } from '../app/error-words.ts';
 import { useClient } from '../app/session.tsx';
+import { phone } from '../phone/phone.ts';
 import { t } from './words.ts';
 
 const failed = (error: unknown): void =>
@@ -19,6 +20,7 @@ export function useDialling(): Dialling {
   const call = useCallback<Dialling['call']>(
     async (number, name) => {
       try {
+        if (phone.call(number)) return;
         await client.calls.originate({ to: number });
         notifications.show({ message: t('your_phone_rings', { name }) });
       } catch (error) {

@@ -137,7 +137,15 @@ function Body({ state }: { readonly state: PhoneState }): ReactNode {
 function Bar({ call, onOpen }: { readonly call: PhoneCall; readonly onOpen: () => void }): ReactNode {
   return (
     <div className={styles.bar} role="region" aria-label={t('phone')}>
-      <Button variant="subtle" color="gray" h="auto" p={4} className={styles.barName ?? ''} onClick={onOpen}>
+      <Button
+        variant="subtle"
+        color="gray"
+        h="auto"
+        p={4}
+        className={styles.barName ?? ''}
+        justify="flex-start"
+        onClick={onOpen}
+      >
         <VisuallyHidden>{t('open')}</VisuallyHidden>
         <span style={{ minWidth: 0 }}>
           <Text fw={650} size="sm" truncate>

@@ -149,7 +149,7 @@ export const phone = {
   get settings(): PhoneSettings | null {
     return settings;
   },
-  subscribe(listener: Listener): () => void {
+  subscribe: (listener: Listener): (() => void) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
   },

@@ -147,6 +147,7 @@ export async function countOf(connection: RTCPeerConnection): Promise<Counted | 
   const ms = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
   const pair = all.find((s) => s['type'] === 'candidate-pair' && s['nominated'] === true);
   const codec = all.find((s) => s['id'] === inbound['codecId']);
+  const type = codec?.['mimeType'];
   return {
     received: number(inbound, 'packetsReceived') ?? 0,
     lost: number(inbound, 'packetsLost') ?? 0,
@@ -156,6 +157,6 @@ export async function countOf(connection: RTCPeerConnection): Promise<Counted | 
     round_trip_ms: ms(
       number(one('remote-inbound-rtp'), 'roundTripTime') ?? number(pair, 'currentRoundTripTime'),
     ),
-    codec: String(codec?.['mimeType'] ?? '').replace(/^audio\//, ''),
+    codec: typeof type === 'string' ? type.replace(/^audio\//, '') : '',
   };
 }

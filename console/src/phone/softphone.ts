@@ -1,9 +1,10 @@
-/** The phone itself: registration, calls, and coming back after the network was away. Loaded once it is switched on. */
-import { Invitation, Inviter, Registerer, RegistererState, SessionState, UserAgent, Web } from 'sip.js';
+/** Registration, calls, and coming back after the network was away. Loaded once the phone is switched on. */
+import { Inviter, Registerer, RegistererState, SessionState, UserAgent, Web } from 'sip.js';
+import type { Invitation } from 'sip.js';
 import type { Client, LoginResult } from '@offhook/client';
 import { serverNow } from '../app/now.ts';
-import { matchLegs } from './match-legs.ts';
-import type { LiveCall } from './match-legs.ts';
+import { followCalls } from './follow-calls.ts';
+import type { LiveCalls } from './follow-calls.ts';
 import { MicrophoneError, checkMicrophone, openMicrophone } from './devices.ts';
 import { dialled, isTone } from './number.ts';
 import { isLive, isUp } from './phone-state.ts';
@@ -14,13 +15,14 @@ import type { PhoneSettings } from './settings.ts';
 import { createSipCall, streamOf } from './sip-call.ts';
 import type { SipCall } from './sip-call.ts';
 import { createSounder } from './tones.ts';
+import type { Tone } from './tones.ts';
 
 export interface SoftphoneDeps {
   readonly client: Client;
   readonly settings: () => PhoneSettings;
   readonly onChange: (state: Pick<PhoneState, 'status' | 'calls' | 'trouble'>) => void;
   /** The calls of this person as the exchange sees them. */
-  readonly liveCalls: { readonly now: () => Iterable<LiveCall>; subscribe(listener: () => void): () => void };
+  readonly liveCalls: LiveCalls;
 }
 export interface Softphone {
   start(): Promise<void>;
@@ -46,10 +48,6 @@ export interface Softphone {
   stop(): Promise<void>;
 }
 type Sip = LoginResult['sip'];
-interface Looked {
-  readonly of: LiveCall | undefined;
-  found: LiveCall | null;
-}
 const REGISTER_SECONDS = 120;
 const MEASURE_MS = 2_000;
 /** How long an ended call is shown, with why it ended. */
@@ -69,8 +67,6 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   let agent: UserAgent | null = null;
   let registerer: Registerer | null = null;
   let sip: Sip | null = null;
-  /** Calls that were asked for, as of what the events had told of each. */
-  const looked = new Map<string, Looked>();
   let retired = false;
   let endTone: { readonly name: string; readonly end: () => void } | null = null;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -111,6 +107,10 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       wanted === null
         ? null
         : { name: wanted, end: sounder.play(wanted, wanted === 'ring' ? ringer : speaker) };
+  }
+  function playOnce(tone: Tone, device: string): void {
+    const end = sounder.play(tone, device);
+    setTimeout(() => end(), 2_500);
   }
   function fail(error: unknown, otherwise: PhoneTrouble): void {
     setTrouble(error instanceof MicrophoneError ? error.problem : otherwise);
@@ -236,7 +236,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     const report = call.report();
     if (report !== null) reporter.send(call_id, report);
     if (end === 'busy' || end === 'failed' || end === 'not_found' || end === 'not_allowed') {
-      setTimeout(sounder.play('busy', settings().speaker), 2_500);
+      playOnce('busy', settings().speaker);
     }
     // Who was asked is gone: back to whom it was asked for.
     const first = consultFor === null ? undefined : find(consultFor);
@@ -244,7 +244,6 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     if (!passedOn) void first.hold(false).catch(() => undefined);
     for (const other of calls) if (other.consultFor === call.id) other.consultFor = null;
     setTimeout(() => {
-      if (call_id !== null) looked.delete(call_id);
       remove(call);
       tell();
     }, ENDED_MS);
@@ -289,35 +288,12 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       if (first !== undefined) void first.hold(false).catch(() => undefined);
     }
   }
-  /** Which of the exchange's calls are these, and who is on the other side by now. */
-  function learn(): void {
-    if (sip === null) return;
-    const told = new Map([...liveCalls.now()].map((call) => [call.call_id, call]));
-    for (const [id, { of, found }] of looked) if (found !== null && told.get(id) === of) told.set(id, found);
-    const mine = shown().filter(isUp);
-    const known = matchLegs(mine, [...new Set(told.values())], sip.webrtc_username);
-    for (const call of calls) {
-      const matched = known.get(call.id);
-      if (matched !== undefined) call.know(matched);
-      const id = call.shown.call_id;
-      if (isUp(call.shown) && id !== null && (matched?.number ?? '') === '') void lookUp(id);
-    }
-  }
-  /** After a transfer the other side came from a call that was not ours, so no event told of it. */
-  async function lookUp(id: string): Promise<void> {
-    const of = [...liveCalls.now()].find((call) => call.call_id === id);
-    const before = looked.get(id);
-    if (before !== undefined && before.of === of) return;
-    const entry: Looked = { of, found: null };
-    looked.set(id, entry);
-    const reply = await client.calls.get(id, stopping.signal).catch(() => null);
-    entry.found = reply?.call ?? null;
-    if (entry.found !== null) learn();
-  }
   const measuring = setInterval(() => {
     for (const call of calls) void call.measure(MEASURE_MS / 1000);
   }, MEASURE_MS);
-  const unlive = liveCalls.subscribe(learn);
+  const { learn, end: unlearn } = followCalls(client, liveCalls, () =>
+    sip === null ? null : { calls, endpoint: sip.webrtc_username },
+  );
   /** The page goes: the other side does not wait for somebody who is not there any more. */
   function onPageHide(): void {
     for (const call of calls) {
@@ -334,7 +310,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     stopping.abort();
     clearTimeout(retry);
     clearInterval(measuring);
-    unlive();
+    unlearn();
     for (const call of calls) call.hangUp();
     endTone?.end();
     notices.close();
@@ -413,7 +389,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     },
     test(tone) {
       const { ringer, speaker } = settings();
-      setTimeout(sounder.play(tone, tone === 'ring' ? ringer : speaker), 2_500);
+      playOnce(tone, tone === 'ring' ? ringer : speaker);
     },
     dismiss: () => setTrouble(null),
     retire() {
