@@ -54,7 +54,7 @@ const MEASURE_MS = 2_000;
 const ENDED_MS = 5_000;
 /** More than these at once nobody can tell apart. */
 const MOST_CALLS = 4;
-const BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
+const BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
 export function createSoftphone({ client, settings, onChange, liveCalls }: SoftphoneDeps): Softphone {
   const calls: SipCall[] = [];
