@@ -341,7 +341,10 @@ export function createRest(request: Request) {
   const conversations = {
     /** Newest first; what is left out narrows nothing. `next_cursor` can be there although a page is short, or empty. */
     list: (
-      query: Query<Omit<ConversationsQuery, 'has_recording'>> & { readonly has_recording?: boolean } = {},
+      query: Query<Omit<ConversationsQuery, 'has_recording' | 'own'>> & {
+        readonly has_recording?: boolean;
+        readonly own?: true;
+      } = {},
       signal?: AbortSignal,
     ): Reply<typeof ConversationsReply> => get('/api/v1/conversations', query, signal),
     /** `id` is that of any call of it. */

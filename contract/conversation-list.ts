@@ -42,6 +42,10 @@ export const ConversationsQuery = z.strictObject({
     .enum(['true', 'false'])
     .describe('Whether one of its recordings can be played.')
     .optional(),
+  own: z
+    .literal('true')
+    .describe("Only what the caller took part in, without what it has hidden from its own view.")
+    .optional(),
   limit: limit(200),
   cursor: z.string().max(256).describe('`next_cursor` of the page before, with the same filters.').optional(),
 });

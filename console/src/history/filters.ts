@@ -122,13 +122,15 @@ export function exportFilterOf(filters: Filters, scope: Scope, extension: string
 export const beyondExport = (filters: Filters): readonly FilterName[] =>
   (['outcome', 'recording', 'state'] as const).filter((name) => filters[name] !== undefined);
 
-export type ListQuery = Omit<ConversationsQuery, 'has_recording' | 'limit' | 'cursor'> & {
+export type ListQuery = Omit<ConversationsQuery, 'has_recording' | 'own' | 'limit' | 'cursor'> & {
   readonly has_recording?: boolean;
+  readonly own?: true;
 };
 export function queryOf(filters: Filters, scope: Scope, extension: string, now: number): ListQuery {
   const state = one(STATES, filters.state);
   return {
-    ...exportFilterOf(filters, scope, extension, now),
+    ...exportFilterOf(filters, 'all', extension, now),
+    ...(scope === 'mine' ? { own: true as const } : {}),
     ...(state === undefined ? {} : { state }),
     ...(filters.outcome === undefined ? {} : { outcome: filters.outcome }),
     ...(filters.recording === undefined ? {} : { has_recording: filters.recording === 'true' }),

@@ -24,6 +24,7 @@ export function sameNumber(wanted: string, number: string): boolean {
   return has.endsWith(national) && country >= 1 && country <= COUNTRY_DIGITS;
 }
 
+/** Whose list it is stands in the topic of the stream. */
 export function fits(c: ConversationSummary, query: ListQuery): boolean {
   const { person, number, queue, agent, direction, disposition, state, from, to, q, outcome, has_recording } =
     query;

@@ -8,6 +8,7 @@ import { errorText } from '../app/error-words.ts';
 import { serverNow } from '../app/now.ts';
 import { useClient, useMay, useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
+import { Exports } from './exports.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import type { Change } from './filter-bar.tsx';
 import { queryOf, readFilters, writeFilters } from './filters.ts';
@@ -154,6 +155,7 @@ export function HistoryPage(): ReactNode {
               ]}
             />
           )}
+          <Exports filters={filters} scope={scope} />
           {own !== null && <ClearOwn onDone={() => remove('all')} />}
         </Group>
       </Group>

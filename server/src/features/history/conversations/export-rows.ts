@@ -44,7 +44,7 @@ export function createConversationRows(deps: WantedDeps): ConversationRows {
   const db = deps.store.db<Tables>();
   return {
     async begin(reader, filter) {
-      const wanted = wantedOf(deps, reader, filter);
+      const wanted = await wantedOf(deps, reader, filter);
       const { total } = await findConversations(db, wanted, { limit: 1, after: null, count: true });
       const newest = await db
         .selectFrom('conversations')
@@ -53,7 +53,7 @@ export function createConversationRows(deps: WantedDeps): ConversationRows {
       return { bound: Number(newest?.id ?? 0), estimated: total?.count ?? 0 };
     },
     async page(reader, filter, { bound, after, limit }) {
-      const wanted = wantedOf(deps, reader, filter);
+      const wanted = await wantedOf(deps, reader, filter);
       if (wanted.sources.length === 0 && wanted.contains === '' && wanted.fits === undefined) {
         const rows = await readAll(db, wanted, { bound, after, limit });
         const last = rows.length < limit ? undefined : rows.at(-1);

@@ -58,7 +58,7 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
 
   return {
     async list(reader, query) {
-      const asked = wantedOf(deps, reader, query);
+      const asked = await wantedOf(deps, reader, query);
       const list = identityOf(reader, query);
       const at = query.cursor === undefined ? null : readCursor(await cursor_key(), query.cursor, list);
       if (query.cursor !== undefined && at === null) throw invalid('cursor: not a cursor of this list');

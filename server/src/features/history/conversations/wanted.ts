@@ -5,9 +5,10 @@ import { historyOf } from '../../../core/rights.ts';
 import type { Principal } from '../../../core/rights.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Store } from '../../../ports/store.ts';
-import { readRange } from '../range.ts';
+import { invalid, readRange } from '../range.ts';
 import type { Tables } from '../tables.ts';
 import { addedFilter } from './annotations.ts';
+import { both, hiddenFilter } from './hidden.ts';
 import { KEY_LIMIT } from './terms.ts';
 import type { Wanted } from './find.ts';
 
@@ -17,12 +18,19 @@ export interface WantedDeps {
   /** The site's, for numbers in a query. */
   readonly country: string;
 }
-/** What the filters leave of what the reader may see. Throws `invalid_request` (range). */
-export function wantedOf(deps: WantedDeps, reader: Principal, query: ConversationsQuery): Wanted {
+/** What the filters leave of what the reader may see. Throws `invalid_request` (range, `own` of an API key). */
+export async function wantedOf(
+  deps: WantedDeps,
+  reader: Principal,
+  query: ConversationsQuery,
+): Promise<Wanted> {
   const within = historyOf(reader);
   const sources: Wanted['sources'][number][] = [];
   const person = (extension: string) => ({ kind: 'person', value: extension }) as const;
   if (within !== null) sources.push({ keys: within.map(person) });
+  const own = query.own === 'true';
+  if (own && reader.key !== null) throw invalid('own: an API key has no view of its own');
+  if (own && within === null) sources.push({ keys: [person(reader.extension)] });
   if (query.person !== undefined && !(within?.length === 1 && within[0] === query.person))
     sources.push({ keys: [person(query.person)] });
   if (query.number !== undefined)
@@ -37,7 +45,11 @@ export function wantedOf(deps: WantedDeps, reader: Principal, query: Conversatio
     const value = query[column];
     if (value !== undefined) sources.push({ column, value });
   }
-  const fits = addedFilter(deps.store.db<Tables>(), deps.recordings, query);
+  const db = deps.store.db<Tables>();
+  const fits = both(
+    own ? await hiddenFilter(db, reader.extension) : undefined,
+    addedFilter(db, deps.recordings, query),
+  );
   const contains = fold(query.q ?? '');
   return { ...readRange(query), sources, contains, ...(fits === undefined ? {} : { fits }) };
 }

@@ -1,0 +1,205 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { ActionIcon, Alert, Button, Group, Modal, Pill, Progress, Radio, Stack, Text, Title } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Download, FileSpreadsheet, X } from 'lucide-react';
+import type { Export } from '@offhook/contract/exports.ts';
+import { formatDateTime, formatNumber } from '../app/format.ts';
+import { serverNow } from '../app/now.ts';
+import { useClient, useMe } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import { t } from './exports-words.ts';
+import { chipText } from './filter-bar.tsx';
+import { FILTER_NAMES, beyondExport, exportFilterOf } from './filters.ts';
+import type { Filters, Scope } from './filters.ts';
+import { t as say } from './words.ts';
+import styles from './conversation.module.css';
+
+/** How far a file is stands in no topic of the stream: it is asked for while one is being made and this is looked at. */
+const ASK_MS = 500;
+const KEY = ['exports'];
+const isUnderWay = ({ state }: Export): boolean => state === 'queued' || state === 'running';
+
+function rowsText({ rows: { done, estimated }, state }: Export): string {
+  if (state === 'running' && estimated !== null) {
+    return t('rows_of', { done: formatNumber(done), estimated: formatNumber(Math.max(done, estimated)) });
+  }
+  return state === 'done' ? t('rows', { count: done }) : '';
+}
+function FileRow({ file, onRemove }: { readonly file: Export; readonly onRemove: () => void }): ReactNode {
+  const me = useMe();
+  const { id, state, format, bytes, by, rows, expires_at } = file;
+  const size = bytes === null ? '' : t('kb', { n: formatNumber(Math.max(1, bytes / 1000)) });
+  const facts = [
+    formatDateTime(file.created_at),
+    by === me.extension ? '' : t('by', { by }),
+    rowsText(file),
+    size,
+    state === 'done' && expires_at !== null ? t('until', { at: formatDateTime(expires_at) }) : '',
+  ];
+  const share = rows.estimated ? Math.min(1, rows.done / rows.estimated) : 0;
+  return (
+    <li className={styles.note} data-export={id} data-state={state}>
+      <div style={{ flex: 1, minWidth: 0 }}>
+        <Text size="sm" fw={600}>
+          {t('file', { format: format.toUpperCase() })}
+          <Text span inherit fw={400} c={state === 'failed' ? 'var(--offhook-alert)' : 'dimmed'}>
+            {` · ${t(state)}`}
+          </Text>
+        </Text>
+        <Text size="xs" c="dimmed">
+          {facts.filter(Boolean).join(' · ')}
+        </Text>
+        {file.error !== null && (
+          <Text size="xs" lang="en">
+            {file.error}
+          </Text>
+        )}
+        {isUnderWay(file) && (
+          <Progress.Root size="sm" mt={6}>
+            <Progress.Section value={share * 100} animated aria-label={t(state)} />
+          </Progress.Root>
+        )}
+      </div>
+      {state === 'done' && (
+        <Button
+          component="a"
+          href={`/api/v1/exports/${id}/file`}
+          download
+          variant="light"
+          size="sm"
+          leftSection={<Download size={16} aria-hidden />}
+        >
+          {t('download')}
+        </Button>
+      )}
+      {(isUnderWay(file) || state === 'done') && (
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size={36}
+          aria-label={t(state === 'done' ? 'delete' : 'cancel')}
+          onClick={onRemove}
+        >
+          <X size={18} aria-hidden />
+        </ActionIcon>
+      )}
+    </li>
+  );
+}
+interface Props {
+  readonly filters: Filters;
+  readonly scope: Scope;
+}
+function Body({ filters, scope }: Props): ReactNode {
+  const client = useClient();
+  const me = useMe();
+  const queries = useQueryClient();
+  const [format, setFormat] = useState<'csv' | 'xlsx'>('csv');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const files = useQuery({
+    queryKey: KEY,
+    queryFn: ({ signal }) => client.exports.list({ limit: 20 }, signal),
+    staleTime: 0,
+    refetchInterval: ({ state }) => (state.data?.exports.some(isUnderWay) ? ASK_MS : false),
+  });
+  const again = (): Promise<void> => queries.invalidateQueries({ queryKey: KEY });
+  async function attempt(what: () => Promise<unknown>): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      await what();
+    } catch (refusal) {
+      setError(refusal);
+    }
+    await again();
+    setBusy(false);
+  }
+  const filter = exportFilterOf(filters, scope, me.extension, serverNow());
+  const beyond = beyondExport(filters);
+  const chips = FILTER_NAMES.flatMap((name) => {
+    const value = filters[name];
+    return value === undefined || beyond.includes(name) ? [] : [chipText(name, value)];
+  });
+  if (scope === 'mine') chips.unshift(say('mine'));
+  return (
+    <Stack>
+      <div>
+        <Text size="sm">{t(chips.length === 0 ? 'everything' : 'lead')}</Text>
+        <Group gap={6} mt={6}>
+          {chips.map((text) => (
+            <Pill key={text}>{text}</Pill>
+          ))}
+        </Group>
+      </div>
+      {beyond.length > 0 && (
+        <Alert color="yellow" variant="light">
+          {t('beyond', { names: beyond.map((name) => say(name)).join(', ') })}
+        </Alert>
+      )}
+      <Radio.Group
+        label={t('format')}
+        value={format}
+        onChange={(value) => setFormat(value as typeof format)}
+      >
+        <Group mt={6}>
+          <Radio value="csv" label={t('csv')} />
+          <Radio value="xlsx" label={t('xlsx')} />
+        </Group>
+      </Radio.Group>
+      {error !== null && <Failure error={error} />}
+      <Group justify="space-between">
+        <Text size="xs" c="dimmed" maw={300}>
+          {t('audited')}
+        </Text>
+        <Button loading={busy} onClick={() => void attempt(() => client.exports.create({ format, filter }))}>
+          {t('make')}
+        </Button>
+      </Group>
+      <section aria-label={t('own')}>
+        <Title order={3} size="h6" mb={4}>
+          {t('own')}
+        </Title>
+        {files.data === undefined ? (
+          files.error === null ? (
+            <Loading />
+          ) : (
+            <Failure error={files.error} onRetry={() => void again()} />
+          )
+        ) : files.data.exports.length === 0 ? (
+          <Text size="sm" c="dimmed">
+            {t('none')}
+          </Text>
+        ) : (
+          <ul className={styles.plain} aria-live="polite">
+            {files.data.exports.map((file) => (
+              <FileRow
+                key={file.id}
+                file={file}
+                onRemove={() => void attempt(() => client.exports.remove(file.id))}
+              />
+            ))}
+          </ul>
+        )}
+      </section>
+    </Stack>
+  );
+}
+export function Exports(props: Props): ReactNode {
+  const [opened, setOpened] = useState(false);
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<FileSpreadsheet size={16} aria-hidden />}
+        onClick={() => setOpened(true)}
+      >
+        {t('export')}
+      </Button>
+      <Modal opened={opened} onClose={() => setOpened(false)} title={t('title')} size="lg">
+        <Body {...props} />
+      </Modal>
+    </>
+  );
+}
