@@ -1,9 +1,22 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Alert, Button, Group, Modal, Pill, Progress, Radio, Stack, Text, Title } from '@mantine/core';
+import {
+  ActionIcon,
+  Alert,
+  Button,
+  Group,
+  Modal,
+  Pill,
+  Progress,
+  Radio,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download, FileSpreadsheet, X } from 'lucide-react';
 import type { Export } from '@offhook/contract/exports.ts';
+import { t as app } from '../app/app-words.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useClient, useMe } from '../app/session.tsx';
@@ -138,11 +151,7 @@ function Body({ filters, scope }: Props): ReactNode {
           {t('beyond', { names: beyond.map((name) => say(name)).join(', ') })}
         </Alert>
       )}
-      <Radio.Group
-        label={t('format')}
-        value={format}
-        onChange={(value) => setFormat(value as typeof format)}
-      >
+      <Radio.Group label={t('format')} value={format} onChange={(value) => setFormat(value as typeof format)}>
         <Group mt={6}>
           <Radio value="csv" label={t('csv')} />
           <Radio value="xlsx" label={t('xlsx')} />
@@ -197,7 +206,13 @@ export function Exports(props: Props): ReactNode {
       >
         {t('export')}
       </Button>
-      <Modal opened={opened} onClose={() => setOpened(false)} title={t('title')} size="lg">
+      <Modal
+        closeButtonProps={{ 'aria-label': app('close') }}
+        opened={opened}
+        onClose={() => setOpened(false)}
+        title={t('title')}
+        size="lg"
+      >
         <Body {...props} />
       </Modal>
     </>
