@@ -44,7 +44,7 @@ export const ConversationsQuery = z.strictObject({
     .optional(),
   own: z
     .literal('true')
-    .describe("Only what the caller took part in, without what it has hidden from its own view.")
+    .describe('Only what the caller took part in, without what it has hidden from its own view.')
     .optional(),
   limit: limit(200),
   cursor: z.string().max(256).describe('`next_cursor` of the page before, with the same filters.').optional(),
