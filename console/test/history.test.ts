@@ -176,7 +176,7 @@ describe('history pages', () => {
     assert.match(await table.locator('[data-fact=transfer]').innerText(), /Zoë.*passed the call on to 1005/s);
     const times = await table
       .locator('[data-fact=segment] time')
-      .evaluateAll((all) => all.map((one) => one.getAttribute('datetime')));
+      .evaluateAll((all) => all.map((one) => one.getAttribute('datetime') ?? ''));
     assert.deepEqual(times.toSorted(), segments.map((s) => s.started_at).toSorted());
     const drawn = page.getByTestId('timeline').locator('[title]');
     const extra = record.recordings.length + 1 + record.queue_visits.length + offers.length + 1;

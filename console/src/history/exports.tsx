@@ -16,7 +16,6 @@ import {
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download, FileSpreadsheet, X } from 'lucide-react';
 import type { Export } from '@offhook/contract/exports.ts';
-import { t as app } from '../app/app-words.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useClient, useMe } from '../app/session.tsx';
@@ -206,13 +205,7 @@ export function Exports(props: Props): ReactNode {
       >
         {t('export')}
       </Button>
-      <Modal
-        closeButtonProps={{ 'aria-label': app('close') }}
-        opened={opened}
-        onClose={() => setOpened(false)}
-        title={t('title')}
-        size="lg"
-      >
+      <Modal opened={opened} onClose={() => setOpened(false)} title={t('title')} size="lg">
         <Body {...props} />
       </Modal>
     </>

@@ -4,7 +4,6 @@ import { ActionIcon, Button, Group, Menu, Modal, SegmentedControl, Stack, Text, 
 import { notifications } from '@mantine/notifications';
 import { EllipsisVertical, EyeOff, History } from 'lucide-react';
 import { useSearchParams } from 'wouter';
-import { t as app } from '../app/app-words.ts';
 import { errorText } from '../app/error-words.ts';
 import { serverNow } from '../app/now.ts';
 import { useClient, useMay, useMe } from '../app/session.tsx';
@@ -71,13 +70,7 @@ function ClearOwn({ onDone }: { readonly onDone: () => void }): ReactNode {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Modal
-        closeButtonProps={{ 'aria-label': app('close') }}
-        opened={asked}
-        onClose={() => setAsked(false)}
-        title={t('hide_all_do')}
-        centered
-      >
+      <Modal opened={asked} onClose={() => setAsked(false)} title={t('hide_all_do')} centered>
         <Stack>
           <Text size="sm">{t('hide_all_text')}</Text>
           {error !== null && <Failure error={error} />}

@@ -5,7 +5,6 @@ import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { Download, Pause, Play, RotateCcw, RotateCw, Trash2 } from 'lucide-react';
 import type { Conversation } from '@offhook/contract/conversations.ts';
-import { t as app } from '../app/app-words.ts';
 import { formatClock, formatNumber, formatSpan } from '../app/format.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -56,13 +55,7 @@ function Remove({
       >
         <Trash2 size={18} aria-hidden />
       </ActionIcon>
-      <Modal
-        closeButtonProps={{ 'aria-label': app('close') }}
-        opened={asked}
-        onClose={() => setAsked(false)}
-        title={t('delete_recording')}
-        centered
-      >
+      <Modal opened={asked} onClose={() => setAsked(false)} title={t('delete_recording')} centered>
         <Stack>
           <Text size="sm">{t('delete_text')}</Text>
           {error !== null && <Failure error={error} />}
