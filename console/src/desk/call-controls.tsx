@@ -32,9 +32,10 @@ export function CallControls({ agent, call }: CallControlsProps): ReactNode {
   }, [consulting]);
   const doHold = (): Promise<unknown> => (held ? client.calls.retrieve(id) : client.calls.hold(id));
   const doHangUp = (): Promise<unknown> => client.calls.hangup(id);
+  const hangUp = t(leg?.state === 'ringing' ? 'decline' : 'hang_up');
   const hold = t(held ? 'retrieve' : 'hold');
   useShortcut('h', up ? () => void action.run(hold, doHold) : null);
-  useShortcut('x', leg === undefined ? null : () => void action.run(t('hang_up'), doHangUp));
+  useShortcut('x', leg === undefined ? null : () => void action.run(hangUp, doHangUp));
   useShortcut('t', up ? () => setTransfer(true) : null);
   return (
     <>
@@ -64,10 +65,10 @@ export function CallControls({ agent, call }: CallControlsProps): ReactNode {
         {leg !== undefined && (
           <ActionButton
             action={action}
-            label={t('hang_up')}
+            label={hangUp}
             work={doHangUp}
             shortcut="x"
-            color="red"
+            color="red.9"
             icon={<PhoneOff size={18} aria-hidden />}
           />
         )}

@@ -139,13 +139,15 @@ const LEG_WORDS = {
 } as const;
 function CallHead({ agent, call, conversation, party, queue, queues }: CallHeadProps): ReactNode {
   const leg = call === undefined ? undefined : ownLeg(call, agent.extension);
-  const answered = useSince(call?.answered_at);
+  const talked = useSince(leg?.state === 'ringing' ? null : call?.answered_at);
   const joined = [...queues.values()]
     .flatMap((one) => one.callers)
     .find((caller) => caller.call_id === call?.call_id)?.joined_at;
   const waiting = useSince(joined);
   const visit = conversation?.queue_visits.at(-1);
   const waited = waiting ?? visit?.wait_time ?? null;
+  // An offer is told before the phone says that it rings.
+  const over = call === undefined && (agent.call_id === null || agent.engagement === 'wrap_up');
   const outgoing =
     call === undefined
       ? conversation?.caller?.extension === agent.extension
@@ -157,8 +159,8 @@ function CallHead({ agent, call, conversation, party, queue, queues }: CallHeadP
         <Group gap={6} c="dimmed">
           <Direction size={16} aria-hidden />
           <Title order={2} size="sm" fw={600} id="desk-call">
-            {call === undefined ? t('last_call') : t('call')} · {t(outgoing ? 'outgoing' : 'incoming')}
-            {call === undefined && conversation !== undefined && ` · ${formatTime(conversation.started_at)}`}
+            {t(over ? 'last_call' : 'call')} · {t(outgoing ? 'outgoing' : 'incoming')}
+            {over && conversation !== undefined && ` · ${formatTime(conversation.started_at)}`}
           </Title>
         </Group>
         <Text component="p" className={styles.party} data-testid="party" dir="auto">
@@ -186,7 +188,7 @@ function CallHead({ agent, call, conversation, party, queue, queues }: CallHeadP
       {leg !== undefined && (
         <div className={styles.callState} data-state={leg.state}>
           <Text fw={650}>{t(LEG_WORDS[leg.held ? 'held' : leg.state])}</Text>
-          <span className={styles.callTime}>{formatSpan(answered)}</span>
+          {talked !== null && <span className={styles.callTime}>{formatSpan(talked)}</span>}
         </div>
       )}
     </div>

@@ -1,5 +1,5 @@
 /** Passing the call on, at once or after asking; loaded when somebody wants to. */
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Group, Stack, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
@@ -117,6 +117,11 @@ function Target({ onClose, buttons }: TargetProps): ReactNode {
   const [text, setText] = useState('');
   const [wanted] = useDebouncedValue(text.trim(), 200);
   const number = dialledOf(text);
+  const field = useRef<HTMLInputElement>(null);
+  const pick = (extension: string): void => {
+    setText(extension);
+    field.current?.focus();
+  };
   const found = useQuery({
     queryKey: ['contacts', wanted],
     queryFn: async ({ signal }) => (await client.contacts({ q: wanted, limit: 6 }, signal)).contacts,
@@ -133,8 +138,13 @@ function Target({ onClose, buttons }: TargetProps): ReactNode {
           label={t('transfer_to')}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
-          data-autofocus
+          ref={field}
           autoFocus
+          onKeyDown={(event) => {
+            const [nearest] = found.data ?? [];
+            if (event.key === 'Enter' && nearest !== undefined && !NUMBER.test(number))
+              pick(nearest.extension);
+          }}
           autoComplete="off"
           maxLength={64}
           className={styles.grow ?? ''}
@@ -148,7 +158,7 @@ function Target({ onClose, buttons }: TargetProps): ReactNode {
         <ul className={styles.found}>
           {found.data?.map((contact) => (
             <li key={contact.extension}>
-              <UnstyledButton className={styles.contact} onClick={() => setText(contact.extension)}>
+              <UnstyledButton className={styles.contact} onClick={() => pick(contact.extension)}>
                 <span className={styles.dot} data-status={contact.status} aria-hidden />
                 <span className={styles.shrink}>
                   {contact.name}{' '}

@@ -72,7 +72,7 @@ export function useConversationEvents(): void {
         if (!item.type.startsWith('conversation.') || !('data' in item)) continue;
         const { conversation } = item.data as { conversation: { id: string; merged_from: string[] } };
         for (const id of [conversation.id, ...conversation.merged_from]) again('conversation', id);
-        if (item.type === 'conversation.finalised') again('conversations');
+        again('conversations');
       }
     })().catch(() => undefined);
     return () => stream.close();

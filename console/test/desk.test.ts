@@ -1,0 +1,470 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import type { IncomingCall, Phone } from '../../server/test/support/phone.ts';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { COMPANY, FAR, HOSTILE, strangerOf } from './desk-company.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, signIn } from './rig.ts';
+
+const region = (page: Page, name: string): Locator => page.getByRole('region', { name });
+const stateOf = (page: Page): Locator => page.getByRole('region', { name: /My state|Mein Zustand|Durumum/ });
+const isIn = (page: Page, word: string): Promise<void> =>
+  stateOf(page).getByRole('status').getByText(word, { exact: true }).waitFor({ timeout: 8_000 });
+const press = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name, exact: true }).click();
+
+describe('agent desk', () => {
+  before(buildFirst);
+  const site = useSite({
+    prepare: COMPANY,
+    env: { OFFHOOK_NO_ANSWER_LIMIT: '1', OFFHOOK_UNREACHABLE_SECONDS: '1' },
+  });
+  const browser = useBrowser();
+
+  const api = async <T>(extension: string, method: string, path: string, body?: object): Promise<T> => {
+    const { token } = await site().person(extension);
+    const answer = await fetch(site().base + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const json = (await answer.json()) as T;
+    assert.equal(answer.ok, true, JSON.stringify(json));
+    return json;
+  };
+  const put = (what: string, body: object = {}, extension = '1003'): Promise<unknown> =>
+    api(extension, 'POST', `/api/v1/agents/${extension}/${what}`, body);
+  /** What the engine's own list of the queue says of its members. */
+  const engineSays = (name: string, pattern: RegExp | null): Promise<unknown> => {
+    let last = '';
+    return until(
+      `the engine ${pattern === null ? 'has nobody' : `says ${pattern}`} in ${name}`,
+      async () => {
+        last = await site().engineCli(`queue show ${name}`);
+        return pattern === null ? !last.includes('1003') : pattern.test(last);
+      },
+      { ms: 5_000, seen: () => ({ last }) },
+    );
+  };
+  const desk = (extension = '1003', options: Parameters<typeof consoleOf>[3] = {}): Promise<Page> =>
+    consoleOf(site(), browser(), extension, { path: '/desk', ...options });
+  const close = async (...pages: Page[]): Promise<void> => {
+    for (const page of pages) {
+      assertNoTrouble(page);
+      await page.context().close();
+    }
+  };
+  /** The agent is ready with a phone, and a caller of this number rings there. */
+  const offered = async (agent: Phone, caller: Phone, number = '500'): Promise<IncomingCall> => {
+    await caller.invite(number);
+    const call = await agent.incoming();
+    call.ring();
+    return call;
+  };
+
+  test('desk - works in one queue, in all and in none, as the engine shows; what is fixed says so', async () => {
+    await using _phone = await site().phone('1003');
+    await put('logout');
+    const page = await desk();
+    await isIn(page, 'Logged out');
+    await page.getByRole('switch', { name: 'Work in Support' }).click({ force: true });
+    await engineSays('support', /1003/);
+    await isIn(page, 'Ready');
+    assert.equal(await page.getByRole('switch', { name: 'Work in Sales' }).isChecked(), false);
+    await engineSays('sales', null);
+    await press(page, 'Log in to all queues');
+    await engineSays('sales', /1003/);
+    await until('both are on', () => page.getByRole('switch', { name: 'Work in Sales' }).isChecked());
+    await press(page, 'Log out');
+    await engineSays('support', null);
+    await engineSays('sales', null);
+    await isIn(page, 'Logged out');
+
+    const fixed = await desk('1004');
+    await put('login', {}, '1004');
+    await fixed.getByText('You stay in VIP: the configuration keeps you there.').waitFor();
+    assert.equal(await fixed.getByRole('switch').count(), 1);
+    await press(fixed, 'Log out');
+    await until('support is left', async () => !(await fixed.getByRole('switch').isChecked()));
+    assert.match(await site().engineCli('queue show vip'), /1004/);
+    assert.doesNotMatch(await site().engineCli('queue show support'), /1004/);
+    await close(page, fixed);
+  });
+
+  test('desk - pauses with a reason of the catalogue, marks who is past its time, and follows the phone and other tabs', async () => {
+    await using phone = await site().phone('1003');
+    await put('login');
+    await put('unpause');
+    const page = await desk();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await isIn(page, 'Ready');
+    await press(page, 'Pause');
+    const menu = page.getByRole('menu');
+    await menu.getByText('at most 15 min').waitFor();
+    assert.equal(await menu.getByText('Talk with the boss').count(), 0, 'a supervisor’s alone');
+    await menu.getByRole('menuitem', { name: /Errand/ }).click();
+    await isIn(page, 'Paused');
+    await isIn(other, 'Paused');
+    await engineSays('support', /1003.*paused:errand/i);
+    await stateOf(page).getByText('Errand').waitFor();
+    await stateOf(page).getByText('unpaid').waitFor();
+    await stateOf(page)
+      .getByText(/0:0\d too long/)
+      .waitFor();
+    await other.getByRole('button', { name: 'Ready' }).click();
+    await isIn(page, 'Ready');
+    const code = await phone.invite('*22');
+    await isIn(page, 'Paused');
+    await stateOf(page).getByText('Break', { exact: true }).waitFor();
+    await stateOf(page)
+      .getByText(/1[45]:\d\d left/)
+      .waitFor();
+    await code.hangup();
+    await put('unpause');
+    await isIn(other, 'Ready');
+    await close(page);
+  });
+
+  test('desk - a call: who it is, hold, a pause that waits for its end, wrap-up with more time and without', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await strangerOf(site());
+    await put('login');
+    await put('unpause');
+    const page = await desk();
+    await isIn(page, 'Ready');
+    await page.getByText('Nobody waits in your queues.').waitFor();
+    const call = await offered(phone, caller, '+493055500');
+    await isIn(page, 'A call for you');
+    const party = page.getByTestId('party');
+    await party.getByText(HOSTILE).waitFor();
+    assert.equal(await page.locator('#bold').count(), 0, 'a name is text');
+    await region(page, 'Next callers').getByText(HOSTILE).waitFor();
+    await page.getByRole('button', { name: 'Decline' }).waitFor();
+    await call.answer();
+    await isIn(page, 'In a call');
+    const shown = region(page, 'Call · Incoming');
+    await shown.getByText('Talking').waitFor();
+    await shown.getByText(FAR, { exact: true }).waitFor();
+    await shown.getByText('Support').waitFor();
+    await shown.getByText(/waited 0:0\d/).waitFor();
+    await press(page, 'Hold');
+    await isIn(page, 'Caller on hold');
+    await press(page, 'Retrieve');
+    await isIn(page, 'In a call');
+    await assertAccessible(page);
+
+    await press(page, 'Break after this call');
+    await page.getByRole('menuitem', { name: /Break/ }).click();
+    await stateOf(page).getByText('paused: Break').waitFor();
+    await engineSays('support', /1003.*paused:break/i);
+    await press(page, 'Cancel');
+    await until(
+      'nothing waits',
+      async () => (await stateOf(page).getByText('After this call:').count()) === 0,
+    );
+    await engineSays('support', /1003(?!.*paused)/i);
+    await press(page, 'Break after this call');
+    await page.getByRole('menuitem', { name: /Break/ }).click();
+    await stateOf(page).getByText('paused: Break').waitFor();
+    await page.getByRole('textbox', { name: 'Note' }).fill('Wants the invoice');
+
+    await press(page, 'Hang up');
+    await call.ended();
+    await isIn(page, 'Wrap-up');
+    const timer = page.getByRole('timer');
+    await until('it counts down', async () =>
+      /0:2\d left/.test((await timer.getAttribute('aria-label')) ?? ''),
+    );
+    await press(page, '1 minute more');
+    await until('it is a minute more', async () =>
+      /1:[12]\d left/.test((await timer.getAttribute('aria-label')) ?? ''),
+    );
+    await press(page, 'Save note');
+    await page.getByRole('status').getByText('Saved').waitFor();
+    await page.getByRole('textbox', { name: 'Result' }).fill('Sold!');
+    await page.getByText('Small letters, digits, “-” and “_” only').waitFor();
+    await page.getByRole('textbox', { name: 'Result' }).fill('Sold');
+    await press(page, 'Set result');
+    await page.getByText('Result: sold').waitFor();
+    await press(page, 'Finish wrap-up');
+    await isIn(page, 'Paused');
+    await stateOf(page).getByText('Break', { exact: true }).waitFor();
+    const { conversations } = await api<{ conversations: { id: string; outcome: { code: string } }[] }>(
+      '1003',
+      'GET',
+      '/api/v1/conversations?limit=1',
+    );
+    assert.equal(conversations[0]?.outcome.code, 'sold');
+    const figures = region(page, 'My day');
+    await until('the day has one call', async () =>
+      /Calls\s*1\b/.test((await figures.innerText()).replaceAll('\n', ' ')),
+    );
+
+    await put('unpause');
+    const again = await offered(phone, caller, '+493055500');
+    await region(page, 'Last conversations').getByText('Wants the invoice').waitFor();
+    await region(page, 'Last conversations').getByText('sold').waitFor();
+    await page.getByRole('button', { name: 'sold' }).waitFor();
+    await again.answer();
+    await isIn(page, 'In a call');
+    await again.hangup();
+    await isIn(page, 'Wrap-up');
+    await put('wrap-up', { finish: true });
+    await isIn(page, 'Ready');
+    await close(page);
+  });
+
+  test('desk - a half-written note outlives a reload, a restarted service and another sign-in', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    await put('login');
+    await put('unpause');
+    const page = await desk();
+    await isIn(page, 'Ready');
+    const call = await offered(phone, caller, '510');
+    await call.answer();
+    await isIn(page, 'In a call');
+    const note = page.getByRole('textbox', { name: 'Note' });
+    await note.fill('Half a th');
+    await page.reload();
+    await isIn(page, 'In a call');
+    assert.equal(await note.inputValue(), 'Half a th');
+    await site().kill('SIGKILL');
+    await page.getByText('Not live').waitFor();
+    await note.press('Control+End');
+    await note.pressSequentially('ought');
+    await site().start();
+    await until('live again', async () => (await page.getByText('Not live').count()) === 0, { ms: 40_000 });
+    assert.equal(await note.inputValue(), 'Half a thought');
+    const cookie = (await page.context().cookies()).find((c) => c.name === 'offhook_session');
+    await fetch(`${site().base}/api/v1/session/logout`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${cookie?.value}`, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    await page.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    const own = (await site().credentials()).find((c) => c.extension === '1003');
+    await page.locator('input[name=password]').fill(own?.password ?? '');
+    await page.keyboard.press('Enter');
+    await until('the dialog is gone', async () => (await page.getByRole('dialog').count()) === 0);
+    assert.equal(await note.inputValue(), 'Half a thought');
+    await call.hangup();
+    await isIn(page, 'Ready');
+    const next = await offered(phone, caller, '510');
+    await next.answer();
+    await isIn(page, 'In a call');
+    assert.equal(await note.inputValue(), '', 'another call has a note of its own');
+    await page.getByRole('button', { name: /^Note of/ }).click();
+    assert.equal(await note.inputValue(), 'Half a thought');
+    await press(page, 'Save note');
+    await region(page, 'Note').getByText('Half a thought').waitFor();
+    await press(page, 'Back to the call');
+    await next.hangup();
+    await isIn(page, 'Ready');
+    await close(page);
+  });
+
+  test('desk - the way to the customer’s record: as set, encoded, in a tab of its own; never where a pattern is no address', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await strangerOf(site());
+    await put('login');
+    await put('unpause');
+    const crm_link = `${site().base}/healthz?n={number}&who={name}&q={queue}`;
+    await api('1001', 'PUT', '/api/v1/settings/console', { crm_link, confirm_supervision: false });
+    const page = await desk();
+    await isIn(page, 'Ready');
+    const call = await offered(phone, caller, '+493055510');
+    const link = page.getByRole('link', { name: 'Open customer record' });
+    const wanted = `${site().base}/healthz?n=${encodeURIComponent(FAR)}&who=${encodeURIComponent(HOSTILE)}&q=sales`;
+    await link.waitFor();
+    assert.equal(await link.getAttribute('href'), new URL(wanted).href);
+    assert.deepEqual(
+      [await link.getAttribute('target'), await link.getAttribute('rel')],
+      ['_blank', 'noopener noreferrer'],
+    );
+    const clicked = page.context().waitForEvent('page');
+    await link.click();
+    assert.equal(await (await clicked).evaluate('window.opener'), null);
+    await page.getByRole('switch', { name: 'Open by itself on answer' }).click({ force: true });
+    const opened = page.context().waitForEvent('page');
+    await call.answer();
+    assert.equal((await opened).url(), new URL(wanted).href);
+    await isIn(page, 'In a call');
+    for (const pattern of ['javascript:alert({number})', 'data:text/html,{name}', '//crm/{number}']) {
+      await page.route('**/api/v1/settings/console', (route) =>
+        route.fulfill({
+          json: {
+            success: true,
+            settings: { crm_link: pattern, confirm_supervision: false, site_zone: 'UTC' },
+          },
+        }),
+      );
+      const read = page.waitForResponse('**/api/v1/settings/console');
+      await page.reload();
+      await read;
+      await page.getByTestId('party').getByText(HOSTILE).waitFor();
+      assert.equal(await link.count(), 0, pattern);
+      await page.unroute('**/api/v1/settings/console');
+    }
+    await call.hangup();
+    await isIn(page, 'Ready');
+    await close(page);
+  });
+
+  test('desk - who does not answer, and whom no device reaches, is told so and what to do', async () => {
+    await put('login');
+    await put('unpause');
+    const page = await desk();
+    await isIn(page, 'No phone');
+    await page.getByText(/None of your devices can be reached/).waitFor();
+    await using phone = await site().phone('1003');
+    await isIn(page, 'Ready');
+    await using caller = await site().phone('1008');
+    const waits = await caller.invite('510');
+    (await phone.incoming()).ring();
+    await isIn(page, 'Not responding');
+    await page.getByText(/nobody answered/).waitFor();
+    await engineSays('sales', /1003.*paused:no_answer/i);
+    await waits.hangup();
+    await press(page, 'Ready');
+    await isIn(page, 'Ready');
+    await engineSays('sales', /1003(?!.*paused)/i);
+    await close(page);
+  });
+
+  test('desk - a refused action says so where it was asked for, in the language of the page, and nothing is shown as done', async () => {
+    await using _phone = await site().phone('1003');
+    await put('login');
+    await put('unpause');
+    const page = await desk('1003', { language: 'de', scheme: 'dark' });
+    await isIn(page, 'Bereit');
+    await page.route('**/api/v1/agents/1003/pause', (route) =>
+      route.fulfill({
+        status: 503,
+        json: { code: 'engine_unavailable', detail: 'The engine is not connected', status: 503 },
+      }),
+    );
+    await press(page, 'Pause');
+    await page.getByRole('menuitem', { name: /Break/ }).click();
+    const alert = stateOf(page).getByRole('alert');
+    await alert.getByText('Pause: Break: Die Telefonanlage ist nicht verbunden').waitFor();
+    await isIn(page, 'Bereit');
+    await assertAccessible(page);
+    await close(page);
+  });
+
+  test('desk - every action by keys alone; none of them while somebody types, and none once they are switched off', async () => {
+    await using phone = await site().phone('1003');
+    await using target = await site().phone('1004');
+    await using caller = await site().phone('1008');
+    await put('logout');
+    await put('logout', { queue: 'support' }, '1004');
+    const page = await desk();
+    const { keyboard } = page;
+    await isIn(page, 'Logged out');
+    await keyboard.press('l');
+    await isIn(page, 'Ready');
+    await keyboard.press('p');
+    await page.getByRole('menu').waitFor();
+    await keyboard.press('ArrowDown');
+    await keyboard.press('Enter');
+    await isIn(page, 'Paused');
+    await keyboard.press('r');
+    await isIn(page, 'Ready');
+
+    const call = await offered(phone, caller);
+    await call.answer();
+    await isIn(page, 'In a call');
+    await keyboard.press('h');
+    await isIn(page, 'Caller on hold');
+    await keyboard.press('h');
+    await isIn(page, 'In a call');
+    await keyboard.press('o');
+    await stateOf(page).getByText('logged out', { exact: true }).waitFor();
+    await keyboard.press('c');
+    await until('nothing waits', async () => (await page.getByText('After this call:').count()) === 0);
+
+    await keyboard.press('t');
+    await page.getByRole('textbox', { name: 'Name or number' }).waitFor();
+    await keyboard.type('jose');
+    await page.getByRole('button', { name: /José Ibáñez/ }).waitFor();
+    await keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Ask first' }).focus();
+    await keyboard.press('Enter');
+    const consult = await target.incoming();
+    consult.ring();
+    await page.getByText('Calling 1004; the caller is on hold').waitFor();
+    await consult.answer();
+    await page.getByText('You speak with 1004; the caller is on hold').waitFor();
+    await page.getByRole('button', { name: 'Swap' }).focus();
+    await keyboard.press('Enter');
+    await page.getByText('You speak with the caller; 1004 is on hold').waitFor();
+    await page.getByRole('button', { name: 'Back to the caller' }).focus();
+    await keyboard.press('Enter');
+    await consult.ended();
+    await page.getByRole('textbox', { name: 'Name or number' }).waitFor();
+    await keyboard.press('Escape');
+
+    await page.locator('#content').focus();
+    await keyboard.press('n');
+    await keyboard.type('xhtp');
+    assert.equal(await page.getByRole('textbox', { name: 'Note' }).inputValue(), 'xhtp');
+    await isIn(page, 'In a call');
+    await keyboard.press('Control+Enter');
+    await page.getByRole('status').getByText('Saved').waitFor();
+    await keyboard.press('Escape');
+    await keyboard.press('u');
+    await keyboard.type('called');
+    await keyboard.press('Enter');
+    await page.getByText('Result: called').waitFor();
+    await keyboard.press('Escape');
+    await keyboard.press('x');
+    await call.ended();
+    await isIn(page, 'Wrap-up');
+    await keyboard.press('e');
+    await until('it is a minute more', async () =>
+      /1:[12]\d left/.test((await page.getByRole('timer').getAttribute('aria-label')) ?? ''),
+    );
+    await keyboard.press('f');
+    await isIn(page, 'Ready');
+
+    await keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await help.getByText('Hold, retrieve').waitFor();
+    await assertAccessible(page);
+    await help.getByRole('switch').press(' ');
+    await keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
+    await keyboard.press('o');
+    await keyboard.press('p');
+    assert.equal(await page.getByRole('menu').count(), 0);
+    assert.equal(await page.locator('kbd').count(), 0, 'no key is shown that does nothing');
+    await isIn(page, 'Ready');
+    await page.getByRole('button', { name: 'Log out' }).press('Enter');
+    await isIn(page, 'Logged out');
+    await close(page);
+  });
+
+  test('desk - in the dark, in Turkish, on a telephone: nothing is cut off', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    await put('login');
+    await put('unpause');
+    const size = { width: 390, height: 844 };
+    const page = await desk('1003', { language: 'tr', scheme: 'dark', size });
+    await isIn(page, 'Hazır');
+    await assertAccessible(page);
+    const call = await offered(phone, caller, '510');
+    await call.answer();
+    await isIn(page, 'Görüşmede');
+    await assertAccessible(page);
+    const wide = await page.evaluate(`[document.documentElement.scrollWidth, innerWidth,
+      [...document.querySelectorAll('main button .mantine-Button-label')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)]`);
+    assert.deepEqual(wide, [390, 390, []]);
+    await call.hangup();
+    await isIn(page, 'Hazır');
+    await close(page);
+  });
+});
