@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
-import type { IncomingCall, Phone } from '../../server/test/support/phone.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { COMPANY, FAR, HOSTILE, strangerOf } from './desk-company.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, signIn } from './rig.ts';
-
-const region = (page: Page, name: string): Locator => page.getByRole('region', { name });
-const stateOf = (page: Page): Locator => page.getByRole('region', { name: /My state|Mein Zustand|Durumum/ });
-const isIn = (page: Page, word: string): Promise<void> =>
-  stateOf(page).getByRole('status').getByText(word, { exact: true }).waitFor({ timeout: 8_000 });
-const press = (page: Page, name: string): Promise<void> =>
-  page.getByRole('button', { name, exact: true }).click();
+import {
+  COMPANY,
+  FAR,
+  HOSTILE,
+  close,
+  deskSteps,
+  isIn,
+  offered,
+  press,
+  region,
+  stateOf,
+  strangerOf,
+} from './desk-steps.ts';
+import { assertAccessible, buildFirst } from './rig.ts';
 
 describe('agent desk', () => {
   before(buildFirst);
@@ -22,46 +25,7 @@ describe('agent desk', () => {
   });
   const browser = useBrowser();
 
-  const api = async <T>(extension: string, method: string, path: string, body?: object): Promise<T> => {
-    const { token } = await site().person(extension);
-    const answer = await fetch(site().base + path, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const json = (await answer.json()) as T;
-    assert.equal(answer.ok, true, JSON.stringify(json));
-    return json;
-  };
-  const put = (what: string, body: object = {}, extension = '1003'): Promise<unknown> =>
-    api(extension, 'POST', `/api/v1/agents/${extension}/${what}`, body);
-  /** What the engine's own list of the queue says of its members. */
-  const engineSays = (name: string, pattern: RegExp | null): Promise<unknown> => {
-    let last = '';
-    return until(
-      `the engine ${pattern === null ? 'has nobody' : `says ${pattern}`} in ${name}`,
-      async () => {
-        last = await site().engineCli(`queue show ${name}`);
-        return pattern === null ? !last.includes('1003') : pattern.test(last);
-      },
-      { ms: 5_000, seen: () => ({ last }) },
-    );
-  };
-  const desk = (extension = '1003', options: Parameters<typeof consoleOf>[3] = {}): Promise<Page> =>
-    consoleOf(site(), browser(), extension, { path: '/desk', ...options });
-  const close = async (...pages: Page[]): Promise<void> => {
-    for (const page of pages) {
-      assertNoTrouble(page);
-      await page.context().close();
-    }
-  };
-  /** The agent is ready with a phone, and a caller of this number rings there. */
-  const offered = async (agent: Phone, caller: Phone, number = '500'): Promise<IncomingCall> => {
-    await caller.invite(number);
-    const call = await agent.incoming();
-    call.ring();
-    return call;
-  };
+  const { api, put, engineSays, desk } = deskSteps(site, browser);
 
   test('desk - works in one queue, in all and in none, as the engine shows; what is fixed says so', async () => {
     await using _phone = await site().phone('1003');
