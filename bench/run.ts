@@ -41,6 +41,9 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P19: async () => (await import('./rows/logins.ts')).p19(),
   P20: async () => (await import('./rows/apply.ts')).p20(),
   P21: async () => (await import('./rows/resume.ts')).p21(),
+  C1: async () => (await import('./rows/console.ts')).c1(),
+  C2: async () => (await import('./rows/console.ts')).c2(),
+  C3: async () => (await import('./rows/console.ts')).c3(),
   LATENCY: async () => (await import('./rows/latency.ts')).latency(),
   START: async () => (await import('./rows/start.ts')).start(),
 };

@@ -1,6 +1,6 @@
 /**
- * The service without an engine of its own: `service-subject.ts <data folder> <manager port>`. It is put together as in
- * service.ts, and answers questions about itself over IPC.
+ * The service without an engine of its own: `service-subject.ts <data folder> <manager port> [<events> <actions> console]`. It
+ * is put together as in service.ts, and answers questions about itself over IPC; `console` adds what a wallboard asks for.
  */
 import { hash } from 'node:crypto';
 import path from 'node:path';
@@ -16,6 +16,15 @@ import { hashPassword } from '../server/src/core/password.ts';
 import { createStream } from '../server/src/delivery/stream.ts';
 import { createAgents } from '../server/src/features/agents/feature.ts';
 import { agentRoutes } from '../server/src/features/agents/routes.ts';
+import { createBoards } from '../server/src/features/boards/service.ts';
+import { boardRoutes } from '../server/src/features/boards/routes.ts';
+import { createLiveCalls } from '../server/src/features/calls/live.ts';
+import { callRoutes } from '../server/src/features/calls/routes.ts';
+import { consoleRoutes } from '../server/src/features/console/routes.ts';
+import { frontDoorRoutes } from '../server/src/features/front-door/routes.ts';
+import { createQueues } from '../server/src/features/queues/service.ts';
+import { queueRoutes } from '../server/src/features/queues/routes.ts';
+import { wallboardRoutes } from '../server/src/features/wallboard/routes.ts';
 import { createAudit } from '../server/src/features/audit/service.ts';
 import { createContacts } from '../server/src/features/contacts/feature.ts';
 import { presenceSource } from '../server/src/features/contacts/presence.ts';
@@ -46,7 +55,7 @@ export type Question =
   | { readonly ask: 'fill'; readonly events: number }
   | { readonly ask: 'resync' };
 
-const [data = '', port = '', events = 'e:e', actions = 'a:a'] = process.argv.slice(2);
+const [data = '', port = '', events = 'e:e', actions = 'a:a', also = ''] = process.argv.slice(2);
 const account = (text: string): { user: string; secret: string } => ({
   user: text.slice(0, text.indexOf(':')),
   secret: text.slice(text.indexOf(':') + 1),
@@ -89,6 +98,19 @@ const queue = (name: string) => {
   return { queue: name, waiting: found?.callers ?? [], members: [...(found?.members ?? [])] };
 };
 const nothing = { snapshot: () => ({}) };
+const withConsole = also === 'console';
+const liveCalls = createLiveCalls(live.view, clock);
+const queues = createQueues({
+  engine,
+  live: live.view,
+  directory,
+  settings: () => directory.config().queues,
+  memberships: agents.memberships,
+  audit,
+  clock,
+  log,
+  tell: (input) => loop.tell(input),
+});
 const wallboard = await createWallboard({
   store,
   journal,
@@ -106,9 +128,16 @@ const stream = createStream({
   settled: () => loop.settled(),
   sources: {
     presence: presenceSource({ directory, live: live.view, clock }),
-    calls: nothing,
-    queues: { snapshot: (names) => (names ?? []).map(queue) },
-    agents: nothing,
+    calls: withConsole ? liveCalls : nothing,
+    queues: {
+      snapshot(names) {
+        if (!withConsole) return (names ?? []).map(queue);
+        const shown = queues.snapshot(names);
+        const withStats = shown.queues.map((q) => ({ ...q, stats: wallboard.stats(q.name) ?? null }));
+        return { ...shown, queues: withStats };
+      },
+    },
+    agents: withConsole ? agents : nothing,
     history: nothing,
     config: nothing,
     system: nothing,
@@ -148,6 +177,22 @@ const host = await createHost({ config, authenticator: sessions, log, version: '
 sessionRoutes(host.app, { sessions, directory, config });
 contactRoutes(host.app, contacts);
 agentRoutes(host.app, agents);
+if (withConsole) {
+  const keys = () => Promise.reject(new Error('no display keys here'));
+  const boards = await createBoards({
+    store,
+    clock,
+    directory,
+    audit,
+    keys: () => ({ create: keys, list: keys, revoke: keys }) as never,
+  });
+  boardRoutes(host.app, boards);
+  callRoutes(host.app, liveCalls);
+  queueRoutes(host.app, queues);
+  wallboardRoutes(host.app, wallboard);
+  frontDoorRoutes(host.app, { config, version: '0.0.0', clock });
+  consoleRoutes(host.app, { folder: path.resolve(import.meta.dirname, '../console/dist') });
+}
 stream.routes(host.app, { run: async () => ({}) });
 const address = await host.listen({ host: '127.0.0.1', port: 0 });
 const connected = await isLive.promise;

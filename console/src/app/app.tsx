@@ -1,7 +1,7 @@
-import { Suspense, useMemo, useState, useSyncExternalStore } from 'react';
+import { Suspense, lazy, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Center, MantineProvider, Stack } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
+import { notificationsStore } from '@mantine/notifications';
 import { Link, Route, Switch } from 'wouter';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { PAGES } from '../pages.tsx';
@@ -11,10 +11,25 @@ import type { PageName } from '../paths.ts';
 import { t } from './app-words.ts';
 import { SessionProvider, useSession } from './session.tsx';
 import { Shell } from './shell.tsx';
-import { SignInAgain, SignInPage } from './sign-in.tsx';
 import { Boundary, Empty, Failure, Loading } from './states.tsx';
 import { cssVariables, styleNonce, themeOf } from './theme.ts';
 import { language, onLanguage } from './words.ts';
+
+/** Who is signed in needs neither, until the session ends or something is to be told. */
+const SignInPage = lazy(async () => ({ default: (await import('./sign-in.tsx')).SignInPage }));
+const SignInAgain = lazy(async () => ({ default: (await import('./sign-in.tsx')).SignInAgain }));
+const Notices = lazy(async () => ({ default: (await import('./notices.tsx')).Notices }));
+function NoticesWhenNeeded(): ReactNode {
+  const [needed, setNeeded] = useState(false);
+  useEffect(() => notificationsStore.subscribe(() => setNeeded(true)), []);
+  return (
+    needed && (
+      <Suspense fallback={null}>
+        <Notices />
+      </Suspense>
+    )
+  );
+}
 
 /** The router's own type knows numbered parts too, which no path of ours has. */
 const own = (params: object): PageProps['params'] => params as PageProps['params'];
@@ -49,7 +64,11 @@ function SignedIn(): ReactNode {
           </Route>
         </Switch>
       </Shell>
-      <SignInAgain />
+      {state.is === 'ended' && (
+        <Suspense fallback={null}>
+          <SignInAgain />
+        </Suspense>
+      )}
     </>
   );
 }
@@ -69,7 +88,9 @@ function SignedOut(): ReactNode {
         );
       })}
       <Route>
-        <SignInPage />
+        <Suspense fallback={<Loading />}>
+          <SignInPage />
+        </Suspense>
       </Route>
     </Switch>
   );
@@ -107,7 +128,7 @@ export function App(): ReactNode {
       defaultColorScheme="auto"
       getStyleNonce={styleNonce}
     >
-      <Notifications position="bottom-right" limit={4} />
+      <NoticesWhenNeeded />
       <Boundary>
         <Switch>
           {PUBLIC.map((name) => {

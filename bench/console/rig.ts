@@ -1,0 +1,133 @@
+/** The console in a real Chromium, beside a service whose engine is scripted: the browser on one core, all else on the other. */
+import fs from 'node:fs';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
+import { buildConsole } from '../../scripts/build-console.ts';
+import { findChromium } from '../../server/test/support/chromium.ts';
+import {
+  GENERATOR_CORE,
+  SERVICE_FLAGS,
+  SUBJECT_CORE,
+  ask,
+  end,
+  firstLine,
+  moveTo,
+  start,
+  temporaryFolder,
+} from '../lib.ts';
+import { PASSWORD, extensionOf, fillSite } from '../site-data.ts';
+import type { Flooded } from '../stream/load.ts';
+import { AGENTS_PER_QUEUE } from '../stream/script.ts';
+import { NAIVE_PAGE, NAIVE_SCRIPT } from './naive.ts';
+
+export interface ConsoleRig extends AsyncDisposable {
+  readonly base: string;
+  /** Cookies of a supervisor who is signed in, nothing in the cache. */
+  context(): Promise<BrowserContext>;
+  /** Recorded calls, so many frames of the engine a second. */
+  flood(rate: number, seconds: number): Promise<Flooded>;
+  /** CPU of the main thread of the renderer of the one page that is open, µs. */
+  mainThread(): Promise<number>;
+}
+/** The load has played when it answers, and waits this long for what follows: no figure holds that time. */
+export async function startConsole(agents: number): Promise<ConsoleRig> {
+  await buildConsole(() => undefined);
+  const stack = new AsyncDisposableStack();
+  try {
+    const site = { extensions: agents, queues: agents / AGENTS_PER_QUEUE };
+    const load = start('stream/load.ts', [JSON.stringify(site)], GENERATOR_CORE);
+    stack.defer(() => end(load));
+    const engine = await firstLine<{ port: number }>(load);
+    const folder = temporaryFolder();
+    stack.defer(() => folder[Symbol.dispose]());
+    await fillSite(folder.path, {
+      ...site,
+      agentsPerQueue: AGENTS_PER_QUEUE,
+      static: true,
+      level: 'supervisor',
+    });
+    const service = start(
+      'service-subject.ts',
+      [folder.path, engine.port, 'e:e', 'a:a', 'console'],
+      GENERATOR_CORE,
+      SERVICE_FLAGS,
+    );
+    stack.defer(() => end(service));
+    const { port } = await firstLine<{ port: number }>(service);
+    const base = `http://127.0.0.1:${port}`;
+    const found = await findChromium();
+    // What is started inherits the core.
+    moveTo(SUBJECT_CORE, process.pid);
+    const browser: Browser = await chromium.launch({
+      executablePath: found.path,
+      args: [...found.flags, '--no-sandbox', '--disable-gpu', '--js-flags=--expose-gc'],
+    });
+    moveTo(GENERATOR_CORE, process.pid);
+    stack.defer(() => browser.close());
+    const whole = await browser.newBrowserCDPSession();
+    const owned = stack.move();
+    return {
+      base,
+      async context() {
+        const context = await browser.newContext({ viewport: { width: 1920, height: 1080 }, locale: 'en' });
+        const answer = await context.request.post(`${base}/api/auth/login`, {
+          data: { username: extensionOf(0), password: PASSWORD },
+          headers: { origin: base },
+        });
+        if (!answer.ok()) throw new Error(await answer.text());
+        await context.route(`${base}/bench/**`, async (route) => {
+          const script = route.request().url().endsWith('.js');
+          await route.fulfill(
+            script
+              ? { contentType: 'text/javascript', body: NAIVE_SCRIPT }
+              : { contentType: 'text/html', body: NAIVE_PAGE },
+          );
+        });
+        return context;
+      },
+      flood: async (rate, seconds) => await ask<Flooded>(load, { ask: 'flood', rate, seconds }),
+      async mainThread() {
+        const { processInfo } = await whole.send('SystemInfo.getProcessInfo');
+        const all = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => mainThreadOf(id));
+        return Math.max(...all);
+      },
+      async [Symbol.asyncDispose]() {
+        await owned.disposeAsync();
+      },
+    };
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+/** The thread that has the id of its process. */
+const mainThreadOf = (pid: number): number =>
+  Number(fs.readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+
+/** Events the page hears. */
+export async function countEvents(cdp: CDPSession): Promise<() => number> {
+  let events = 0;
+  cdp.on('Network.webSocketFrameReceived', ({ response }) => {
+    events += response.payloadData.split('"op":"event"').length - 1;
+  });
+  await cdp.send('Network.enable');
+  return () => events;
+}
+/** Kept by the page from its first moment on: tasks that took 50 ms and more, and the largest paint. */
+export async function watchTasks(page: Page): Promise<void> {
+  await page.addInitScript(`
+    globalThis.benchTasks = [];
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) benchTasks.push(entry.duration);
+    }).observe({ type: 'longtask', buffered: true });
+    new PerformanceObserver((list) => {
+      globalThis.benchLargest = list.getEntries().at(-1).startTime;
+    }).observe({ type: 'largest-contentful-paint', buffered: true });
+  `);
+}
+/** Bytes of the heap that are in use, garbage collected before. */
+export async function heap(cdp: CDPSession): Promise<number> {
+  await cdp.send('HeapProfiler.collectGarbage');
+  await cdp.send('HeapProfiler.collectGarbage');
+  return (await cdp.send('Runtime.getHeapUsage')).usedSize;
+}
