@@ -24,7 +24,7 @@ async function open(page: Page, base: string, path: string): Promise<number> {
   await page
     .locator(LIVE[path.split('?')[0] ?? ''] ?? 'body')
     .first()
-    .waitFor({ timeout: 60_000 });
+    .waitFor({ state: 'attached', timeout: 60_000 });
   return (await page.evaluate('performance.now()')) as number;
 }
 /** One load with an empty cache, signed in. */

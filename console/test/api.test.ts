@@ -8,7 +8,7 @@ import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, openConsole }
 
 const operation = (page: Page, id: string): Locator => page.locator(`[id="${id}"]`);
 
-describe('api page', () => {
+describe('api page and first steps', () => {
   before(buildFirst);
   const site = useSite();
   const browser = useBrowser();
@@ -144,6 +144,42 @@ describe('api page', () => {
     await until('only one is left', async () => (await frames.getAttribute('data-frames')) === '1');
     await rows.first().click();
     await frames.getByText('<b>one</b>').waitFor();
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+
+  test('welcome - every step is ticked by what happens, up to the first call', async () => {
+    const page = await consoleOf(site(), browser(), '1001', { path: '/welcome' });
+    const done = (step: string): Promise<boolean> =>
+      page
+        .locator(`[data-step=${step}]`)
+        .getAttribute('data-done')
+        .then((value) => value !== null);
+    await until('the exchange is ticked', () => done('engine'));
+    assert.deepEqual(
+      await Promise.all(['people', 'own_phone', 'second_phone', 'call', 'wallboard'].map(done)),
+      [true, false, false, false, false],
+    );
+    await assertAccessible(page);
+    await using own = await site().phone('1001');
+    await until('the own phone is ticked', () => done('own_phone'));
+    await page.getByRole('button', { name: /A second phone is registered/ }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Show my own SIP details' }).click();
+    await page.getByText('My SIP password').waitFor();
+    await using other = await site().phone('1002');
+    await until('the second phone is ticked', () => done('second_phone'));
+    const call = page.getByRole('button', { name: /^Call .*1002/ });
+    if (!(await call.isVisible())) await page.getByRole('button', { name: /The first call/ }).click();
+    await call.click();
+    await (await own.incoming()).answer();
+    await (await other.incoming()).answer();
+    await until('the call is ticked', () => done('call'));
+    await page.reload();
+    await until('the call is still ticked', () => done('call'), { ms: 15_000 });
+    await page.getByRole('button', { name: 'Do not start here any more' }).click();
+    await page.goto(site().base);
+    await page.waitForURL('**/wallboard');
     assertNoTrouble(page);
     await page.context().close();
   });
