@@ -70,7 +70,7 @@ export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNo
                           </Text>
                         )}
                         {device.current && (
-                          <Badge variant="light" tt="none" autoContrast>
+                          <Badge variant="dot" tt="none">
                             {t('this_device')}
                           </Badge>
                         )}

@@ -6,11 +6,9 @@ const QUIET = 4;
 
 /** A QR code as one path; dark on white in every colour scheme, because readers expect it so. */
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
-  const rows = encodeQR(text, 'raw', { ecc: 'medium', border: 0 });
-  const size = rows.length + 2 * QUIET;
-  const path = rows
-    .flatMap((row, y) => row.map((dark, x) => (dark ? `M${x + QUIET} ${y + QUIET}h1v1h-1z` : '')))
-    .join('');
+  const rows = encodeQR(text, 'raw', { ecc: 'medium', border: QUIET });
+  const size = rows.length;
+  const path = rows.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('');
   return (
     <svg
       role="img"

@@ -46,7 +46,7 @@ function KeyRow({ apiKey, onChange }: { readonly apiKey: ApiKey; readonly onChan
       <Table.Td maw={320}>
         <Group gap={4}>
           {apiKey.scopes.map((scope) => (
-            <Badge key={scope} variant="light" color="gray" tt="none" fw={500} autoContrast>
+            <Badge key={scope} variant="dot" color="gray" tt="none" fw={500}>
               {scope}
             </Badge>
           ))}
@@ -57,7 +57,7 @@ function KeyRow({ apiKey, onChange }: { readonly apiKey: ApiKey; readonly onChan
       </Table.Td>
       <Table.Td>
         {expired ? (
-          <Badge color="red" variant="light" tt="none">
+          <Badge color="red" variant="dot" tt="none">
             {t('expired')}
           </Badge>
         ) : (

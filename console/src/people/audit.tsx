@@ -31,7 +31,7 @@ function AuditLine({ row }: { readonly row: AuditRow }): ReactNode {
         {row.object ?? '–'}
       </Table.Td>
       <Table.Td>
-        <Badge color={COLOURS[row.outcome]} variant="light" tt="none" autoContrast>
+        <Badge color={COLOURS[row.outcome]} variant="dot" tt="none">
           {t(`outcome_${row.outcome}`)}
         </Badge>
       </Table.Td>

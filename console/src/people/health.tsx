@@ -185,9 +185,9 @@ function Applies(): ReactNode {
             <Table.Td>{apply.author}</Table.Td>
             <Table.Td>
               <Badge
-                variant="light"
+                variant="dot"
                 tt="none"
-                autoContrast
+
                 color={apply.state === 'applied' ? 'green' : apply.finished_at === null ? 'blue' : 'red'}
               >
                 {apply.state}

@@ -46,7 +46,7 @@ function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }): Reac
           </Text>
         </Table.Td>
         <Table.Td>
-          <Badge color={COLOURS[state]} variant="light" tt="none" autoContrast>
+          <Badge color={COLOURS[state]} variant="dot" tt="none">
             {t(`state_${state}`)}
           </Badge>
           {delivery.next_attempt_at !== null && (

@@ -22,7 +22,7 @@ export function WebhookState({ webhook }: { readonly webhook: Webhook }): ReactN
       ? (['yellow', 'retrying'] as const)
       : (['green', 'working'] as const);
   return (
-    <Badge color={color} variant="light" tt="none" autoContrast>
+    <Badge color={color} variant="dot" tt="none">
       {t(word)}
     </Badge>
   );
