@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Badge, Button, Group, Paper, Table, Text } from '@mantine/core';
+import { Badge, Button, Group, Paper, Table, Text, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { KeyRound, Plus } from 'lucide-react';
 import type { ApiKey } from '@offhook/contract/keys.ts';
@@ -132,7 +132,7 @@ export function ApiKeysPage(): ReactNode {
               t('reach'),
               t('expires'),
               t('last_used'),
-              <span key="actions" aria-label={t('actions')} />,
+              <VisuallyHidden key="actions">{t('actions')}</VisuallyHidden>,
             ]}
           >
             {keys.map((apiKey) => (

@@ -12,6 +12,7 @@ import {
   Switch,
   Table,
   Text,
+  VisuallyHidden,
 } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { RefreshCw } from 'lucide-react';
@@ -153,7 +154,7 @@ function Deliveries({ id }: { readonly id: number }): ReactNode {
             t('attempts'),
             t('status'),
             t('took'),
-            <span key="answer" aria-label={t('answer')} />,
+            <VisuallyHidden key="answer">{t('answer')}</VisuallyHidden>,
           ]}
         >
           {rows.map((delivery) => (
