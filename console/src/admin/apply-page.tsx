@@ -1,19 +1,7 @@
 /** One apply as it goes on, told by the stream; and where it failed, why, and what to do. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import {
-  Alert,
-  Anchor,
-  Badge,
-  Button,
-  Group,
-  List,
-  Paper,
-  Progress,
-  Stack,
-  Text,
-  Title,
-} from '@mantine/core';
+import { Anchor, Button, Group, List, Paper, Progress, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ApplyState, ConfigApply } from '@offhook/contract/config-applies.ts';
 import { Check, CircleDashed, LoaderCircle, X } from 'lucide-react';
@@ -24,6 +12,8 @@ import { Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { ObjectLink } from './object-form.tsx';
 import { PendingBadge } from './pending.tsx';
+import { Note, Tag } from './tone.tsx';
+import type { Tone } from './tone.tsx';
 import { t } from './words.ts';
 import styles from './admin.module.css';
 
@@ -37,13 +27,13 @@ const STEPS = [
   'committing',
 ] as const;
 const CANCELLABLE: readonly ApplyState[] = ['validating', 'planning', 'proving'];
-const COLOUR: Partial<Record<ApplyState, string>> = {
-  applied: 'green',
-  rejected: 'red',
-  failed: 'red',
-  rolled_back: 'orange',
-  rolling_back: 'orange',
-  cancelled: 'gray',
+const TONES: Partial<Record<ApplyState, Tone>> = {
+  applied: 'ok',
+  rejected: 'alert',
+  failed: 'alert',
+  rolled_back: 'warn',
+  rolling_back: 'warn',
+  cancelled: 'idle',
 };
 
 export function ApplyView({ id }: { readonly id: number }): ReactNode {
@@ -84,9 +74,9 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
           <Title order={1} size="h2">
             {t('apply_number', { number: formatNumber(apply.id) })}
           </Title>
-          <Badge size="lg" variant="light" tt="none" color={COLOUR[apply.state] ?? 'blue'}>
+          <Tag size="lg" tone={TONES[apply.state] ?? 'info'}>
             {t(`state_${apply.state}`)}
-          </Badge>
+          </Tag>
         </Group>
         <Text size="sm" c="dimmed">
           {t('by_at', { author: apply.author, time: formatDateTime(apply.started_at) })}
@@ -95,14 +85,14 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
         </Text>
       </div>
       <div role="status" aria-live="polite">
-        <Alert color={COLOUR[apply.state] ?? 'blue'} variant="light" title={t(`state_${apply.state}`)}>
+        <Note tone={TONES[apply.state] ?? 'info'} title={t(`state_${apply.state}`)}>
           <Text size="sm">{t(`means_${apply.state}`)}</Text>
           {apply.detail !== null && (
             <Text size="sm" lang="en" mt={4}>
               {apply.detail}
             </Text>
           )}
-        </Alert>
+        </Note>
       </div>
       {apply.problems.length > 0 && (
         <Paper withBorder p="md" component="section" aria-labelledby="problems">
@@ -177,11 +167,11 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
           </Text>
         )}
         {apply.restart.files.length > 0 && (
-          <Alert color="orange" variant="light" mt="sm" title={t('needs_restart')}>
+          <Note tone="warn" mt="sm" title={t('needs_restart')}>
             {t(apply.restart.asked ? 'restart_asked' : 'restart_open', {
               files: apply.restart.files.join(', '),
             })}
-          </Alert>
+          </Note>
         )}
       </Paper>
       <Paper withBorder p="md" component="section" aria-labelledby="apply-objects">

@@ -2,7 +2,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
-  Alert,
   Badge,
   Button,
   Checkbox,
@@ -15,7 +14,6 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
 import type { ObjectChange } from '@offhook/contract/config-applies.ts';
@@ -26,12 +24,14 @@ import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { isKind, objectHref, useDraftState, useRenewed } from './data.ts';
+import { useDraftState, useRenewed } from './data.ts';
 import { Diff } from './diff.tsx';
-import { DriftNotice } from './drift.tsx';
+import { DriftNotice, useDrift } from './drift.tsx';
 import { kindName, pathLabel } from './field-words.ts';
 import { ObjectChanges } from './object-changes.tsx';
 import { ObjectLink } from './object-form.tsx';
+import { Note, Tag } from './tone.tsx';
+import { say } from './say.ts';
 import { t } from './words.ts';
 
 export function ChangesView(): ReactNode {
@@ -47,12 +47,16 @@ export function ChangesView(): ReactNode {
     queryFn: ({ signal }) => client.config.validate([], { signal }),
     staleTime: 0,
   });
+  const drift = useDrift();
   const [discarding, setDiscarding] = useState(false);
   if (draft.isError) return <Failure error={draft.error} onRetry={() => void draft.refetch()} />;
   if (draft.data === undefined) return <Loading />;
   const { total, changes: rows } = draft.data;
   const files = plan.data?.files ?? [];
-  const nothing = total === 0 && files.length === 0;
+  const foreign = drift.data?.files ?? [];
+  // Own files are proven and read with the next apply; only the others would be written over.
+  const changed = foreign.filter((file) => !file.hand_written).map((file) => file.name);
+  const nothing = total + files.length + foreign.length === 0;
   const author = (change: ObjectChange): ReactNode => {
     const row = rows.find((r) => r.kind === change.kind && r.key === change.key);
     return (
@@ -102,7 +106,7 @@ export function ChangesView(): ReactNode {
       ) : (
         <>
           {checked.data !== undefined && !checked.data.valid && (
-            <Alert role="alert" color="red" variant="light" title={t('invalid_draft')}>
+            <Note role="alert" tone="alert" title={t('invalid_draft')}>
               <List size="sm" spacing={4}>
                 {checked.data.findings.map((finding, i) => (
                   <List.Item key={i}>
@@ -112,13 +116,14 @@ export function ChangesView(): ReactNode {
                   </List.Item>
                 ))}
               </List>
-            </Alert>
+            </Note>
           )}
           <ApplyCard
             draft={plan.data?.draft ?? null}
-            drift={plan.data?.drift ?? []}
+            drift={changed}
             restart={files.filter((file) => file.restart).map((file) => file.name)}
-            blocked={checked.data?.valid === false || total + files.length === 0}
+            // What is looked at is what is applied: a plan of before is none.
+            blocked={checked.data?.valid !== true || plan.isFetching || checked.isFetching}
           />
           <section aria-labelledby="objects-changed">
             <Title order={2} size="h4" mb="sm" id="objects-changed">
@@ -148,7 +153,7 @@ export function ChangesView(): ReactNode {
                 {t('files_lead')}
               </Text>
               {plan.data.findings.length > 0 && (
-                <Alert role="alert" color="red" variant="light" title={t('would_be_rejected')} mb="sm">
+                <Note role="alert" tone="alert" title={t('would_be_rejected')} mb="sm">
                   <List size="sm">
                     {plan.data.findings.map((finding, i) => (
                       <List.Item key={i}>
@@ -157,16 +162,12 @@ export function ChangesView(): ReactNode {
                       </List.Item>
                     ))}
                   </List>
-                </Alert>
+                </Note>
               )}
               <Stack gap="sm">
                 {files.map((file) => (
                   <Diff key={file.name} name={file.name} diff={file.diff}>
-                    {file.restart && (
-                      <Badge color="orange" variant="light" tt="none">
-                        {t('needs_restart')}
-                      </Badge>
-                    )}
+                    {file.restart && <Tag tone="warn">{t('needs_restart')}</Tag>}
                     {file.truncated && (
                       <Badge variant="default" tt="none">
                         {t('shortened')}
@@ -187,7 +188,6 @@ function DiscardOne({ change }: { readonly change: ObjectChange }): ReactNode {
   const client = useClient();
   const renew = useRenewed();
   const [busy, setBusy] = useState(false);
-  const [, go] = useLocation();
   async function discard(): Promise<void> {
     setBusy(true);
     try {
@@ -195,16 +195,12 @@ function DiscardOne({ change }: { readonly change: ObjectChange }): ReactNode {
       await renew();
     } catch (caught) {
       const [finding] = caught instanceof OffhookError ? (caught.problem?.findings ?? []) : [];
-      notifications.show({
-        color: 'red',
-        message:
-          finding === undefined
-            ? t('discard_failed')
-            : `${t('discard_failed')} ${kindName(finding.kind)} ${finding.key}: ${finding.detail}`,
-        ...(finding !== undefined && isKind(finding.kind) && finding.key !== ''
-          ? { onClick: () => go(objectHref(finding.kind as never, finding.key)) }
-          : {}),
-      });
+      say(
+        finding === undefined
+          ? t('discard_failed')
+          : `${t('discard_failed')} ${kindName(finding.kind)} ${finding.key}: ${finding.detail}`,
+        true,
+      );
       await renew();
     } finally {
       setBusy(false);

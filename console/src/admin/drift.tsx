@@ -1,25 +1,29 @@
 /** Files of the engine that somebody changed by hand: said, shown, with both ways out. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Alert, Badge, Button, List, Stack, Text } from '@mantine/core';
+import { Badge, Button, List, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { formatDateTime } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Diff } from './diff.tsx';
+import { Note } from './tone.tsx';
 import { t } from './words.ts';
 
-export function DriftNotice(): ReactNode {
+export function useDrift() {
   const client = useClient();
-  const [open, setOpen] = useState(false);
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ['config', 'drift'],
     queryFn: ({ signal }) => client.config.drift(signal),
   });
+}
+export function DriftNotice(): ReactNode {
+  const [open, setOpen] = useState(false);
+  const { data } = useDrift();
   const files = data?.files ?? [];
   if (files.length === 0) return null;
   const written = files.some((file) => !file.hand_written);
   return (
-    <Alert color="orange" variant="light" title={t('drift_title')}>
+    <Note tone="warn" title={t('drift_title')}>
       <Stack gap="xs">
         <Text size="sm">{t(written ? 'drift_text' : 'drift_own_text')}</Text>
         <List size="sm">
@@ -48,6 +52,6 @@ export function DriftNotice(): ReactNode {
         </div>
         {open && files.map((file) => <Diff key={file.name} name={file.name} diff={file.diff} />)}
       </Stack>
-    </Alert>
+    </Note>
   );
 }

@@ -1,6 +1,6 @@
 /** What was made up for an object, shown this once; for an extension with what its phone needs. */
 import type { ReactNode } from 'react';
-import { Alert, Button, CopyButton, Group, Modal, Stack, Table, Text } from '@mantine/core';
+import { Button, CopyButton, Group, Modal, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Download } from 'lucide-react';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
@@ -8,6 +8,7 @@ import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { fieldLabel, kindName } from './field-words.ts';
 import { saveFile } from './save-file.ts';
+import { Note } from './tone.tsx';
 import { t } from './words.ts';
 
 export interface Handed {
@@ -58,9 +59,7 @@ export function HandOver({
       title={t('hand_over', { name: `${kindName(kind)} ${key}` })}
     >
       <Stack gap="md">
-        <Alert color="orange" variant="light">
-          {t('shown_once')}
-        </Alert>
+        <Note tone="warn">{t('shown_once')}</Note>
         {failed !== null && <Failure error={failed} />}
         <Table withRowBorders variant="vertical">
           <Table.Tbody>

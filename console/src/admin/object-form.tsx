@@ -1,6 +1,6 @@
 /** The form of one object: its fields in groups, its secrets, what is wrong with it, and what others changed meanwhile. */
 import type { ReactNode } from 'react';
-import { Alert, Anchor, Button, Group, List, Paper, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Button, Group, List, Paper, Stack, Text, Title } from '@mantine/core';
 import { OffhookError } from '@offhook/client';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { Link } from 'wouter';
@@ -15,6 +15,7 @@ import type { Field } from './schema.ts';
 import { SecretInput } from './secret-input.tsx';
 import type { ObjectForm } from './use-object-form.ts';
 import { Value } from './value.tsx';
+import { Note } from './tone.tsx';
 import { t } from './words.ts';
 import styles from './admin.module.css';
 
@@ -50,11 +51,11 @@ export function ObjectFields({
       >
         <Stack gap="md">
           {form.restored && form.dirty && (
-            <Alert color="blue" variant="light" title={t('restored')}>
+            <Note tone="info" title={t('restored')}>
               <Button size="xs" variant="default" onClick={form.undo}>
                 {t('throw_away')}
               </Button>
-            </Alert>
+            </Note>
           )}
           <ConflictNotice kind={kind} form={form} />
           <Mistakes kind={kind} form={form} />
@@ -105,12 +106,14 @@ export function ObjectFields({
 function Mistakes({ kind, form }: { readonly kind: ConfigKind; readonly form: ObjectForm }): ReactNode {
   const { mistakes, error } = form;
   const findings = error instanceof OffhookError ? (error.problem?.findings ?? []) : [];
-  const others = findings.filter((f) => f.kind !== kind || !mistakes.some((m) => m.path === f.path));
+  const others = findings.filter(
+    (f) => f.kind !== kind || !mistakes.some((m) => m.path === f.path && m.detail === f.detail),
+  );
   if (mistakes.length === 0 && error === null) return null;
   if (form.conflict !== null && mistakes.length === 0) return null;
   if (mistakes.length === 0 && others.length === 0) return <Failure error={error} />;
   return (
-    <Alert role="alert" color="red" variant="light" title={t('not_saved')}>
+    <Note role="alert" tone="alert" title={t('not_saved')}>
       <List size="sm" spacing={4}>
         {mistakes.map((mistake, i) => (
           <List.Item key={`${mistake.path}/${i}`}>
@@ -130,7 +133,7 @@ function Mistakes({ kind, form }: { readonly kind: ConfigKind; readonly form: Ob
           </List.Item>
         ))}
       </List>
-    </Alert>
+    </Note>
   );
 }
 /** `Queue support`, as a link where there is a page of it. */
@@ -140,7 +143,7 @@ export function ObjectLink({ kind, name }: { readonly kind: string; readonly nam
   return href === null ? (
     <>{label}</>
   ) : (
-    <Anchor component={Link} href={href} size="sm">
+    <Anchor component={Link} href={href} size="sm" underline="always">
       {label}
     </Anchor>
   );
@@ -150,7 +153,7 @@ function ConflictNotice({ kind, form }: { readonly kind: ConfigKind; readonly fo
   const { conflict } = form;
   if (conflict === null) return null;
   return (
-    <Alert role="alert" color="orange" variant="light" title={t('conflict')}>
+    <Note role="alert" tone="warn" title={t('conflict')}>
       <Text size="sm">{t('conflict_text')}</Text>
       <List size="sm" my="xs">
         {[...conflict.both, ...conflict.theirs].map((name) => (
@@ -172,6 +175,6 @@ function ConflictNotice({ kind, form }: { readonly kind: ConfigKind; readonly fo
           {t('take_theirs')}
         </Button>
       </Group>
-    </Alert>
+    </Note>
   );
 }

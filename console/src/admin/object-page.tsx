@@ -2,7 +2,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Checkbox, Group, List, Modal, Paper, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
@@ -21,6 +20,7 @@ import { ObjectFields, ObjectLink } from './object-form.tsx';
 import { PendingBadge } from './pending.tsx';
 import type { Fields } from './schema.ts';
 import { useObjectForm } from './use-object-form.ts';
+import { say } from './say.ts';
 import { t } from './words.ts';
 
 export function ObjectOf({ kind, name }: { readonly kind: ConfigKind; readonly name: string }): ReactNode {
@@ -118,7 +118,7 @@ function New({ kind, copy }: { readonly kind: ConfigKind; readonly copy?: Fields
         failed,
       });
     else {
-      notifications.show({ message: t('saved'), color: 'green' });
+      say(t('saved'));
       go(objectHref(kind, saved.key));
     }
   }
@@ -168,7 +168,7 @@ function Existing({ kind, current }: { readonly kind: ConfigKind; readonly curre
   async function save(): Promise<void> {
     const saved = await form.save();
     if (saved === null) return;
-    notifications.show({ message: t('saved'), color: 'green' });
+    say(t('saved'));
     if (Object.keys(saved.secrets).length > 0) show(saved.secrets);
   }
   async function credentials(wanted: Parameters<typeof client.config.setCredentials>[1]): Promise<void> {
@@ -320,7 +320,7 @@ function DeleteDialog({
     setFailed(null);
     try {
       await client.config.remove(pathOf(kind), current.key, { if_match: current.etag });
-      notifications.show({ message: t('deleted'), color: 'green' });
+      say(t('deleted'));
       go(listHref(kind));
       await renew();
     } catch (caught) {

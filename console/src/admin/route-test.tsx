@@ -2,7 +2,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
-  Alert,
   Anchor,
   Badge,
   Button,
@@ -25,6 +24,7 @@ import { PAGE_PATHS } from '../paths.ts';
 import { kindName } from './field-words.ts';
 import { ObjectLink } from './object-form.tsx';
 import { ReferenceSelect } from './references.tsx';
+import { Note, Tag } from './tone.tsx';
 import { t } from './words.ts';
 import styles from './admin.module.css';
 
@@ -185,11 +185,7 @@ function Answer({ test }: { readonly test: RouteTest }): ReactNode {
             </li>
           )}
         </ol>
-        {!test.complete && (
-          <Alert color="orange" variant="light">
-            {t('way_cut')}
-          </Alert>
-        )}
+        {!test.complete && <Note tone="warn">{t('way_cut')}</Note>}
       </Paper>
       {branches.length > 0 && (
         <Paper withBorder p="md" component="section" aria-labelledby="branches">
@@ -215,9 +211,7 @@ const End = ({ end }: { readonly end: RouteTestEnd }): ReactNode => (
           {end.when}
         </Badge>
       )}
-      <Badge variant="light" color={BAD.includes(end.kind) ? 'red' : 'offhook'} tt="none">
-        {t(`end_${end.kind}`)}
-      </Badge>
+      <Tag tone={BAD.includes(end.kind) ? 'alert' : 'ok'}>{t(`end_${end.kind}`)}</Tag>
       {end.object !== null && (
         <Text size="sm" fw={600}>
           <ObjectLink kind={end.object.kind} name={end.object.key} />

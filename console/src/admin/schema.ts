@@ -185,17 +185,6 @@ function rangeOf(kind: ConfigKind, path: readonly PropertyKey[]): { min: number;
     : null;
 }
 
-type Path = readonly (string | number)[];
-/** The same with another value at one place. */
-export function setAt(values: unknown, [first, ...rest]: Path, value: unknown): unknown {
-  if (first === undefined) return value;
-  if (Array.isArray(values)) {
-    const items: unknown[] = values;
-    return items.map((item, i) => (i === first ? setAt(item, rest, value) : item));
-  }
-  const fields = (values ?? {}) as Fields;
-  return { ...fields, [first]: setAt(fields[first], rest, value) };
-}
 export const equal = (a: unknown, b: unknown): boolean => stable(a) === stable(b);
 const stable = (value: unknown): string =>
   JSON.stringify(value, (_name, inner: unknown) =>

@@ -14,7 +14,6 @@ import {
   Text,
   Title,
 } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
 import type { ConfigDocument } from '@offhook/contract/config.ts';
@@ -29,6 +28,7 @@ import { fieldLabel, pathLabel } from './field-words.ts';
 import { ObjectLink } from './object-form.tsx';
 import { PendingBadge } from './pending.tsx';
 import { saveFile } from './save-file.ts';
+import { say } from './say.ts';
 import { t } from './words.ts';
 
 /** As large as the service takes. */
@@ -159,7 +159,7 @@ function Preview({
     try {
       await client.config.import(brought.document, { mode, if_match: draft.data.etag });
       await renew();
-      notifications.show({ message: t('imported'), color: 'green' });
+      say(t('imported'));
       go(PAGE_PATHS.changes);
     } catch (caught) {
       setFailed(caught);

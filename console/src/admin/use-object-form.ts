@@ -100,8 +100,8 @@ export function useObjectForm({ kind, current, copy }: Options) {
   async function refused(caught: unknown): Promise<void> {
     setError(caught);
     if (!(caught instanceof OffhookError)) return;
-    const key = current?.key ?? '';
-    const own = (caught.problem?.findings ?? []).filter((f) => f.kind === kind && (isNew || f.key === key));
+    const key = current?.key ?? textOf(values, CONFIG_KINDS[kind].key);
+    const own = (caught.problem?.findings ?? []).filter((f) => f.kind === kind && f.key === key);
     if (own.length > 0) wrong(own.map(({ path, detail }): Mistake => ({ path, text: 'refused', detail })));
     if (caught.code === 'name_taken') wrong([{ path: CONFIG_KINDS[kind].key, text: 'taken', detail: '' }]);
     if (caught.code === 'precondition_failed' && current !== null)

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
   Anchor,
-  Badge,
   Button,
   Checkbox,
   Group,
@@ -29,6 +28,7 @@ import { useDraftState } from './data.ts';
 import { DriftNotice } from './drift.tsx';
 import { foldVersions } from './fold-versions.ts';
 import { ObjectChanges } from './object-changes.tsx';
+import { Tag } from './tone.tsx';
 import { t } from './words.ts';
 
 const hrefOf = (version: number): string => PAGE_PATHS.version.replace(':version', String(version));
@@ -82,11 +82,7 @@ export function VersionsView(): ReactNode {
                         <Anchor component={Link} href={hrefOf(version.version)} size="sm" fw={600}>
                           {formatNumber(version.version)}
                         </Anchor>
-                        {i === 0 && (
-                          <Badge variant="light" tt="none">
-                            {t('applied_now')}
-                          </Badge>
-                        )}
+                        {i === 0 && <Tag tone="ok">{t('applied_now')}</Tag>}
                       </Group>
                     </Table.Th>
                     <Table.Td>{formatDateTime(version.at)}</Table.Td>

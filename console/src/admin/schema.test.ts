@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KINDS } from '@offhook/contract/config-objects.ts';
+import { en } from './fields-en.ts';
+import { LAYOUTS } from './layout.ts';
+import { formOf, initialOf, mistakesOf, rebased } from './schema.ts';
+import type { Field, Shape } from './schema.ts';
+
+const has = (key: string): boolean => Object.hasOwn(en, key);
+function* inner(shape: Shape): Generator<Field> {
+  if (shape.is === 'list') yield* inner(shape.item);
+  if (shape.is === 'object')
+    for (const field of shape.fields) {
+      yield field;
+      yield* inner(field.shape);
+    }
+}
+test('admin schema - every field of every kind stands once in its form, with a label, and every option has one', () => {
+  const missing: string[] = [];
+  for (const kind of KINDS) {
+    const fields = formOf(kind);
+    const laid = LAYOUTS[kind].groups.flatMap(([, ...names]) => names);
+    assert.deepEqual(laid.toSorted(), fields.map((f) => f.name).toSorted(), kind);
+    for (const column of LAYOUTS[kind].columns) assert.ok(laid.includes(column), `${kind}.${column}`);
+    for (const { name, shape } of fields.flatMap((f) => [f, ...inner(f.shape)])) {
+      if (!has(`l_${kind}_${name}`) && !has(`l_${name}`)) missing.push(`${kind}.${name}`);
+      const options = shape.is === 'choice' || shape.is === 'choices' ? shape.options : [];
+      for (const option of options)
+        if (!has(`o_${name}_${option}`) && !has(`o_${option}`)) missing.push(`${kind}.${name}=${option}`);
+    }
+    for (const word of [`k_${kind}`, `ks_${kind}`]) if (!has(word)) missing.push(word);
+    for (const [group] of LAYOUTS[kind].groups) if (!has(`g_${group}`)) missing.push(group);
+  }
+  assert.deepEqual(missing, []);
+});
+test('admin schema - a field is what its schema says: references, places, sounds, bounds, secrets, what it begins with', () => {
+  const queue = new Map(formOf('queue').map((f) => [f.name, f]));
+  assert.deepEqual(queue.get('ring_seconds')?.shape, { is: 'number', min: 1, max: 600 });
+  assert.equal(queue.get('ring_seconds')?.initial, 15);
+  assert.equal(queue.get('otherwise')?.shape.is, 'destination');
+  assert.equal(queue.get('announcement')?.shape.is, 'sound');
+  assert.deepEqual(queue.get('music_class')?.shape, { is: 'reference', kind: 'music_class' });
+  const members = queue.get('members')?.shape;
+  assert.ok(members?.is === 'list' && members.most === 1000 && members.item.is === 'object');
+  assert.deepEqual(members.item.fields[0]?.shape, { is: 'reference', kind: 'extension' });
+  const secrets = formOf('extension').filter((f) => f.shape.is === 'secret');
+  assert.deepEqual(
+    secrets.map((f) => f.name),
+    ['voicemail_pin', 'sip_password'],
+  );
+  assert.ok(!('sip_password' in initialOf(formOf('extension'))));
+  assert.deepEqual(
+    formOf('settings').map((f) => f.name),
+    ['recording_announcement'],
+  );
+});
+test('admin schema - what is wrong is told by field: missing, out of bounds, or of another form', () => {
+  const found = mistakesOf('queue', {
+    ...initialOf(formOf('queue')),
+    number: '5',
+    ring_seconds: 900,
+    name: '',
+  });
+  assert.deepEqual(
+    found.map(({ path, text, values }) => [path, text, values ?? null]),
+    [
+      ['name', 'missing', null],
+      ['number', 'wrong_form', null],
+      ['title', 'missing', null],
+      ['ring_seconds', 'between', { min: 1, max: 600 }],
+    ],
+  );
+  assert.deepEqual(mistakesOf('queue', { name: 'a', number: '500', title: 'A' }), []);
+});
+test('admin schema - mine on top of theirs keeps both, and names what both changed', () => {
+  const base = { title: 'A', ring: 1, number: '5' };
+  const got = rebased(base, { ...base, title: 'Mine', ring: 2 }, { ...base, title: 'Theirs', number: '6' });
+  assert.deepEqual(got, {
+    values: { title: 'Mine', ring: 2, number: '6' },
+    theirs: ['number'],
+    both: ['title'],
+  });
+});

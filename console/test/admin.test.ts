@@ -1,0 +1,447 @@
+import assert from 'node:assert/strict';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { ask } from '../../server/test/support/config-steps.ts';
+import type { FaultFile } from '../../server/test/support/faulty-main.ts';
+import { REPOSITORY } from '../../server/test/support/sources.ts';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { addExtension, addQueue, applyDraft, choose, create, field, leadTo, visit } from './admin-steps.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+
+/** One second of silence, 8 kHz, 16 bit. */
+function silence(): Buffer {
+  const data = 16_000;
+  const wav = Buffer.alloc(44 + data);
+  wav.write('RIFF', 0);
+  wav.writeUInt32LE(36 + data, 4);
+  wav.write('WAVEfmt ', 8);
+  for (const [value, at, size] of [
+    [16, 16, 4],
+    [1, 20, 2],
+    [1, 22, 2],
+    [8_000, 24, 4],
+    [16_000, 28, 4],
+    [2, 32, 2],
+    [16, 34, 2],
+  ] as const)
+    wav.writeUIntLE(value, at, size);
+  wav.write('data', 36);
+  wav.writeUInt32LE(data, 40);
+  return wav;
+}
+/** What each kind needs, in an order in which what is named is there; `bad` is one field that is refused, and its own words. */
+interface Row {
+  readonly kind: string;
+  readonly key: string;
+  readonly fill: (page: Page) => Promise<void>;
+  readonly bad: readonly [path: string, bad: string, good: string, words: RegExp];
+  /** Whether secrets are shown once after it was made. */
+  readonly shows?: true;
+}
+const named = async (page: Page, name: string, number?: string): Promise<void> => {
+  await field(page, 'name').fill(name);
+  await field(page, 'title').fill(`The ${name}`);
+  if (number !== undefined) await field(page, 'number').fill(number);
+};
+const add = (page: Page, list: string): Promise<void> =>
+  page.getByRole('button', { name: `Add to: ${list}` }).click();
+const ROWS: readonly Row[] = [
+  {
+    kind: 'extensions',
+    key: '1050',
+    async fill(page) {
+      await field(page, 'extension').fill('1050');
+      await field(page, 'name').fill('Ada Lovelace');
+      await field(page, 'username').fill('ada');
+    },
+    bad: ['username', '1003', 'ada', /somebody else/],
+    shows: true,
+  },
+  {
+    kind: 'mailboxes',
+    key: '1060',
+    async fill(page) {
+      await field(page, 'number').fill('1060');
+      await field(page, 'title').fill('Shared');
+    },
+    bad: ['number', '1001', '1060', /extension 1001 too/],
+    shows: true,
+  },
+  {
+    kind: 'prompts',
+    key: 'hello',
+    async fill(page) {
+      await named(page, 'hello');
+      await page.locator('input[type=file]').setInputFiles({
+        name: 'hello.wav',
+        mimeType: 'audio/wav',
+        buffer: silence(),
+      });
+      await page.getByRole('button', { name: 'Listen' }).click();
+      await page.locator('audio').waitFor();
+    },
+    bad: ['title', '<b>', 'Hello', /Not in the form/],
+  },
+  {
+    kind: 'music-classes',
+    key: 'calm',
+    async fill(page) {
+      await named(page, 'calm');
+      await add(page, 'Prompts');
+      await choose(page, 'prompts.0', 'hello');
+    },
+    bad: ['name', 'Calm!', 'calm', /Not in the form/],
+  },
+  {
+    kind: 'holidays',
+    key: 'public',
+    async fill(page) {
+      await named(page, 'public');
+      await add(page, 'Days');
+      await field(page, 'days.0.title').fill('New Year');
+      await field(page, 'days.0.month').fill('2');
+      await field(page, 'days.0.day').fill('1');
+    },
+    bad: ['days.0.day', '31', '1', /no such day/],
+  },
+  {
+    kind: 'trunks',
+    key: 'north',
+    async fill(page) {
+      await named(page, 'north');
+      await field(page, 'host').fill('sip.example.com');
+    },
+    bad: ['port', '70000', '5061', /From 1 to 65535/],
+  },
+  {
+    kind: 'queues',
+    key: 'care',
+    async fill(page) {
+      await named(page, 'care', '580');
+      await add(page, 'Members');
+      await choose(page, 'members.0.extension', '1003');
+      await leadTo(page, 'otherwise', 'mailbox', '1060');
+    },
+    bad: ['number', '500', '580', /queue support too/],
+  },
+  {
+    kind: 'ring-groups',
+    key: 'front',
+    async fill(page) {
+      await named(page, 'front', '581');
+      await add(page, 'Members');
+      await choose(page, 'members.0', '1001');
+    },
+    bad: ['ring_seconds', '2', '20', /From 5 to 300/],
+  },
+  {
+    kind: 'menus',
+    key: 'main',
+    async fill(page) {
+      await named(page, 'main');
+      await field(page, 'greeting').locator('select').first().selectOption('prompt');
+      await choose(page, 'greeting.prompt', 'hello');
+      await add(page, 'Keys');
+      await field(page, 'choices.0.key').fill('1');
+      await leadTo(page, 'choices.0.to', 'queue', 'care');
+      await leadTo(page, 'otherwise', 'hang_up');
+    },
+    bad: ['choices.0.key', '12', '1', /Not in the form/],
+  },
+  {
+    kind: 'time-conditions',
+    key: 'office',
+    async fill(page) {
+      await named(page, 'office');
+      await add(page, 'Open hours');
+      await page.getByLabel('Monday').check();
+      await field(page, 'hours.0.from').fill('08:30');
+      await field(page, 'hours.0.to').fill('17:00');
+      await add(page, 'Holiday calendars');
+      await choose(page, 'holidays.0', 'public');
+      await leadTo(page, 'when_open', 'menu', 'main');
+      await leadTo(page, 'when_closed', 'mailbox', '1060');
+    },
+    bad: ['hours.0.to', '25:00', '17:00', /Not in the form/],
+  },
+  {
+    kind: 'conferences',
+    key: 'team',
+    async fill(page) {
+      await named(page, 'team', '590');
+      await page.getByLabel('PIN of leaders', { exact: true }).last().fill('1234');
+    },
+    bad: ['leader_pin', '1', '1234', /Not in the form/],
+  },
+  {
+    kind: 'parking-lots',
+    key: 'second',
+    async fill(page) {
+      await named(page, 'second', '740');
+      await field(page, 'first_slot').fill('741');
+      await field(page, 'last_slot').fill('749');
+    },
+    bad: ['last_slot', '730', '749', /first to last/],
+  },
+  {
+    kind: 'inbound-routes',
+    key: 'main-in',
+    async fill(page) {
+      await field(page, 'name').fill('main-in');
+      await choose(page, 'trunk', 'north');
+      await leadTo(page, 'to', 'time_condition', 'office');
+    },
+    bad: ['number', 'abc', '+49305550', /Not in the form/],
+  },
+  {
+    kind: 'outbound-routes',
+    key: 'out',
+    async fill(page) {
+      await field(page, 'name').fill('out');
+      await add(page, 'Patterns');
+      await field(page, 'patterns.0').fill('0X.');
+      await add(page, 'Trunks');
+      await choose(page, 'trunks.0.trunk', 'north');
+    },
+    bad: ['trunks.0.strip', '9', '1', /shortest pattern/],
+  },
+  {
+    kind: 'feature-codes',
+    key: 'agent.login',
+    async fill(page) {
+      await field(page, 'id').fill('agent.login');
+      await field(page, 'code').fill('*85');
+    },
+    bad: ['code', '85', '*85', /Not in the form/],
+  },
+  {
+    kind: 'pause-reasons',
+    key: 'coffee',
+    async fill(page) {
+      await field(page, 'id').fill('coffee');
+      await field(page, 'name').fill('Coffee');
+    },
+    bad: ['longest_seconds', '100000', '900', /From 1 to 86400/],
+  },
+  {
+    kind: 'services',
+    key: '*97#1',
+    async fill(page) {
+      await field(page, 'number').fill('*97#1');
+      await field(page, 'title').fill('Echo');
+      await field(page, 'kind').selectOption('echo');
+    },
+    bad: ['number', '500', '*97#1', /queue support too/],
+  },
+];
+
+describe('console admin', () => {
+  before(buildFirst);
+  const site = useSite({ main: path.join(REPOSITORY, 'server/test/support/faulty-main.ts') });
+  const browser = useBrowser();
+  const fault = (what: FaultFile): Promise<void> =>
+    writeFile(path.join(site().dataDir, 'fault.json'), JSON.stringify(what));
+  const admin = (at: string): Promise<Page> => consoleOf(site(), browser(), '1001', { path: at });
+  const both = async (page: Page): Promise<void> => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await assertAccessible(page, `${page.url()} ${colorScheme}`);
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+  };
+  const over = async (page: Page): Promise<void> => {
+    assertNoTrouble(page);
+    await page.context().close();
+    await ask(site(), 'DELETE', '/draft');
+  };
+
+  test('console admin - a queue and an agent are added and applied by clicks alone, with progress and success', async () => {
+    const page = await admin('/admin/config');
+    await both(page);
+    await addExtension(page, { extension: '1013', username: 'newcomer', name: 'New Comer', level: 'agent' });
+    await both(page);
+    await addQueue(page, { name: 'hotline', title: 'Hotline', number: '570', members: ['1013', '1003'] });
+    await page.getByText('2 changes are not applied').waitFor();
+    await page.getByRole('link', { name: 'Review and apply' }).click();
+    await page.getByRole('heading', { name: '2 objects change' }).waitFor();
+    await page.getByRole('region', { name: 'queues.conf' }).getByText('[hotline]').waitFor();
+    await both(page);
+    await applyDraft(page, 'A hotline');
+    const said = page.getByRole('status').filter({ hasText: 'The engine holds the new configuration.' });
+    await said.waitFor({ timeout: 60_000 });
+    await both(page);
+    assert.match(await site().engineCli('queue show hotline'), /hotline has 0 calls/);
+    assert.match(await site().engineCli('pjsip show endpoint 1013'), /Endpoint: *1013/);
+    await page.getByRole('link', { name: /^Version \d/ }).click();
+    await page.getByRole('heading', { level: 1, name: /^Version/ }).waitFor();
+    await page.getByText('A hotline').waitFor();
+    await both(page);
+    await page.getByRole('navigation').getByRole('link', { name: 'Versions' }).click();
+    await page.getByRole('heading', { name: 'Compare two versions' }).waitFor();
+    await both(page);
+    assert.equal(await page.getByText('not applied').count(), 0);
+    await over(page);
+  });
+
+  test('console admin - every kind: a form opens, shows what is refused at its field, and saves a valid one', async () => {
+    const page = await admin('/admin/config');
+    for (const { kind, key, fill, bad, shows } of ROWS) {
+      await visit(page, `/admin/config/${kind}?new=1`);
+      await fill(page);
+      const [at, wrong, right, words] = bad;
+      await field(page, at).fill(wrong);
+      await create(page);
+      const input = field(page, at);
+      await until(
+        `${kind} ${at} is refused`,
+        async () => (await input.getAttribute('aria-invalid')) === 'true',
+        {
+          seen: () => ({ url: page.url() }),
+        },
+      );
+      const described = (await input.getAttribute('aria-describedby')) ?? '';
+      const error = page.locator(
+        described
+          .split(' ')
+          .map((id) => `[id="${id}"]`)
+          .join(',') || 'body',
+      );
+      assert.match((await error.allInnerTexts()).join(' '), words, `${kind} ${at}`);
+      await input.fill(right);
+      await create(page);
+      if (shows) await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click();
+      await until(
+        `the page of the new one in ${kind}`,
+        () => decodeURIComponent(new URL(page.url()).pathname) === `/admin/config/${kind}/${key}`,
+      );
+      await page.getByRole('button', { name: 'Delete' }).waitFor();
+      if (['extensions', 'time-conditions', 'queues'].includes(kind)) await both(page);
+    }
+    await visit(page, '/admin/config/settings/site');
+    await field(page, 'recording_announcement').locator('select').first().selectOption('prompt');
+    await page.getByRole('button', { name: 'Save in the draft' }).click();
+    await page.getByRole('alert').getByText('Not saved').waitFor();
+    await choose(page, 'recording_announcement.prompt', 'hello');
+    await page.getByRole('button', { name: 'Save in the draft' }).click();
+    await page.getByText('Saved in the draft').waitFor();
+    const { total } = (await ask(site(), 'GET', '/draft')) as { total: number };
+    assert.equal(total, ROWS.length + 1);
+
+    await visit(page, '/admin/config/prompts/hello');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog', { name: /^Delete Prompt hello/ });
+    await dialog.getByRole('link', { name: 'Menu main' }).waitFor();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByText('Something uses this').waitFor();
+
+    await visit(page, '/admin/route-test');
+    await page.getByText('From outside').click();
+    await page.locator('[id="route-from-trunk"]').click();
+    await page.getByRole('option', { name: /^north/ }).click();
+    await page.getByLabel('Called number').fill('+49305550');
+    await page.getByRole('button', { name: 'Where does it go?' }).click();
+    await page.getByRole('heading', { name: 'The way of +49305550' }).waitFor();
+    await page.getByRole('link', { name: 'Inbound route main-in' }).first().waitFor();
+    await both(page);
+    await over(page);
+  });
+
+  test('console admin - two administrators change the same: the later one is told, and keeps both', async () => {
+    const page = await admin('/admin/config/queues/sales');
+    await field(page, 'title').fill('Mine');
+    await ask(site(), 'PATCH', '/queues/sales', { title: 'Theirs', ring_seconds: 33 });
+    await page.getByRole('button', { name: 'Save in the draft' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: 'Somebody changed it meanwhile' });
+    await alert.getByText('Theirs').waitFor();
+    await alert.getByText('you changed it too').waitFor();
+    await both(page);
+    await alert.getByRole('button', { name: 'Keep my changes on top of it' }).click();
+    await page.getByRole('button', { name: 'Save in the draft' }).click();
+    await page.getByText('Saved in the draft').waitFor();
+    const { object } = (await ask(site(), 'GET', '/queues/sales')) as {
+      object: { title: string; ring_seconds: number };
+    };
+    assert.deepEqual([object.title, object.ring_seconds], ['Mine', 33]);
+    await over(page);
+  });
+
+  test('console admin - what is half typed survives a reload, and a list is put in order by keyboard', async () => {
+    const page = await admin('/admin/config/queues/support');
+    await field(page, 'title').fill('Half');
+    const first = await field(page, 'members.0.extension').inputValue();
+    await page.getByRole('button', { name: 'Move line 2 up' }).focus();
+    await page.keyboard.press('Enter');
+    await until(
+      'the line moved',
+      async () => (await field(page, 'members.1.extension').inputValue()) === first,
+    );
+    await field(page, 'members.1.penalty').focus();
+    await page.keyboard.press('Alt+ArrowUp');
+    await until('it is back', async () => (await field(page, 'members.0.extension').inputValue()) === first);
+    await page.reload();
+    await page.getByText('What you had typed here is back').waitFor();
+    assert.equal(await field(page, 'title').inputValue(), 'Half');
+    await page.getByRole('button', { name: 'Throw it away' }).click();
+    assert.equal(await field(page, 'title').inputValue(), 'Support');
+    await over(page);
+  });
+
+  test('console admin - what the proof rejects and what the engine rolled back say why in its own words', async () => {
+    const page = await admin('/admin/config');
+    const custom = path.join(site().dataDir, 'engine/etc/custom');
+    await mkdir(custom, { recursive: true });
+    await writeFile(
+      path.join(custom, 'extensions.conf'),
+      '[internal]\nexten => 4711,1,NoSuchApplication(1)\n',
+    );
+    await ask(site(), 'PATCH', '/queues/support', { ring_seconds: 44 });
+    await applyDraft(page);
+    await page.getByText('It was refused; nothing was touched').waitFor({ timeout: 60_000 });
+    await page
+      .getByText(/NoSuchApplication/)
+      .first()
+      .waitFor();
+    await both(page);
+    await rm(path.join(custom, 'extensions.conf'));
+    await ask(site(), 'POST', '/extensions', { extension: '1014', username: 'other', name: '1013 other' });
+    await fault({ lie: true });
+    await applyDraft(page);
+    await page.getByText('Files and engine are as they were before').waitFor({ timeout: 60_000 });
+    await page.getByRole('heading', { name: 'Why' }).waitFor();
+    await fault({});
+    await both(page);
+    await over(page);
+  });
+
+  test('console admin - ten thousand extensions: the list is drawn in part, filtered, and sorted', async () => {
+    const changes = Array.from({ length: 10_000 }, (_, i) => ({
+      op: 'create',
+      kind: 'extension',
+      object: { extension: String(20_000 + i), username: `u${i}`, name: `Person ${10_000 - i}` },
+    }));
+    await ask(site(), 'POST', '/draft/changes', { changes });
+    const page = await admin('/admin/config/extensions');
+    await page.getByText(/10,01\d objects/).waitFor();
+    assert.ok((await page.locator('tbody tr').count()) < 100, 'too many lines are drawn');
+    await page.getByLabel('Filter by name').fill('Person 9999');
+    await page.getByText('1 object', { exact: true }).waitFor();
+    await page.getByRole('link', { name: '20001' }).waitFor();
+    await both(page);
+    await over(page);
+  });
+
+  test('console admin - texts with HTML in them are text', async () => {
+    const page = await admin('/admin/config');
+    const comment = '<img src=x onerror=alert(1)>';
+    await ask(site(), 'PATCH', '/queues/support', { ring_seconds: 21 });
+    await applyDraft(page, comment);
+    await page.getByText('The engine holds the new configuration.').waitFor({ timeout: 60_000 });
+    await page.getByText(comment).first().waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Versions' }).click();
+    await page.getByRole('cell', { name: comment }).waitFor();
+    await over(page);
+  });
+});
