@@ -409,7 +409,7 @@ describe('console admin', () => {
     await ask(site(), 'POST', '/extensions', { extension: '1014', username: 'other', name: '1013 other' });
     await fault({ lie: true });
     await applyDraft(page);
-    await page.getByText('Files and engine are as they were before').waitFor({ timeout: 60_000 });
+    await page.getByText('Files and engine are as they were before').first().waitFor({ timeout: 60_000 });
     await page.getByRole('heading', { name: 'Why' }).waitFor();
     await fault({});
     await both(page);
