@@ -219,6 +219,18 @@ describe('phone', () => {
     for (const page of [a, b, c]) assertNoTrouble(page);
   });
 
+  test('phone - a page that goes in a call leaves nobody waiting, and still tells what it measured', async () => {
+    const [a, b] = [await open('1008'), await open('1009')];
+    await connect(a, '1009', b);
+    await says(a, 'MOS');
+    await a.close({ runBeforeUnload: false });
+    await says(b, 'Call ended');
+    await until('what the closed page measured', async () => {
+      const found = await reported('1008');
+      return found.some((q) => q.extension === '1008');
+    });
+  });
+
   test('phone - the service dies in a call: the page says so, the voices go on, and the call is steered again', async () => {
     const [a, b] = [await open('1008'), await open('1009')];
     await connect(a, '1009', b);
@@ -239,16 +251,6 @@ describe('phone', () => {
     // The other way: what the engine says reaches the phone on its new connection.
     await button(b, 'Hang up').click();
     await says(a, 'Call ended');
-
-    // The page goes in a call: the other side is not left waiting, and what was measured is told.
-    await connect(a, '1009', b);
-    await says(a, 'MOS');
-    await a.close({ runBeforeUnload: false });
-    await says(b, 'Call ended');
-    await until('what the closed page measured', async () => {
-      const found = await reported('1008');
-      return found.some((q) => q.extension === '1008');
-    });
   });
 
   test('phone - one tab is the phone: another says where it is, dials through it, and takes it over', async () => {
