@@ -335,7 +335,7 @@ describe('console admin', () => {
     const dialog = page.getByRole('dialog', { name: /^Delete Prompt hello/ });
     await dialog.getByRole('link', { name: 'Menu main' }).waitFor();
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await dialog.getByText('Something uses this').waitFor();
+    await dialog.getByText('Something else uses this').waitFor();
 
     await visit(page, '/admin/route-test');
     await page.getByText('From outside').click();

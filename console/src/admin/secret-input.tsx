@@ -51,6 +51,9 @@ export function SecretInput({ name, isSet, wish, onWish }: SecretInputProps): Re
           onChange={(event) => onWish({ is: 'give', value: event.currentTarget.value })}
           visibilityToggleButtonProps={{ 'aria-label': t('show_typed') }}
           error={error}
+          // The library says it of the frame, not of the input.
+          aria-invalid={error !== undefined}
+          aria-describedby={error === undefined ? undefined : `${fieldId(name)}-error`}
           maw={420}
         />
       )}
