@@ -283,6 +283,7 @@ describe('agent desk', () => {
     const page = await desk();
     await isIn(page, 'No phone');
     await page.getByText(/None of your devices can be reached/).waitFor();
+    await page.getByRole('button', { name: 'Use the phone of this page' }).waitFor();
     await using phone = await site().phone('1003');
     await isIn(page, 'Ready');
     await using caller = await site().phone('1008');

@@ -4,6 +4,7 @@ import type { t } from './words.ts';
 
 type Word = Parameters<typeof t>[0];
 export const SHORTCUTS = {
+  a: 'answer',
   r: 'ready',
   p: 'pause',
   c: 'cancel_pending',

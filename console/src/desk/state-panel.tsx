@@ -24,6 +24,7 @@ import { formatSpan } from '../app/format.ts';
 import { useRecord } from '../app/live.ts';
 import { useSecond, useSince } from '../app/now.ts';
 import { useClient, useMay } from '../app/session.tsx';
+import { phone, usePhone } from '../phone/phone.ts';
 import { ActionButton, ActionError, Key, useAction } from './action.tsx';
 import type { Action } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
@@ -93,7 +94,10 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
       {agent.state === 'wrap_up' && <Countdown deadline={agent.deadline} now={now} />}
       <div className={styles.stateActions}>
         <Pending agent={agent} action={action} />
-        <StateActions agent={agent} action={action} />
+        <Group gap="xs" className={styles.buttons ?? ''}>
+          <BrowserPhone action={action} offline={offline || agent.state === 'unreachable'} />
+          <StateActions agent={agent} action={action} />
+        </Group>
       </div>
       {action.failed !== null && (
         <div className={styles.stateError}>
@@ -101,6 +105,39 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
         </div>
       )}
     </Paper>
+  );
+}
+/** The phone of this browser: taken up where no other device is there, and answered. */
+function BrowserPhone({
+  action,
+  offline,
+}: {
+  readonly action: Action;
+  readonly offline: boolean;
+}): ReactNode {
+  const { status, calls } = usePhone().state;
+  const rings = calls.find((call) => call.state === 'incoming');
+  const answer = async (): Promise<void> => {
+    if (rings !== undefined) await phone.softphone?.answer(rings.id);
+  };
+  useShortcut('a', rings === undefined ? null : () => void action.run(t('answer'), answer));
+  return (
+    <>
+      {rings !== undefined && (
+        <ActionButton
+          action={action}
+          label={t('answer')}
+          work={answer}
+          shortcut="a"
+          icon={<PhoneCall size={18} aria-hidden />}
+        />
+      )}
+      {offline && status.is === 'off' && (
+        <Button leftSection={<Headphones size={18} aria-hidden />} onClick={() => phone.switchOn()}>
+          {t('browser_phone')}
+        </Button>
+      )}
+    </>
   );
 }
 function Countdown({ deadline, now }: { readonly deadline: string | null; readonly now: number }): ReactNode {
@@ -221,7 +258,7 @@ function StateActions({ agent, action }: ActionsProps): ReactNode {
   useShortcut('f', wrapUp ? () => void action.run(words.finish, doFinish) : null);
   useShortcut('e', wrapUp ? () => void action.run(words.extend, doExtend) : null);
   return (
-    <Group gap="xs" className={styles.buttons ?? ''}>
+    <>
       {wrapUp && (
         <>
           <ActionButton
@@ -272,7 +309,7 @@ function StateActions({ agent, action }: ActionsProps): ReactNode {
           icon={<LogOut size={18} aria-hidden />}
         />
       )}
-    </Group>
+    </>
   );
 }
 function PauseMenu({ agent, action, waits }: ActionsProps & { readonly waits: boolean }): ReactNode {

@@ -89,6 +89,8 @@ export const de = {
   transfer: 'Weitergeben',
   hang_up: 'Auflegen',
   decline: 'Ablehnen',
+  answer: 'Abnehmen',
+  browser_phone: 'Telefon dieser Seite nehmen',
   crm: 'Kundenakte öffnen',
   crm_auto: 'Beim Abnehmen von selbst öffnen',
   crm_auto_hint: 'In diesem Browser; Pop-ups müssen für diese Seite erlaubt sein',
