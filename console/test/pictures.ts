@@ -64,7 +64,9 @@ await using browser = await startBrowser();
 const ended = new AbortController();
 const agents = await Promise.all(['1003', '1004', '1005', '1006'].map((extension) => site.phone(extension)));
 const callers = await Promise.all(['1007', '1008', '1009', '1010', '1011', '1012'].map((e) => site.phone(e)));
-const work_ = agents.map((phone, i) => work(phone, () => 8_000 + i * 6_000 + Math.random() * 20_000, ended.signal));
+const work_ = agents.map((phone, i) =>
+  work(phone, () => 8_000 + i * 6_000 + Math.random() * 20_000, ended.signal),
+);
 const calls = callers.map((phone, i) => callIn(phone, i % 3 === 0 ? '510' : '500', ended.signal));
 await wait(Number(process.env['PICTURES_SECONDS'] ?? 100) * 1_000);
 

@@ -62,7 +62,7 @@ function UserMenu(): ReactNode {
     <Menu position="bottom-end" width={240} withinPortal>
       <Menu.Target>
         <UnstyledButton className={styles.user}>
-          <Avatar aria-hidden size={30} radius="xl" color="initials" name={name} />
+          <Avatar aria-hidden size={30} radius="xl" color="offhook" name={name} />
           <div className={styles.userName}>
             <Text size="sm" fw={600} truncate>
               {name}
