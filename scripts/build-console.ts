@@ -63,9 +63,21 @@ export async function buildConsole(say: (line: string) => void): Promise<boolean
   const from = await fingerprint();
   if ((await built()) === from) return false;
   const began = performance.now();
+  const fresh = `${DIST}.${process.pid}`;
+  try {
+    await buildInto(fresh, from);
+    // What runs has read what it serves; a build that dies leaves the one before.
+    await rm(DIST, { recursive: true, force: true });
+    await rename(fresh, DIST);
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+  say(`the console is built (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+  return true;
+}
+async function buildInto(fresh: string, from: string): Promise<void> {
   const { build } = await import('vite');
   const { PATHS } = (await import('../console/src/paths.ts')) as { PATHS: readonly string[] };
-  const fresh = `${DIST}.${process.pid}`;
   await build({
     configFile: path.join(CONSOLE, 'vite.config.ts'),
     logLevel: 'warn',
@@ -88,11 +100,6 @@ export async function buildConsole(say: (line: string) => void): Promise<boolean
     path.join(fresh, 'console.json'),
     JSON.stringify({ built_from: from, pages: PATHS, files }),
   );
-  // What runs has read what it serves; a build that dies leaves the one before.
-  await rm(DIST, { recursive: true, force: true });
-  await rename(fresh, DIST);
-  say(`the console is built (${((performance.now() - began) / 1000).toFixed(1)} s)`);
-  return true;
 }
 
 if (import.meta.main) {

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { conversationsOf } from '../../server/test/support/conversation-stage.ts';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { button, callOf, panel, phoneOf, says, talks } from './phone-rig.ts';
+import { assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+
+describe('calls in the console', () => {
+  before(buildFirst);
+  const site = useSite();
+  const browser = useBrowser();
+  const agent = (page: Page, extension: string, state: string): Locator =>
+    page.locator(`[data-agent="${extension}"][data-state=${state}]`);
+
+  test('console - two pages talk by a click in the directory, a third sees it, a fourth is consulted and takes over, the history draws it', async () => {
+    const wall = await consoleOf(site(), browser(), '1001', { path: '/wallboard' });
+    const [zoe, jose, lea] = (await Promise.all(
+      ['1003', '1004', '1010'].map((extension) => phoneOf(site(), browser(), extension)),
+    )) as [Page, Page, Page];
+    await agent(wall, '1003', 'available').waitFor();
+
+    await zoe.getByRole('button', { name: 'Call José Ibáñez 1004' }).click();
+    await button(jose, 'Answer').click();
+    await Promise.all([talks(zoe, '1003'), talks(jose, '1004')]);
+    await agent(wall, '1003', 'busy_other').waitFor();
+    await agent(wall, '1004', 'busy_other').waitFor();
+    await zoe.locator('li[data-extension="1004"] [data-word=in_call]').waitFor();
+
+    await button(zoe, 'Hold').click();
+    await callOf(zoe, 'José Ibáñez').getByText('On hold').waitFor();
+    await button(zoe, 'Resume').click();
+    await talks(jose, '1004');
+
+    await button(zoe, 'Transfer').click();
+    await panel(zoe).getByLabel('Transfer to').fill('1010');
+    await button(zoe, 'Ask first').click();
+    await button(lea, 'Answer').click();
+    await talks(lea, '1010');
+    await button(zoe, 'Connect them').click();
+    await says(zoe, 'Transferred');
+    await Promise.all([talks(jose, '1004'), talks(lea, '1010')]);
+    await agent(wall, '1003', 'available').waitFor();
+    await agent(wall, '1004', 'busy_other').waitFor();
+    await button(jose, 'Hang up').click();
+    await says(lea, 'Call ended');
+    await agent(wall, '1004', 'available').waitFor();
+
+    const [record] = await until('the conversation to be over', async () => {
+      const all = await conversationsOf(site(), '1003');
+      return all.length === 1 && all[0]?.state === 'final' && all;
+    });
+    assert.ok(record);
+    await zoe.getByRole('link', { name: 'History' }).click();
+    await zoe.locator('[data-row]').first().click();
+    await zoe.getByRole('heading', { name: 'What happened' }).waitFor();
+    const told = zoe.getByTestId('course');
+    await told.waitFor({ state: 'attached' });
+    assert.match(await told.locator('[data-fact=transfer]').innerText(), /Zoë.*passed the call on to 1010/s);
+    assert.ok((await told.getByText(/^On hold/).count()) > 0, 'the hold is not told');
+    assert.ok((await zoe.getByTestId('timeline').locator('[title]').count()) >= 6);
+    for (const page of [wall, zoe, jose, lea]) assertNoTrouble(page);
+  });
+});
