@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../support/api.ts';
+import type { Person } from '../support/api.ts';
 import { ask, doneBy, eventsOf, recordingsOf } from '../support/call-steps.ts';
 import { finishedCalls, gist, onlyCall } from '../support/steps.ts';
 import { until } from '../support/until.ts';
@@ -230,6 +231,35 @@ describe('call control', () => {
     await doneBy(site(), end, 'call.ended');
     await atA.ended();
     await assert.rejects(ask(site(), jose, `/${call}/hangup`), refusal(409, 'call_gone'));
+  });
+
+  test('nobody takes the ear of a supervisor - what rings who listens is picked up neither by the API nor by phone', async () => {
+    await using desk = await site().phone('1003');
+    await using customer = await site().phone('1010');
+    await using office = await site().phone('1002');
+    await using nosy = await site().phone('1004');
+    const people = await Promise.all(['1003', '1002', '1004'].map((who) => site().person(who)));
+    const [zoe, soren, jose] = people as [Person, Person, Person];
+    const { operation } = await ask(site(), zoe, '', { to: '1010' });
+    await (await desk.incoming()).answer();
+    const other = await customer.incoming();
+    await other.answer();
+    other.play('tone');
+    const { operation: listening } = await ask(site(), soren, `/${operation.call_id}/listen`);
+    const ear = await office.incoming();
+    ear.ring();
+    await doneBy(site(), listening, 'call.ringing');
+    for (const what of [`/${listening.own_call_id}/pickup`, '/../extensions/1002/pickup'])
+      await assert.rejects(ask(site(), jose, what), refusal(409, 'wrong_call_state'), what);
+    for (const code of ['*8', '**1003', '**1002']) {
+      const nothing = await nosy.invite(code);
+      await nothing.answered();
+      assert.doesNotMatch(await site().engineCli('core show channels'), /ChanSpy/, code);
+      await nothing.hangup();
+    }
+    await ear.answer();
+    await ear.hears();
+    await other.hangup();
   });
 
   test('two at the same moment - one pickup and one transfer win, with their own operations, and nobody else’s', async () => {

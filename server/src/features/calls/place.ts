@@ -17,7 +17,7 @@ import type { CallControlDeps } from './deps.ts';
 import { isTaken, isTalking, wrongState } from './deps.ts';
 import { newPair } from './ids.ts';
 import type { Plan } from './perform.ts';
-import { callFor, checkSlot, findCall, isAmong, noSuchCall, steersAll } from './reach.ts';
+import { callFor, checkSlot, findCall, isAmong, isOwnRinging, noSuchCall, steersAll } from './reach.ts';
 
 export interface Placing {
   call(actor: Actor, wanted: NewCall): Promise<Plan>;
@@ -179,6 +179,8 @@ export function createPlacing(deps: CallControlDeps): Placing {
       const may = steersAll(actor) || ringing.some((l) => inGroup(l.extension));
       if (!may) throw noSuchCall();
       if (leg === undefined) throw wrongState('nothing of this call rings now');
+      // Whoever took a device that a supervisor listens with would listen.
+      if (isOwnRinging(call)) throw wrongState('what rings is a device of who calls, and not called by anybody');
       if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {
         throw wrongState(`${own.person.extension} is in this call already`);
       }

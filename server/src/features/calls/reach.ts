@@ -84,9 +84,13 @@ export function checkSlot({ live, isSlot }: CallControlDeps, actor: Actor, numbe
   if (!may) throw new ServiceError('not_found', 'there is no call on this slot');
 }
 
+/** True while a call that is placed rings the own devices only: it has no caller before one of them is taken. */
+export const isOwnRinging = ({ legs }: LiveCall): boolean => legs.every((leg) => leg.state === 'alerting');
+
 /** What rings an extension now; throws `wrong_call_state` where nothing does. */
 export function ringingLeg(live: LiveView, extension: string): LiveLeg {
   for (const call of live.calls()) {
+    if (isOwnRinging(call)) continue;
     for (const leg of call.legs) if (leg.extension === extension && leg.state === 'alerting') return leg;
   }
   throw new ServiceError('wrong_call_state', `nothing rings at ${extension} now`);

@@ -55,16 +55,24 @@ export const callingPhone: ConfText = conf`$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]
 
 /**
  * Something placed for somebody. The far half of an internal pair rings the own devices of OFFHOOK_FOR, which are shown the
- * number; the one that answers leaves the pair (option G) and goes on by itself, so that from then on it is a caller like any
- * other and no half of the pair stays in the call. It waits until the half that rang it is gone, which looks at it once more after
- * it was let go: an own device that ends or moves at that moment would be looked at when it is no more.
+ * number. Nobody picks them up, or whoever did would listen in the place of a supervisor: they are in no group, and no number
+ * leads to them, as they get the exten of the half that rings them. The one that answers leaves the pair (option G) and goes on by
+ * itself, so that from then on it is a caller like any other and no half of the pair stays in the call. It waits until the half that
+ * rang it is gone, which looks at it once more after it was let go: an own device that ends or moves at that moment would be
+ * looked at when it is no more.
  */
 const PLACED: ConfText = conf`
 [place-call]
 exten => _[+0-9].,1,Set(CALLERID(all)=<$\{EXTEN}>)
+ same => n,Set(OFFHOOK_NUMBER=$\{EXTEN})
  same => n,Gosub($\{OFFHOOK_DEVICES},$\{OFFHOOK_FOR},1)
- same => n,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},iG(placed^$\{EXTEN}^1))
+ same => n,Goto(s,1)
+exten => s,1,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},b(place-own^s^1)iG(placed^$\{OFFHOOK_NUMBER}^1))
  same => n,Hangup($\{HANGUPCAUSE})
+
+[place-own]
+exten => s,1,Set(CHANNEL(namedcallgroup)=)
+ same => n,Return()
 
 [place-listen]
 include => place-call
