@@ -180,7 +180,8 @@ export function createPlacing(deps: CallControlDeps): Placing {
       if (!may) throw noSuchCall();
       if (leg === undefined) throw wrongState('nothing of this call rings now');
       // Whoever took a device that a supervisor listens with would listen.
-      if (isOwnRinging(call)) throw wrongState('what rings is a device of who calls, and not called by anybody');
+      if (isOwnRinging(call))
+        throw wrongState('what rings is a device of who calls, and not called by anybody');
       if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {
         throw wrongState(`${own.person.extension} is in this call already`);
       }
