@@ -80,7 +80,7 @@ test('call quality - calls that are joined keep what was said of each', async ()
   );
 });
 
-test('call quality - the same by command; what is wrong is named, and there is an end to it', async () => {
+test('call quality - the same by command; what is wrong is named', async () => {
   await using r = await rig();
   const actor = { caller: (await fixtureAuthenticator.authenticate('token-user'))!, ip: null };
   const done = await r.commands.run(actor, 'calls.report_quality', { id: 'ast1:1.1', ...GOOD });
@@ -109,12 +109,23 @@ test('call quality - the same by command; what is wrong is named, and there is a
     assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_request'], `${field} ${value}`);
     assert.match(answer.body.detail, new RegExp(field));
   }
-  for (let n = 1; n < 50; n += 1) {
-    const { status } = await r.send('POST', PATH, { ...GOOD, leg_id: `ast1:1.${n}` }, 'user');
-    assert.equal(status, 200);
+});
+
+test('call quality - there is an end to it, and one person leaves places for the others', async () => {
+  await using r = await rig();
+  const ids = [1, 2, 3, 4, 5].map((n) => `ast1:${n}.1`);
+  await r.put(ids.map((id) => recordOf({ id, ...mine })));
+  const report = (id: string, leg: number, who: string) =>
+    r.send('POST', `/api/v1/calls/${id}/quality`, { ...GOOD, leg_id: `ast1:1.${leg}` }, who);
+  for (const id of ids) {
+    for (let leg = 1; leg <= 10; leg += 1) assert.equal((await report(id, leg, 'user')).status, 200);
   }
-  const full = await r.send('POST', PATH, { ...GOOD, leg_id: 'ast1:1.99' }, 'user');
-  assert.deepEqual([full.status, full.body.code], [409, 'limit_reached']);
-  assert.equal((await r.send('POST', PATH, { ...GOOD, leg_id: 'ast1:1.7', mos: 3 }, 'user')).status, 200);
-  assert.equal((await shown(r)).quality.length, 50);
+  const eleventh = await report('ast1:1.1', 11, 'user');
+  assert.deepEqual([eleventh.status, eleventh.body.code], [409, 'limit_reached']);
+  assert.equal((await report('ast1:1.1', 7, 'user')).status, 200, 'again in place of before');
+  assert.equal((await report('ast1:1.1', 1, 'agent')).status, 200);
+  assert.equal((await shown(r)).quality.length, 11);
+  await r.put([recordOf({ id: 'ast1:1.1', ...mine, merged_from: ids.slice(1) })], ids.slice(1));
+  assert.equal((await shown(r)).quality.length, 51);
+  assert.equal((await report('ast1:1.1', 2, 'agent')).body.code, 'limit_reached');
 });

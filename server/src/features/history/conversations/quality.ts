@@ -11,8 +11,9 @@ import type { Tables } from '../tables.ts';
 import { conversationByCall } from './read.ts';
 import { callsOfRecord, qualityOnWire } from './view.ts';
 
-/** Of one conversation: it may go through many hands. */
+/** Of one conversation: it may go through many hands, and one of them is not to leave the others without a place. */
 const MAX_REPORTS = 50;
+const MAX_OF_A_PERSON = 10;
 const KEY = ['call', 'extension', 'leg_id'] as const;
 
 /** What phones measured of the calls they were in; it comes in the feed of changes. */
@@ -47,13 +48,17 @@ export function createQuality({ store, clock }: { readonly store: Store; readonl
           .values(report)
           .onConflict((c) => c.columns(KEY).doUpdateSet({ ...report }))
           .execute();
-        const { n } = await db
+        const all = await db
           .selectFrom('conversation_quality')
-          .select((e) => e.fn.countAll<number>().as('n'))
+          .select('extension')
           .where('call', 'in', callsOfRecord(record))
-          .executeTakeFirstOrThrow();
-        if (Number(n) > MAX_REPORTS)
-          throw new ServiceError('limit_reached', `a conversation has ${MAX_REPORTS} reports at most`);
+          .execute();
+        const own = all.filter((row) => row.extension === extension).length;
+        if (all.length > MAX_REPORTS || own > MAX_OF_A_PERSON)
+          throw new ServiceError(
+            'limit_reached',
+            `a conversation has ${MAX_REPORTS} reports at most, and ${MAX_OF_A_PERSON} of one person`,
+          );
         await touchConversations(db, [row.root]);
         return qualityOnWire(report);
       }),
