@@ -40,6 +40,13 @@ test('json check - the same key spelt with escapes is the same key', () => {
   refused('{"password":1,"pass\\u0077ord":2}', /twice/);
   refused('{"a\\"b":1,"a\\u0022b":2}', /twice/);
 });
+test('json check - half a character is refused, wherever it stands; a whole one is none', () => {
+  for (const half of ['\\ud83d', '\\uDE00', '\\ude00\\ud83d', 'a\\n\\ud800b']) {
+    refused(`{"a":["${half}"]}`, /half a character/);
+    refused(`{"${half}":1}`, /half a character/);
+  }
+  checkJson('{"a":"\\ud83d\\ude00","b":"\\\\ud83d","c":"\\n"}');
+});
 test('json check - equal keys in different objects, and equal values, are no duplicates', () => {
   checkJson('{"a":{"a":1},"b":[{"a":1},{"a":1}],"c":"a","d":["a","a"]}');
   checkJson('{"a":"b","b":"a"}');

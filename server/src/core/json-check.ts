@@ -3,8 +3,8 @@ import { ServiceError } from './errors.ts';
 const MAX_DEPTH = 32;
 
 /**
- * Refuses what `JSON.parse` lets through: a key twice in one object (two parsers could read two different requests) and
- * nesting deeper than 32. The text need not be JSON at all; what is left wrong is the parser's to find. O(n), no recursion.
+ * Refuses what `JSON.parse` lets through: a key twice in one object (two parsers could read two different requests), half of
+ * a surrogate pair (no database keeps it, and readers refuse a document that holds one) and nesting deeper than 32. The text need not be JSON at all; what is left wrong is the parser's to find. O(n), no recursion.
  */
 export function checkJson(text: string): void {
   const open: (Set<string> | null)[] = [];
@@ -21,8 +21,12 @@ export function checkJson(text: string): void {
             i += 1;
           }
         }
+        const told = escaped ? unescaped(text.slice(start, i + 1)) : null;
+        if (told?.isWellFormed() === false) {
+          throw new ServiceError('invalid_request', 'body: a text holds half a character');
+        }
         if (keyNext && keys !== null) {
-          const key = escaped ? unescaped(text.slice(start, i + 1)) : text.slice(start + 1, i);
+          const key = told ?? text.slice(start + 1, i);
           if (keys.has(key)) {
             throw new ServiceError(
               'invalid_request',
