@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { createHmac } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { totp } from '../../server/src/features/sessions/totp.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, openConsole } from './rig.ts';
+import { startSink, status } from '../../server/test/support/webhook-sink.ts';
+import type { Sink } from '../../server/test/support/webhook-sink.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, openConsole, signIn } from './rig.ts';
 
 const HTML = '<img src=x onerror=alert(1)>';
 /** The bytes of a secret as an authenticator app reads it. */
@@ -16,8 +19,15 @@ const fromBase32 = (text: string): Buffer => {
 };
 
 describe('console people', () => {
+  let sink: Sink;
   before(buildFirst);
-  const site = useSite();
+  before(async () => {
+    sink = await startSink();
+  });
+  after(() => sink[Symbol.asyncDispose]());
+  const site = useSite({
+    env: { OFFHOOK_WEBHOOK_ALLOW: '127.0.0.1/32' },
+  });
   const browser = useBrowser();
   const dialog = (page: Page) => page.getByRole('dialog');
   const said = (page: Page, words: string | RegExp) => page.getByRole('alert').getByText(words);
@@ -158,6 +168,162 @@ describe('console people', () => {
     }
   });
 
+  test('api keys - made with scopes and objects, shown once, changed, used, revoked; refusals are in the language', async () => {
+    const page = await consoleOf(site(), browser(), '1001', { path: '/admin/api-keys', language: 'de' });
+    await page.getByRole('heading', { name: 'Es gibt noch keinen API-Schlüssel' }).waitFor();
+    await page.getByRole('button', { name: 'Neuer API-Schlüssel' }).click();
+    await dialog(page).getByLabel('Name').fill('<b>CRM</b>');
+    await page.keyboard.press('Enter');
+    await said(page, 'So kann das nicht gesendet werden').waitFor();
+    await dialog(page).getByLabel('Name').fill('CRM');
+    await dialog(page).getByLabel('Warteschlangen und ihre Zahlen sehen').check();
+    await dialog(page).getByText('Nur diese Nebenstellen').click();
+    await dialog(page).getByPlaceholder('Eingeben und Enter drücken').fill('1003');
+    await page.keyboard.press('Enter');
+    await assertAccessible(page);
+    await dialog(page).getByRole('button', { name: 'Schlüssel erstellen' }).click();
+    const shown = page.getByRole('dialog', { name: 'Ihr neuer API-Schlüssel' });
+    const key = (await shown.locator('pre').innerText()).trim();
+    assert.match(key, /^ohk_/);
+    const ask = (path: string) =>
+      fetch(`${site().base}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    assert.equal((await ask('/api/v1/queues')).status, 200);
+    assert.equal((await ask('/api/v1/calls')).status, 403);
+    await shown.getByRole('button', { name: 'Ich habe es aufbewahrt' }).click();
+    const row = page.getByRole('row', { name: /CRM/ });
+    await row.getByText('Nebenstellen: 1003').waitFor();
+    assert.equal(await page.getByText(key).count(), 0);
+    await assertAccessible(page);
+    await row.getByRole('button', { name: 'Ändern: CRM' }).click();
+    await dialog(page).getByLabel('Laufende Anrufe sehen').check();
+    await dialog(page).getByRole('button', { name: 'Speichern' }).click();
+    await row.getByText('calls:read').waitFor();
+    assert.equal((await ask('/api/v1/calls')).status, 200);
+    await row.getByRole('button', { name: 'Widerrufen: CRM' }).click();
+    await dialog(page).getByRole('button', { name: 'Widerrufen' }).click();
+    await page.getByRole('heading', { name: 'Es gibt noch keinen API-Schlüssel' }).waitFor();
+    assert.equal((await ask('/api/v1/queues')).status, 401);
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+
+  test('webhooks - made, tested, in the log, replayed, rotated, disabled and deleted by clicks', async () => {
+    const page = await consoleOf(site(), browser(), '1001', { path: '/admin/webhooks' });
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    await dialog(page).getByRole('textbox', { name: 'Address' }).fill('http://10.0.0.1/private');
+    await dialog(page).getByLabel('Description').fill(HTML);
+    await dialog(page).getByPlaceholder('Type and press Enter').fill('presence');
+    await page.keyboard.press('Enter');
+    await dialog(page).getByRole('button', { name: 'Make the webhook' }).click();
+    await said(page, 'The service never calls this address').waitFor();
+    await assertAccessible(page);
+    await dialog(page).getByRole('textbox', { name: 'Address' }).fill(sink.url);
+    await dialog(page).getByRole('button', { name: 'Make the webhook' }).click();
+    const shown = page.getByRole('dialog', { name: 'Secret of the webhook' });
+    const secret = (await shown.locator('pre').innerText()).trim();
+    assert.match(secret, /^whsec_/);
+    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('heading', { level: 1, name: HTML }).waitFor();
+    await page.getByText('Nothing was sent yet').waitFor();
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByRole('dialog', { name: 'The test arrived' }).getByText('Answered with 200').waitFor();
+    const test = sink.received[0]!;
+    const mac = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
+      .update(`${test.id}.${test.timestamp}.${test.body}`)
+      .digest('base64');
+    assert.equal(test.signature, `v1,${mac}`);
+    await dialog(page).getByRole('button', { name: 'Close', exact: true }).last().click();
+
+    await using phone = await site().phone('1006');
+    await until('an event was delivered', () => sink.received.length > 1);
+    await until(
+      'the log shows it',
+      async () => {
+        await page.getByRole('button', { name: 'Refresh' }).click();
+        return (await page.getByRole('row', { name: /presence\.changed.*Delivered/ }).count()) > 0;
+      },
+      { every: 200 },
+    );
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await dialog(page).getByLabel('From number').fill('0');
+    await dialog(page).getByRole('button', { name: 'Send again' }).click();
+    await said(page, 'This cannot be sent like that').waitFor();
+    await dialog(page).getByLabel('From number').fill('1');
+    await dialog(page).getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('They are being sent again').waitFor();
+    await until(
+      'the first event came again',
+      () => sink.received.slice(1).filter((r) => r.seq === sink.received[1]?.seq).length > 1,
+    );
+
+    sink.answer = status(500);
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByRole('dialog', { name: 'The test was not taken' }).getByText('status 500').waitFor();
+    await page.keyboard.press('Escape');
+    sink.answer = (_received, response) => void response.end('ok');
+    await page.getByRole('button', { name: 'New secret' }).click();
+    await dialog(page).getByRole('button', { name: 'New secret' }).click();
+    await page.getByRole('dialog', { name: 'New secret of the webhook' }).getByText('whsec_').waitFor();
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByText('Secret before').waitFor();
+    await page.getByRole('switch', { name: 'Enabled' }).click();
+    await page.getByText('somebody disabled it').waitFor();
+    await page.getByRole('switch', { name: 'Enabled' }).click();
+    await until('it is enabled', async () => (await page.getByText('somebody disabled it').count()) === 0);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await dialog(page).getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { name: 'There is no webhook yet' }).waitFor();
+    await page.goto(`${site().base}/admin/webhooks/1`);
+    await said(page, 'It does not exist, or not any more').waitFor();
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+
+  test('settings - a link and the step-up are set, bad ones refused; calls of a level are allowed; all is in the trail', async () => {
+    const page = await consoleOf(site(), browser(), '1001', { path: '/admin/settings' });
+    const console = page.getByRole('region', { name: 'Console', exact: true });
+    await console.getByLabel('Link to another program').fill('javascript:alert({number})');
+    await console.getByRole('button', { name: 'Save' }).click();
+    await said(page, 'This cannot be sent like that').waitFor();
+    await console.getByLabel('Link to another program').fill('https://crm.example.com/?q={number}&n={name}');
+    await console.getByText('https://crm.example.com/?q=%2B493012345678&n=Ada%20Lovelace').waitFor();
+    await console.getByRole('switch', { name: /^Listening needs/ }).click();
+    await console.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved').waitFor();
+    const calls = page.getByRole('region', { name: 'Calls from the console and the API' });
+    await calls.getByLabel('Calls per person and day').fill('0');
+    await calls.getByRole('button', { name: 'Save' }).click();
+    await calls.getByRole('alert').waitFor();
+    await calls.getByLabel('Calls per person and day').fill('50');
+    await calls.getByLabel('Agent: National').check();
+    await calls.getByRole('button', { name: 'Add a beginning' }).click();
+    await calls.getByLabel('Beginning 12').fill('+4915');
+    await calls.getByLabel('What +4915 is').selectOption('mobile');
+    await calls.getByRole('button', { name: 'Remove +870' }).click();
+    await assertAccessible(page);
+    await calls.getByRole('button', { name: 'Save' }).click();
+    await until('the refusal is gone', async () => (await calls.getByRole('alert').count()) === 0);
+    await page.reload();
+    assert.equal(await calls.getByLabel('Calls per person and day').inputValue(), '50');
+    assert.equal(await calls.getByLabel('Agent: National').isChecked(), true);
+    assert.equal(await calls.getByLabel('What +4915 is').inputValue(), 'mobile');
+    assert.equal(await calls.getByLabel('What +870 is').count(), 0);
+    assert.equal(await console.getByRole('switch', { name: /^Listening needs/ }).isChecked(), true);
+
+    await go(page, 'Audit trail');
+    await page.getByLabel('Action').fill('console.configure');
+    await until('one line is left', async () => (await page.locator('tbody tr').count()) === 1);
+    await page.getByText('https://crm.example.com/?q={number}&n={name}').waitFor();
+    await assertAccessible(page);
+    await page.getByLabel('To', { exact: true }).fill('2020-01-01T00:00');
+    await page.getByRole('heading', { name: 'There is no such line' }).waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('session.login').first().waitFor();
+    assertNoTrouble(page);
+    await page.context().close();
+  });
+
   test('health - everything works; the engine that goes away is said at once, and that it is back', async () => {
     const page = await consoleOf(site(), browser(), '1001', { path: '/admin/health', scheme: 'dark' });
     await page.getByText('Everything works').waitFor();
@@ -172,5 +338,38 @@ describe('console people', () => {
     await page.getByText('Everything works').waitFor();
     assertNoTrouble(page);
     await page.context().close();
+  });
+
+  test('people - every page fits a phone, in Turkish, and says that it is not for everybody', async () => {
+    const size = { width: 390, height: 844 };
+    const page = await consoleOf(site(), browser(), '1001', { language: 'tr', size });
+    for (const [path, words] of [
+      ['/admin/people', 'Kişiler'],
+      ['/admin/people/1003', 'Zoë Müller'],
+      ['/admin/api-keys', 'API anahtarları'],
+      ['/admin/webhooks', 'Web kancaları'],
+      ['/admin/audit', 'Denetim izi'],
+      ['/admin/health', 'Sistem durumu'],
+      ['/admin/settings', 'Ayarlar'],
+      ['/account', 'Defne Yıldırım'],
+    ] as const) {
+      await page.goto(site().base + path);
+      await page.getByRole('heading', { level: 1, name: words }).waitFor();
+      await until(
+        `${path} is read`,
+        async () => (await page.getByRole('status', { name: 'Yükleniyor' }).count()) === 0,
+      );
+      const over = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      assert.equal(over, 0, path);
+      await assertAccessible(page);
+    }
+    assertNoTrouble(page);
+    await page.context().close();
+    const agent = await openConsole(site(), browser(), { path: '/admin/people' });
+    await signIn(site(), agent, '1006');
+    await agent.getByText('Your level does not allow this page').waitFor();
+    await agent.context().close();
   });
 });

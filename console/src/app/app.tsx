@@ -120,7 +120,7 @@ export function App(): ReactNode {
   const lang = useSyncExternalStore(onLanguage, language);
   const [root] = useState(() => document.documentElement);
   root.lang = lang;
-  const theme = useMemo(() => themeOf(t('close')), [lang]);
+  const theme = useMemo(() => themeOf(t('close'), t('show_password')), [lang]);
   return (
     <MantineProvider
       theme={theme}

@@ -39,8 +39,8 @@ export const theme: MantineThemeOverride = {
   cursorType: 'pointer',
   respectReducedMotion: true,
 };
-/** `close` is what a button with a cross is called, in the reader's language. */
-export function themeOf(close: string): MantineThemeOverride {
+/** What the components call their own buttons, in the reader's language: the cross, and the eye of a password. */
+export function themeOf(close: string, showPassword: string): MantineThemeOverride {
   const closeButtonProps = { 'aria-label': close };
   return createTheme({
     ...theme,
@@ -48,6 +48,12 @@ export function themeOf(close: string): MantineThemeOverride {
       Modal: { defaultProps: { closeButtonProps } },
       Drawer: { defaultProps: { closeButtonProps } },
       Notification: { defaultProps: { closeButtonProps } },
+      PasswordInput: {
+        defaultProps: {
+          visibilityToggleButtonProps: { 'aria-label': showPassword },
+          visibilityToggleFocusable: true,
+        },
+      },
       // The placeholder is an element in the menu that is no item of it.
       Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     },

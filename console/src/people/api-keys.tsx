@@ -36,7 +36,7 @@ function KeyRow({ apiKey, onChange }: { readonly apiKey: ApiKey; readonly onChan
   return (
     <Table.Tr>
       <Table.Td>
-        <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
           {apiKey.name}
         </Text>
         <Text size="xs" c="dimmed">
@@ -61,7 +61,7 @@ function KeyRow({ apiKey, onChange }: { readonly apiKey: ApiKey; readonly onChan
             {t('expired')}
           </Badge>
         ) : (
-          <Text size="sm">{apiKey.expires_at === null ? t('never') : formatDateTime(apiKey.expires_at)}</Text>
+          <Text size="sm" style={{ whiteSpace: 'nowrap' }}>{apiKey.expires_at === null ? t('never') : formatDateTime(apiKey.expires_at)}</Text>
         )}
       </Table.Td>
       <Table.Td>

@@ -4,6 +4,7 @@ import { Alert, Anchor, Badge, Group, Paper, SimpleGrid, Table, Text } from '@ma
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck } from 'lucide-react';
 import { Link } from 'wouter';
+import type { ApplyState } from '@offhook/contract/config-applies.ts';
 import type { Readiness } from '@offhook/contract/health.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
@@ -34,10 +35,9 @@ function useEngine(): EngineState | null {
         if (item.type === 'snapshot' && item.topic === 'system') {
           setEngine((item.data as { engine: EngineState }).engine);
         } else if ('data' in item && item.type.startsWith('engine.')) {
-          // What the link became is in the next snapshot; until then the answer to the checks tells it.
           renew();
           if (item.type === 'engine.link_down')
-            setEngine((was) => was && { ...was, up: false, link: 'down', since: item.time });
+            setEngine((was) => was && { ...was, up: false, link: 'down', reason: item.data.reason, since: item.time });
           if (item.type === 'engine.resynced')
             setEngine((was) => was && { ...was, up: true, link: 'up', reason: '', since: item.time });
         } else if (item.type === 'config.applied' || item.type === 'config.rolled_back') renew();
@@ -88,13 +88,14 @@ const checkName = (name: string): string => {
   const known = NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
 };
-/** Some checks tell more than one thing, as an object. */
+/** Some checks tell more than one thing, as an object; what is nothing is left out. */
 function detailText(detail: string | undefined): string {
   if (detail === undefined) return '–';
   if (!detail.startsWith('{')) return detail;
-  return Object.entries(JSON.parse(detail) as Record<string, string | number | null>)
-    .map(([name, value]) => `${name} ${value ?? '–'}`)
-    .join(' · ');
+  const told = Object.entries(JSON.parse(detail) as Record<string, string | number | null>)
+    .filter(([, value]) => value !== null && value !== 0)
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`);
+  return told.length === 0 ? '–' : told.join(' · ');
 }
 function Checks(): ReactNode {
   const ready = useQuery({ queryKey: ['health', 'ready'], queryFn: ({ signal }) => readiness(signal) });
@@ -111,6 +112,7 @@ function Checks(): ReactNode {
         variant="light"
         icon={ok ? <CircleCheck size={20} aria-hidden /> : <CircleAlert size={20} aria-hidden />}
         title={t(ok ? 'ready' : 'not_ready')}
+        styles={{ title: { color: ok ? 'var(--offhook-ok)' : 'var(--offhook-alert)' } }}
       />
       <Section title={t('checks')}>
         <Rows caption={t('checks')} minWidth={420} columns={[t('check'), t('state'), t('detail')]}>
@@ -165,6 +167,17 @@ function Trunks(): ReactNode {
     </Section>
   );
 }
+const OUTCOMES = {
+  applied: 'green',
+  cancelled: 'gray',
+  rolled_back: 'yellow',
+  rejected: 'red',
+  failed: 'red',
+  running: 'blue',
+} as const;
+/** How an apply ended; its single steps are on its own page. */
+const outcomeOf = (state: ApplyState): keyof typeof OUTCOMES =>
+  state in OUTCOMES ? (state as keyof typeof OUTCOMES) : 'running';
 function Applies(): ReactNode {
   const client = useClient();
   const list = useQuery({
@@ -188,9 +201,9 @@ function Applies(): ReactNode {
                 variant="dot"
                 tt="none"
 
-                color={apply.state === 'applied' ? 'green' : apply.finished_at === null ? 'blue' : 'red'}
+                color={OUTCOMES[outcomeOf(apply.state)]}
               >
-                {apply.state}
+                {t(`apply_${outcomeOf(apply.state)}`)}
               </Badge>
             </Table.Td>
             <Table.Td style={{ overflowWrap: 'anywhere' }}>{apply.comment ?? '–'}</Table.Td>
@@ -245,7 +258,7 @@ export function HealthPage(): ReactNode {
               [t('state'), <Mark key="state" ok={engine.up} yes={t('connected')} no={t('not_connected')} />],
               [t('since'), <Ago key="since" time={engine.since} never="–" />],
               [t('node'), engine.node],
-              ...(engine.reason === '' ? [] : [[t('reason'), engine.reason] as const]),
+              ...(engine.reason === '' ? [] : [[t('reason'), <span key="reason" lang="en">{engine.reason}</span>] as const]),
               [t('version'), ping.data?.version ?? '–'],
             ]}
           />

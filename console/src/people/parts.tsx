@@ -76,13 +76,23 @@ interface RowsProps {
 }
 /** A table that scrolls by itself where it is wider than the page. */
 export const Rows = ({ caption, columns, minWidth, children }: RowsProps): ReactNode => (
-  <Table.ScrollContainer minWidth={minWidth} type="native">
+  <Table.ScrollContainer
+    minWidth={minWidth}
+    type="native"
+    tabIndex={0}
+    role="group"
+    aria-label={caption}
+    // What is hidden from the eye in a cell scrolls with the table, else it makes the page as wide as the table.
+    pos="relative"
+  >
     <Table verticalSpacing="xs" highlightOnHover aria-label={caption}>
       <Table.Thead>
         <Table.Tr>
           {columns.map((column, i) => (
             // oxlint-disable-next-line react/no-array-index-key -- columns never change their places
-            <Table.Th key={i}>{column}</Table.Th>
+            <Table.Th key={i} style={{ whiteSpace: 'nowrap' }}>
+              {column}
+            </Table.Th>
           ))}
         </Table.Tr>
       </Table.Thead>

@@ -10,6 +10,8 @@ import { useChange } from './parts.tsx';
 import { t } from './words.ts';
 
 const TOPICS = ['calls', 'queues', 'agents', 'presence', 'history', 'config', 'system'];
+/** Downwards they lie over the button that sends, where a click then chooses what nobody wanted. */
+const UPWARDS = { position: 'top' } as const;
 /** The contract's table is long and has schemas in it: it comes when a form is opened. */
 const eventTypes = async (): Promise<string[]> =>
   Object.keys((await import('@offhook/contract/events.ts')).EVENT_DATA).toSorted();
@@ -76,6 +78,7 @@ function Form({ webhook, onMade, onClose }: FormProps): ReactNode {
           description={t('topics_hint')}
           placeholder={t('type_and_enter')}
           data={TOPICS}
+          comboboxProps={UPWARDS}
           value={topics}
           onChange={setTopics}
           withAsterisk
@@ -85,6 +88,7 @@ function Form({ webhook, onMade, onClose }: FormProps): ReactNode {
           description={t('event_types_hint')}
           placeholder={types.length === 0 ? t('every_type') : ''}
           data={known.data ?? types}
+          comboboxProps={UPWARDS}
           value={types}
           onChange={setTypes}
           searchable

@@ -14,7 +14,7 @@ import {
   Text,
   VisuallyHidden,
 } from '@mantine/core';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { RefreshCw } from 'lucide-react';
 import { useLocation } from 'wouter';
 import type { DeliveryState, Webhook, WebhookDelivery, WebhookTested } from '@offhook/contract/webhooks.ts';
@@ -97,6 +97,7 @@ function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }): Reac
 }
 function Deliveries({ id }: { readonly id: number }): ReactNode {
   const client = useClient();
+  const queries = useQueryClient();
   const [state, setState] = useState<DeliveryState | null>(null);
   const list = useInfiniteQuery({
     queryKey: ['webhooks', 'deliveries', id, state],
@@ -122,18 +123,20 @@ function Deliveries({ id }: { readonly id: number }): ReactNode {
         <Group gap="xs">
           <Select
             aria-label={t('which_deliveries')}
-            placeholder={t('all_states')}
-            data={STATES.map((value) => ({ value, label: t(`state_${value}`) }))}
-            value={state}
-            onChange={(value) => setState(value as DeliveryState | null)}
-            clearable
+            data={[
+              { value: 'all', label: t('all_states') },
+              ...STATES.map((value) => ({ value, label: t(`state_${value}`) })),
+            ]}
+            value={state ?? 'all'}
+            onChange={(value) => setState(value === 'all' ? null : (value as DeliveryState))}
+            allowDeselect={false}
             w={190}
           />
           <Button
             variant="default"
             leftSection={<RefreshCw size={16} aria-hidden />}
             loading={list.isRefetching}
-            onClick={() => void list.refetch()}
+            onClick={() => void queries.invalidateQueries({ queryKey: ['webhooks'] })}
           >
             {t('refresh')}
           </Button>
