@@ -41,7 +41,14 @@ export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNo
   return (
     <>
       {change.isError && <Failure error={change.error} />}
-      <Table.ScrollContainer minWidth={560} type="native" tabIndex={0} role="group" aria-label={t('devices')} pos="relative">
+      <Table.ScrollContainer
+        minWidth={560}
+        type="native"
+        tabIndex={0}
+        role="group"
+        aria-label={t('devices')}
+        pos="relative"
+      >
         <Table verticalSpacing="xs" aria-label={t('devices')}>
           <Table.Thead>
             <Table.Tr>

@@ -61,7 +61,9 @@ function KeyRow({ apiKey, onChange }: { readonly apiKey: ApiKey; readonly onChan
             {t('expired')}
           </Badge>
         ) : (
-          <Text size="sm" style={{ whiteSpace: 'nowrap' }}>{apiKey.expires_at === null ? t('never') : formatDateTime(apiKey.expires_at)}</Text>
+          <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+            {apiKey.expires_at === null ? t('never') : formatDateTime(apiKey.expires_at)}
+          </Text>
         )}
       </Table.Td>
       <Table.Td>

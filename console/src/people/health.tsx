@@ -37,7 +37,9 @@ function useEngine(): EngineState | null {
         } else if ('data' in item && item.type.startsWith('engine.')) {
           renew();
           if (item.type === 'engine.link_down')
-            setEngine((was) => was && { ...was, up: false, link: 'down', reason: item.data.reason, since: item.time });
+            setEngine(
+              (was) => was && { ...was, up: false, link: 'down', reason: item.data.reason, since: item.time },
+            );
           if (item.type === 'engine.resynced')
             setEngine((was) => was && { ...was, up: true, link: 'up', reason: '', since: item.time });
         } else if (item.type === 'config.applied' || item.type === 'config.rolled_back') renew();
@@ -258,7 +260,16 @@ export function HealthPage(): ReactNode {
               [t('state'), <Mark key="state" ok={engine.up} yes={t('connected')} no={t('not_connected')} />],
               [t('since'), <Ago key="since" time={engine.since} never="–" />],
               [t('node'), engine.node],
-              ...(engine.reason === '' ? [] : [[t('reason'), <span key="reason" lang="en">{engine.reason}</span>] as const]),
+              ...(engine.reason === ''
+                ? []
+                : [
+                    [
+                      t('reason'),
+                      <span key="reason" lang="en">
+                        {engine.reason}
+                      </span>,
+                    ] as const,
+                  ]),
               [t('version'), ping.data?.version ?? '–'],
             ]}
           />
