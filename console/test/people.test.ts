@@ -234,7 +234,7 @@ describe('console people', () => {
     assert.equal(test.signature, `v1,${mac}`);
     await dialog(page).getByRole('button', { name: 'Close', exact: true }).last().click();
 
-    await using phone = await site().phone('1006');
+    await using _phone = await site().phone('1006');
     await until('an event was delivered', () => sink.received.length > 1);
     await until(
       'the log shows it',

@@ -189,8 +189,7 @@ export function Danger({ label, about, title, text, size = 'sm', change, disable
       <Button
         variant="default"
         size={size}
-        c="var(--offhook-alert)"
-        disabled={disabled ?? false}
+        {...(disabled === true ? { disabled } : { c: 'var(--offhook-alert)' })}
         aria-label={about === undefined ? undefined : `${label}: ${about}`}
         onClick={() => {
           change.reset();
