@@ -1,6 +1,5 @@
 /** Every page: who may see it, and how it is loaded. Its path is in `paths.ts`; a new page has a row in both. */
-import { lazy } from 'react';
-import type { ComponentType, LazyExoticComponent } from 'react';
+import type { ComponentType } from 'react';
 import {
   Activity,
   BookUser,
@@ -22,6 +21,7 @@ import {
 import type { LucideIcon } from 'lucide-react';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type { t } from './app/app-words.ts';
+import { late } from './app/late.tsx';
 import { PAGE_PATHS } from './paths.ts';
 import type { PageName } from './paths.ts';
 
@@ -33,14 +33,14 @@ interface PageRow {
   readonly level: PersonLevel | null;
   /** Shown to people who are not signed in, too: then without the frame. */
   readonly open?: true;
-  readonly Page: LazyExoticComponent<Page>;
+  readonly Page: Page;
 }
 /** What a wall and an agent see first gets along with `first-styles.ts`; the other pages have all styles. */
 const first = <Name extends string>(
   level: PersonLevel | null,
   load: () => Promise<Readonly<Record<Name, Page>>>,
   name: Name,
-): PageRow => ({ level, Page: lazy(async () => ({ default: (await load())[name] })) });
+): PageRow => ({ level, Page: late(async () => (await load())[name]) });
 const page: typeof first = (level, load, name) =>
   first(level, async () => (await Promise.all([load(), import('./app/all-styles.ts')]))[0], name);
 

@@ -65,6 +65,66 @@ describe('console', () => {
     await page.context().close();
   });
 
+  test('console - a part whose file cannot be had says so, takes nothing with it, and comes when it can be had', async () => {
+    const page = await consoleOf(site(), browser(), '1001', { path: '/directory' });
+    await page.route('**/assets/*.js', (route) => route.fulfill({ status: 404, body: 'gone' }));
+    // Two that are loaded late: a page, and what the header opens.
+    await page.getByRole('link', { name: 'Supervisor' }).click();
+    const failed = page.locator('#content').getByRole('alert');
+    await failed.getByText('This part of the page could not be loaded').waitFor();
+    await failed.getByRole('button', { name: 'Load the page anew' }).waitFor();
+    await page.getByRole('button', { name: /^My presence/ }).click();
+    await page.getByRole('dialog').getByText('This part of the page could not be loaded').waitFor();
+    await assertAccessible(page);
+    await page.keyboard.press('Escape');
+    await page.unroute('**/assets/*.js');
+    await failed.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Supervisor', level: 1 }).waitFor();
+    await page.context().close();
+  });
+
+  test('console - what is pressed without a network fails at once and does not happen later', async () => {
+    const page = await consoleOf(site(), browser(), '1001', { path: '/admin/settings' });
+    const save = page.getByRole('button', { name: 'Save' }).first();
+    await save.waitFor();
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (!['GET', 'HEAD'].includes(request.method())) sent.push(request.url());
+    });
+    await page.context().setOffline(true);
+    await save.click();
+    await page.getByRole('alert').getByText('The service cannot be reached').waitFor();
+    const before = sent.length;
+    await page.context().setOffline(false);
+    await page.getByRole('link', { name: 'People' }).click();
+    await page.getByRole('heading', { name: 'People', level: 1 }).waitFor();
+    assert.deepEqual(sent.slice(before), []);
+    await page.context().close();
+  });
+
+  test('console - the tabs of a browser are one person: who signs in in one is who the others show', async () => {
+    const first = await consoleOf(site(), browser(), '1002', { path: '/directory' });
+    const context = first.context();
+    const second = await openConsole(site(), browser(), { path: '/history', context });
+    const leave = async (page: typeof first): Promise<void> => {
+      await page.getByRole('button', { name: /1002/ }).click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.locator('input[name=username]').waitFor();
+    };
+    await leave(second);
+    await first.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    // The same person: the other tab goes on where it was.
+    await signIn(site(), second, '1002');
+    await until('the dialog is gone', async () => (await first.getByRole('dialog').count()) === 0);
+    // Another person: nothing of the one before stays.
+    await leave(second);
+    await first.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await signIn(site(), second, '1003');
+    await first.getByRole('button', { name: /1003/ }).waitFor();
+    assert.equal(await first.getByRole('banner').getByText('1002').count(), 0);
+    await context.close();
+  });
+
   test('console - speaks Turkish and German, in the dark too', async () => {
     for (const [language, words] of [
       ['tr', 'Oturum aç'],

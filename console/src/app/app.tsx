@@ -1,4 +1,4 @@
-import { Suspense, lazy, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Center, MantineProvider, Stack } from '@mantine/core';
 import { notificationsStore } from '@mantine/notifications';
@@ -9,6 +9,7 @@ import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import type { PageName } from '../paths.ts';
 import { t } from './app-words.ts';
+import { late } from './late.tsx';
 import { SessionProvider, useSession } from './session.tsx';
 import { Shell } from './shell.tsx';
 import { Boundary, Empty, Failure, Loading } from './states.tsx';
@@ -16,9 +17,27 @@ import { cssVariables, styleNonce, themeOf } from './theme.ts';
 import { language, onLanguage } from './words.ts';
 
 /** Who is signed in needs neither, until the session ends or something is to be told. */
-const SignInPage = lazy(async () => ({ default: (await import('./sign-in.tsx')).SignInPage }));
-const SignInAgain = lazy(async () => ({ default: (await import('./sign-in.tsx')).SignInAgain }));
-const Notices = lazy(async () => ({ default: (await import('./notices.tsx')).Notices }));
+const SignInPage = late(async () => (await import('./sign-in.tsx')).SignInPage);
+const SignInAgain = late(async () => {
+  try {
+    return (await import('./sign-in.tsx')).SignInAgain;
+  } catch (error) {
+    // Only a service that answers ends a session: this page is older than it, and of no use without a session.
+    location.reload();
+    throw error;
+  }
+});
+/** What is to be told waits until it can be: it is the network being away that is told first of all. */
+const RETRY_MS = 2_000;
+const Notices = late(async () => {
+  for (;;) {
+    try {
+      return (await import('./notices.tsx')).Notices;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+});
 function NoticesWhenNeeded(): ReactNode {
   const [needed, setNeeded] = useState(false);
   useEffect(() => notificationsStore.subscribe(() => setNeeded(true)), []);

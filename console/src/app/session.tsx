@@ -37,8 +37,10 @@ const newQueries = (): QueryClient =>
         staleTime: 15_000,
         retry: (count, error) =>
           count < 2 && !(error instanceof OffhookError && error.status > 0 && error.status < 500),
+        // Without a network both fail and say so: what was pressed must not happen minutes later, once there is one.
+        networkMode: 'always',
       },
-      mutations: { retry: false },
+      mutations: { retry: false, networkMode: 'always' },
     },
   });
 
@@ -79,6 +81,29 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
   );
   useEffect(() => void look(), [look]);
 
+  const again = useMemo(
+    () =>
+      async (me: Me): Promise<void> => {
+        setState({ is: 'in', me });
+        live.restart();
+        await queries.invalidateQueries();
+      },
+    [live, queries],
+  );
+  const tabs = useRef<BroadcastChannel | null>(null);
+  useEffect(() => {
+    const channel = new BroadcastChannel('offhook.session');
+    // The cookie is one for all tabs: what this one asks from now on is asked as who signed in in that one.
+    channel.addEventListener('message', ({ data: user }: MessageEvent<Me>) => {
+      const now = here.current;
+      if (now.is !== 'in' && now.is !== 'ended') return void look();
+      if (now.me.extension !== user.extension) location.reload();
+      else if (now.is === 'ended') void again(user);
+    });
+    tabs.current = channel;
+    return () => channel.close();
+  }, [look, again]);
+
   const session = useMemo(
     (): Session => ({
       client,
@@ -87,19 +112,23 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       siteTitle,
       async signIn(input) {
         const { user } = await client.login({ ...input, device_name: 'Console', platform: 'web' });
+        tabs.current?.postMessage(user);
         const before = here.current;
         if (before.is === 'ended' && before.me.extension !== user.extension) {
           // Nothing of the person before may stay on the page.
           location.reload();
           return;
         }
-        setState({ is: 'in', me: user });
-        if (before.is !== 'ended') return;
-        live.restart();
-        await queries.invalidateQueries();
+        if (before.is === 'ended') await again(user);
+        else setState({ is: 'in', me: user });
       },
       async signOut() {
-        await client.logout();
+        try {
+          await client.logout();
+        } catch (error) {
+          // Over already is as good.
+          if (!(error instanceof OffhookError && error.status === 401)) throw error;
+        }
         location.assign('/');
       },
       retry() {
@@ -107,7 +136,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         void look();
       },
     }),
-    [client, live, state, siteTitle, look, queries],
+    [client, live, state, siteTitle, look, again],
   );
   return (
     <SessionContext.Provider value={session}>

@@ -1,4 +1,4 @@
-import { Suspense, lazy, useEffect, useRef } from 'react';
+import { Suspense, useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import {
   Anchor,
@@ -13,6 +13,7 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
 import { LogOut, Radio, UserRound, WifiOff } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { includesLevel } from '@offhook/contract/ids.ts';
@@ -21,11 +22,13 @@ import { PAGE_PATHS } from '../paths.ts';
 import { OwnPresence } from '../presence/own-presence.tsx';
 import { PhoneDock } from '../phone/dock.tsx';
 import { t } from './app-words.ts';
+import { errorText } from './error-words.ts';
 import { useKept, useStale } from './live.ts';
 import { LanguageSwitch, SchemeItems } from './preferences.tsx';
 import { useMe, useSession } from './session.tsx';
 import { Boundary, Loading } from './states.tsx';
 import styles from './shell.module.css';
+import { late } from './late.tsx';
 
 /** Says at once that what is shown is not live, to eyes and ears. */
 export function StaleBanner(): ReactNode {
@@ -85,7 +88,14 @@ function UserMenu(): ReactNode {
         <Menu.Label>{t('appearance')}</Menu.Label>
         <SchemeItems />
         <Menu.Divider />
-        <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void signOut()}>
+        <Menu.Item
+          leftSection={<LogOut size={16} aria-hidden />}
+          onClick={() =>
+            void signOut().catch((error: unknown) =>
+              notifications.show({ message: errorText(error), color: 'red' }),
+            )
+          }
+        >
           {t('sign_out')}
         </Menu.Item>
       </Menu.Dropdown>
@@ -127,7 +137,7 @@ function Navigation({ onGo }: { readonly onGo: () => void }): ReactNode {
   });
 }
 
-const DraftBar = lazy(async () => ({ default: (await import('../admin/draft-bar.tsx')).DraftBar }));
+const DraftBar = late(async () => (await import('../admin/draft-bar.tsx')).DraftBar);
 /** The frame of every page of a signed-in person. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const { siteTitle } = useSession();

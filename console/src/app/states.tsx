@@ -1,7 +1,7 @@
 /** What every page shows while it waits, where there is nothing, and where something failed. */
 import { Component } from 'react';
 import type { ReactNode } from 'react';
-import { Alert, Button, Center, Loader, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { CircleAlert } from 'lucide-react';
 import { t } from './app-words.ts';
 import { errorDetail, errorText } from './error-words.ts';
@@ -56,23 +56,53 @@ export const Empty = ({ icon, title, children }: EmptyProps): ReactNode => (
   </Center>
 );
 
+/** The network is away, or the console was renewed and the files of the one that is open are gone. */
+export class NotLoaded extends Error {}
 interface BoundaryState {
   readonly error: unknown;
 }
+interface BoundaryProps {
+  readonly children: ReactNode;
+  /** What failed is about to be tried again. */
+  readonly onAgain?: () => void;
+}
 /** A part that fails takes nothing else with it. */
-export class Boundary extends Component<{ readonly children: ReactNode }, BoundaryState> {
+export class Boundary extends Component<BoundaryProps, BoundaryState> {
   override state: BoundaryState = { error: null };
   static getDerivedStateFromError(error: unknown): BoundaryState {
     return { error };
   }
+  readonly again = (): void => {
+    this.props.onAgain?.();
+    this.setState({ error: null });
+  };
+  readonly online = (): void => {
+    if (this.state.error instanceof NotLoaded) this.again();
+  };
+  override componentDidMount(): void {
+    addEventListener('online', this.online);
+  }
+  override componentWillUnmount(): void {
+    removeEventListener('online', this.online);
+    if (this.state.error !== null) this.props.onAgain?.();
+  }
   override render(): ReactNode {
-    if (this.state.error === null) return this.props.children;
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    const missing = error instanceof NotLoaded;
     return (
-      <Alert role="alert" color="red" variant="light" title={t('failed')} m="md">
-        <Text size="sm">{t('failed_text')}</Text>
-        <Button mt="xs" size="xs" variant="default" onClick={() => this.setState({ error: null })}>
-          {t('try_again')}
-        </Button>
+      <Alert role="alert" color="red" variant="light" title={t(missing ? 'not_loaded' : 'failed')} m="md">
+        <Text size="sm">{t(missing ? 'not_loaded_text' : 'failed_text')}</Text>
+        <Group mt="xs" gap="xs">
+          <Button size="xs" variant="default" onClick={this.again}>
+            {t('try_again')}
+          </Button>
+          {missing && (
+            <Button size="xs" variant="default" onClick={() => location.reload()}>
+              {t('load_anew')}
+            </Button>
+          )}
+        </Group>
       </Alert>
     );
   }

@@ -1,4 +1,4 @@
-import { Suspense, lazy, useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group } from '@mantine/core';
 import { ArrowRightLeft, PhoneOff, Pause, Play } from 'lucide-react';
@@ -10,8 +10,9 @@ import { useShortcut } from './shortcuts.ts';
 import { ownLeg } from './view.ts';
 import { t } from './words.ts';
 import styles from './desk.module.css';
+import { late } from '../app/late.tsx';
 
-const TransferPanel = lazy(async () => ({ default: (await import('./transfer-panel.tsx')).TransferPanel }));
+const TransferPanel = late(async () => (await import('./transfer-panel.tsx')).TransferPanel);
 
 interface CallControlsProps {
   readonly agent: Agent;

@@ -1,5 +1,5 @@
 /** The screen pop: who is at the other end, what was before, what is done with the call, and what is written down about it. */
-import { Suspense, lazy, useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Badge, Button, Group, Paper, Text, Title } from '@mantine/core';
 import { ArrowDownLeft, ArrowUpRight, PhoneOff } from 'lucide-react';
@@ -17,8 +17,9 @@ import { currentCall, otherParty, ownLeg } from './view.ts';
 import type { Party } from './view.ts';
 import { t } from './words.ts';
 import styles from './desk.module.css';
+import { late } from '../app/late.tsx';
 
-const HistoryPanel = lazy(async () => ({ default: (await import('./history-panel.tsx')).HistoryPanel }));
+const HistoryPanel = late(async () => (await import('./history-panel.tsx')).HistoryPanel);
 
 const lastKey = (extension: string): string => `offhook.desk.last.${extension}`;
 /** The call this desk was about last stays, so that what was written about it is found again. */

@@ -1,4 +1,4 @@
-import { Suspense, lazy, useState } from 'react';
+import { Suspense, useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Group, Title, Tooltip } from '@mantine/core';
 import { Headset, Keyboard } from 'lucide-react';
@@ -13,8 +13,9 @@ import { StatePanel } from './state-panel.tsx';
 import { useConversationEvents, useDesk, useMyQueues } from './use-desk.ts';
 import { t } from './words.ts';
 import styles from './desk.module.css';
+import { late } from '../app/late.tsx';
 
-const ShortcutHelp = lazy(async () => ({ default: (await import('./shortcut-help.tsx')).ShortcutHelp }));
+const ShortcutHelp = late(async () => (await import('./shortcut-help.tsx')).ShortcutHelp);
 
 export function DeskPage(): ReactNode {
   const { agent, error, retry } = useDesk();

@@ -1,20 +1,19 @@
 /** The phone's place on every page: its button, and, once it is wanted, the panel that a call stays in whatever page is shown. */
-import { Suspense, lazy, useEffect, useState, useSyncExternalStore } from 'react';
+import { Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { Text, UnstyledButton } from '@mantine/core';
 import { Phone } from 'lucide-react';
+import { late } from '../app/late.tsx';
 import { useLive } from '../app/live.ts';
 import { useMe, useSession } from '../app/session.tsx';
-import { Boundary } from '../app/states.tsx';
 import styles from './dock.module.css';
 import { t } from './dock-words.ts';
 import { phone } from './phone.ts';
 import type { PhoneState } from './phone-state.ts';
 
-const PhonePanel = lazy(async () => {
-  const [{ PhonePanel: panel }] = await Promise.all([import('./panel.tsx'), import('../app/all-styles.ts')]);
-  return { default: panel };
-});
+const PhonePanel = late(
+  async () => (await Promise.all([import('./panel.tsx'), import('../app/all-styles.ts')]))[0].PhonePanel,
+);
 type Lamp = PhoneState['status']['is'] | 'ringing' | 'busy';
 function lampOf({ status, calls }: PhoneState): Lamp {
   if (calls.some((call) => call.state === 'incoming')) return 'ringing';
@@ -50,11 +49,9 @@ export function PhoneDock(): ReactNode {
         <span className={styles.lamp} aria-hidden />
       </UnstyledButton>
       {wanted && (
-        <Boundary>
-          <Suspense fallback={null}>
-            <PhonePanel open={open} onOpen={setOpen} />
-          </Suspense>
-        </Boundary>
+        <Suspense fallback={null}>
+          <PhonePanel open={open} onOpen={setOpen} />
+        </Suspense>
       )}
     </>
   );

@@ -1,5 +1,5 @@
 /** What I say of myself, in the header of every page; what is needed to change it is loaded when it is opened. */
-import { Suspense, lazy, useState } from 'react';
+import { Suspense, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Loader, Popover, UnstyledButton } from '@mantine/core';
 import { useRecord } from '../app/live.ts';
@@ -8,8 +8,9 @@ import { PresenceBadge, wordOf } from './badge.tsx';
 import { shownOf } from './state.ts';
 import { t } from './words.ts';
 import styles from './presence.module.css';
+import { late } from '../app/late.tsx';
 
-const Form = lazy(async () => ({ default: (await import('./own-form.tsx')).OwnPresenceForm }));
+const Form = late(async () => (await import('./own-form.tsx')).OwnPresenceForm);
 
 export function OwnPresence(): ReactNode {
   const { extension } = useMe();

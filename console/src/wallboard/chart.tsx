@@ -1,4 +1,4 @@
-import { Suspense, lazy, useEffect, useMemo, useRef, useState } from 'react';
+import { Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { ChartNoAxesColumn, Table as TableIcon } from 'lucide-react';
@@ -9,9 +9,10 @@ import { addSeries, worthShowing } from './series.ts';
 import type { Interval } from './series.ts';
 import { t } from './words.ts';
 import styles from './board.module.css';
+import { late } from '../app/late.tsx';
 
 // Charts are loaded with the first one that is shown.
-const Plot = lazy(async () => ({ default: (await import('./plot.tsx')).Plot }));
+const Plot = late(async () => (await import('./plot.tsx')).Plot);
 const INTERVAL_SECONDS = 900;
 /** Calls of so long are asked for together. */
 const TOGETHER_MS = 2_000;

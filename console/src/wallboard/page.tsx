@@ -1,4 +1,4 @@
-import { Suspense, lazy, useEffect, useRef, useState } from 'react';
+import { Suspense, useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Button, Group, Menu, NativeSelect, Stack, Title } from '@mantine/core';
 
@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Copy, Ellipsis, Expand, MonitorUp, Pencil, Plus, Trash2, X } from 'lucide-react';
 import { useLocation } from 'wouter';
 import type { Board, NewBoard } from '@offhook/contract/boards.ts';
+import { late } from '../app/late.tsx';
 import { useClient, useMay, useMe } from '../app/session.tsx';
 import { StaleBanner } from '../app/shell.tsx';
 import { Failure, Loading } from '../app/states.tsx';
@@ -27,10 +28,9 @@ const starting = (): Required<NewBoard> => ({
   shared: false,
 });
 
-const Dialogs = lazy(async () => {
-  const [{ Dialogs: loaded }] = await Promise.all([import('./dialogs.tsx'), import('../app/all-styles.ts')]);
-  return { default: loaded };
-});
+const Dialogs = late(
+  async () => (await Promise.all([import('./dialogs.tsx'), import('../app/all-styles.ts')]))[0].Dialogs,
+);
 
 /** The boards one may see, and the one that is looked at. */
 export function WallboardPage({ params }: PageProps): ReactNode {

@@ -1,0 +1,25 @@
+import { lazy } from 'react';
+import type { ComponentType, ReactNode } from 'react';
+import { Boundary, NotLoaded } from './states.tsx';
+
+/**
+ * A part that is loaded when it is first shown. React keeps a failure to load for ever; here it is loaded anew when it is
+ * tried again, and nothing around it fails with it. Who shows it gives the `Suspense`.
+ */
+export function late<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  const begin = (): ComponentType<P> =>
+    lazy(async () => {
+      try {
+        return { default: await load() };
+      } catch (cause) {
+        throw new NotLoaded('a file of the console cannot be had', { cause });
+      }
+    }) as unknown as ComponentType<P>;
+  let Part = begin();
+  const Now = (props: P): ReactNode => <Part {...props} />;
+  return (props) => (
+    <Boundary onAgain={() => void (Part = begin())}>
+      <Now {...props} />
+    </Boundary>
+  );
+}
