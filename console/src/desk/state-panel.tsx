@@ -58,7 +58,10 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
   const tone = toneOf(agent, now);
   const Icon = ICONS[agent.state];
   const since = useSince(agent.since);
-  const offline = useRecord('presence', agent.extension, [agent.extension])?.reachability === 'offline';
+  const reachability = useRecord('presence', agent.extension, [agent.extension])?.reachability;
+  const offline = reachability === 'offline';
+  // A new person's devices have no state before the first of them registers.
+  const noPhone = offline || reachability === 'unknown' || agent.state === 'unreachable';
   return (
     <Paper
       withBorder
@@ -95,7 +98,7 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
       <div className={styles.stateActions}>
         <Pending agent={agent} action={action} />
         <Group gap="xs" className={styles.buttons ?? ''}>
-          <BrowserPhone action={action} offline={offline || agent.state === 'unreachable'} />
+          <BrowserPhone action={action} offered={noPhone} />
           <StateActions agent={agent} action={action} />
         </Group>
       </div>
@@ -110,10 +113,10 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
 /** The phone of this browser: taken up where no other device is there, and answered. */
 function BrowserPhone({
   action,
-  offline,
+  offered,
 }: {
   readonly action: Action;
-  readonly offline: boolean;
+  readonly offered: boolean;
 }): ReactNode {
   const { status, calls } = usePhone().state;
   const rings = calls.find((call) => call.state === 'incoming');
@@ -132,7 +135,7 @@ function BrowserPhone({
           icon={<PhoneCall size={18} aria-hidden />}
         />
       )}
-      {offline && status.is === 'off' && (
+      {offered && status.is === 'off' && (
         <Button leftSection={<Headphones size={18} aria-hidden />} onClick={() => phone.switchOn()}>
           {t('browser_phone')}
         </Button>

@@ -3,6 +3,8 @@ import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Alert, Button, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { ArrowLeft, Mic, MicOff, Phone, PhoneOff, Settings, X } from 'lucide-react';
+import { useLocation } from 'wouter';
+import { PAGE_PATHS } from '../paths.ts';
 import { CallCard, CallSpan, whoOf } from './call-card.tsx';
 import { Keypad, NumberField, useNumber } from './dial.tsx';
 import { phone } from './phone.ts';
@@ -157,6 +159,15 @@ function Bar({ call, onOpen }: { readonly call: PhoneCall; readonly onOpen: () =
           <CallSpan call={call} />
         </span>
       </Button>
+      {call.state === 'incoming' && (
+        <ActionIcon
+          size={40}
+          aria-label={t('answer')}
+          onClick={() => void phone.softphone?.answer(call.id)}
+        >
+          <Phone size={18} aria-hidden />
+        </ActionIcon>
+      )}
       {isUp(call) && (
         <ActionIcon
           variant="default"
@@ -217,13 +228,14 @@ export function PhonePanel({ open, onOpen }: PhonePanelProps): ReactNode {
   const { status, calls } = state;
   const ringing = calls.find((call) => call.state === 'incoming')?.id;
   const asked = calls.find((call) => call.state === 'dialing')?.id;
+  const onDesk = useLocation()[0] === PAGE_PATHS.desk;
   useEffect(() => {
-    // A call is shown where it can be answered; the focus stays where somebody is typing.
-    if (ringing !== undefined || asked !== undefined) {
+    // A call is shown where it can be answered; the desk has its own buttons, which nothing may cover.
+    if ((ringing !== undefined && !onDesk) || asked !== undefined) {
       onOpen(true);
       setSetting(false);
     }
-  }, [ringing, asked, onOpen]);
+  }, [ringing, asked, onDesk, onOpen]);
   useShortcuts(settings?.shortcuts ?? false);
   const shown = calls.find((call) => call.state === 'talking') ?? calls.find(isLive);
   const title = status.is === 'off' ? t('phone') : t(status.is);
