@@ -160,11 +160,7 @@ function Bar({ call, onOpen }: { readonly call: PhoneCall; readonly onOpen: () =
         </span>
       </Button>
       {call.state === 'incoming' && (
-        <ActionIcon
-          size={40}
-          aria-label={t('answer')}
-          onClick={() => void phone.softphone?.answer(call.id)}
-        >
+        <ActionIcon size={40} aria-label={t('answer')} onClick={() => void phone.softphone?.answer(call.id)}>
           <Phone size={18} aria-hidden />
         </ActionIcon>
       )}
