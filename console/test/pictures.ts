@@ -13,7 +13,7 @@ import type { Phone } from '../../server/test/support/phone.ts';
 import { startSite } from '../../server/test/support/site.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { REPOSITORY } from '../../server/test/support/sources.ts';
-import { buildFirst, consoleOf } from './rig.ts';
+import { buildFirst, consoleOf, openConsole } from './rig.ts';
 import type { ConsolePageOptions } from './rig.ts';
 
 const FOLDER = path.join(REPOSITORY, 'docs/pictures');
@@ -49,7 +49,10 @@ async function take(
   options: ConsolePageOptions,
   prepare: (page: Page) => Promise<void> = async () => undefined,
 ): Promise<void> {
-  const page = await consoleOf(site, browser, extension, options);
+  const page =
+    extension === ''
+      ? await openConsole(site, browser, options)
+      : await consoleOf(site, browser, extension, options);
   await wait(2_500);
   await prepare(page);
   await page.screenshot({ path: path.join(FOLDER, `${name}.png`) });
@@ -63,7 +66,7 @@ await using site = await startSite();
 await using browser = await startBrowser();
 const ended = new AbortController();
 const agents = await Promise.all(['1003', '1004', '1005', '1006'].map((extension) => site.phone(extension)));
-const callers = await Promise.all(['1007', '1008', '1009', '1010', '1011', '1012'].map((e) => site.phone(e)));
+const callers = await Promise.all(['1002', '1008', '1009', '1010', '1011', '1012'].map((e) => site.phone(e)));
 const work_ = agents.map((phone, i) =>
   work(phone, () => 8_000 + i * 6_000 + Math.random() * 20_000, ended.signal),
 );
@@ -79,7 +82,7 @@ await take(site, browser, 'directory', '1001', { path: '/directory' });
 await take(site, browser, 'supervisor', '1001', { path: '/supervisor' });
 await take(site, browser, 'history', '1001', { path: '/history' });
 await take(site, browser, 'conversation', '1001', { path: '/history' }, async (page) => {
-  await page.locator('main a[href^="/history/"], #content a[href^="/history/"]').nth(3).click();
+  await page.locator('main a[href^="/history/"], #content a[href^="/history/"]').nth(14).click();
   await wait(2_000);
 });
 await take(site, browser, 'configuration', '1001', { path: '/admin/config' });
@@ -87,7 +90,7 @@ await take(site, browser, 'queue-form', '1001', { path: '/admin/config/queues/su
 await take(site, browser, 'people', '1001', { path: '/admin/people', language: 'tr' });
 await take(site, browser, 'health', '1001', { path: '/admin/health', scheme: 'dark' });
 await take(site, browser, 'first-steps', '1001', { path: '/welcome' });
-await take(site, browser, 'api', '1001', { path: '/docs' });
+await take(site, browser, 'api', '', { path: '/docs' });
 ended.abort();
 await Promise.allSettled([...callers, ...agents].map((phone) => phone[Symbol.asyncDispose]()));
 await Promise.allSettled([...work_, ...calls]);

@@ -2,6 +2,9 @@
 import { language } from './words.ts';
 
 const DASH = '–';
+/** The reader's own kind of the language where the browser names one: British hours are not American ones. */
+const locale = (): string =>
+  navigator.languages.find((wanted) => wanted.toLowerCase().startsWith(`${language()}-`)) ?? language();
 const cache = new Map<string, Intl.DateTimeFormat | Intl.NumberFormat | Intl.RelativeTimeFormat>();
 function kept<T extends Intl.DateTimeFormat | Intl.NumberFormat | Intl.RelativeTimeFormat>(
   name: string,
@@ -10,7 +13,7 @@ function kept<T extends Intl.DateTimeFormat | Intl.NumberFormat | Intl.RelativeT
   const key = `${language()} ${name}`;
   const known = cache.get(key) as T | undefined;
   if (known !== undefined) return known;
-  const made = make(language());
+  const made = make(locale());
   cache.set(key, made);
   return made;
 }
@@ -39,10 +42,10 @@ export const formatPercent = (rate: number | null | undefined, digits = 0): stri
       ).format(rate);
 /** 14:05 */
 export const formatTime = (time: Time): string =>
-  shown(time, () => dates('t', { hour: '2-digit', minute: '2-digit' }));
+  shown(time, () => dates('t', { hour: 'numeric', minute: '2-digit' }));
 /** 14:05:31 */
 export const formatClock = (time: Time): string =>
-  shown(time, () => dates('c', { hour: '2-digit', minute: '2-digit', second: '2-digit' }));
+  shown(time, () => dates('c', { hour: 'numeric', minute: '2-digit', second: '2-digit' }));
 /** 22 Nov 2026 */
 export const formatDate = (time: Time): string => shown(time, () => dates('d', { dateStyle: 'medium' }));
 /** 22 Nov 2026, 14:05 */

@@ -170,15 +170,13 @@ export const BoardView = memo(function BoardView({
     ),
     chart: () => <Chart client={client} names={names} title={titleOf} counted={counted} />,
   };
-  // On a page there is room below for everybody; a wall shows all of it at once.
-  const under = new Set<Part>(!screen && parts.includes('queues') ? ['agents'] : []);
   const placed = (where: (part: Part) => boolean): ReactNode[] =>
     parts.filter(where).map((part) => (
       <Card key={part} part={part}>
         {content[part]()}
       </Card>
     ));
-  const main = placed((part) => !BESIDE.has(part) && !under.has(part));
+  const main = placed((part) => !BESIDE.has(part));
   const side = placed((part) => BESIDE.has(part));
   return (
     <AlarmsContext value={alarms}>
@@ -192,7 +190,6 @@ export const BoardView = memo(function BoardView({
           {main.length > 0 && <div className={styles.main}>{main}</div>}
           {side.length > 0 && <div className={styles.side}>{side}</div>}
         </div>
-        {placed((part) => under.has(part))}
         <footer className={styles.formulas}>
           {[...formulas.values()].map((stats, i) => (
             <p key={formulaText(stats)}>
