@@ -62,6 +62,36 @@ test('client - a session that ended is renewed once for all requests that met it
   assert.deepEqual(told, ['new']);
 });
 
+test('client - by cookie, who hears late that the session has ended finds it renewed and renews nothing', async (t) => {
+  let renewals = 0;
+  const late = Promise.withResolvers<void>();
+  const server = createServer((request, response) => {
+    const answer = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+    };
+    if (request.url === '/api/mobile/refresh.php') {
+      renewals += 1;
+      answer(200, { success: true, token: `t${renewals}` });
+    } else if (renewals === 0) {
+      const ended = problem(401, 'not_authenticated').body;
+      if (request.url?.endsWith('q=late') === true) void late.promise.then(() => answer(401, ended));
+      else answer(401, ended);
+    } else answer(200, contacts);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createClient({ base, session: 'cookie' });
+  const slow = client.contacts({ q: 'late' });
+  // Its request is on its way before the one that renews.
+  await new Promise<void>((resolve) => server.once('request', () => resolve()));
+  await client.contacts();
+  late.resolve();
+  await slow;
+  assert.equal(renewals, 1);
+});
+
 test('client - a session that cannot be renewed is over and said so', async (t) => {
   const told: (string | null)[] = [];
   const { base, asked } = await serve(t, () => problem(401, 'not_authenticated'));

@@ -145,9 +145,12 @@ export function createClient(options: ClientOptions): Client {
   const { timeout_ms = 30_000 } = options;
   const byCookie = options.session === 'cookie';
   let token: string | null = options.token ?? null;
+  /** Grows with each session that comes or goes; by cookie there is no token to compare. */
+  let sessions = 0;
   let renewing: Promise<LoginResult> | null = null;
   let changing: Promise<LoginResult> | null = null;
   const keep = (next: string | null): void => {
+    sessions += 1;
     if (next === null) options.onSignedOut?.();
     if (byCookie) return;
     token = next;
@@ -241,12 +244,13 @@ export function createClient(options: ClientOptions): Client {
     how: (request: Call, bearer: string | null) => Promise<T>,
   ): Promise<T> {
     const used = token;
+    const session = sessions;
     try {
       return await how(request, used);
     } catch (error) {
       if (!isOver(error)) throw error;
       if (used === null ? !byCookie : used.startsWith(KEY_PREFIX)) throw error;
-      if (token === used) await renew(request.signal);
+      if (sessions === session) await renew(request.signal);
       return await how(request, token);
     }
   }
