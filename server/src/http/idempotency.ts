@@ -259,7 +259,7 @@ function sameBody(first: string, second: string): void {
 }
 
 /**
- * `Idempotency-Key` on every POST below /api/v1: the first attempt runs, others with the same key get its result, another
+ * `Idempotency-Key` on every POST below /api/v1 that takes no password: the first attempt runs, others with the same key get its result, another
  * body is 409.
  */
 export function addIdempotency(app: App, store: IdempotencyStore | undefined): void {
@@ -272,6 +272,8 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
     if (![route.method].flat().includes('POST') || !route.url.startsWith('/api/v1/')) return;
     // A sound is known by its content: once more gives the same anyway.
     if (route.config?.body === 'audio') return;
+    // What is kept of the body would be a fast way to try passwords, and the answer is for one session of the person.
+    if (route.config?.proves === true) return;
     route.preHandler = [begin, ...[route.preHandler ?? []].flat()];
     route.onSend = [...[route.onSend ?? []].flat(), finish];
   });

@@ -61,7 +61,7 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
     const tooLarge = config.body === 'audio' ? 'sound_too_large' : 'body_too_large';
     for (const code of ['invalid_request', tooLarge, 'unsupported_media_type'] as const) codes.add(code);
   }
-  if (method === 'POST' && path.startsWith('/api/v1/') && config.body !== 'audio')
+  if (method === 'POST' && path.startsWith('/api/v1/') && config.body !== 'audio' && !config.proves)
     codes.add('idempotency_conflict');
   codes.add('internal');
   return [...codes].toSorted((a, b) => ERRORS[a].status - ERRORS[b].status || (a < b ? -1 : 1));

@@ -55,6 +55,8 @@ declare module 'fastify' {
     body?: 'json' | 'form' | 'merge_patch' | 'audio';
     /** Bytes the body may have, where it is not 64 KiB; more by its head is refused before a byte is read. */
     bodyBytes?: number;
+    /** Takes a password: a repeat is proven anew, and `Idempotency-Key` means nothing. */
+    proves?: boolean;
     /** The operation whose route this is; it can be asked for by a `command` frame too. */
     operation?: AnyOperation;
     /** This path takes WebSocket upgrades (GET only); on every other path an upgrade is 404. */

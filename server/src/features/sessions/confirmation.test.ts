@@ -44,6 +44,35 @@ test('confirmation - by the password, for this session and five minutes only', a
   site.clock.advance(1);
   assert.equal(site.sessions.confirmation.holds(mine), false);
 });
+test('confirmation - a repeat is proven anew: no answer kept for one session is given to another, and nothing of a password is kept', async () => {
+  const [here, there] = [await site.signIn('1003'), await site.signIn('1003')];
+  const send = (token: string, url: string, payload: object) =>
+    site.host.app.inject({
+      method: 'POST',
+      url: `/api/v1/session/${url}`,
+      headers: { authorization: `Bearer ${token}`, 'idempotency-key': 'once' },
+      payload,
+    });
+  assert.equal((await send(here, 'confirm', { password: passwordOf('1003') })).statusCode, 200);
+  assert.equal(
+    (await send(there, 'confirm', { password: passwordOf('1003') })).headers['idempotency-replayed'],
+    undefined,
+  );
+  assert.equal(site.sessions.confirmation.holds(await idOf(there)), true);
+  for (const url of ['password', 'otp', 'otp/disable']) {
+    const body = {
+      current_password: 'wrong',
+      ...(url === 'password' ? { new_password: 'a long new one' } : {}),
+    };
+    await send(here, url, url === 'otp/disable' ? { ...body, otp: '123456' } : body);
+  }
+  const kept = await site.store
+    .db<Record<string, object>>()
+    .selectFrom('http_idempotency')
+    .selectAll()
+    .execute();
+  assert.deepEqual(kept, []);
+});
 test('confirmation - what is malformed or not signed in gets nothing and counts for nothing', async () => {
   const token = await site.signIn('1002');
   for (const body of [{}, { password: '' }, { password, more: 1 }, { password, otp: 7 }, [], null, 'x']) {

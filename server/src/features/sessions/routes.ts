@@ -54,6 +54,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
     return loginReply(issued, sipFor(request, issued.person));
   };
 
+  const prove = ['invalid_credentials', 'too_many_attempts', 'overloaded', 'store_unavailable'] as const;
   for (const path of ['/api/auth/login', '/api/mobile/login.php']) {
     app.post(
       path,
@@ -197,10 +198,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   app.post(
     '/api/v1/session/password',
     {
-      config: {
-        level: 'user',
-        errors: ['invalid_credentials', 'too_many_attempts', 'overloaded', 'store_unavailable'],
-      },
+      config: { level: 'user', proves: true, errors: prove },
       schema: {
         tags,
         summary: 'Change my password',
@@ -217,11 +215,10 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
     },
   );
 
-  const prove = ['invalid_credentials', 'too_many_attempts', 'overloaded', 'store_unavailable'] as const;
   app.post(
     '/api/v1/session/confirm',
     {
-      config: { level: 'user', errors: [...prove, 'otp_required'] },
+      config: { level: 'user', proves: true, errors: [...prove, 'otp_required'] },
       schema: {
         tags,
         summary: 'Confirm that it is me',
@@ -252,7 +249,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   app.post(
     '/api/v1/session/otp',
     {
-      config: { level: 'user', errors: [...prove, 'otp_already_on'] },
+      config: { level: 'user', proves: true, errors: [...prove, 'otp_already_on'] },
       schema: {
         tags,
         summary: 'Begin with a second factor',
@@ -295,7 +292,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   app.post(
     '/api/v1/session/otp/disable',
     {
-      config: { level: 'user', errors: [...prove, 'otp_required'] },
+      config: { level: 'user', proves: true, errors: [...prove, 'otp_required'] },
       schema: {
         tags,
         summary: 'Switch the second factor off',
