@@ -33,12 +33,14 @@ function compile(folder: string): void {
 }
 /** Declarations name other modules as the sources do; what is packed has them elsewhere, and no zod. */
 function declarations(text: string, up: string): string {
-  return text
-    // The compiler writes types it inferred as `import("…")`.
-    .replaceAll(/(['"])@offhook\/contract\/([a-z-]+)\.ts\1/g, "'./contract/$2.js'")
-    .replaceAll(/(['"])(\.\/[a-z-]+)\.ts\1/g, "'$2.js'")
-    .replaceAll(/import (?:type )?\{ z \} from 'zod'/g, `import type * as z from '${up}schemas.js'`)
-    .replaceAll('z.core.$', 'z.$');
+  return (
+    text
+      // The compiler writes types it inferred as `import("…")`.
+      .replaceAll(/(['"])@offhook\/contract\/([a-z-]+)\.ts\1/g, "'./contract/$2.js'")
+      .replaceAll(/(['"])(\.\/[a-z-]+)\.ts\1/g, "'$2.js'")
+      .replaceAll(/import (?:type )?\{ z \} from 'zod'/g, `import type * as z from '${up}schemas.js'`)
+      .replaceAll('z.core.$', 'z.$')
+  );
 }
 
 /** The path of the tarball, in `into`. */
