@@ -52,7 +52,11 @@ test('console - a file is sent as small as the client takes it, once for ever', 
   assert.equal(small.headers['content-encoding'], 'gzip');
   assert.deepEqual(small.rawPayload, gzipSync(SCRIPT));
   assert.equal((await get(url, { 'accept-encoding': 'gzip;q=0' })).headers['content-encoding'], undefined);
-  assert.equal((await get(url, { 'if-none-match': '"e1"' })).statusCode, 304);
+  assert.equal((await get(url, { 'accept-encoding': 'GZIP' })).headers['content-encoding'], 'gzip');
+  for (const known of ['"e1"', 'W/"e1"', '"e0", W/"e1"', '*'])
+    assert.equal((await get(url, { 'if-none-match': known })).statusCode, 304, known);
+  for (const other of ['"e0"', '"e1"x', 'e1'])
+    assert.equal((await get(url, { 'if-none-match': other })).statusCode, 200, other);
 });
 test('console - what is not in the list of the build is not there', async () => {
   for (const url of [

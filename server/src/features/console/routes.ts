@@ -33,6 +33,10 @@ export const consolePolicy = (nonce: string): string =>
     "frame-ancestors 'none'",
   ].join('; ');
 
+/** What is in between compresses and calls the tag weak; for reading the same it is the same. */
+const isKnown = (known: string | undefined, etag: string): boolean =>
+  known?.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim())) === true;
+
 /** The console: every page and every file of its build has a route of its own. Throws where there is no build. */
 export function consoleRoutes(app: App, { folder }: ConsoleRoutesOptions): void {
   const read = (name: string): Buffer => readFileSync(path.join(folder, name));
@@ -64,10 +68,10 @@ export function consoleRoutes(app: App, { folder }: ConsoleRoutesOptions): void 
       reply.header('etag', etag).header('vary', 'Accept-Encoding');
       // The name of a file holds the hash of what is in it.
       reply.header('cache-control', 'public, max-age=31536000, immutable');
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
       const accepted = request.headers['accept-encoding'] ?? '';
       const coding = codings.find((name) =>
-        new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?(?:,|$))`).test(accepted),
+        new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?(?:,|$))`, 'i').test(accepted),
       );
       if (coding !== undefined) reply.header('content-encoding', coding);
       return reply.type(type).send(load(coding ?? 'identity'));
