@@ -125,6 +125,23 @@ describe('console', () => {
     await context.close();
   });
 
+  test('console - a level that was lowered takes its pages away when the page is looked at or is refused', async () => {
+    const page = await consoleOf(site(), browser(), '1002', { path: '/supervisor' });
+    await until('the title says which page it is', async () =>
+      (await page.title()).startsWith('Supervisor · '),
+    );
+    // What the service answers from then on; the lowering itself is the business of the sessions' tests.
+    await page.route('**/api/v1/session', async (route) => {
+      const response = await route.fetch();
+      const json = (await response.json()) as { user: object };
+      await route.fulfill({ response, json: { ...json, user: { ...json.user, level: 'agent' } } });
+    });
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await page.getByText('Your level does not allow this page').waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Supervisor' }).count(), 0);
+    await page.context().close();
+  });
+
   test('console - speaks Turkish and German, in the dark too', async () => {
     for (const [language, words] of [
       ['tr', 'Oturum aç'],

@@ -1,7 +1,7 @@
 /** Who is signed in. The session itself is a cookie that no script can read. */
 import { createContext, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import type { LoginInput, Client, LoginResult } from '@offhook/client';
 import { OffhookError, createClient } from '@offhook/client';
 import { includesLevel } from '@offhook/contract/ids.ts';
@@ -30,8 +30,10 @@ interface Session {
 const SessionContext = createContext<Session | null>(null);
 
 /** Reads are repeated by themselves only where that can help, and never shown as fresh when they are not. */
-const newQueries = (): QueryClient =>
+const newQueries = (onError: (error: unknown) => void): QueryClient =>
   new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       queries: {
         staleTime: 15_000,
@@ -47,7 +49,12 @@ const newQueries = (): QueryClient =>
 export function SessionProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const [state, setState] = useState<SessionState>({ is: 'loading' });
   const [siteTitle, setSiteTitle] = useState('Offhook');
-  const [queries] = useState(newQueries);
+  const check = useRef((): void => undefined);
+  const [queries] = useState(() =>
+    newQueries((error) => {
+      if (error instanceof OffhookError && error.status === 403) check.current();
+    }),
+  );
   const here = useRef(state);
   here.current = state;
   const [parts] = useState(() => {
@@ -90,6 +97,23 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       },
     [live, queries],
   );
+  useEffect(() => {
+    /** What a person may can have been changed, or who it is, since this page was opened. */
+    const ask = async (): Promise<void> => {
+      const { user } = await client.session.whoAmI();
+      const now = here.current;
+      if (now.is !== 'in') return;
+      if (user.extension !== now.me.extension) location.reload();
+      else if (user.level !== now.me.level) await again(user);
+    };
+    // What does not answer is told by what the page shows.
+    check.current = () => void ask().catch(() => undefined);
+    const seen = (): void => {
+      if (!document.hidden && here.current.is === 'in') check.current();
+    };
+    document.addEventListener('visibilitychange', seen);
+    return () => document.removeEventListener('visibilitychange', seen);
+  }, [client, again]);
   const tabs = useRef<BroadcastChannel | null>(null);
   useEffect(() => {
     const channel = new BroadcastChannel('offhook.session');

@@ -147,6 +147,12 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   const [location] = useLocation();
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
+  const here = NAVIGATION.find(({ path }) => location === path || location.startsWith(`${path}/`));
+  const name = here !== undefined ? t(here.label) : location === PAGE_PATHS.account ? t('account') : null;
+  const title = name === null ? siteTitle : `${name} · ${siteTitle}`;
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
   useEffect(() => {
     // A screen reader is told of the new page; the first one it reads by itself.
     if (first.current) first.current = false;

@@ -10,24 +10,25 @@ export interface Notices {
 export const canNotify = (): boolean => typeof Notification !== 'undefined';
 
 export function beginNotices(): Notices {
-  let title: { readonly was: string; readonly timer: ReturnType<typeof setInterval> } | null = null;
+  let title: { was: string; readonly words: string; readonly timer: ReturnType<typeof setInterval> } | null =
+    null;
   let notice: { readonly call: string; readonly notice: Notification } | null = null;
   function steady(): void {
     if (title === null) return;
     clearInterval(title.timer);
-    document.title = title.was;
+    if (document.title === title.words) document.title = title.was;
     title = null;
   }
   function blink(words: string): void {
     if (title !== null) return;
-    const was = document.title;
-    let on = false;
-    const timer = setInterval(() => {
-      on = !on;
-      document.title = on ? words : was;
-    }, BLINK_MS);
-    document.title = words;
-    title = { was, timer };
+    const shown = { words, was: document.title, timer: setInterval(() => turn(), BLINK_MS) };
+    function turn(): void {
+      // Another page was opened meanwhile, which has its own.
+      if (document.title !== words) shown.was = document.title;
+      document.title = document.title === words ? shown.was : words;
+    }
+    turn();
+    title = shown;
   }
   function unnotice(): void {
     notice?.notice.close();
