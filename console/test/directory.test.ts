@@ -3,7 +3,8 @@ import { before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+import { button, callOf, openPanel, ready, says } from './phone-rig.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, signedIn } from './rig.ts';
 
 const rowOf = (page: Page, extension: string): Locator => page.locator(`li[data-extension="${extension}"]`);
 /** The word of somebody's presence, as the list shows it. */
@@ -28,12 +29,12 @@ describe('directory page', () => {
   const close = async (...pages: Page[]): Promise<void> => {
     for (const page of pages) {
       assertNoTrouble(page);
-      await page.context().close();
+      await page.close();
     }
   };
 
   test('directory - phones and calls of others move what is shown, within a second and without a reload', async () => {
-    const page = await consoleOf(site(), browser(), '1003', { path: '/directory' });
+    const page = await signedIn(site(), browser(), '1003', { path: '/directory' });
     await rowOf(page, '1010').waitFor();
     await shows(page, '1010', 'offline');
     await using caller = await site().phone('1010');
@@ -68,7 +69,7 @@ describe('directory page', () => {
   });
 
   test('directory - one click calls: the own phone rings first; what rings a colleague is picked up', async () => {
-    const page = await consoleOf(site(), browser(), '1003', { path: '/directory' });
+    const page = await signedIn(site(), browser(), '1003', { path: '/directory' });
     await using own = await site().phone('1003');
     await using colleague = await site().phone('1005');
     await using other = await site().phone('1004');
@@ -100,12 +101,26 @@ describe('directory page', () => {
     await shows(page, '1003', 'in_call');
     await shows(page, '1005', 'available');
     await call.hangup();
+
+    // With the phone of this page switched on, it is this page that calls: nothing else of one's own rings.
+    await openPanel(page);
+    await button(page, 'Switch the phone on').click();
+    await ready(page);
+    const before = own.seen;
+    await rowOf(page, '1005').getByRole('button', { name: 'Call Agnieszka Łuczak 1005' }).click();
+    await (await colleague.incoming()).answer();
+    await callOf(page, 'Agnieszka Łuczak').getByText('In the call').waitFor();
+    assert.equal(own.seen, before, 'the desk phone rang too');
+    await button(page, 'Hang up').click();
+    await says(page, 'Call ended');
+    await button(page, 'Phone settings').click();
+    await button(page, 'Switch the phone off').click();
     await close(page);
   });
 
   test('directory - a word, a note and its end are said in the header and seen by others, as text', async () => {
-    const page = await consoleOf(site(), browser(), '1003', { path: '/directory', scheme: 'dark' });
-    const reader = await consoleOf(site(), browser(), '1008', { path: '/directory', language: 'tr' });
+    const page = await signedIn(site(), browser(), '1003', { path: '/directory', scheme: 'dark' });
+    const reader = await signedIn(site(), browser(), '1008', { path: '/directory', language: 'tr' });
     await page.getByRole('button', { name: /^My presence: / }).click();
     const form = page.getByRole('dialog', { name: 'What others see of me' });
     await form.getByLabel('I am').selectOption('away');
@@ -132,7 +147,7 @@ describe('directory page', () => {
 
   test('directory - ten thousand people: few are drawn, a search answers at once, the keyboard reaches the last', async () => {
     const people = 10_000;
-    const page = await consoleOf(site(), browser(), '1003');
+    const page = await signedIn(site(), browser(), '1003');
     await page.route('**/api/mobile/contacts.php*', async (route) => {
       const presence = {
         reachability: 'online',
@@ -200,7 +215,7 @@ describe('directory page', () => {
   });
 
   test('directory - favourites come first and stay, in this browser', async () => {
-    const page = await consoleOf(site(), browser(), '1003', {
+    const page = await signedIn(site(), browser(), '1003', {
       path: '/directory',
       size: { width: 1280, height: 800 },
     });

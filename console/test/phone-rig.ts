@@ -62,6 +62,7 @@ export async function openPanel(page: Page): Promise<void> {
 export async function contextOf(browser: Browser, { scheme = 'light', before = '' }: PhoneOptions = {}) {
   const context: BrowserContext = await browser.newContext({
     locale: 'en',
+    reducedMotion: 'reduce',
     colorScheme: scheme,
     viewport: { width: 1440, height: 900 },
     permissions: ['microphone', 'notifications'],

@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, signedIn } from './rig.ts';
 
 const agentRow = (page: Page, extension: string): Locator => page.locator(`[data-agent="${extension}"]`);
 const isShown = async (page: Page, extension: string, state: string, ms = 5000): Promise<void> => {
@@ -29,7 +29,7 @@ describe('supervisor page', () => {
   const close = async (...pages: Page[]): Promise<void> => {
     for (const page of pages) {
       assertNoTrouble(page);
-      await page.context().close();
+      await page.close();
     }
   };
   const send = async (extension: string, method: string, path: string, body?: object): Promise<unknown> => {
@@ -51,8 +51,8 @@ describe('supervisor page', () => {
 
   test('supervisor - a forced pause with its reason is seen by the agent; ready again, logged out and in', async () => {
     await using _phone = await site().phone('1003');
-    const page = await consoleOf(site(), browser(), '1002', { path: '/supervisor' });
-    const agent = await consoleOf(site(), browser(), '1003', { path: '/directory' });
+    const page = await signedIn(site(), browser(), '1002', { path: '/supervisor' });
+    const agent = await signedIn(site(), browser(), '1003', { path: '/directory' });
     await isShown(page, '1003', 'available');
     await assertAccessible(page, 'agents');
     await act(page, 'Zoë Müller', 'Lunch');
@@ -84,7 +84,7 @@ describe('supervisor page', () => {
     await using own = await site().phone('1002');
     await using customer = await site().phone('1010');
     await using agent = await site().phone('1004');
-    const page = await consoleOf(site(), browser(), '1002', { path: '/supervisor', scheme: 'dark' });
+    const page = await signedIn(site(), browser(), '1002', { path: '/supervisor', scheme: 'dark' });
     const call = await customer.invite('1004');
     const there = await agent.incoming();
     await there.answer();
@@ -138,7 +138,7 @@ describe('supervisor page', () => {
     await using first = await site().phone('1010');
     await using second = await site().phone('1011');
     await using third = await site().phone('1012');
-    const page = await consoleOf(site(), browser(), '1002', { path: '/supervisor' });
+    const page = await signedIn(site(), browser(), '1002', { path: '/supervisor' });
     for (const extension of ['1003', '1004', '1005', '1006']) {
       await send('1001', 'POST', `/api/v1/agents/${extension}/pause`, { reason: 'lunch' });
     }

@@ -118,7 +118,7 @@ function BrowserPhone({
   readonly action: Action;
   readonly offered: boolean;
 }): ReactNode {
-  const { status, calls } = usePhone().state;
+  const { status, calls } = usePhone();
   const rings = calls.find((call) => call.state === 'incoming');
   const answer = async (): Promise<void> => {
     if (rings !== undefined) await phone.softphone?.answer(rings.id);

@@ -3,7 +3,7 @@ import { useCallback } from 'react';
 import { notifications } from '@mantine/notifications';
 import { errorDetail, errorText } from '../app/error-words.ts';
 import { useClient } from '../app/session.tsx';
-import { phone } from '../phone/phone.ts';
+import { useCalling } from '../phone/phone.ts';
 import { t } from './words.ts';
 
 const failed = (error: unknown): void =>
@@ -17,17 +17,18 @@ export interface Dialling {
 }
 export function useDialling(): Dialling {
   const client = useClient();
+  const calling = useCalling();
   const call = useCallback<Dialling['call']>(
     async (number, name) => {
       try {
-        if (phone.call(number)) return;
-        await client.calls.originate({ to: number });
-        notifications.show({ message: t('your_phone_rings', { name }) });
+        if ((await calling(number)) === 'devices') {
+          notifications.show({ message: t('your_phone_rings', { name }) });
+        }
       } catch (error) {
         failed(error);
       }
     },
-    [client],
+    [calling],
   );
   const pickUp = useCallback<Dialling['pickUp']>(
     async (extension, name) => {

@@ -1,19 +1,21 @@
 import { useCallback } from 'react';
 import { notifications } from '@mantine/notifications';
 import { errorText } from '../app/error-words.ts';
-import { useClient } from '../app/session.tsx';
+import { useCalling } from '../phone/phone.ts';
 import { t } from './words.ts';
 
-/** Rings the own devices, then the number. */
+/** Calls from this browser where its phone is on, else rings the own devices, then the number. */
 export function useCall(): (number: string) => void {
-  const client = useClient();
+  const calling = useCalling();
   return useCallback(
     (number) => {
-      client.calls.originate({ to: number }).then(
-        () => notifications.show({ message: t('calling', { number }) }),
+      calling(number).then(
+        (from) => {
+          if (from === 'devices') notifications.show({ message: t('calling', { number }) });
+        },
         (error: unknown) => notifications.show({ color: 'red', message: errorText(error) }),
       );
     },
-    [client],
+    [calling],
   );
 }

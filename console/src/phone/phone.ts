@@ -2,10 +2,11 @@
  * The phone of this browser, for every part of the page. SIP and media are loaded once it is switched on; one tab of a browser is
  * the phone, the others say where it is and pass calls on to it.
  */
-import { useSyncExternalStore } from 'react';
+import { useCallback, useSyncExternalStore } from 'react';
 import type { Client } from '@offhook/client';
 import type { Live } from '../app/live.ts';
 import { useClient } from '../app/session.tsx';
+import { isLive } from './phone-state.ts';
 import type { PhoneState, PhoneStatus } from './phone-state.ts';
 import { readSettings, settingsName, writeSettings } from './settings.ts';
 import type { PhoneSettings } from './settings.ts';
@@ -34,16 +35,16 @@ let channel: BroadcastChannel | null = null;
 let ending: AbortController | null = null;
 const listeners = new Set<Listener>();
 
+const going = (): number => state.calls.filter(isLive).length;
 function set(next: Partial<PhoneState>): void {
-  const calls = state.calls.length;
+  const before = going();
   state = { ...state, ...next };
   for (const listener of listeners) listener();
-  if (core !== null && state.calls.length !== calls) sayHere();
+  if (core !== null && going() !== before) sayHere();
 }
 const setStatus = (status: PhoneStatus): void => set({ status });
 const say = (word: Word): void => channel?.postMessage(word);
-const sayHere = (): void =>
-  say({ is: 'here', page: document.title, calls: state.calls.filter((c) => c.state !== 'ended').length });
+const sayHere = (): void => say({ is: 'here', page: document.title, calls: going() });
 
 function hear({ data }: MessageEvent<Word>): void {
   switch (data.is) {
@@ -56,7 +57,7 @@ function hear({ data }: MessageEvent<Word>): void {
     case 'give':
       // A call is not torn from where its sound is.
       // Who only waits asks again too, so that the one who asked is next.
-      if (core === null || state.calls.every((call) => call.state === 'ended')) void restart();
+      if (core === null || going() === 0) void restart();
       return;
     case 'call':
       if (core !== null) void core.call(data.number);
@@ -200,23 +201,20 @@ export const phone = {
   },
 };
 
-export interface UsedPhone {
-  readonly state: PhoneState;
-  /**
-   * Calls a number: from this browser where its phone is on, else the person's own devices ring first. Rejects with what the
-   * service says where it refuses.
-   */
-  call(number: string): Promise<'browser' | 'devices'>;
-}
-export function usePhone(): UsedPhone {
+/**
+ * Calls a number: from this browser where its phone is on, else the person's own devices ring first. Rejects with what the
+ * service says where it refuses.
+ */
+export function useCalling(): (number: string) => Promise<'browser' | 'devices'> {
   const client = useClient();
-  const now = useSyncExternalStore(phone.subscribe, () => phone.state);
-  return {
-    state: now,
-    async call(number) {
+  return useCallback(
+    async (number) => {
       if (phone.call(number)) return 'browser';
       await client.calls.originate({ to: number });
       return 'devices';
     },
-  };
+    [client],
+  );
 }
+/** What the phone of this browser is and does; drawn anew with every word of it. */
+export const usePhone = (): PhoneState => useSyncExternalStore(phone.subscribe, () => phone.state);

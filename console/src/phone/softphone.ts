@@ -219,6 +219,8 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
         tell();
       },
     });
+    // What is over makes room for what comes: two cards of one person are one too many.
+    for (const old of calls.filter((other) => !isLive(other.shown))) remove(old);
     calls.push(call);
     session.stateChange.addListener((state) => {
       if (state === SessionState.Established) learn();
