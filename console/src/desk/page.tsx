@@ -1,8 +1,11 @@
 import { Suspense, useState } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Group, Title, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, Group, Text, Title, Tooltip } from '@mantine/core';
 import { Headset, Keyboard } from 'lucide-react';
+import { Link } from 'wouter';
+import { OffhookError } from '@offhook/client';
 import type { Agent } from '@offhook/contract/agents.ts';
+import { useMay } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { CallPanel } from './call-panel.tsx';
 import { CallersPanel } from './callers-panel.tsx';
@@ -19,14 +22,32 @@ const ShortcutHelp = late(async () => (await import('./shortcut-help.tsx')).Shor
 
 export function DeskPage(): ReactNode {
   const { agent, error, retry } = useDesk();
-  if (agent === undefined) return error === null ? <Loading /> : <Failure error={error} onRetry={retry} />;
-  if (agent.queues.length === 0)
-    return (
-      <Empty icon={<Headset size={32} aria-hidden />} title={t('no_agent')}>
-        {t('no_agent_text')}
-      </Empty>
-    );
+  // Who is in no queue is no agent to the service.
+  const none = error instanceof OffhookError && error.code === 'not_found';
+  if (agent === undefined && !none)
+    return error === null ? <Loading /> : <Failure error={error} onRetry={retry} />;
+  if (agent === undefined || agent.queues.length === 0) return <NoAgent />;
   return <AgentDesk agent={agent} />;
+}
+function NoAgent(): ReactNode {
+  const admin = useMay('admin');
+  return (
+    <>
+      <Title order={1} size="h3">
+        {t('title')}
+      </Title>
+      <Empty icon={<Headset size={32} aria-hidden />} title={t('no_agent')}>
+        <Text size="sm" c="dimmed">
+          {t(admin ? 'no_agent_admin' : 'no_agent_text')}
+        </Text>
+        {admin && (
+          <Button component={Link} href="/admin/config/queues" variant="default" mt="xs">
+            {t('to_queues')}
+          </Button>
+        )}
+      </Empty>
+    </>
+  );
 }
 function AgentDesk({ agent }: { readonly agent: Agent }): ReactNode {
   const [help, setHelp] = useState(false);

@@ -3,6 +3,9 @@ export const de = {
   no_agent: 'Sie arbeiten in keiner Warteschlange',
   no_agent_text:
     'Die Administration fügt Sie unter Konfiguration einer Warteschlange hinzu; dann ist diese Seite Ihr Platz.',
+  no_agent_admin:
+    'Diese Seite ist der Platz derer, die Anrufe einer Warteschlange annehmen. Fügen Sie sich einer hinzu, oder melden Sie sich als Agent an.',
+  to_queues: 'Warteschlangen in der Konfiguration',
   my_state: 'Mein Zustand',
   logged_out_state: 'Abgemeldet',
   unreachable_state: 'Kein Telefon',

@@ -6,6 +6,9 @@ export const t = defineWords('desk', {
     title: 'Agent desk',
     no_agent: 'You work in no queue',
     no_agent_text: 'An administrator adds you to a queue under Configuration; then this page is your desk.',
+    no_agent_admin:
+      'This page is the desk of people who take the calls of a queue. Add yourself to one, or sign in as an agent.',
+    to_queues: 'Queues in the configuration',
     my_state: 'My state',
     logged_out_state: 'Logged out',
     unreachable_state: 'No phone',
@@ -142,6 +145,9 @@ export const t = defineWords('desk', {
     title: 'Temsilci masası',
     no_agent: 'Hiçbir kuyrukta çalışmıyorsunuz',
     no_agent_text: 'Bir yönetici sizi Yapılandırma altında bir kuyruğa eklediğinde bu sayfa masanız olur.',
+    no_agent_admin:
+      'Bu sayfa, kuyruk çağrılarını karşılayanların masasıdır. Kendinizi bir kuyruğa ekleyin ya da temsilci olarak oturum açın.',
+    to_queues: 'Yapılandırmadaki kuyruklar',
     my_state: 'Durumum',
     logged_out_state: 'Çıkış yapıldı',
     unreachable_state: 'Telefon yok',
