@@ -136,6 +136,8 @@ export function WelcomePage(): ReactNode {
     queryFn: async ({ signal }) =>
       await client.conversations.list({ direction: 'internal', disposition: 'answered', limit: 1 }, signal),
   });
+  // A call that is over is no longer live, and the history was read before it.
+  const [talkedHere, setTalkedHere] = useState(false);
   const [dismissed, setGone] = useState(() => isDismissed(me.extension));
   const [chosen, setChosen] = useState<Step | null | undefined>(undefined);
   if (talked.error !== null) return <Failure error={talked.error} onRetry={() => void talked.refetch()} />;
@@ -147,8 +149,9 @@ export function WelcomePage(): ReactNode {
     presence: presence.records,
     calls: calls.records.values(),
     queues: queues.records.values(),
-    talkedBefore: talked.data.conversations.length > 0,
+    talkedBefore: talkedHere || talked.data.conversations.length > 0,
   });
+  if (done.call && !talkedHere) setTalkedHere(true);
   const count = STEPS.filter((step) => done[step]).length;
   // The next one is open by itself, until somebody opens another.
   const opened = chosen === undefined ? STEPS.find((step) => !done[step]) : chosen;

@@ -48,7 +48,7 @@ export function PeopleStep({ presence }: { readonly presence: Presences }): Reac
                     {name}
                   </Anchor>
                 </Table.Td>
-                <Table.Td>{level}</Table.Td>
+                <Table.Td>{t(`level_${level}`)}</Table.Td>
                 <Table.Td>
                   <span className={styles.lamp} data-on={isThere(presence.get(extension)) || undefined}>
                     {t(isThere(presence.get(extension)) ? 'registered' : 'not_registered')}
