@@ -3,7 +3,7 @@ import { defineWords } from './words.ts';
 export const t = defineWords('app', {
   en: {
     sign_in: 'Sign in',
-    sign_in_lead: 'with your extension or user name',
+    sign_in_lead: 'Sign in with your extension or user name',
     username: 'Extension or user name',
     password: 'Password',
     otp: 'Code of your second factor',
@@ -60,7 +60,7 @@ export const t = defineWords('app', {
   },
   tr: {
     sign_in: 'Oturum aç',
-    sign_in_lead: 'dahili numaranız veya kullanıcı adınızla',
+    sign_in_lead: 'Dahili numaranız veya kullanıcı adınızla oturum açın',
     username: 'Dahili veya kullanıcı adı',
     password: 'Parola',
     otp: 'İkinci doğrulama kodu',
@@ -116,7 +116,7 @@ export const t = defineWords('app', {
   },
   de: {
     sign_in: 'Anmelden',
-    sign_in_lead: 'mit Nebenstelle oder Benutzername',
+    sign_in_lead: 'Anmelden mit Nebenstelle oder Benutzername',
     username: 'Nebenstelle oder Benutzername',
     password: 'Passwort',
     otp: 'Code des zweiten Faktors',

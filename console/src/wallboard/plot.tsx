@@ -71,7 +71,11 @@ export function Plot({ rows }: { readonly rows: readonly Interval[] }): ReactNod
           size: em * 2.1,
           gap: em * 0.6,
           space: em * 4,
-          values: (_u, ticks) => ticks.map((at) => formatTime(at * 1000)),
+          // The time of an edge would be cut off by the end of the picture.
+          values: (u, ticks) =>
+            ticks.map((at) =>
+              u.bbox.width / devicePixelRatio - u.valToPos(at, 'x') < em * 1.6 ? null : formatTime(at * 1000),
+            ),
         },
         {
           ...axis,
