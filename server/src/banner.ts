@@ -26,11 +26,13 @@ export async function readyText(
     config.data === SETTINGS.data.parse(SETTINGS.data.initial) ? '' : `OFFHOOK_DATA=${config.data} `;
   const people = await readCredentials(config.data);
   const first = people.find((p) => p.level === 'agent') ?? people[0];
+  const owner = people.find((p) => p.level === 'admin');
   const lines = [
     '',
     `  ${config.siteTitle} is ready after ${seconds.toFixed(1)} s`,
     '',
-    `  Web and API        ${url}      (documents: ${url}/docs)`,
+    `  Console            ${url}      (${owner === undefined ? 'open it in a browser' : `open it in a browser; sign in as ${owner.extension}`})`,
+    `  API                ${url}/docs`,
     `  Phones             browsers ${url.replace(/^http/, 'ws')}/ws; desk phones ${sip}`,
     `  Engine's console   ${ours}npm run engine -- "queue show"`,
   ];
@@ -48,7 +50,7 @@ export async function readyText(
     const body = JSON.stringify({ username: first.extension, password: first.password });
     lines.push(
       '',
-      '  Try',
+      '  Try the API',
       `    curl -s ${url}/api/auth/login -H 'content-type: application/json' -d '${body}'`,
     );
   }
