@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
+import { createClient } from '@offhook/client';
 import { totp } from '../../server/src/features/sessions/totp.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { startSink, status } from '../../server/test/support/webhook-sink.ts';
 import type { Sink } from '../../server/test/support/webhook-sink.ts';
+import { fromBase32, tabTo } from './people-steps.ts';
 import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, openConsole, signIn } from './rig.ts';
 
 const HTML = '<img src=x onerror=alert(1)>';
-/** The bytes of a secret as an authenticator app reads it. */
-const fromBase32 = (text: string): Buffer => {
-  const bits = Array.from(text)
-    .map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0'))
-    .join('');
-  return Buffer.from(bits.match(/.{8}/g)!.map((byte) => Number.parseInt(byte, 2)));
-};
-
 describe('console people', () => {
   let sink: Sink;
   before(buildFirst);
@@ -31,6 +25,25 @@ describe('console people', () => {
   const browser = useBrowser();
   const dialog = (page: Page) => page.getByRole('dialog');
   const said = (page: Page, words: string | RegExp) => page.getByRole('alert').getByText(words);
+  let kept: Page | undefined;
+  interface Look {
+    readonly language?: 'en' | 'tr' | 'de';
+    readonly scheme?: 'light' | 'dark';
+    readonly size?: { readonly width: number; readonly height: number };
+  }
+  /** The page of the administrator, who signs in once for the whole file. */
+  const adminAt = async (
+    path: string,
+    { language = 'en', scheme = 'light', size = { width: 1440, height: 900 } }: Look = {},
+  ): Promise<Page> => {
+    kept ??= await consoleOf(site(), browser(), '1001');
+    await kept.setViewportSize(size);
+    await kept.emulateMedia({ colorScheme: scheme });
+    await kept.evaluate(`localStorage.setItem('offhook.language', '${language}')`);
+    await kept.goto(site().base + path);
+    return kept;
+  };
+  const sdk = async () => createClient({ base: site().base, token: (await site().person('1001')).token });
   const go = async (page: Page, name: string): Promise<void> => {
     await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
     await page.getByRole('heading', { level: 1, name }).waitFor();
@@ -46,7 +59,7 @@ describe('console people', () => {
       body: JSON.stringify({ username: '1003', password: own.password, device_name: HTML }),
     });
     assert.equal(device.status, 200);
-    const page = await consoleOf(site(), browser(), '1001');
+    const page = await adminAt('/');
     await go(page, 'People');
     await page.getByText('12 people can sign in').waitFor();
     await page.getByRole('searchbox').fill('muller');
@@ -79,10 +92,8 @@ describe('console people', () => {
     await dialog(page).getByRole('button', { name: 'Sign out everywhere' }).click();
     await page.getByText('1 device was signed out').waitFor();
     await agent.getByRole('dialog', { name: 'Your session is over' }).waitFor();
-    for (const one of [page, agent]) {
-      assertNoTrouble(one);
-      await one.context().close();
-    }
+    for (const one of [page, agent]) assertNoTrouble(one);
+    await agent.context().close();
   });
 
   test('account - a second factor by its code, used at the next sign-in, and switched off by an administrator', async () => {
@@ -119,16 +130,14 @@ describe('console people', () => {
     await again.locator('input[name=otp]').fill(recovery);
     await again.keyboard.press('Enter');
     await again.locator('#content').waitFor();
-    const admin = await consoleOf(site(), browser(), '1001', { path: '/admin/people/1004' });
+    const admin = await adminAt('/admin/people/1004');
     await admin.getByRole('button', { name: 'Switch off: Second factor' }).click();
     await dialog(admin).getByRole('button', { name: 'Switch off' }).click();
     await admin.getByText('The second factor is off').waitFor();
     await page.reload();
     await page.getByText('The second factor is off').waitFor();
-    for (const one of [page, again, admin]) {
-      assertNoTrouble(one);
-      await one.context().close();
-    }
+    for (const one of [page, again, admin]) assertNoTrouble(one);
+    for (const one of [page, again]) await one.context().close();
   });
 
   test('account - a new password keeps this page and ends the other devices; language and look are kept', async () => {
@@ -160,6 +169,11 @@ describe('console people', () => {
     await page.getByRole('heading', { name: 'Meine Geräte' }).waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Meine Geräte' }).waitFor();
+    const eye = page.getByRole('button', { name: 'Passwort zeigen' });
+    assert.equal(await eye.count(), 3);
+    await tabTo(page, eye.first());
+    await page.keyboard.press('Space');
+    assert.equal(await page.locator('input[autocomplete=current-password]').getAttribute('type'), 'text');
     assert.equal(await page.locator('html').getAttribute('data-mantine-color-scheme'), 'dark');
     await assertAccessible(page);
     for (const one of [page, other]) {
@@ -168,20 +182,25 @@ describe('console people', () => {
     }
   });
 
-  test('api keys - made with scopes and objects, shown once, changed, used, revoked; refusals are in the language', async () => {
-    const page = await consoleOf(site(), browser(), '1001', { path: '/admin/api-keys', language: 'de' });
+  test('api keys - made with scopes and objects, shown once, changed, used, revoked, all by keyboard; refusals are in the language', async () => {
+    const page = await adminAt('/admin/api-keys', { language: 'de' });
     await page.getByRole('heading', { name: 'Es gibt noch keinen API-Schlüssel' }).waitFor();
-    await page.getByRole('button', { name: 'Neuer API-Schlüssel' }).click();
-    await dialog(page).getByLabel('Name').fill('<b>CRM</b>');
+    const press = async (target: Locator, key = 'Enter'): Promise<void> => {
+      await tabTo(page, target);
+      await page.keyboard.press(key);
+    };
+    await press(page.getByRole('button', { name: 'Neuer API-Schlüssel' }));
+    await tabTo(page, dialog(page).getByLabel('Name'));
+    await page.keyboard.type('CRM');
     await page.keyboard.press('Enter');
     await said(page, 'So kann das nicht gesendet werden').waitFor();
-    await dialog(page).getByLabel('Name').fill('CRM');
-    await dialog(page).getByLabel('Warteschlangen und ihre Zahlen sehen').check();
-    await dialog(page).getByText('Nur diese Nebenstellen').click();
-    await dialog(page).getByPlaceholder('Eingeben und Enter drücken').fill('1003');
+    await press(dialog(page).getByLabel('Warteschlangen und ihre Zahlen sehen'), 'Space');
+    await press(dialog(page).getByRole('radio', { name: 'Alle Nebenstellen' }), 'ArrowRight');
+    await tabTo(page, dialog(page).getByPlaceholder('Eingeben und Enter drücken'));
+    await page.keyboard.type('1003');
     await page.keyboard.press('Enter');
     await assertAccessible(page);
-    await dialog(page).getByRole('button', { name: 'Schlüssel erstellen' }).click();
+    await press(dialog(page).getByRole('button', { name: 'Schlüssel erstellen' }));
     const shown = page.getByRole('dialog', { name: 'Ihr neuer API-Schlüssel' });
     const key = (await shown.locator('pre').innerText()).trim();
     assert.match(key, /^ohk_/);
@@ -189,26 +208,25 @@ describe('console people', () => {
       fetch(`${site().base}${path}`, { headers: { authorization: `Bearer ${key}` } });
     assert.equal((await ask('/api/v1/queues')).status, 200);
     assert.equal((await ask('/api/v1/calls')).status, 403);
-    await shown.getByRole('button', { name: 'Ich habe es aufbewahrt' }).click();
+    await press(shown.getByRole('button', { name: 'Ich habe es aufbewahrt' }));
     const row = page.getByRole('row', { name: /CRM/ });
     await row.getByText('Nebenstellen: 1003').waitFor();
     assert.equal(await page.getByText(key).count(), 0);
     await assertAccessible(page);
-    await row.getByRole('button', { name: 'Ändern: CRM' }).click();
-    await dialog(page).getByLabel('Laufende Anrufe sehen').check();
-    await dialog(page).getByRole('button', { name: 'Speichern' }).click();
+    await press(row.getByRole('button', { name: 'Ändern: CRM' }));
+    await press(dialog(page).getByLabel('Laufende Anrufe sehen'), 'Space');
+    await press(dialog(page).getByRole('button', { name: 'Speichern' }));
     await row.getByText('calls:read').waitFor();
     assert.equal((await ask('/api/v1/calls')).status, 200);
-    await row.getByRole('button', { name: 'Widerrufen: CRM' }).click();
-    await dialog(page).getByRole('button', { name: 'Widerrufen' }).click();
+    await press(row.getByRole('button', { name: 'Widerrufen: CRM' }));
+    await press(dialog(page).getByRole('button', { name: 'Widerrufen' }));
     await page.getByRole('heading', { name: 'Es gibt noch keinen API-Schlüssel' }).waitFor();
     assert.equal((await ask('/api/v1/queues')).status, 401);
     assertNoTrouble(page);
-    await page.context().close();
   });
 
   test('webhooks - made, tested, in the log, replayed, rotated, disabled and deleted by clicks', async () => {
-    const page = await consoleOf(site(), browser(), '1001', { path: '/admin/webhooks' });
+    const page = await adminAt('/admin/webhooks');
     await page.getByRole('button', { name: 'New webhook' }).click();
     await dialog(page).getByRole('textbox', { name: 'Address' }).fill('http://10.0.0.1/private');
     await dialog(page).getByLabel('Description').fill(HTML);
@@ -277,11 +295,10 @@ describe('console people', () => {
     await page.goto(`${site().base}/admin/webhooks/1`);
     await said(page, 'It does not exist, or not any more').waitFor();
     assertNoTrouble(page);
-    await page.context().close();
   });
 
   test('settings - a link and the step-up are set, bad ones refused; calls of a level are allowed; all is in the trail', async () => {
-    const page = await consoleOf(site(), browser(), '1001', { path: '/admin/settings' });
+    const page = await adminAt('/admin/settings');
     const console = page.getByRole('region', { name: 'Console', exact: true });
     await console.getByLabel('Link to another program').fill('javascript:alert({number})');
     await console.getByRole('button', { name: 'Save' }).click();
@@ -321,39 +338,46 @@ describe('console people', () => {
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByText('session.login').first().waitFor();
     assertNoTrouble(page);
-    await page.context().close();
   });
 
   test('health - everything works; the engine that goes away is said at once, and that it is back', async () => {
-    const page = await consoleOf(site(), browser(), '1001', { path: '/admin/health', scheme: 'dark' });
+    const page = await adminAt('/admin/health', { scheme: 'dark' });
     await page.getByText('Everything works').waitFor();
     await page.getByText('Connected', { exact: true }).waitFor();
     await page.getByText('Events so far').waitFor();
     await assertAccessible(page);
+    const { config } = await sdk();
+    await config.change([{ op: 'patch', kind: 'queue', key: 'support', patch: { title: 'Help' } }]);
+    await config.apply({ comment: HTML });
+    await page.getByRole('row', { name: HTML }).getByText('Applied', { exact: true }).waitFor();
     process.kill(site().enginePid()!, 'SIGKILL');
     await page.getByText('Not connected').waitFor();
+    await page.getByRole('row', { name: /^Reason ./ }).waitFor();
     await page.getByText('Something needs attention').waitFor();
     await assertAccessible(page);
     await page.getByText('Connected', { exact: true }).waitFor({ timeout: 60_000 });
     await page.getByText('Everything works').waitFor();
     assertNoTrouble(page);
-    await page.context().close();
   });
 
   test('people - every page fits a phone, in Turkish, and says that it is not for everybody', async () => {
     const size = { width: 390, height: 844 };
-    const page = await consoleOf(site(), browser(), '1001', { language: 'tr', size });
+    const { apiKeys, webhooks } = await sdk();
+    await apiKeys.create({ name: `Long ${'x'.repeat(50)}`, scopes: ['history:read'] });
+    const { webhook } = await webhooks.create({ url: sink.url, description: HTML, topics: ['calls'] });
+    await webhooks.test(webhook.id);
     for (const [path, words] of [
       ['/admin/people', 'Kişiler'],
       ['/admin/people/1003', 'Zoë Müller'],
       ['/admin/api-keys', 'API anahtarları'],
       ['/admin/webhooks', 'Web kancaları'],
+      [`/admin/webhooks/${webhook.id}`, HTML],
       ['/admin/audit', 'Denetim izi'],
       ['/admin/health', 'Sistem durumu'],
       ['/admin/settings', 'Ayarlar'],
       ['/account', 'Defne Yıldırım'],
     ] as const) {
-      await page.goto(site().base + path);
+      const page = await adminAt(path, { language: 'tr', size, scheme: 'dark' });
       await page.getByRole('heading', { level: 1, name: words }).waitFor();
       await until(
         `${path} is read`,
@@ -364,9 +388,8 @@ describe('console people', () => {
       );
       assert.equal(over, 0, path);
       await assertAccessible(page);
+      assertNoTrouble(page);
     }
-    assertNoTrouble(page);
-    await page.context().close();
     const agent = await openConsole(site(), browser(), { path: '/admin/people' });
     await signIn(site(), agent, '1006');
     await agent.getByText('Your level does not allow this page').waitFor();

@@ -89,7 +89,7 @@ export function SettingsPage(): ReactNode {
         lead={
           <>
             {t('settings_lead')}{' '}
-            <Anchor href="/docs" size="sm">
+            <Anchor href="/docs" size="sm" underline="always">
               {t('documentation')}
             </Anchor>
           </>
