@@ -19,7 +19,7 @@ import { freePort } from '../../server/test/support/ports.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, signedIn } from './rig.ts';
 
 const north = { host: '127.0.0.2', port: await freePort() };
 const MOBILE = '+4915112345678';
@@ -105,11 +105,11 @@ describe('history pages', () => {
   });
   const close = async (page: Page): Promise<void> => {
     assertNoTrouble(page);
-    await page.context().close();
+    await page.close();
   };
 
   test('history - a list that filters narrow; they stand in the address, and what a caller is called is text', async () => {
-    const page = await consoleOf(site(), browser(), '1002', { path: '/history' });
+    const page = await signedIn(site(), browser(), '1002', { path: '/history' });
     await shows(page, 2);
     await page.getByText('2 conversations').waitFor();
     await page.getByText(EVIL).first().waitFor();
@@ -143,7 +143,7 @@ describe('history pages', () => {
   });
 
   test('history - one goes through the list and to a conversation and back by keys alone', async () => {
-    const page = await consoleOf(site(), browser(), '1002', { path: '/history?when=today' });
+    const page = await signedIn(site(), browser(), '1002', { path: '/history?when=today' });
     await shows(page, 2);
     await rows(page).first().focus();
     await page.keyboard.press('ArrowDown');
@@ -161,7 +161,7 @@ describe('history pages', () => {
 
   test('history - a conversation is drawn and told as its record has it', async () => {
     const record: Conversation = await conversation(site(), id);
-    const page = await consoleOf(site(), browser(), '1002', { path: `/history/${id}` });
+    const page = await signedIn(site(), browser(), '1002', { path: `/history/${id}` });
     const table = page.getByTestId('course');
     await table.waitFor({ state: 'attached' });
     const told = (kind: string): Promise<number> => table.locator(`[data-fact=${kind}]`).count();
@@ -195,7 +195,7 @@ describe('history pages', () => {
   });
 
   test('history - a recording plays, jumps, and is deleted by a supervisor only', async () => {
-    const page = await consoleOf(site(), browser(), '1003', { path: `/history/${id}` });
+    const page = await signedIn(site(), browser(), '1003', { path: `/history/${id}` });
     const player = page.getByRole('group', { name: /Recording of/ });
     assert.equal(await page.getByRole('button', { name: 'Delete' }).count(), 0);
     const at = (): Promise<number> => page.evaluate(`document.querySelector('audio').currentTime`);
@@ -210,7 +210,7 @@ describe('history pages', () => {
   });
 
   test('history - a half-written note survives a reload and a restart of the service, and is sent as text', async () => {
-    const page = await consoleOf(site(), browser(), '1003', { path: `/history/${id}` });
+    const page = await signedIn(site(), browser(), '1003', { path: `/history/${id}` });
     const field = page.getByLabel('New note');
     await field.fill('<b>Calls</b> back');
     await page.reload();
@@ -236,13 +236,13 @@ describe('history pages', () => {
   });
 
   test('history - people see and find their own, a supervisor also that of others', async () => {
-    const page = await consoleOf(site(), browser(), '1009', { path: '/history' });
+    const page = await signedIn(site(), browser(), '1009', { path: '/history' });
     await shows(page, 1);
     assert.equal(await page.getByRole('radiogroup', { name: 'Whose conversations' }).count(), 0);
     await page.goto(`${site().base}/history/${id}`);
     await page.getByText('There is no such conversation').waitFor();
     await close(page);
-    const boss = await consoleOf(site(), browser(), '1002', { path: '/history' });
+    const boss = await signedIn(site(), browser(), '1002', { path: '/history' });
     await shows(boss, 2);
     await boss.getByText('Mine', { exact: true }).click();
     await boss.getByText('You have had no conversations yet').waitFor();
@@ -252,7 +252,7 @@ describe('history pages', () => {
   });
 
   test('history - an export is made with the filters that are set, and downloaded', async () => {
-    const page = await consoleOf(site(), browser(), '1002', { path: '/history?disposition=missed' });
+    const page = await signedIn(site(), browser(), '1002', { path: '/history?disposition=missed' });
     await page.getByRole('button', { name: 'Export' }).click();
     const dialog = page.getByRole('dialog', { name: 'Export conversations' });
     await dialog.getByRole('button', { name: 'Make the file' }).click();
@@ -270,9 +270,9 @@ describe('history pages', () => {
   });
 
   test('history - what begins stands in the list at once; further down it waits to be shown', async () => {
-    const page = await consoleOf(site(), browser(), '1009', { path: '/history' });
+    const page = await signedIn(site(), browser(), '1009', { path: '/history' });
     await shows(page, 1);
-    const low = await consoleOf(site(), browser(), '1009', {
+    const low = await signedIn(site(), browser(), '1009', {
       path: '/history',
       size: { width: 800, height: 320 },
     });
@@ -302,7 +302,7 @@ describe('history pages', () => {
 
   test('history - a phone of a small screen shows cards, in Turkish and German too', async () => {
     for (const language of ['tr', 'de'] as const) {
-      const page = await consoleOf(site(), browser(), '1003', {
+      const page = await signedIn(site(), browser(), '1003', {
         path: '/history',
         language,
         scheme: 'dark',
