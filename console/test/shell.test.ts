@@ -142,6 +142,21 @@ describe('console', () => {
     await page.context().close();
   });
 
+  test('console - a double click is one click', async () => {
+    const page = await consoleOf(site(), browser(), '1001', { path: '/admin/settings' });
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (!['GET', 'HEAD'].includes(request.method()) && request.url().includes('settings'))
+        sent.push(request.url());
+    });
+    await page.getByRole('button', { name: 'Save' }).first().dblclick();
+    await until('it was sent', () => sent.length > 0);
+    await page.getByRole('link', { name: 'People' }).click();
+    await page.getByRole('heading', { name: 'People', level: 1 }).waitFor();
+    assert.equal(sent.length, 1);
+    await page.context().close();
+  });
+
   test('console - speaks Turkish and German, in the dark too', async () => {
     for (const [language, words] of [
       ['tr', 'Oturum aç'],

@@ -1,7 +1,13 @@
 /** Who is signed in. The session itself is a cookie that no script can read. */
 import { createContext, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import {
+  MutationCache,
+  QueryCache,
+  QueryClient,
+  QueryClientProvider,
+  notifyManager,
+} from '@tanstack/react-query';
 import type { LoginInput, Client, LoginResult } from '@offhook/client';
 import { OffhookError, createClient } from '@offhook/client';
 import { includesLevel } from '@offhook/contract/ids.ts';
@@ -28,6 +34,9 @@ interface Session {
   readonly retry: () => void;
 }
 const SessionContext = createContext<Session | null>(null);
+
+// Told a task later, as the library does by itself, a button is still free for the second click of a double click.
+notifyManager.setScheduler(queueMicrotask);
 
 /** Reads are repeated by themselves only where that can help, and never shown as fresh when they are not. */
 const newQueries = (onError: (error: unknown) => void): QueryClient =>
