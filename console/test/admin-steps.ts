@@ -4,11 +4,11 @@ import type { Locator, Page } from 'playwright-core';
 
 /** The input of a field by its path, e.g. `members.0.extension`. */
 export const field = (page: Page, path: string): Locator => page.locator(`[id="field.${path}"]`);
-/** Goes to a page of the console by the address; the session is in the cookie. */
-export const visit = async (page: Page, path: string): Promise<void> => {
-  await page.goto(new URL(path, page.url()).href);
-  await page.locator('#content').waitFor();
-};
+/** Goes from the overview of the configuration along these links, as people do. */
+export async function follow(page: Page, ...hrefs: readonly string[]): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: 'Configuration' }).click();
+  for (const href of hrefs) await page.locator(`#content a[href="${href}"]`).first().click();
+}
 /** Types into a field that names another object, and takes what is found. */
 export async function choose(page: Page, path: string, key: string): Promise<void> {
   const input = field(page, path);

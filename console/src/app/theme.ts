@@ -56,6 +56,7 @@ export function themeOf(close: string, showPassword: string): MantineThemeOverri
       },
       // The placeholder is an element in the menu that is no item of it.
       Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+      Table: { defaultProps: { highlightOnHoverColor: 'var(--mantine-color-default-hover)' } },
     },
   });
 }
@@ -75,6 +76,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-body': '#182026',
     '--offhook-page': '#0f1519',
     '--mantine-color-dimmed': '#a3b1ba',
+    '--mantine-color-default-hover': '#303c46',
     '--offhook-line': '#2b3740',
     '--offhook-ok': '#5fd0a3',
     '--offhook-warn': '#f2b75c',
