@@ -252,6 +252,10 @@ describe('console admin', () => {
     await assertAccessible(page);
     // Another scheme has other colours and nothing else.
     await page.emulateMedia({ colorScheme: 'dark' });
+    await until('the page is dark and no colour is on its way', () =>
+      page.evaluate(`document.documentElement.dataset.mantineColorScheme === 'dark' &&
+        !document.getAnimations().some((one) => one instanceof CSSTransition)`),
+    );
     await assertAccessible(page, `${page.url()} dark`, ['color-contrast']);
     await page.emulateMedia({ colorScheme: 'light' });
   };
