@@ -365,10 +365,12 @@ describe('console admin', () => {
     await both();
     await alert.getByRole('button', { name: 'Keep my changes on top of it' }).click();
     await page.getByRole('button', { name: 'Save in the draft' }).click();
-    await page.getByText('Saved in the draft').waitFor();
-    const { object } = (await ask(site(), 'GET', '/queues/sales')) as {
-      object: { title: string; ring_seconds: number };
-    };
+    const object = await until('mine is in the draft', async () => {
+      const read = (await ask(site(), 'GET', '/queues/sales')) as {
+        object: { title: string; ring_seconds: number };
+      };
+      return read.object.title === 'Mine' && read.object;
+    });
     assert.deepEqual([object.title, object.ring_seconds], ['Mine', 33]);
   });
 
