@@ -204,8 +204,8 @@ const TESTS = ['server', 'contract', 'client', 'console', 'scripts'].map(
 );
 const BUILD = ['scripts/build-console.ts'];
 const tests = (globs) => (args) => {
-  // Most tests wait for a real engine, so a few at a time pay even on two cores; more would only disturb each other.
-  const together = Math.max(2, Math.min(4, os.cpus().length));
+  // Most tests wait for a real engine, so three at a time pay even on two cores, which two leave idle half of the time; more would only disturb each other.
+  const together = Math.max(3, Math.min(4, os.cpus().length));
   const named = args.some((arg) => /^[^-].*\.ts$/.test(arg));
   return [BUILD, ['--test', `--test-concurrency=${together}`, ...args, ...(named ? [] : globs)]];
 };

@@ -132,7 +132,7 @@ describe('directory page', () => {
     await form.waitFor({ state: 'detached' });
     await shows(reader, '1003', 'away');
     await rowOf(reader, '1003').getByText(note).waitFor();
-    await page.getByRole('button', { name: `My presence: Away, ${note}` }).waitFor();
+    await page.getByRole('button', { name: `My presence: Away ${note}` }).waitFor();
     await assertAccessible(reader, 'somebody is away');
     // What was not sent is there again.
     await page.getByRole('button', { name: /^My presence: / }).click();

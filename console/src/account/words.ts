@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('account', {
+export const t = defineWords({
   en: {
     look: 'Language and look',
     level_user: 'User',

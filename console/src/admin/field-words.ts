@@ -6,7 +6,7 @@ import { en } from './fields-en.ts';
 import { tr } from './fields-tr.ts';
 
 type Key = keyof typeof en;
-const t = defineWords('admin_fields', { en, tr, de });
+const t = defineWords({ en, tr, de });
 const known = (key: string): key is Key => Object.hasOwn(en, key);
 function first(keys: readonly string[]): Key | null {
   return keys.find(known) ?? null;

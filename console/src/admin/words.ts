@@ -3,4 +3,4 @@ import { de } from './words-de.ts';
 import { en } from './words-en.ts';
 import { tr } from './words-tr.ts';
 
-export const t = defineWords('admin', { en, tr, de });
+export const t = defineWords({ en, tr, de });

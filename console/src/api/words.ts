@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('api', {
+export const t = defineWords({
   en: {
     title: 'API',
     version: 'Version {{version}}',

@@ -1,6 +1,6 @@
 import { defineWords } from './words.ts';
 
-export const t = defineWords('app', {
+export const t = defineWords({
   en: {
     sign_in: 'Sign in',
     sign_in_lead: 'Sign in with your extension or user name',

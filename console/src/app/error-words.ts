@@ -203,7 +203,7 @@ const de: Table = {
   outcome_unknown: 'Die Verbindung riss ab: Es kann geschehen sein oder nicht',
   unknown: 'Etwas ist schiefgegangen',
 };
-const t = defineWords('errors', { en, tr, de });
+const t = defineWords({ en, tr, de });
 
 /** The code of an error, as far as there is one. */
 export function codeOf(error: unknown): ErrorCode | Own {

@@ -48,14 +48,11 @@ function pluralOf(count: number): string {
  * The words of one area; every language has every key, and `{{name}}` stands for a value. Call the result while rendering,
  * never once for all: the language can change.
  */
-export function defineWords<const En extends Table>(
-  _area: string,
-  tables: {
-    readonly en: En;
-    readonly tr: Readonly<Record<keyof En, string>>;
-    readonly de: Readonly<Record<keyof En, string>>;
-  },
-): Translate<KeyOf<keyof En & string>> {
+export function defineWords<const En extends Table>(tables: {
+  readonly en: En;
+  readonly tr: Readonly<Record<keyof En, string>>;
+  readonly de: Readonly<Record<keyof En, string>>;
+}): Translate<KeyOf<keyof En & string>> {
   return (key, values = {}) => {
     const table: Table = tables[current];
     const { count } = values;

@@ -1,7 +1,7 @@
 import { defineWords } from '../app/words.ts';
 import { de } from './words-de.ts';
 
-export const t = defineWords('desk', {
+export const t = defineWords({
   en: {
     title: 'Agent desk',
     no_agent: 'You work in no queue',

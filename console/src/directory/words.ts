@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('directory', {
+export const t = defineWords({
   en: {
     title: 'Directory',
     search: 'Name, number, department',

@@ -1,7 +1,7 @@
 /** Causes of Q.850 in words; how the network said why a call ended. */
 import { defineWords } from '../app/words.ts';
 
-const t = defineWords('causes', {
+const t = defineWords({
   en: {
     c1: 'unknown number',
     c3: 'no route to the number',

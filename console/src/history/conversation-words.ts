@@ -1,7 +1,7 @@
 import { defineWords } from '../app/words.ts';
 
 /** One conversation: its drawing, its recordings, what people add. */
-export const t = defineWords('conversation', {
+export const t = defineWords({
   en: {
     back: 'History',
     gone: 'There is no such conversation',

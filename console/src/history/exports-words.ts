@@ -1,7 +1,7 @@
 import { defineWords } from '../app/words.ts';
 
 /** Files of conversations. */
-export const t = defineWords('exports', {
+export const t = defineWords({
   en: {
     export: 'Export',
     title: 'Export conversations',

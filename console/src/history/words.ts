@@ -1,7 +1,7 @@
 import { defineWords } from '../app/words.ts';
 
 /** The list, its filters and what both pages say. */
-export const t = defineWords('history', {
+export const t = defineWords({
   en: {
     title: 'History',
     mine: 'Mine',

@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('system', {
+export const t = defineWords({
   en: {
     audit: 'Audit trail',
     audit_lead: 'Who did what, newest first. Lines are kept for 400 days and cannot be changed.',

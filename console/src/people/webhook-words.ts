@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('webhook', {
+export const t = defineWords({
   en: {
     webhook: 'Webhook',
     details: 'Details',

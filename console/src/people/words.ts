@@ -2,7 +2,7 @@ import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('people', {
+export const t = defineWords({
   en: {
     people: 'People',
     people_count_one: '{{count}} person can sign in or be called',

@@ -1,7 +1,7 @@
 /** The words of the phone's button, which every page shows; the others come with the phone. */
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('phone_dock', {
+export const t = defineWords({
   en: {
     phone: 'Phone',
     off: 'off',

@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('phone', {
+export const t = defineWords({
   en: {
     phone: 'Phone',
     open: 'Open the phone',

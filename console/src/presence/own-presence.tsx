@@ -35,7 +35,7 @@ export function OwnPresence(): ReactNode {
           onClick={() => setOpened(!opened)}
           aria-haspopup="dialog"
           aria-expanded={opened}
-          aria-label={t('mine', { word: wordOf(shown) }) + (note === null ? '' : `, ${note}`)}
+          aria-label={t('mine', { word: wordOf(shown) }) + (note === null ? '' : ` ${note}`)}
         >
           <PresenceBadge shown={shown}>
             {note !== null && <span className={styles.ownNote}>{note}</span>}

@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('presence', {
+export const t = defineWords({
   en: {
     available: 'Available',
     chat: 'Happy to talk',

@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('supervisor', {
+export const t = defineWords({
   en: {
     title: 'Supervisor',
     agents: 'Agents',

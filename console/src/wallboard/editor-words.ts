@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('wallboard-editor', {
+export const t = defineWords({
   en: {
     delete_board: 'Delete this board?',
     delete_text: '{{name}} is deleted for everybody who sees it, and its displays go dark.',

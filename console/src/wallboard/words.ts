@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('wallboard', {
+export const t = defineWords({
   en: {
     title: 'Wallboard',
     every_queue: 'Every queue',

@@ -1,6 +1,6 @@
 import { defineWords } from '../app/words.ts';
 
-export const t = defineWords('welcome', {
+export const t = defineWords({
   en: {
     title: 'First steps',
     lead: 'From here to the first call. A step ticks itself as soon as it is so.',
