@@ -1,10 +1,10 @@
 /** What I say of myself, in the header of every page; what is needed to change it is loaded when it is opened. */
 import { Suspense, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Loader, Popover, UnstyledButton } from '@mantine/core';
+import { Loader, Popover, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useRecord } from '../app/live.ts';
 import { useMe } from '../app/session.tsx';
-import { PresenceBadge, wordOf } from './badge.tsx';
+import { PresenceBadge } from './badge.tsx';
 import { shownOf } from './state.ts';
 import { t } from './words.ts';
 import styles from './presence.module.css';
@@ -35,8 +35,8 @@ export function OwnPresence(): ReactNode {
           onClick={() => setOpened(!opened)}
           aria-haspopup="dialog"
           aria-expanded={opened}
-          aria-label={t('mine', { word: wordOf(shown) }) + (note === null ? '' : ` ${note}`)}
         >
+          <VisuallyHidden>{t('mine', { word: '' })}</VisuallyHidden>
           <PresenceBadge shown={shown}>
             {note !== null && <span className={styles.ownNote}>{note}</span>}
           </PresenceBadge>
