@@ -1,9 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
-  Button,
   Checkbox,
-  Group,
   Modal,
   MultiSelect,
   SegmentedControl,
@@ -16,9 +14,8 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import type { ApiKey, Scope } from '@offhook/contract/keys.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure } from '../app/states.tsx';
 import { fromLocal, toLocal } from './local-time.ts';
-import { useChange } from './parts.tsx';
+import { FormEnd, useChange } from './parts.tsx';
 import { scopeText, t } from './words.ts';
 
 /** Every scope, in the order of the form; the type says where one is missing. */
@@ -177,15 +174,7 @@ function Form({ apiKey, onMade, onClose }: FormProps): ReactNode {
           value={expires}
           onChange={(event) => setExpires(event.currentTarget.value)}
         />
-        {change.isError && <Failure error={change.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('cancel')}
-          </Button>
-          <Button type="submit" loading={change.isPending}>
-            {apiKey === null ? t('make_key') : t('save')}
-          </Button>
-        </Group>
+        <FormEnd change={change} submit={apiKey === null ? t('make_key') : t('save')} onClose={onClose} />
       </Stack>
     </form>
   );

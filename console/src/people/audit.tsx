@@ -6,9 +6,8 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import type { AuditRow } from '@offhook/contract/audit.ts';
 import { formatClock, formatDate } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
-import { Empty, Failure, Loading } from '../app/states.tsx';
 import { fromLocal } from './local-time.ts';
-import { More, PageHead, Rows } from './parts.tsx';
+import { PageHead, Paged, Rows } from './parts.tsx';
 import { t } from './system-words.ts';
 
 const COLOURS = { ok: 'green', refused: 'yellow', failed: 'red' } as const;
@@ -101,10 +100,7 @@ export function AuditPage(): ReactNode {
             {t('clear')}
           </Button>
         </Group>
-        {list.isPending && <Loading />}
-        {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
-        {list.isSuccess && rows.length === 0 && <Empty title={t('no_lines')} />}
-        {rows.length > 0 && !list.isError && (
+        <Paged list={list} count={rows.length} empty={t('no_lines')}>
           <Rows
             caption={t('audit')}
             minWidth={980}
@@ -122,12 +118,7 @@ export function AuditPage(): ReactNode {
               <AuditLine key={row.id} row={row} />
             ))}
           </Rows>
-        )}
-        <More
-          has={list.hasNextPage}
-          busy={list.isFetchingNextPage}
-          onMore={() => void list.fetchNextPage()}
-        />
+        </Paged>
       </Paper>
     </>
   );

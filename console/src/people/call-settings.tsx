@@ -19,7 +19,7 @@ import { Plus, Trash2 } from 'lucide-react';
 import type { CallSettings } from '@offhook/contract/call-settings.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { Rows, Section, useChange } from './parts.tsx';
+import { FormEnd, Rows, Section, useChange } from './parts.tsx';
 import { t } from './system-words.ts';
 import { levelName } from './words.ts';
 
@@ -198,12 +198,7 @@ function Form({ settings }: { readonly settings: CallSettings }): ReactNode {
           splitChars={[',', ' ']}
         />
         <Prefixes prefixes={wanted.prefixes} onChange={(prefixes) => set({ prefixes })} />
-        {change.isError && <Failure error={change.error} />}
-        <Group>
-          <Button type="submit" loading={change.isPending}>
-            {t('save')}
-          </Button>
-        </Group>
+        <FormEnd change={change} submit={t('save')} />
       </Stack>
     </form>
   );

@@ -20,7 +20,7 @@ import type { UseMutationResult } from '@tanstack/react-query';
 import { Check, Copy, TriangleAlert } from 'lucide-react';
 import { formatAgo, formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
-import { Failure } from '../app/states.tsx';
+import { Empty, Failure, Loading } from '../app/states.tsx';
 import { t } from './words.ts';
 
 interface PageHeadProps {
@@ -134,6 +134,29 @@ export function useChange<T, Input>(
     },
   });
 }
+
+interface FormEndProps {
+  readonly change: { readonly isPending: boolean; readonly isError: boolean; readonly error: unknown };
+  readonly submit: string;
+  /** Where the form is in a dialog. */
+  readonly onClose?: () => void;
+}
+/** Why a form was refused, and its buttons. */
+export const FormEnd = ({ change, submit, onClose }: FormEndProps): ReactNode => (
+  <>
+    {change.isError && <Failure error={change.error} />}
+    <Group {...(onClose === undefined ? {} : { justify: 'flex-end' })}>
+      {onClose !== undefined && (
+        <Button variant="default" onClick={onClose}>
+          {t('cancel')}
+        </Button>
+      )}
+      <Button type="submit" loading={change.isPending}>
+        {submit}
+      </Button>
+    </Group>
+  </>
+);
 
 interface AskProps {
   readonly title: string;
@@ -296,4 +319,31 @@ export const Facts = ({
       ))}
     </Table.Tbody>
   </Table>
+);
+
+interface PagedProps {
+  readonly list: {
+    readonly isPending: boolean;
+    readonly isError: boolean;
+    readonly isSuccess: boolean;
+    readonly error: unknown;
+    readonly hasNextPage: boolean;
+    readonly isFetchingNextPage: boolean;
+    readonly refetch: () => Promise<unknown>;
+    readonly fetchNextPage: () => Promise<unknown>;
+  };
+  /** Rows of all pages that were read. */
+  readonly count: number;
+  readonly empty: string;
+  readonly children: ReactNode;
+}
+/** A table that is read page by page: while it waits, where there is nothing, where it failed, and the next page. */
+export const Paged = ({ list, count, empty, children }: PagedProps): ReactNode => (
+  <>
+    {list.isPending && <Loading />}
+    {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
+    {list.isSuccess && count === 0 && <Empty title={empty} />}
+    {count > 0 && !list.isError && children}
+    <More has={list.hasNextPage} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
+  </>
 );

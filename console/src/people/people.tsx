@@ -8,9 +8,8 @@ import { Link } from 'wouter';
 import type { SignInPerson } from '@offhook/contract/people.ts';
 import { formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
-import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { Ago, More, PageHead, Rows } from './parts.tsx';
+import { Ago, PageHead, Paged, Rows } from './parts.tsx';
 import { levelName, t } from './words.ts';
 
 export const personPath = (extension: string): string => `${PAGE_PATHS.people}/${extension}`;
@@ -101,10 +100,7 @@ export function PeoplePage(): ReactNode {
           mb="sm"
           maw={420}
         />
-        {list.isPending && <Loading />}
-        {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
-        {list.isSuccess && people.length === 0 && <Empty title={t('nobody_found')} />}
-        {people.length > 0 && (
+        <Paged list={list} count={people.length} empty={t('nobody_found')}>
           <Rows
             caption={t('people')}
             minWidth={760}
@@ -121,12 +117,7 @@ export function PeoplePage(): ReactNode {
               <PersonRow key={person.extension} person={person} />
             ))}
           </Rows>
-        )}
-        <More
-          has={list.hasNextPage}
-          busy={list.isFetchingNextPage}
-          onMore={() => void list.fetchNextPage()}
-        />
+        </Paged>
       </Paper>
     </>
   );

@@ -1,12 +1,12 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Anchor, Button, Code, Group, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Anchor, Code, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { CallSettingsSection } from './call-settings.tsx';
-import { PageHead, Section, useChange } from './parts.tsx';
+import { FormEnd, PageHead, Section, useChange } from './parts.tsx';
 import { t } from './system-words.ts';
 
 const SAMPLE = {
@@ -65,12 +65,7 @@ function ConsoleForm({ settings }: { readonly settings: ConsoleSettingsReply['se
             {t('site_zone_hint')}
           </Text>
         </Text>
-        {change.isError && <Failure error={change.error} />}
-        <Group>
-          <Button type="submit" loading={change.isPending}>
-            {t('save')}
-          </Button>
-        </Group>
+        <FormEnd change={change} submit={t('save')} />
       </Stack>
     </form>
   );

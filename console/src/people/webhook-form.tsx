@@ -1,12 +1,11 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Button, Group, Modal, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Modal, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { EventType } from '@offhook/contract/events.ts';
 import type { Webhook } from '@offhook/contract/webhooks.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure } from '../app/states.tsx';
-import { useChange } from './parts.tsx';
+import { FormEnd, useChange } from './parts.tsx';
 import { t } from './words.ts';
 
 const TOPICS = ['calls', 'queues', 'agents', 'presence', 'history', 'config', 'system'];
@@ -94,15 +93,11 @@ function Form({ webhook, onMade, onClose }: FormProps): ReactNode {
           searchable
           clearable
         />
-        {change.isError && <Failure error={change.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('cancel')}
-          </Button>
-          <Button type="submit" loading={change.isPending}>
-            {webhook === null ? t('make_webhook') : t('save')}
-          </Button>
-        </Group>
+        <FormEnd
+          change={change}
+          submit={webhook === null ? t('make_webhook') : t('save')}
+          onClose={onClose}
+        />
       </Stack>
     </form>
   );

@@ -32,6 +32,7 @@ import { Rows } from './rows.tsx';
 import { t } from './words.ts';
 import styles from './page.module.css';
 
+// The contract's own list would bring its schemas along.
 const METRICS = [
   'waiting',
   'longest_wait_seconds',
