@@ -1,15 +1,13 @@
-import { useDeferredValue, useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import type { ReactNode } from 'react';
-import { Badge, Group, Paper, Stack, Text, TextInput, Title } from '@mantine/core';
-import { Search } from 'lucide-react';
+import { Badge, Group, Stack, Text, Title } from '@mantine/core';
 import { useSession } from '../app/session.tsx';
-import { Empty } from '../app/states.tsx';
+import { Catalogue } from './catalogue.tsx';
 import { messagesOf, topicsOf } from './events.ts';
 import type { AsyncApi, Message } from './events.ts';
 import { SchemaView } from './fields.tsx';
 import { LiveEvents } from './live-events.tsx';
-import { found } from './operations.ts';
-import { Code, Disclosure, Groups } from './parts.tsx';
+import { Code, Disclosure } from './parts.tsx';
 import { sampleOf } from './schema.ts';
 import type { Schemas } from './schema.ts';
 import { t } from './words.ts';
@@ -71,40 +69,16 @@ export function EventList({ document }: { readonly document: AsyncApi }): ReactN
   const topics = topicsOf(document)
     .map(({ address }) => address)
     .filter((address) => !address.includes('{'));
-  const [group, setGroup] = useState('call');
-  const [query, setQuery] = useState('');
-  const wanted = useDeferredValue(query);
-  const searching = wanted.trim() !== '';
-  const shown = useMemo(
-    () => (searching ? found(messages, wanted) : messages.filter((each) => each.group === group)),
-    [messages, searching, wanted, group],
-  );
-  const groups = useMemo(() => {
-    const counts = Map.groupBy(searching ? shown : messages, (each) => each.group);
-    return [...counts].map(([name, own]) => ({ name, count: own.length }));
-  }, [messages, shown, searching]);
   return (
     <Stack gap="md">
       {state.is === 'in' && <LiveEvents topics={topics} />}
-      <TextInput
-        type="search"
-        aria-label={t('search_events')}
-        placeholder={t('search_events')}
-        leftSection={<Search size={16} aria-hidden />}
-        value={query}
-        onChange={(event) => setQuery(event.currentTarget.value)}
-      />
-      <div className={styles.panes}>
-        <Groups
-          groups={groups}
-          value={searching ? null : group}
-          onChange={(next) => {
-            setQuery('');
-            setGroup(next);
-          }}
-        />
-        <Stack gap="md" miw={0}>
-          {schemas.Envelope !== undefined && !searching && (
+      <Catalogue
+        items={messages}
+        first="call"
+        label={t('search_events')}
+        head={(found) =>
+          schemas.Envelope !== undefined &&
+          found === null && (
             <Disclosure head={<Text size="sm">{t('envelope')}</Text>}>
               {() => (
                 <div className={styles.nested}>
@@ -112,22 +86,11 @@ export function EventList({ document }: { readonly document: AsyncApi }): ReactN
                 </div>
               )}
             </Disclosure>
-          )}
-          {shown.length === 0 && <Empty title={t('none_found')} />}
-          {[...Map.groupBy(shown, (each) => each.group)].map(([name, own]) => (
-            <section key={name} aria-label={name}>
-              <Title order={3} size="h5" mb={6} lang="en">
-                {name}
-              </Title>
-              <Paper withBorder className={styles.operations ?? ''}>
-                {own.map((message) => (
-                  <MessageRow key={message.name} message={message} schemas={schemas} />
-                ))}
-              </Paper>
-            </section>
-          ))}
-        </Stack>
-      </div>
+          )
+        }
+        sectionOf={({ group }) => group}
+        row={(message) => <MessageRow key={message.name} message={message} schemas={schemas} />}
+      />
     </Stack>
   );
 }

@@ -1,13 +1,12 @@
-import { memo, useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { memo, useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Anchor, Badge, Group, Paper, Stack, Text, TextInput, Title } from '@mantine/core';
-import { Search } from 'lucide-react';
+import { Anchor, Badge, Group, Stack, Text, Title } from '@mantine/core';
 import { useSession } from '../app/session.tsx';
-import { Empty } from '../app/states.tsx';
+import { Catalogue } from './catalogue.tsx';
 import { Field, SchemaView } from './fields.tsx';
-import { curlOf, filledFirst, found, operationsOf } from './operations.ts';
+import { curlOf, filledFirst, operationsOf } from './operations.ts';
 import type { OpenApi, Operation } from './operations.ts';
-import { Code, Disclosure, Groups, Prose } from './parts.tsx';
+import { Code, Disclosure, Prose } from './parts.tsx';
 import { sampleOf } from './schema.ts';
 import type { Schema, Schemas } from './schema.ts';
 import { TryIt } from './try-it.tsx';
@@ -177,20 +176,9 @@ export function Requests({ document }: { readonly document: OpenApi }): ReactNod
   const operations = useMemo(() => operationsOf(document), [document]);
   const schemas = document.components.schemas ?? {};
   const [opened, setOpened] = useState<ReadonlySet<string>>(() => new Set([hash()]));
-  const [group, setGroup] = useState(
+  const [first] = useState(
     () => operations.find(({ id }) => id === hash())?.group ?? operations[0]?.group ?? '',
   );
-  const [query, setQuery] = useState('');
-  const wanted = useDeferredValue(query);
-  const searching = wanted.trim() !== '';
-  const shown = useMemo(
-    () => (searching ? found(operations, wanted) : operations.filter((each) => each.group === group)),
-    [operations, searching, wanted, group],
-  );
-  const groups = useMemo(() => {
-    const counts = Map.groupBy(searching ? shown : operations, (each) => each.group);
-    return [...counts].map(([name, own]) => ({ name, count: own.length }));
-  }, [operations, shown, searching]);
   useEffect(() => window.document.getElementById(hash())?.scrollIntoView(), []);
   const [onToggle] = useState(() => (operation: Operation, open: boolean) => {
     history.replaceState(null, '', open ? `#${operation.id}` : location.pathname);
@@ -201,55 +189,32 @@ export function Requests({ document }: { readonly document: OpenApi }): ReactNod
       return next;
     });
   });
-  const parts = [...Map.groupBy(shown, (each) => [each.group, each.part].filter(Boolean).join(' / '))];
   return (
     <Stack gap="md">
-      <TextInput
-        type="search"
-        aria-label={t('search_requests')}
-        placeholder={t('search_requests')}
-        leftSection={<Search size={16} aria-hidden />}
-        value={query}
-        onChange={(event) => setQuery(event.currentTarget.value)}
-      />
-      <div className={styles.panes}>
-        <Groups
-          groups={groups}
-          value={searching ? null : group}
-          onChange={(next) => {
-            setQuery('');
-            setGroup(next);
-          }}
-        />
-        <Stack gap="md" miw={0}>
+      <Catalogue
+        items={operations}
+        first={first}
+        label={t('search_requests')}
+        head={(found) => (
           <div role="status" className={styles.found}>
-            {searching && shown.length > 0 && (
+            {found !== null && found > 0 && (
               <Text size="sm" c="dimmed">
-                {t('found', { count: shown.length })}
+                {t('found', { count: found })}
               </Text>
             )}
           </div>
-          {shown.length === 0 && <Empty title={t('none_found')} />}
-          {parts.map(([name, own]) => (
-            <section key={name} aria-label={name}>
-              <Title order={3} size="h5" mb={6} lang="en">
-                {name}
-              </Title>
-              <Paper withBorder className={styles.operations ?? ''}>
-                {own.map((operation) => (
-                  <Row
-                    key={operation.id}
-                    operation={operation}
-                    schemas={schemas}
-                    opened={opened.has(operation.id)}
-                    onToggle={onToggle}
-                  />
-                ))}
-              </Paper>
-            </section>
-          ))}
-        </Stack>
-      </div>
+        )}
+        sectionOf={(each) => [each.group, each.part].filter(Boolean).join(' / ')}
+        row={(operation) => (
+          <Row
+            key={operation.id}
+            operation={operation}
+            schemas={schemas}
+            opened={opened.has(operation.id)}
+            onToggle={onToggle}
+          />
+        )}
+      />
     </Stack>
   );
 }

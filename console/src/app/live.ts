@@ -22,10 +22,12 @@ export interface Topic<T> {
   readonly subscribeTo: (key: string, listener: Listener) => () => void;
 }
 interface Shared extends Topic<unknown> {
+  readonly used: boolean;
   readonly restart: () => void;
 }
 
-function createTopic(open: () => Store<unknown>): Shared {
+/** `onTold`: before its users are told, and when one of them is gone. */
+function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
   let store: Store<unknown> | null = null;
   let records: ReadonlyMap<string, unknown> = new Map();
   let state: TopicState = { ready: false, stale: true };
@@ -42,6 +44,7 @@ function createTopic(open: () => Store<unknown>): Shared {
     const ready = state.ready || !store.stale;
     if (state.stale !== store.stale || state.ready !== ready) state = { ready, stale: store.stale };
     if (all || changed.size > 0) records = new Map(store);
+    onTold();
     const keys = all ? byKey.keys() : changed.keys();
     for (const key of keys) for (const listener of byKey.get(key) ?? []) listener();
     changed = new Set();
@@ -66,13 +69,14 @@ function createTopic(open: () => Store<unknown>): Shared {
     store?.close();
     store = null;
   }
-  const users = (): number => listeners.size + byKey.size;
+  const isUsed = (): boolean => listeners.size + byKey.size > 0;
   function retained(undo: () => void): () => void {
     clearTimeout(linger);
     if (store === null) start();
     return () => {
       undo();
-      if (users() === 0) linger = setTimeout(stop, LINGER_MS);
+      onTold();
+      if (!isUsed()) linger = setTimeout(stop, LINGER_MS);
     };
   }
   return {
@@ -81,6 +85,9 @@ function createTopic(open: () => Store<unknown>): Shared {
     },
     get state() {
       return state;
+    },
+    get used() {
+      return isUsed();
     },
     subscribe(listener) {
       listeners.add(listener);
@@ -113,13 +120,11 @@ export interface Live {
   readonly onStale: (listener: Listener) => () => void;
 }
 export function createLive(client: Client): Live {
-  const topics = new Map<string, { topic: Shared; used: number }>();
+  const topics = new Map<string, Shared>();
   const listeners = new Set<Listener>();
   let stale = false;
   function look(): void {
-    const now = [...topics.values()].some(
-      ({ topic, used }) => used > 0 && topic.state.ready && topic.state.stale,
-    );
+    const now = topics.values().some(({ used, state }) => used && state.ready && state.stale);
     if (now === stale) return;
     stale = now;
     for (const listener of listeners) listener();
@@ -129,40 +134,13 @@ export function createLive(client: Client): Live {
       const key = only === undefined ? name : `${name}/${only.toSorted().join(',')}`;
       let known = topics.get(key);
       if (known === undefined) {
-        const open = (): Store<unknown> => client.store(name, only === undefined ? {} : { only });
-        const made = createTopic(open);
-        const entry = { topic: made, used: 0 };
-        // Looks on for as long as anybody uses it.
-        const watched = (subscribe: (listener: Listener) => () => void) => (listener: Listener) => {
-          entry.used += 1;
-          const end = subscribe(() => {
-            look();
-            listener();
-          });
-          return () => {
-            entry.used -= 1;
-            end();
-            look();
-          };
-        };
-        entry.topic = {
-          get records() {
-            return made.records;
-          },
-          get state() {
-            return made.state;
-          },
-          restart: made.restart,
-          subscribe: watched(made.subscribe),
-          subscribeTo: (record, listener) => watched((each) => made.subscribeTo(record, each))(listener),
-        };
-        known = entry;
+        known = createTopic(() => client.store(name, only === undefined ? {} : { only }), look);
         topics.set(key, known);
       }
-      return known.topic as Topic<StoreRecords[T]>;
+      return known as Topic<unknown> as Topic<StoreRecords[T]>;
     },
     restart() {
-      for (const { topic } of topics.values()) topic.restart();
+      for (const topic of topics.values()) topic.restart();
     },
     get stale() {
       return stale;

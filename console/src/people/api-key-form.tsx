@@ -15,7 +15,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ApiKey, Scope } from '@offhook/contract/keys.ts';
 import { useClient } from '../app/session.tsx';
 import { fromLocal, toLocal } from './local-time.ts';
-import { FormEnd, useChange } from './parts.tsx';
+import { ChangeForm, useChange } from './parts.tsx';
 import { scopeText, t } from './words.ts';
 
 /** Every scope, in the order of the form; the type says where one is missing. */
@@ -104,79 +104,71 @@ function Form({ apiKey, onMade, onClose }: FormProps): ReactNode {
     },
   );
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        change.mutate(undefined);
-      }}
-    >
-      <Stack>
-        <TextInput
-          label={t('name')}
-          description={t('key_name_hint')}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          data-autofocus
-          required
-        />
-        <Checkbox.Group
-          label={t('scopes')}
-          description={t('scopes_hint')}
-          value={[...scopes]}
-          onChange={setScopes}
-          withAsterisk
-        >
-          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" verticalSpacing={10} mt="xs">
-            {ALL.map((scope) => (
-              <Checkbox key={scope} value={scope} label={scopeText(scope)} description={scope} />
-            ))}
-          </SimpleGrid>
-        </Checkbox.Group>
-        <Reach
-          label={t('which_queues')}
-          all={t('all_queues')}
-          some={t('some_queues')}
-          value={queues}
-          onChange={setQueues}
-        >
-          {(value, onChange) => (
-            <MultiSelect
-              aria-label={t('some_queues')}
-              placeholder={value.length === 0 ? t('choose') : ''}
-              data={known.data?.queues.map((q) => ({ value: q.name, label: q.title })) ?? value}
-              value={value}
-              onChange={onChange}
-              searchable
-            />
-          )}
-        </Reach>
-        <Reach
-          label={t('which_extensions')}
-          all={t('all_extensions')}
-          some={t('some_extensions')}
-          value={extensions}
-          onChange={setExtensions}
-        >
-          {(value, onChange) => (
-            <TagsInput
-              aria-label={t('some_extensions')}
-              placeholder={t('type_and_enter')}
-              value={value}
-              onChange={onChange}
-              splitChars={[',', ' ']}
-            />
-          )}
-        </Reach>
-        <TextInput
-          type="datetime-local"
-          label={t('expires')}
-          description={t('expires_hint')}
-          value={expires}
-          onChange={(event) => setExpires(event.currentTarget.value)}
-        />
-        <FormEnd change={change} submit={apiKey === null ? t('make_key') : t('save')} onClose={onClose} />
-      </Stack>
-    </form>
+    <ChangeForm change={change} submit={apiKey === null ? t('make_key') : t('save')} onClose={onClose}>
+      <TextInput
+        label={t('name')}
+        description={t('key_name_hint')}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        data-autofocus
+        required
+      />
+      <Checkbox.Group
+        label={t('scopes')}
+        description={t('scopes_hint')}
+        value={[...scopes]}
+        onChange={setScopes}
+        withAsterisk
+      >
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" verticalSpacing={10} mt="xs">
+          {ALL.map((scope) => (
+            <Checkbox key={scope} value={scope} label={scopeText(scope)} description={scope} />
+          ))}
+        </SimpleGrid>
+      </Checkbox.Group>
+      <Reach
+        label={t('which_queues')}
+        all={t('all_queues')}
+        some={t('some_queues')}
+        value={queues}
+        onChange={setQueues}
+      >
+        {(value, onChange) => (
+          <MultiSelect
+            aria-label={t('some_queues')}
+            placeholder={value.length === 0 ? t('choose') : ''}
+            data={known.data?.queues.map((q) => ({ value: q.name, label: q.title })) ?? value}
+            value={value}
+            onChange={onChange}
+            searchable
+          />
+        )}
+      </Reach>
+      <Reach
+        label={t('which_extensions')}
+        all={t('all_extensions')}
+        some={t('some_extensions')}
+        value={extensions}
+        onChange={setExtensions}
+      >
+        {(value, onChange) => (
+          <TagsInput
+            aria-label={t('some_extensions')}
+            placeholder={t('type_and_enter')}
+            value={value}
+            onChange={onChange}
+            splitChars={[',', ' ']}
+          />
+        )}
+      </Reach>
+      <TextInput
+        type="datetime-local"
+        label={t('expires')}
+        description={t('expires_hint')}
+        value={expires}
+        onChange={(event) => setExpires(event.currentTarget.value)}
+      />
+    </ChangeForm>
   );
 }
 /** `apiKey` undefined: closed. */

@@ -19,7 +19,7 @@ import { Plus, Trash2 } from 'lucide-react';
 import type { CallSettings } from '@offhook/contract/call-settings.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { FormEnd, Rows, Section, useChange } from './parts.tsx';
+import { ChangeForm, Rows, Section, useChange } from './parts.tsx';
 import { t } from './system-words.ts';
 import { levelName } from './words.ts';
 
@@ -159,48 +159,40 @@ function Form({ settings }: { readonly settings: CallSettings }): ReactNode {
     />
   );
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        change.mutate(undefined);
-      }}
-    >
-      <Stack>
-        <Switch
-          label={t('calls_enabled')}
-          description={t('calls_enabled_hint')}
-          checked={wanted.enabled}
-          onChange={(event) => set({ enabled: event.currentTarget.checked })}
-        />
-        <div>
-          <Text size="sm" fw={500} mb="xs">
-            {t('allowed')}
-          </Text>
-          <Allowed allowed={wanted.allowed} onChange={(allowed) => set({ allowed })} />
-        </div>
-        <Group align="flex-end">
-          {limit('per_minute')}
-          {limit('per_day')}
-          {limit('countries_per_day')}
-        </Group>
-        <TagsInput
-          label={t('caller_ids')}
-          description={t('caller_ids_hint')}
-          value={wanted.caller_ids}
-          onChange={(caller_ids) => set({ caller_ids })}
-          splitChars={[',', ' ']}
-        />
-        <TagsInput
-          label={t('emergency')}
-          description={t('emergency_hint')}
-          value={wanted.emergency}
-          onChange={(emergency) => set({ emergency })}
-          splitChars={[',', ' ']}
-        />
-        <Prefixes prefixes={wanted.prefixes} onChange={(prefixes) => set({ prefixes })} />
-        <FormEnd change={change} submit={t('save')} />
-      </Stack>
-    </form>
+    <ChangeForm change={change} submit={t('save')}>
+      <Switch
+        label={t('calls_enabled')}
+        description={t('calls_enabled_hint')}
+        checked={wanted.enabled}
+        onChange={(event) => set({ enabled: event.currentTarget.checked })}
+      />
+      <div>
+        <Text size="sm" fw={500} mb="xs">
+          {t('allowed')}
+        </Text>
+        <Allowed allowed={wanted.allowed} onChange={(allowed) => set({ allowed })} />
+      </div>
+      <Group align="flex-end">
+        {limit('per_minute')}
+        {limit('per_day')}
+        {limit('countries_per_day')}
+      </Group>
+      <TagsInput
+        label={t('caller_ids')}
+        description={t('caller_ids_hint')}
+        value={wanted.caller_ids}
+        onChange={(caller_ids) => set({ caller_ids })}
+        splitChars={[',', ' ']}
+      />
+      <TagsInput
+        label={t('emergency')}
+        description={t('emergency_hint')}
+        value={wanted.emergency}
+        onChange={(emergency) => set({ emergency })}
+        splitChars={[',', ' ']}
+      />
+      <Prefixes prefixes={wanted.prefixes} onChange={(prefixes) => set({ prefixes })} />
+    </ChangeForm>
   );
 }
 /** What calls from the console and the API may cost. */

@@ -135,27 +135,42 @@ export function useChange<T, Input>(
   });
 }
 
-interface FormEndProps {
-  readonly change: { readonly isPending: boolean; readonly isError: boolean; readonly error: unknown };
+interface ChangeFormProps {
+  readonly change: {
+    readonly isPending: boolean;
+    readonly isError: boolean;
+    readonly error: unknown;
+    mutate(input: undefined): void;
+  };
   readonly submit: string;
   /** Where the form is in a dialog. */
   readonly onClose?: () => void;
+  readonly maw?: number;
+  readonly children: ReactNode;
 }
-/** Why a form was refused, and its buttons. */
-export const FormEnd = ({ change, submit, onClose }: FormEndProps): ReactNode => (
-  <>
-    {change.isError && <Failure error={change.error} />}
-    <Group {...(onClose === undefined ? {} : { justify: 'flex-end' })}>
-      {onClose !== undefined && (
-        <Button variant="default" onClick={onClose}>
-          {t('cancel')}
+/** Fields that are sent together, with why they were refused. */
+export const ChangeForm = ({ change, submit, onClose, maw, children }: ChangeFormProps): ReactNode => (
+  <form
+    onSubmit={(event) => {
+      event.preventDefault();
+      change.mutate(undefined);
+    }}
+  >
+    <Stack {...(maw === undefined ? {} : { maw })}>
+      {children}
+      {change.isError && <Failure error={change.error} />}
+      <Group {...(onClose === undefined ? {} : { justify: 'flex-end' })}>
+        {onClose !== undefined && (
+          <Button variant="default" onClick={onClose}>
+            {t('cancel')}
+          </Button>
+        )}
+        <Button type="submit" loading={change.isPending}>
+          {submit}
         </Button>
-      )}
-      <Button type="submit" loading={change.isPending}>
-        {submit}
-      </Button>
-    </Group>
-  </>
+      </Group>
+    </Stack>
+  </form>
 );
 
 interface AskProps {

@@ -1,12 +1,12 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Anchor, Code, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Anchor, Code, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { CallSettingsSection } from './call-settings.tsx';
-import { FormEnd, PageHead, Section, useChange } from './parts.tsx';
+import { ChangeForm, PageHead, Section, useChange } from './parts.tsx';
 import { t } from './system-words.ts';
 
 const SAMPLE = {
@@ -33,41 +33,33 @@ function ConsoleForm({ settings }: { readonly settings: ConsoleSettingsReply['se
     { renews: ['console-settings'], done: () => t('saved') },
   );
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        change.mutate(undefined);
-      }}
-    >
-      <Stack maw={760}>
-        <TextInput
-          label={t('crm_link')}
-          description={t('crm_link_hint')}
-          placeholder="https://crm.example.com/search?phone={number}"
-          inputMode="url"
-          value={link}
-          onChange={(event) => setLink(event.currentTarget.value)}
-        />
-        {link.trim() !== '' && (
-          <Text size="sm" c="dimmed">
-            {t('crm_link_sample')} <Code style={{ overflowWrap: 'anywhere' }}>{sampleOf(link.trim())}</Code>
-          </Text>
-        )}
-        <Switch
-          label={t('confirm_supervision')}
-          description={t('confirm_supervision_hint')}
-          checked={confirm}
-          onChange={(event) => setConfirm(event.currentTarget.checked)}
-        />
-        <Text size="sm">
-          {t('site_zone')}: <b>{settings.site_zone}</b>{' '}
-          <Text span size="sm" c="dimmed">
-            {t('site_zone_hint')}
-          </Text>
+    <ChangeForm change={change} submit={t('save')} maw={760}>
+      <TextInput
+        label={t('crm_link')}
+        description={t('crm_link_hint')}
+        placeholder="https://crm.example.com/search?phone={number}"
+        inputMode="url"
+        value={link}
+        onChange={(event) => setLink(event.currentTarget.value)}
+      />
+      {link.trim() !== '' && (
+        <Text size="sm" c="dimmed">
+          {t('crm_link_sample')} <Code style={{ overflowWrap: 'anywhere' }}>{sampleOf(link.trim())}</Code>
         </Text>
-        <FormEnd change={change} submit={t('save')} />
-      </Stack>
-    </form>
+      )}
+      <Switch
+        label={t('confirm_supervision')}
+        description={t('confirm_supervision_hint')}
+        checked={confirm}
+        onChange={(event) => setConfirm(event.currentTarget.checked)}
+      />
+      <Text size="sm">
+        {t('site_zone')}: <b>{settings.site_zone}</b>{' '}
+        <Text span size="sm" c="dimmed">
+          {t('site_zone_hint')}
+        </Text>
+      </Text>
+    </ChangeForm>
   );
 }
 /** What the site sets for its console and for calls. */

@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Modal, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Modal, MultiSelect, TagsInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { EventType } from '@offhook/contract/events.ts';
 import type { Webhook } from '@offhook/contract/webhooks.ts';
 import { useClient } from '../app/session.tsx';
-import { FormEnd, useChange } from './parts.tsx';
+import { ChangeForm, useChange } from './parts.tsx';
 import { t } from './words.ts';
 
 const TOPICS = ['calls', 'queues', 'agents', 'presence', 'history', 'config', 'system'];
@@ -50,56 +50,44 @@ function Form({ webhook, onMade, onClose }: FormProps): ReactNode {
     },
   );
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        change.mutate(undefined);
-      }}
-    >
-      <Stack>
-        <TextInput
-          label={t('address')}
-          description={t('address_hint')}
-          placeholder="https://crm.example.com/offhook"
-          inputMode="url"
-          value={url}
-          onChange={(event) => setUrl(event.currentTarget.value)}
-          data-autofocus
-          required
-        />
-        <TextInput
-          label={t('description')}
-          value={description}
-          onChange={(event) => setDescription(event.currentTarget.value)}
-        />
-        <TagsInput
-          label={t('topics')}
-          description={t('topics_hint')}
-          placeholder={t('type_and_enter')}
-          data={TOPICS}
-          comboboxProps={UPWARDS}
-          value={topics}
-          onChange={setTopics}
-          withAsterisk
-        />
-        <MultiSelect
-          label={t('event_types')}
-          description={t('event_types_hint')}
-          placeholder={types.length === 0 ? t('every_type') : ''}
-          data={known.data ?? types}
-          comboboxProps={UPWARDS}
-          value={types}
-          onChange={setTypes}
-          searchable
-          clearable
-        />
-        <FormEnd
-          change={change}
-          submit={webhook === null ? t('make_webhook') : t('save')}
-          onClose={onClose}
-        />
-      </Stack>
-    </form>
+    <ChangeForm change={change} submit={webhook === null ? t('make_webhook') : t('save')} onClose={onClose}>
+      <TextInput
+        label={t('address')}
+        description={t('address_hint')}
+        placeholder="https://crm.example.com/offhook"
+        inputMode="url"
+        value={url}
+        onChange={(event) => setUrl(event.currentTarget.value)}
+        data-autofocus
+        required
+      />
+      <TextInput
+        label={t('description')}
+        value={description}
+        onChange={(event) => setDescription(event.currentTarget.value)}
+      />
+      <TagsInput
+        label={t('topics')}
+        description={t('topics_hint')}
+        placeholder={t('type_and_enter')}
+        data={TOPICS}
+        comboboxProps={UPWARDS}
+        value={topics}
+        onChange={setTopics}
+        withAsterisk
+      />
+      <MultiSelect
+        label={t('event_types')}
+        description={t('event_types_hint')}
+        placeholder={types.length === 0 ? t('every_type') : ''}
+        data={known.data ?? types}
+        comboboxProps={UPWARDS}
+        value={types}
+        onChange={setTypes}
+        searchable
+        clearable
+      />
+    </ChangeForm>
   );
 }
 /** `webhook` undefined: closed. */

@@ -25,30 +25,13 @@ import { useTopic } from '../app/live.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { kindOf, metricName } from './metrics.ts';
+import { METRICS, kindOf, metricName } from './metrics.ts';
 import { DEFAULT_LAYOUT } from './model.ts';
 import { t as e } from './editor-words.ts';
 import { Rows } from './rows.tsx';
 import { t } from './words.ts';
 import styles from './page.module.css';
 
-// The contract's own list would bring its schemas along.
-const METRICS = [
-  'waiting',
-  'longest_wait_seconds',
-  'service_level',
-  'abandon_rate',
-  'answer_rate',
-  'offered',
-  'answered',
-  'abandoned',
-  'average_speed_of_answer_seconds',
-  'average_handling_seconds',
-  'expected_wait_seconds',
-  'occupancy',
-  'agents_available',
-  'agents_logged_in',
-] as const satisfies readonly BoardMetric[];
 const PARTS = DEFAULT_LAYOUT.parts;
 type Layout = Board['layout'];
 type Draft = Required<NewBoard>;

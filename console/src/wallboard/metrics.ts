@@ -23,6 +23,8 @@ const ofStats: Readonly<Record<Exclude<BoardMetric, 'waiting' | 'longest_wait_se
   agents_available: (s) => s.agents.available,
   agents_logged_in: (s) => s.agents.logged_in,
 };
+/** In the order of the contract, whose own list would bring its schemas along. */
+export const METRICS = ['waiting', 'longest_wait_seconds', ...Object.keys(ofStats)] as readonly BoardMetric[];
 const RATES: ReadonlySet<BoardMetric> = new Set([
   'service_level',
   'abandon_rate',
