@@ -5,8 +5,8 @@ export interface Environment {
   /** Returns what calls it off. */
   after(ms: number, run: () => void): () => void;
   open(url: string, protocol: string): WebSocket;
-  /** Tells when the network is back, where something knows; returns what ends that. */
-  online(run: () => void): () => void;
+  /** Tells when the network came or went, where something knows; returns what ends that. */
+  network(run: () => void): () => void;
 }
 export const environment: Environment = {
   now: () => Date.now(),
@@ -16,11 +16,14 @@ export const environment: Environment = {
     return () => clearTimeout(timer);
   },
   open: (url, protocol) => new WebSocket(url, protocol),
-  online(run) {
+  network(run) {
     const { addEventListener, removeEventListener } = globalThis as Partial<
       Pick<EventTarget, 'addEventListener' | 'removeEventListener'>
     >;
-    addEventListener?.call(globalThis, 'online', run);
-    return () => removeEventListener?.call(globalThis, 'online', run);
+    const told = ['online', 'offline'];
+    for (const type of told) addEventListener?.call(globalThis, type, run);
+    return () => {
+      for (const type of told) removeEventListener?.call(globalThis, type, run);
+    };
   },
 };

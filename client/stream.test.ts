@@ -245,7 +245,7 @@ test('stream - a socket that went dead while the machine slept is noticed by the
   link.send(event(2, 1));
   await r.heard(1);
   for (let beat = 0; beat < 5; beat++) {
-    r.env.pass(15_000);
+    r.env.pass(5_000);
     link.send({ ...heartbeat(2) }, { op: 'ping', id: beat });
     await link.heard('pong', beat);
   }
@@ -253,18 +253,46 @@ test('stream - a socket that went dead while the machine slept is noticed by the
   r.env.sleep(3_600_000);
   assert.equal(r.stream.state, 'stale');
   await until('the dead socket to be closed', () => link.closedBy === 1000);
-  r.env.backOnline();
+  r.env.networkChanged();
   const second = await r.subscribed(1, 2);
   assert.equal((second.frames[0] as { cursor?: number }).cursor, 2);
 });
 
-test('stream - silence of two heartbeats is an end too', async (t) => {
+test('stream - who is quiet for a third of a heartbeat is asked, and given up where no answer comes', async (t) => {
   const r = await rig(t);
-  await r.subscribed(0, 1);
+  const link = await r.subscribed(0, 1);
   await until('the stream to be live', () => r.stream.state === 'live');
-  r.env.pass(30_000);
+  const pings = (): Promise<unknown> => link.heard('ping');
+  r.env.pass(5_000);
+  await pings();
+  link.send({ op: 'pong' });
+  await until('the answer to be heard', () => r.stream.heard_at === r.env.now());
+  r.env.pass(5_000);
   assert.equal(r.stream.state, 'live');
-  r.env.pass(15_001);
+  r.env.pass(4_999);
+  assert.equal(r.stream.state, 'live');
+  r.env.pass(1);
+  assert.equal(r.stream.state, 'stale');
+});
+
+test('stream - what answered late, because this tab slept, is heard all the same', async (t) => {
+  const r = await rig(t);
+  const link = await r.subscribed(0, 1);
+  await until('the stream to be live', () => r.stream.state === 'live');
+  r.env.pass(5_000);
+  link.send({ op: 'pong' });
+  await until('the answer to be heard', () => r.stream.heard_at === r.env.now());
+  r.env.sleep(20_000);
+  assert.equal(r.stream.state, 'live');
+});
+
+test('stream - told that the network came or went, it asks at once', async (t) => {
+  const r = await rig(t);
+  const link = await r.subscribed(0, 1);
+  await until('the stream to be live', () => r.stream.state === 'live');
+  r.env.networkChanged();
+  await link.heard('ping');
+  r.env.pass(5_000);
   assert.equal(r.stream.state, 'stale');
 });
 

@@ -70,6 +70,8 @@ const PASSING = new Set([
 interface Link {
   readonly socket: WebSocket;
   readonly stopWatching: () => void;
+  /** Makes it show that it lives. */
+  ask: () => void;
   liveSince: number | null;
   /** Id of the subscription whose events count; null until it is asked for. */
   asked: string | null;
@@ -116,7 +118,7 @@ export function createStream(
     drop(1000);
     commands.end(error ?? clientError('not_sent', 'the stream is closed'));
     items.end(error);
-    offline();
+    unwatchNetwork();
     options.signal?.removeEventListener('abort', close);
   }
   const close = (): void => finish('closed by its owner', null);
@@ -153,11 +155,13 @@ export function createStream(
     const own: Link = {
       socket,
       stopWatching: () => stopWatch(),
+      ask: () => undefined,
       liveSince: null,
       asked: null,
       subscribed: false,
       returnAt: null,
     };
+    let asking = false;
     let stopWatch = env.after(HELLO_MS, () => lost('no greeting came'));
     link = own;
     const lost = (why: string, code = 0): void => {
@@ -165,17 +169,34 @@ export function createStream(
       drop(1000);
       closedWith(code, why, own);
     };
-    /** A laptop that slept wakes to a socket that looks open and is dead: the clock tells. */
+    /**
+     * A cut network says nothing, and a laptop that slept wakes to a socket that looks open and is dead: who is quiet for a
+     * third of a heartbeat is asked, and given up where no answer comes in another third.
+     */
     const watch = (interval: number): void => {
-      stopWatch();
-      stopWatch = env.after(interval, () => {
-        if (env.now() - (heardAt ?? 0) > 2 * interval) lost('nothing was heard for two heartbeats');
-        else watch(interval);
-      });
+      const third = interval / 3;
+      const wait = (ms: number): void => {
+        stopWatch();
+        stopWatch = env.after(ms, look);
+      };
+      const ask = (): void => {
+        asking = true;
+        send(own, { op: 'ping' });
+        wait(third);
+      };
+      const look = (): void => {
+        const quiet = env.now() - (heardAt ?? 0);
+        if (asking || quiet > 2 * interval) lost(`nothing was heard for ${Math.round(quiet / 1000)} s`);
+        else if (quiet < third) wait(third - quiet);
+        else ask();
+      };
+      own.ask = ask;
+      wait(third);
     };
     socket.addEventListener('message', ({ data }) => {
       if (link !== own) return;
       heardAt = env.now();
+      asking = false;
       const frame = parsed(data);
       if (frame === null) return lost('what came is no frame');
       if (frame.op === 'hello') watch(frame.heartbeat_seconds * 1000);
@@ -215,7 +236,9 @@ export function createStream(
     attempt += 1;
     stopWaiting = env.after(ms ?? env.random() * most, () => void connect());
   }
-  function online(): void {
+  /** The network came or went: what waits is tried at once, and what is open must show that it is. */
+  function networkChanged(): void {
+    link?.ask();
     if (stopWaiting === null) return;
     stopWaiting();
     void connect();
@@ -358,7 +381,7 @@ export function createStream(
     }
   }
 
-  const offline = env.online(online);
+  const unwatchNetwork = env.network(networkChanged);
   if (options.signal?.aborted === true) close();
   else {
     options.signal?.addEventListener('abort', close, { once: true });

@@ -3,7 +3,7 @@
  * comes: nothing that is live can cost less.
  */
 export const NAIVE_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>peer</title>
-<body><table id="queues"></table><table id="agents"></table><script src="/bench/naive.js"></script></body></html>`;
+<body><table id="queues"></table><table id="agents"></table><script type="module" src="/bench/naive.js"></script></body></html>`;
 export const NAIVE_SCRIPT = `
   const draws = !location.search.includes('draw=no');
   const queues = new Map(), agents = new Map();
@@ -21,7 +21,9 @@ export const NAIVE_SCRIPT = `
     fill('queues', [...queues.values()].map((q) => [q.name, (q.callers ?? []).length, q.stats?.longest_wait_seconds ?? '', q.stats?.service_level ?? '', q.stats?.abandon_rate ?? '', q.stats?.sums.answered ?? '']));
     fill('agents', [...agents.values()].map((a) => [a.extension, a.name ?? '', a.state, a.reason ?? '', a.since, a.call_id ?? '']));
   }
-  const socket = new WebSocket(location.origin.replace('http', 'ws') + '/api/v1/stream', 'offhook.v1');
+  const answer = await fetch('/api/v1/stream/ticket', { method: 'POST' });
+  const { ticket } = await answer.json();
+  const socket = new WebSocket(location.origin.replace('http', 'ws') + '/api/v1/stream?ticket=' + ticket, 'offhook.v1');
   socket.onmessage = ({ data }) => {
     const frame = JSON.parse(data);
     if (frame.op === 'hello') socket.send(JSON.stringify({ op: 'subscribe', id: '1', topics: ['queues', 'agents', 'calls'], snapshot: true }));

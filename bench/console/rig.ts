@@ -60,7 +60,14 @@ export async function startConsole(agents: number): Promise<ConsoleRig> {
     moveTo(SUBJECT_CORE, process.pid);
     const browser: Browser = await chromium.launch({
       executablePath: found.path,
-      args: [...found.flags, '--no-sandbox', '--disable-gpu', '--js-flags=--expose-gc'],
+      args: [
+        ...found.flags,
+        '--no-sandbox',
+        '--disable-gpu',
+        '--js-flags=--expose-gc',
+        // A page that comes from no address, as the peer's does, may not speak to this machine otherwise.
+        '--disable-features=LocalNetworkAccessChecks',
+      ],
     });
     moveTo(GENERATOR_CORE, process.pid);
     stack.defer(() => browser.close());

@@ -629,10 +629,11 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
 }
 /** 75 callers join or leave in a second of 3,000 frames: the peak of 500 agents and more. */
 const FRAMES_PER_CALLER = 40;
+/** Counted over all floods: calls that ended do not come again. */
+let copy = 0;
 async function flood({ rate, seconds }: LoadQuestion & { ask: 'flood' }): Promise<Flooded> {
   for (const client of clients) client.received = 0;
   [received, wrong, lastStats, statsHeard, flooding] = [0, 0, {}, 0, true];
-  let copy = 0;
   let frames: string[] = [];
   let sent = 0;
   const began = performance.now();

@@ -45,6 +45,17 @@ test('pbx presence - before any fact everything is unknown, shown as offline', (
   assert.equal(scene.view.extension('999'), undefined);
 });
 
+test('pbx presence - a phone the engine has no word of is not there, once it said what it knows', () => {
+  const scene = new Scene({ empty: true });
+  scene.snapshot({ devices: [{ endpoint: '1001', state: 'NOT_INUSE' }] });
+  const reach = (extension: string) => scene.view.extension(extension)?.reachability;
+  assert.deepEqual([reach('1001'), reach('1002')], ['online', 'offline']);
+  assert.equal(scene.view.extension('1001')?.devices.webrtc, 'UNAVAILABLE');
+  scene.device('2002', 'NOT_INUSE');
+  scene.model.step({ ...site(['1001', '2001', '2002']), at: scene.at });
+  assert.deepEqual([reach('1001'), reach('2001'), reach('2002')], ['online', 'offline', 'online']);
+});
+
 test('pbx presence - told only where something a person sees changed; since counts the change, not the event', () => {
   const scene = new Scene();
   const changed = () => scene.told.filter((e) => e.type === 'presence.changed').length;

@@ -4,7 +4,7 @@ import { touchAgent } from './agent-state.ts';
 import { agentOf } from './agents.ts';
 import { ownerChanged, touchCall } from './calls.ts';
 import { extensionOf, setChannel } from './channels.ts';
-import { dropExtension, refreshPresence } from './presence.ts';
+import { deviceSeen, dropExtension, refreshPresence } from './presence.ts';
 import { addTo, takeFrom } from './state.ts';
 import type { SiteIndex, State, Turn } from './state.ts';
 
@@ -51,6 +51,9 @@ export function applySite(s: State, t: Turn, event: SiteEvent): void {
   }
   // A leg shows its person's name, which is the directory's.
   for (const call of s.calls.values()) touchCall(s, call.id);
+  for (const endpoint of s.site.endpoints.keys()) {
+    if (s.synced && !s.devices.has(endpoint)) deviceSeen(s, t, endpoint, 'UNAVAILABLE');
+  }
   for (const extension of s.site.devices.keys()) refreshPresence(s, t, extension);
   for (const extension of s.site.agents) agentOf(s, t, extension);
   for (const extension of s.agents.keys()) touchAgent(t, extension);

@@ -1,5 +1,5 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
-import type { EngineChannel, EngineSnapshot } from '../ports/engine.ts';
+import type { DeviceState, EngineChannel, EngineSnapshot } from '../ports/engine.ts';
 import { noteAgent } from './agent-state.ts';
 import { agentOf, closeResumed, memberRemoved, memberSeen } from './agents.ts';
 import { endCall, relink } from './calls.ts';
@@ -131,7 +131,10 @@ function dropMembers(s: State, t: Turn, queue: Queue, gone: (iface: string) => b
   }
 }
 function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
-  const states = new Map(snapshot.devices.map((d) => [d.endpoint, d.state]));
+  const states = new Map<string, DeviceState>();
+  // The engine lists no phone that was never there since it started.
+  for (const endpoint of s.site.endpoints.keys()) states.set(endpoint, 'UNAVAILABLE');
+  for (const { endpoint, state } of snapshot.devices) states.set(endpoint, state);
   const changed = new Set<string>();
   const note = (endpoint: string): void => {
     const owner = s.site.endpoints.get(endpoint);

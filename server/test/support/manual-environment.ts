@@ -11,13 +11,13 @@ export interface ManualEnvironment extends Environment {
   pass(ms: number): void;
   /** Time passes as for a machine that sleeps: nothing runs until it is over. */
   sleep(ms: number): void;
-  /** The network is back. */
-  backOnline(): void;
+  /** The network went, or is back. */
+  networkChanged(): void;
 }
 export function manualEnvironment(): ManualEnvironment {
   let now = 1_800_000_000_000;
   const timers = new Set<{ readonly due: number; readonly run: () => void }>();
-  const online = new Set<() => void>();
+  const network = new Set<() => void>();
   const due = (until: number) =>
     [...timers].filter((timer) => timer.due <= until).toSorted((a, b) => a.due - b.due)[0];
   const env: ManualEnvironment = {
@@ -33,9 +33,9 @@ export function manualEnvironment(): ManualEnvironment {
       return () => timers.delete(timer);
     },
     open: (url, protocol) => environment.open(url, protocol),
-    online(run) {
-      online.add(run);
-      return () => online.delete(run);
+    network(run) {
+      network.add(run);
+      return () => network.delete(run);
     },
     pass(ms) {
       const until = now + ms;
@@ -50,8 +50,8 @@ export function manualEnvironment(): ManualEnvironment {
       now += ms;
       env.pass(0);
     },
-    backOnline() {
-      for (const run of online) run();
+    networkChanged() {
+      for (const run of network) run();
     },
   };
   return env;
