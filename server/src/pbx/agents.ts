@@ -171,6 +171,8 @@ function endTalk(s: State, t: Turn, extension: string, stays = false): void {
   const talk = s.talks.get(extension);
   if (talk === undefined) return;
   s.talks.delete(extension);
+  const queue = s.queues.get(talk.queue);
+  if (queue !== undefined) touchQueue(s, queue);
   touchAgent(t, extension);
   const agent = s.agents.get(extension);
   if (agent === undefined) return;

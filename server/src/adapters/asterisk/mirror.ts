@@ -227,11 +227,11 @@ export class Mirror implements Known {
 // Names, times and places in the queue are left out: the wire has them in several precisions.
 const sameChannel = (a: EngineChannel, b: EngineChannel): boolean =>
   a.state === b.state && a.call === b.call && a.name === b.name;
+// So is a call of the queue that began: no event tells it.
 const sameMember = (a: QueueMember, b: QueueMember): boolean =>
   a.paused === b.paused &&
   a.paused_reason === b.paused_reason &&
   a.state === b.state &&
-  a.in_call === b.in_call &&
   a.penalty === b.penalty;
 
 const differences = <K, V>(
