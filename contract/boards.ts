@@ -71,7 +71,7 @@ export const BoardLayout = z
     density: z.enum(['comfortable', 'compact']),
     caller_numbers: z
       .enum(['full', 'last_digits'])
-      .describe('How a display shows who waits; a person who is signed in sees the whole number.'),
+      .describe('What a display is told of who waits; a person who is signed in sees the whole number.'),
   })
   .meta({ id: 'BoardLayout' });
 export type BoardLayout = z.infer<typeof BoardLayout>;

@@ -181,6 +181,28 @@ describe('wallboard', () => {
     await page.close();
   });
 
+  /** Whatever can be read with this key of a display of `sales`; none of it may hold what is not on its board. */
+  async function readBy(key: string): Promise<string[]> {
+    const get = (path: string) =>
+      fetch(`${site().base}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    const { paths } = (await (await get('/api/v1/openapi.json')).json()) as {
+      paths: Record<string, { get?: { 'x-level'?: string } }>;
+    };
+    const example: Record<string, string> = { name: 'sales', id: '1', extension: '1003' };
+    const open: string[] = [];
+    for (const [path, { get: route }] of Object.entries(paths)) {
+      if (route === undefined || route['x-level'] === 'public') continue;
+      const reply = await get(path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => example[name] ?? '1'));
+      const text = await reply.text();
+      if (reply.status !== 200) continue;
+      open.push(path);
+      for (const beyond of ['4915112345678', '"support"']) {
+        assert.ok(!text.includes(beyond), `${path} tells ${beyond}: ${text}`);
+      }
+    }
+    return open.toSorted();
+  }
+
   test('wallboard - a display shows its board by a key that is in no address, follows it, comes back by itself, and says when it is revoked', async () => {
     const page = await signedIn(site(), browser(), '1002', { path: '/wallboard/1' });
     page.setDefaultTimeout(8_000);
@@ -196,7 +218,11 @@ describe('wallboard', () => {
     wall.setDefaultTimeout(8_000);
     const asked: string[] = [];
     wall.on('request', (request) => asked.push(request.url()));
-    wall.on('websocket', (socket) => asked.push(socket.url()));
+    const said: string[] = [];
+    wall.on('websocket', (socket) => {
+      asked.push(socket.url());
+      socket.on('framereceived', ({ payload }) => void said.push(payload.toString()));
+    });
     await wall.goto(link);
     await tile(wall, 'sales').waitFor();
     assert.equal(wall.url(), `${site().base}/display/1`);
@@ -212,7 +238,12 @@ describe('wallboard', () => {
     await using far = await outside();
     const call = await far.invite('+493055501');
     await shows('the caller', wall.locator('[data-caller]'), /•••678.*Sales/);
-    assert.ok(!(await wall.content()).includes('4915112345678'), 'the wall shows the whole number');
+    assert.ok(said.some((frame) => frame.includes('•••678')));
+    assert.deepEqual(
+      said.filter((frame) => frame.includes('4915112345678')),
+      [],
+      'the wall is told the whole number',
+    );
 
     const supervisor = await clientOf('1002');
     const { name, shared, layout } = (await supervisor.boards.get(1)).board;
@@ -229,6 +260,20 @@ describe('wallboard', () => {
       ms: 15_000,
     });
     await wall.getByRole('heading', { name: 'Care & sales only' }).waitFor();
+    assert.deepEqual(
+      await readBy(new URL(link).hash.slice('#key='.length)),
+      [
+        '/api/v1/agents',
+        '/api/v1/agents/{extension}',
+        '/api/v1/boards/{id}',
+        '/api/v1/pause-reasons',
+        '/api/v1/queues',
+        '/api/v1/queues/{name}',
+        '/api/v1/queues/{name}/stats',
+        '/api/v1/wallboard',
+      ],
+      'what the key of a display reads',
+    );
 
     await site().kill('SIGKILL');
     await wall.locator('[data-stale]').waitFor({ timeout: 5_000 });

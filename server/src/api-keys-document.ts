@@ -48,7 +48,7 @@ A WebSocket that can send headers opens with the key too; a browser asks \`POST 
 
 - **Objects**: \`queues\` and \`extensions\` narrow every scope to those; left out or \`null\` they are all.
 - A key is nobody: it has no extension, so \`calls/mine\` and \`history/mine\` are not for it.
-- **Displays**: a supervisor makes a key for a display on the wall, \`POST /api/v1/boards/<id>/display-keys\`. It reads that board, and of its queues and the agents who may work in them what \`queues:read\` and \`agents:read\` open; it follows when the board gets other queues, and ends with the board. Who waits comes with their number, as \`queues:read\` gives it: an event is framed once for everybody who hears it, so what a passer-by may read is decided by the board (\`caller_numbers\`), and who may see no numbers at all should get no key.
+- **Displays**: a supervisor makes a key for a display on the wall, \`POST /api/v1/boards/<id>/display-keys\`. It reads that board, and of its queues and the agents who may work in them what is shown there, by REST, stream and replay alike: callers without names and with the last three digits of their numbers (\`•••678\`; whole where \`caller_numbers\` of the board is \`full\`, nothing at all where callers are no part of it), agents with no other queue and no call of one (\`queue\`, \`call_id\` and \`offer_id\` are null or empty), figures of today, none of single agents. It follows when the board shows something else, and ends with the board.
 - **Expiry**: \`expires_at\`, RFC 3339, with an offset. A change or a revocation (\`PATCH\`, \`DELETE /api/v1/api-keys/<id>\`) closes its streams.
 
 | Scope | Routes | Topics |

@@ -213,8 +213,8 @@ export async function startService(
   stack.defer(() => sessions.close());
   const siteConsole = await createConsoleSettings({ store, audit, zone: config.siteZone });
   const boards = await createBoards({ store, clock, directory, audit, keys: () => apiKeys.display });
-  const boardQueues = (board: number) => boards.queuesOf(board);
-  const apiKeys = await createApiKeys({ store, clock, directory, audit, log, boardQueues });
+  const boardShows = (board: number) => boards.shows(board);
+  const apiKeys = await createApiKeys({ store, clock, directory, audit, log, boardShows });
   stack.defer(() => apiKeys.close());
   const webhooks = await createWebhooks({
     store,

@@ -118,15 +118,12 @@ interface ViewProps {
   readonly screen: boolean;
   /** Whether who looks may know who an agent talks to. */
   readonly partners: boolean;
-  /** Whether numbers of callers are cut. */
-  readonly masked: boolean;
 }
 export const BoardView = memo(function BoardView({
   client,
   board,
   screen,
   partners,
-  masked,
 }: ViewProps): ReactNode {
   const [alarms] = useState(createAlarms);
   const queues = useTopic('queues');
@@ -158,7 +155,7 @@ export const BoardView = memo(function BoardView({
 
   const content: Readonly<Record<Part, () => ReactNode>> = {
     queues: () => <Tiles board={board} names={names} formulas={formulas} screen={screen} />,
-    callers: () => <Callers callers={callersOf(queues.records, names)} masked={masked} screen={screen} />,
+    callers: () => <Callers callers={callersOf(queues.records, names)} screen={screen} />,
     agents: () => (
       <Agents
         agents={staff}

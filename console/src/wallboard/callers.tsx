@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { formatSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
-import { lastDigits } from './model.ts';
 import type { WaitingCaller } from './model.ts';
 import { VirtualList } from './virtual.tsx';
 import { t } from './words.ts';
@@ -12,15 +11,11 @@ const Waited = ({ since }: { readonly since: string }): ReactNode => (
 );
 interface CallersProps {
   readonly callers: readonly WaitingCaller[];
-  /** Whether numbers are cut to their last digits, and names left out. */
-  readonly masked: boolean;
   readonly screen: boolean;
 }
 /** Everybody who waits, the longest first. */
-export function Callers({ callers, masked, screen }: CallersProps): ReactNode {
+export function Callers({ callers, screen }: CallersProps): ReactNode {
   if (callers.length === 0) return <p className={styles.none}>{t('nobody_waits')}</p>;
-  const who = ({ name, number }: WaitingCaller): string =>
-    number === '' ? name || t('anonymous') : masked ? lastDigits(number) : name || number;
   return (
     <VirtualList
       label={t('callers_part')}
@@ -37,13 +32,13 @@ export function Callers({ callers, masked, screen }: CallersProps): ReactNode {
               {caller.position}
             </span>
             <span className={styles.who}>
-              <b>{who(caller)}</b>
+              <b>{caller.name || caller.number || t('anonymous')}</b>
               <span>
                 {caller.title}
                 {caller.priority !== null &&
                   caller.priority > 0 &&
                   ` · ${t('priority', { priority: caller.priority })}`}
-                {!masked && caller.name !== '' && caller.number !== '' && ` · ${caller.number}`}
+                {caller.name !== '' && caller.number !== '' && ` · ${caller.number}`}
               </span>
             </span>
             <Waited since={caller.joined_at} />

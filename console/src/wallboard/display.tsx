@@ -177,7 +177,6 @@ function Screen({ id, apiKey }: { readonly id: number; readonly apiKey: string }
           board={board}
           screen
           partners={false}
-          masked={board.layout.caller_numbers === 'last_digits'}
         />
       ),
     [board, parts],

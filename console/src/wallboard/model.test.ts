@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import type { CallState, QueueState } from '@offhook/client';
 import type { QueueFigures } from '@offhook/contract/wallboard.ts';
 import { addSeries, worthShowing } from './series.ts';
-import { lastDigits, partnerOf, queuesOn, serviceLevelOf, summaryOf } from './model.ts';
+import { partnerOf, queuesOn, serviceLevelOf, summaryOf } from './model.ts';
 import { DEFAULT_LAYOUT } from './model.ts';
 
 const FORMULA = {
@@ -88,16 +87,6 @@ test('board - each formula is that of the service (domain.md 6.1), and of nothin
   );
   assert.equal(level('offered', 'left_out'), 9 / 19);
   assert.equal(serviceLevelOf({ ...sums(0, 0, 0, 0), flowed_out: 0 }, FORMULA), null);
-});
-test('board - the last digits of a number never tell the rest', () => {
-  assert.equal(lastDigits('+4915112345678'), '•••678');
-  assert.equal(lastDigits('1007'), '•007');
-  assert.equal(lastDigits('12'), '12');
-  fc.assert(
-    fc.property(fc.stringMatching(/^\+?\d{4,20}$/), (number) => {
-      assert.ok(lastDigits(number).replaceAll('•', '').length <= 3);
-    }),
-  );
 });
 test('board - who an agent talks to is the other leg, else who calls or what was dialled', () => {
   const leg = (extension: string | null, name = '', number = extension ?? '') => ({

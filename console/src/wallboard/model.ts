@@ -114,9 +114,6 @@ export function callersOf(records: Queues, names: readonly string[]): WaitingCal
     a.joined_at < b.joined_at ? -1 : a.joined_at > b.joined_at ? 1 : a.position - b.position,
   );
 }
-/** The last digits of a number, for a wall that passers-by can read. */
-export const lastDigits = (number: string): string =>
-  number.length <= 3 ? number : `${'•'.repeat(Math.min(3, number.length - 3))}${number.slice(-3)}`;
 
 export interface Summary {
   readonly waiting: number;

@@ -163,7 +163,7 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
           )}
         </Group>
       </Group>
-      <BoardView client={client} board={shown} screen={screen} partners={isSupervisor} masked={false} />
+      <BoardView client={client} board={shown} screen={screen} partners={isSupervisor} />
       {opened !== null && (
         <Suspense fallback={null}>
           <Dialogs opened={opened} onClose={close} />

@@ -11,9 +11,11 @@ export interface KeyRights {
   readonly scopes: readonly Scope[];
   readonly queues: readonly string[] | null;
   readonly extensions: readonly string[] | null;
-  /** The wallboard a display key was made for. */
-  readonly board?: number;
+  /** The wallboard a display key was made for, and what it shows of who waits. */
+  readonly board?: { readonly id: number; readonly callers: CallersShown };
 }
+/** `none`: callers are no part of the board. */
+export type CallersShown = 'full' | 'last_digits' | 'none';
 export interface Principal {
   /** Empty for an API key. */
   readonly extension: string;
@@ -53,6 +55,9 @@ export const agentsOf = (who: Principal, access: 'read' | 'control' = 'read'): O
         ? [who.extension]
         : NONE
       : byKey(who, `agents:${access}`, (key) => key.extensions);
+/** Agents whose figures may be seen: they count all queues of an agent, which a wall does not show. */
+export const agentFiguresOf = (who: Principal): Objects =>
+  who.key?.board === undefined ? agentsOf(who) : NONE;
 /** Queues that may be seen or changed. `own` are those the person works in; only a supervisor changes them. */
 export const queuesOf = (
   who: Principal,

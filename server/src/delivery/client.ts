@@ -1,10 +1,13 @@
 import type { Caller } from '../ports/http.ts';
+import type { Framing } from './batch.ts';
+import { framingFor } from './display.ts';
 import { namesOf } from './topics.ts';
 import type { Heard } from './topics.ts';
 import { Reader } from './reader.ts';
 
 /** A reader with somebody at its other end. */
 export abstract class Client extends Reader {
+  readonly framing: Framing;
   caller: Caller;
   readonly ip: string | null;
   /** What its rights were made of. */
@@ -17,8 +20,9 @@ export abstract class Client extends Reader {
   /** Its share of the ticks: heartbeats of all are spread over them. */
   slot = 0;
 
-  constructor(caller: Caller, ip: string | null) {
+  constructor(framing: Framing, caller: Caller, ip: string | null) {
     super();
+    this.framing = framingFor(framing, caller);
     this.caller = caller;
     this.ip = ip;
   }

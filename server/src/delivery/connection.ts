@@ -70,7 +70,6 @@ const PING = serverFrame(0x9, Buffer.alloc(0));
 
 /** One WebSocket of the stream, from its handshake to its close. */
 export class Connection extends Client {
-  readonly framing = WEBSOCKET;
   readonly #parts: Parts;
   readonly #socket: Duplex;
   readonly #frames = new FrameReader();
@@ -89,7 +88,7 @@ export class Connection extends Client {
   #ended = false;
 
   constructor(parts: Parts, socket: Duplex, caller: Caller, ip: string | null) {
-    super(caller, ip);
+    super(WEBSOCKET, caller, ip);
     this.#parts = parts;
     this.#socket = socket;
   }

@@ -26,7 +26,6 @@ type Query = z.output<typeof PollQuery>;
 
 /** One question for what comes next: ended by the first events, by its time, or by nobody waiting any more. */
 class Poll extends Client {
-  readonly framing = POLL;
   readonly talks = false;
   readonly full = false;
   readonly unsent = 0;
@@ -37,7 +36,7 @@ class Poll extends Client {
   #ended = false;
 
   constructor(parts: Parts, caller: Caller, ip: string, query: Query) {
-    super(caller, ip);
+    super(POLL, caller, ip);
     this.#parts = parts;
     this.#query = query;
   }
@@ -61,7 +60,7 @@ class Poll extends Client {
     }
     let snapshot: Snapshot | null = null;
     if (this.#query.snapshot === 'true') {
-      snapshot = snapshots.take(this.heard, POLL, () => this.#begin(by));
+      snapshot = snapshots.take(this.heard, this.framing, () => this.#begin(by));
       if (snapshot === null) {
         if (performance.now() < by) return;
         return this.#fail(new ServiceError('store_unavailable', 'the state cannot be shown now'));

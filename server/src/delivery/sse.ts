@@ -31,7 +31,6 @@ type Query = z.output<typeof EventsQuery>;
 
 /** One event source: a response that goes on until somebody closes it. */
 class EventSource extends Client {
-  readonly framing = SSE;
   readonly talks = false;
   readonly #parts: Parts;
   readonly #response: ServerResponse;
@@ -42,7 +41,7 @@ class EventSource extends Client {
   #ended = false;
 
   constructor(parts: Parts, response: ServerResponse, caller: Caller, ip: string, query: Query) {
-    super(caller, ip);
+    super(SSE, caller, ip);
     this.#parts = parts;
     this.#response = response;
     this.#query = query;
@@ -76,7 +75,7 @@ class EventSource extends Client {
     const gap = cursor === undefined ? null : gapOf(journal, cursor, this.#query.epoch);
     const resumes = cursor !== undefined && gap === null;
     const wants = this.#query.snapshot === 'true' && !resumes;
-    const snapshot = wants ? snapshots.take(this.heard, SSE, () => this.#begin(by)) : null;
+    const snapshot = wants ? snapshots.take(this.heard, this.framing, () => this.#begin(by)) : null;
     if (wants && snapshot === null) {
       if (performance.now() >= by) this.end(1013, 'the state cannot be shown now');
       return;
@@ -110,7 +109,7 @@ class EventSource extends Client {
       this.send(named('resumed', { cursor }, cursor));
     }
     if (this.#toShow.length === 0 || this.#ended || !hub.bringUp(this)) return;
-    const snapshot = snapshots.take(this.#toShow, SSE, () => this.caughtUp());
+    const snapshot = snapshots.take(this.#toShow, this.framing, () => this.caughtUp());
     if (snapshot === null) return;
     this.#toShow = [];
     for (const frame of snapshot.frames) this.send(frame);

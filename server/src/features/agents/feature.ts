@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { shownTo } from '../../core/display.ts';
 import { agentsOf, reaches } from '../../core/rights.ts';
 import type { Objects, Principal } from '../../core/rights.ts';
 import type { Audit } from '../../ports/audit.ts';
@@ -119,7 +120,7 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   };
   return {
     act: (actor, request) => service.act(actor, request),
-    list: (who) => ({ success: true, ...snapshot(agentsOf(who)) }),
+    list: (who) => shownTo(who, { success: true as const, ...snapshot(agentsOf(who)) }),
     one(who, extension) {
       if (!reaches(agentsOf(who), extension)) {
         throw new ServiceError('forbidden', `you may not see the agent ${extension}`);
@@ -128,7 +129,7 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
         throw new ServiceError('not_found', `${extension} is no agent`);
       }
       const { as_of, stale } = snapshot([]);
-      return { success: true, as_of, stale, agent: agentOf(view, extension) };
+      return shownTo(who, { success: true as const, as_of, stale, agent: agentOf(view, extension) });
     },
     reasons: () => directory.pauseReasons(),
     operations: (define) => agentOperations(define, service, view),

@@ -31,7 +31,7 @@ async function rig(t: TestContext) {
   const directory = directoryFixture();
   const audit = await createAudit(temp.store, clock, silent);
   const open = (store: Store = temp.store) =>
-    createApiKeys({ store, clock, directory, audit, log: silent, boardQueues: () => undefined });
+    createApiKeys({ store, clock, directory, audit, log: silent, boardShows: () => undefined });
   const keys = await open();
   const pbx = createFakePbx(clock);
   const host = await hostFixture({

@@ -5,7 +5,7 @@ import { KEY_PREFIX, MAX_API_KEYS } from '@offhook/contract/keys.ts';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import type { KeyRights, Objects } from '../../core/rights.ts';
+import type { CallersShown, KeyRights, Objects } from '../../core/rights.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
@@ -25,6 +25,8 @@ const TOUCH_MS = 60_000;
 /** Stands for a key that never expires: the last moment a date can be. */
 const NEVER = 8_640_000_000_000_000;
 
+type Reach = Pick<KeyRights, 'queues' | 'extensions' | 'board'>;
+
 /** True for what has the shape of an API key; no token of a session has it. */
 export const isApiKey = (token: string): boolean => KEY.test(token);
 
@@ -34,8 +36,10 @@ export interface ApiKeysOptions {
   readonly directory: Directory;
   readonly audit: Required<Audit>;
   readonly log: Log;
-  /** Queues of a wallboard, null for all; undefined where there is none of this id. */
-  readonly boardQueues: (board: number) => Objects | undefined;
+  /** What displays are shown of a wallboard: its queues, null for all; undefined where there is none of this id. */
+  readonly boardShows: (
+    board: number,
+  ) => { readonly queues: Objects; readonly callers: CallersShown } | undefined;
 }
 export interface ApiKeys extends Authenticator {
   list(): ApiKey[];
@@ -75,18 +79,19 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     byHash.set(row.hash, row);
   };
   /** A display key reaches the queues of its board and who may work in them. */
-  function reachOf({ board, queues, extensions }: KeyRow): Pick<KeyRights, 'queues' | 'extensions'> {
-    if (board === null) return { queues, extensions };
-    const shown = options.boardQueues(board);
-    if (shown === undefined) return { queues: [], extensions: [] };
-    if (shown === null) return { queues: null, extensions: null };
-    const agents = shown.flatMap((name) => directory.queue(name)?.agents ?? []);
-    return { queues: shown, extensions: [...new Set(agents)] };
+  function reachOf({ board: id, queues, extensions }: KeyRow): Reach {
+    if (id === null) return { queues, extensions };
+    const shown = options.boardShows(id);
+    if (shown === undefined) return { queues: [], extensions: [], board: { id, callers: 'none' } };
+    const board = { id, callers: shown.callers };
+    if (shown.queues === null) return { queues: null, extensions: null, board };
+    const agents = shown.queues.flatMap((name) => directory.queue(name)?.agents ?? []);
+    return { queues: shown.queues, extensions: [...new Set(agents)], board };
   }
   const changed = (row: KeyRow): void => {
-    const { id, name, scopes, board } = row;
+    const { id, name, scopes } = row;
     keep(row);
-    rightsById.set(id, { id, name, scopes, ...reachOf(row), ...(board === null ? {} : { board }) });
+    rightsById.set(id, { id, name, scopes, ...reachOf(row) });
   };
   for (const row of await store.all()) changed(row);
 
@@ -116,8 +121,8 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   function follow(of: (row: KeyRow) => boolean): void {
     for (const row of byId.values()) {
       if (row.board === null || !of(row)) continue;
-      const { queues, extensions } = rightsById.get(row.id)!;
-      if (JSON.stringify(reachOf(row)) === JSON.stringify({ queues, extensions })) continue;
+      const { queues, extensions, board } = rightsById.get(row.id)!;
+      if (JSON.stringify(reachOf(row)) === JSON.stringify({ queues, extensions, board })) continue;
       changed(row);
       ended(row.id);
     }

@@ -50,7 +50,7 @@ async function rig(t: TestContext) {
       directory,
       audit,
       log: silent,
-      boardQueues: (board) => boards.queuesOf(board),
+      boardShows: (board) => boards.shows(board),
     });
     return { boards, keys };
   };

@@ -4,7 +4,7 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { covers, queuesOf, reaches } from '../../core/rights.ts';
-import type { Objects } from '../../core/rights.ts';
+import type { CallersShown, Objects } from '../../core/rights.ts';
 import { Turn } from '../../core/turn.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -40,8 +40,8 @@ export interface Boards {
     wanted: NewDisplayKey,
   ): Promise<{ display_key: DisplayKey; key: string }>;
   revokeDisplayKey(actor: Actor, id: number, key: number): Promise<void>;
-  /** Queues of a board, null for all; undefined where there is no such board. */
-  queuesOf(id: number): Objects | undefined;
+  /** What displays are shown of a board: its queues, null for all; undefined where there is no such board. */
+  shows(id: number): { readonly queues: Objects; readonly callers: CallersShown } | undefined;
 }
 const PATIENCE_MS = 30_000;
 
@@ -161,7 +161,12 @@ export async function createBoards({ clock, directory, audit, ...options }: Boar
       turn.during(() => options.keys().create(actor, supervised(actor.caller, id).id, wanted)),
     revokeDisplayKey: (actor, id, key) =>
       turn.during(() => options.keys().revoke(actor, supervised(actor.caller, id).id, key)),
-    queuesOf: (id) => rows.get(id)?.queues,
+    shows(id) {
+      const row = rows.get(id);
+      if (row === undefined) return undefined;
+      const { parts, caller_numbers } = row.layout;
+      return { queues: row.queues, callers: parts.includes('callers') ? caller_numbers : 'none' };
+    },
   };
 }
 
@@ -177,4 +182,4 @@ const summaryOf = (row: BoardRow): BoardSummary => ({
 const sees = (who: Caller, row: BoardRow): boolean =>
   who.key === null
     ? row.shared || row.owner_id === who.person_id || who.level === 'admin'
-    : who.key.board === row.id;
+    : who.key.board?.id === row.id;

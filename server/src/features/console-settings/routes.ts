@@ -1,5 +1,6 @@
 import { ConsoleSettings, ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
 import { z } from 'zod';
+import { ServiceError } from '../../core/errors.ts';
 import type { App } from '../../ports/http.ts';
 import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
 import type { SiteConsole } from './service.ts';
@@ -18,7 +19,12 @@ export function consoleSettingsRoutes(app: App, site: SiteConsole): void {
         response: { 200: ConsoleSettingsReply },
       },
     },
-    () => ({ success: true as const, settings: site.settings() }),
+    (request) => {
+      if (request.person().key?.board !== undefined) {
+        throw new ServiceError('forbidden', 'a display is shown its board only');
+      }
+      return { success: true as const, settings: site.settings() };
+    },
   );
 }
 export const consoleSettingsOperations = (define: DefineOperation, site: SiteConsole): AnyOperation[] => [

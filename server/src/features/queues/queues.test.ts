@@ -37,6 +37,19 @@ test('queues - who may see which: an agent its own, a supervisor all, a key thos
   );
 });
 
+test('queues - a display is told of a caller what its board shows', async (t) => {
+  const wall = { ...READER, board: { id: 1, callers: 'last_digits' } } as const;
+  const { request, waits } = await queuesRig(t, { keys: { reader: READER, wall } });
+  waits('1');
+  const numbers = async (token: string) => {
+    const { queues } = QueuesReply.parse((await request(token, 'GET', '/queues')).body);
+    const { queue } = QueueReply.parse((await request(token, 'GET', '/queues/support')).body);
+    return [...queues, queue].flatMap((one) => one.callers.map(({ caller }) => caller.number));
+  };
+  assert.deepEqual(await numbers('key-reader'), ['0305551', '0305551']);
+  assert.deepEqual(await numbers('key-wall'), ['•••551', '•••551']);
+});
+
 test('queues - one as it is now: settings, members, callers in order, offers with their deadline', async (t) => {
   const { request, scene, waits, queues } = await queuesRig(t);
   scene.member('support', '1003', { paused: true, paused_reason: 'lunch' });

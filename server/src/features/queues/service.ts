@@ -9,6 +9,7 @@ import type {
 } from '@offhook/contract/queues.ts';
 import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
+import { shownTo } from '../../core/display.ts';
 import { queuesOf, reaches } from '../../core/rights.ts';
 import type { Objects, Principal } from '../../core/rights.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
@@ -197,12 +198,13 @@ export function createQueues(deps: QueuesDeps): Queues {
   });
   return {
     snapshot,
-    list: (who) => ({ success: true, ...snapshot(seen(who, 'read')) }),
-    one: (who, name) => ({
-      success: true,
-      ...known(),
-      queue: queueView(settingsFor(who, name, 'read'), live.queue(name)),
-    }),
+    list: (who) => shownTo(who, { success: true as const, ...snapshot(seen(who, 'read')) }),
+    one: (who, name) =>
+      shownTo(who, {
+        success: true as const,
+        ...known(),
+        queue: queueView(settingsFor(who, name, 'read'), live.queue(name)),
+      }),
 
     move: (actor, name, id, wanted) =>
       audited(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { Scope } from '@offhook/contract/keys.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
@@ -63,11 +64,18 @@ async function rig(t: TestContext, options: { zone?: string; now?: number; befor
   const host = await hostFixture({
     authenticator: {
       authenticate: async (token) => {
-        const queues = /^key-(.*)$/.exec(token)?.[1];
+        const [, wall, queues] = /^key-(wall-)?(.*)$/.exec(token) ?? [];
         if (queues === undefined) return fixtureAuthenticator.authenticate(token);
         const supervisor = await fixtureAuthenticator.authenticate('token-supervisor');
-        const scopes = queues === 'calls' ? (['calls:read'] as const) : (['queues:read'] as const);
-        const key = { id: 1, name: 'crm', scopes, queues: queues.split('+'), extensions: null };
+        const scopes: Scope[] = wall ? ['queues:read', 'agents:read'] : ['queues:read'];
+        const key = {
+          id: 1,
+          name: 'crm',
+          scopes: queues === 'calls' ? (['calls:read'] as const) : scopes,
+          queues: queues.split('+'),
+          extensions: null,
+          ...(wall && { board: { id: 1, callers: 'full' as const } }),
+        };
         return { ...supervisor!, extension: '', person_id: -1, key };
       },
     },
@@ -244,6 +252,20 @@ test('wallboard - an agent hears of itself among the agents, a supervisor of all
     (await read('', 'token-agent')).agents.map((a) => a.extension),
     ['1003'],
   );
+});
+test('wallboard - a display reads figures of its queues of today, and none of agents, which count all their queues', async (t) => {
+  const story = [told.loggedIn(at(-1), '1003'), told.ready(at(-1), '1003', 'support'), ...visits()];
+  const { read, get } = await rig(t, { before: story });
+  assert.equal((await read()).agents.length, 1);
+  const shown = await read('', 'key-wall-support');
+  assert.deepEqual([shown.queues.map((one) => one.queue), shown.agents], [['support'], []]);
+  for (const [url, status] of [
+    ['/api/v1/queues/support/stats?interval=900', 200],
+    ['/api/v1/queues/support/stats?day=2026-10-01', 403],
+    ['/api/v1/wallboard?day=2026-10-01', 403],
+  ] as const) {
+    assert.equal((await get(url, 'key-wall-support')).status, status, url);
+  }
 });
 test('wallboard - a series by the clock on the wall, on a day of 25 hours, from the store and from memory', async (t) => {
   const before = [

@@ -13,7 +13,7 @@ import type {
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { agentsOf, queuesOf, reaches } from '../../core/rights.ts';
+import { agentFiguresOf, queuesOf, reaches } from '../../core/rights.ts';
 import type { Objects, Principal } from '../../core/rights.ts';
 import { nounOf } from '../../core/topics.ts';
 import type { Audit } from '../../ports/audit.ts';
@@ -52,7 +52,7 @@ export interface Wallboard extends AsyncDisposable {
   onCommitted(rows: readonly JournalRow[], events: readonly DomainEvent[]): void;
   /** Today's figures of a queue, as `queue.stats` has them; undefined where there is no such queue. */
   stats(queue: string): QueueStats | undefined;
-  /** Figures of every queue that `who` may see. Throws `invalid_request`, `overloaded`, `store_unavailable`. */
+  /** Figures of every queue that `who` may see. Throws `invalid_request`, `overloaded`, `store_unavailable`, and `forbidden` for a display that asks for another day than today. */
   wallboard(who: Principal, query: WallboardQuery): Promise<WallboardReply>;
   /** The body of that reply, made once for everybody who sees the same; today's costs little. */
   wallboardBody(who: Principal, query: WallboardQuery): Promise<Buffer>;
@@ -213,7 +213,13 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
   const isToday = (query: WallboardQuery): boolean =>
     query.day === undefined && query.from === undefined && query.to === undefined;
 
+  const checkDay = (who: Principal, query: WallboardQuery): void => {
+    if (who.key?.board === undefined || isToday(query)) return;
+    throw new ServiceError('forbidden', 'a display is shown today only');
+  };
+
   async function wallboard(who: Principal, query: WallboardQuery): Promise<WallboardReply> {
+    checkDay(who, query);
     const now = clock.now();
     const today = counter.today();
     const { span, day } = spanOf(query, calendar, today, MOST_DAYS.wallboard);
@@ -224,7 +230,7 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
     const all = noSums();
     const queues: QueueReport[] = [];
     const agents: AgentFigures[] = [];
-    const mayHear = agentsOf(who);
+    const mayHear = agentFiguresOf(who);
     let longest = 0;
     const collect = (
       sumsOf: (of: Count['of'], name: string) => Sums,
@@ -266,7 +272,7 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
     if (!isToday(query)) return Buffer.from(JSON.stringify(await wallboard(who, query)));
     const { version } = counter;
     const settings = `${levelsVersion} ${directory.version} ${live.live}`;
-    const key = JSON.stringify([seen(who), agentsOf(who), query]);
+    const key = JSON.stringify([seen(who), agentFiguresOf(who), query]);
     const made = bodies.get(key);
     const now = clock.now();
     if (made !== undefined && made.settings === settings && now >= made.at) {
@@ -279,6 +285,7 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
   }
   async function queue(who: Principal, name: string, query: QueueStatsQuery): Promise<QueueStatsReply> {
     if (!reaches(seen(who), name) || directory.queue(name) === undefined) throw noSuchQueue(name);
+    checkDay(who, query);
     const now = clock.now();
     const { span, day } = spanOf(query, calendar, counter.today(), MOST_DAYS.queue);
     const level = over(levelOf(name), query);
