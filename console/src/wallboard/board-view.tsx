@@ -119,12 +119,7 @@ interface ViewProps {
   /** Whether who looks may know who an agent talks to. */
   readonly partners: boolean;
 }
-export const BoardView = memo(function BoardView({
-  client,
-  board,
-  screen,
-  partners,
-}: ViewProps): ReactNode {
+export const BoardView = memo(function BoardView({ client, board, screen, partners }: ViewProps): ReactNode {
   const [alarms] = useState(createAlarms);
   const queues = useTopic('queues');
   const agents = useTopic('agents');

@@ -170,15 +170,7 @@ function Screen({ id, apiKey }: { readonly id: number; readonly apiKey: string }
   const { board, is } = useBoard(parts.client, id);
   useAwake();
   const view = useMemo(
-    () =>
-      board === null ? null : (
-        <BoardView
-          client={parts.client}
-          board={board}
-          screen
-          partners={false}
-        />
-      ),
+    () => (board === null ? null : <BoardView client={parts.client} board={board} screen partners={false} />),
     [board, parts],
   );
   if (is === 'refused')

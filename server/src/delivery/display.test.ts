@@ -144,7 +144,10 @@ test('display - snapshots, events and replay by WebSocket, SSE and poll hold not
   await until('the events by WebSocket', () => wall.seqs().length === EVENTS.length);
   await until('the events by SSE', () => sse.seqs().length === EVENTS.length);
   assertCut('the WebSocket', wall.frames);
-  assertCut('the event source', sse.messages.map(({ data }) => data && JSON.parse(data)));
+  assertCut(
+    'the event source',
+    sse.messages.map(({ data }) => data && JSON.parse(data)),
+  );
   const polled = await poll(`cursor=${first.cursor}&wait=0`);
   assert.equal(polled.events.length, EVENTS.length);
   assertCut('the poll', [first, polled]);
@@ -167,7 +170,11 @@ test('display - the board decides what is told of callers, and everybody else is
   const clients = await Promise.all(
     ['key-wall', 'key-wall', 'key-open', 'key-bare', 'token-supervisor'].map((token) => listen('', token)),
   );
-  assert.equal(rig.figure('offhook_stream_feeds'), 4, 'two displays of one board share what is made for them');
+  assert.equal(
+    rig.figure('offhook_stream_feeds'),
+    4,
+    'two displays of one board share what is made for them',
+  );
   rig.commit(...EVENTS);
   const [wall, twin, open, bare, person] = clients.map((client) => client);
   for (const client of clients) {
@@ -180,5 +187,8 @@ test('display - the board decides what is told of callers, and everybody else is
   assert.ok(!text(bare).includes('678') && !text(bare).includes('vip') && !text(bare).includes('Erika'));
   for (const secret of SECRETS) assert.ok(text(person).includes(secret), `a person is not told ${secret}`);
   const events = person!.frames.flatMap((frame) => (frame.op === 'event' ? [frame.event] : []));
-  assert.deepEqual(events, rig.journal.read(0, 10).map((row) => JSON.parse(row.json)));
+  assert.deepEqual(
+    events,
+    rig.journal.read(0, 10).map((row) => JSON.parse(row.json)),
+  );
 });
