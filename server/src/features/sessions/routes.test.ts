@@ -163,6 +163,24 @@ test('refresh - the login body with a new token, for a bearer and for a cookie',
   assert.equal((await inject({ url: '/api/v1/session', headers: withToken(body.token) })).statusCode, 200);
   const cookie = await inject({ url, headers: { cookie: `offhook_session=${body.token}` } });
   assert.match(String(cookie.headers['set-cookie']), /^offhook_session=[A-Za-z0-9_-]{43}; /);
+  const fresh = /offhook_session=([^;]+)/.exec(String(cookie.headers['set-cookie']))![1]!;
+  const asked = { host: 'a.example', cookie: `offhook_session=${fresh}` };
+  for (const from of [
+    { origin: 'http://evil.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
+    { origin: 'http://evil.example', 'sec-fetch-site': 'same-origin' },
+  ]) {
+    const foreign = await inject({ url, headers: { ...asked, ...from } });
+    refused(foreign, 'foreign_origin');
+    assert.equal(foreign.headers['set-cookie'], undefined);
+  }
+  const bearer = { ...withToken(fresh), origin: 'https://evil.example' };
+  assert.equal((await inject({ url, headers: bearer })).statusCode, 200, 'a bearer is nobody’s by accident');
+  for (const from of [{ origin: 'http://a.example' }, { 'sec-fetch-site': 'same-origin' }]) {
+    assert.equal((await inject({ url, headers: { ...asked, ...from } })).statusCode, 200);
+  }
   for (const headers of [{}, withToken('x'), withToken('A'.repeat(43)), { authorization: 'Basic x' }]) {
     refused(await inject({ url, headers }), 'not_authenticated');
   }

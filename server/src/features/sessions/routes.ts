@@ -54,6 +54,12 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
     return loginReply(issued, sipFor(request, issued.person));
   };
 
+  /** A page's own GET has no `Origin`: browsers tell by `Sec-Fetch-Site` whose it is, where the address is one they trust. */
+  const isForeign = (request: FastifyRequest): boolean => {
+    const { origin, 'sec-fetch-site': site } = request.headers;
+    return origin === undefined ? site !== undefined && site !== 'same-origin' : !request.sameOrigin();
+  };
+
   const prove = ['invalid_credentials', 'too_many_attempts', 'overloaded', 'store_unavailable'] as const;
   for (const path of ['/api/auth/login', '/api/mobile/login.php']) {
     app.post(
@@ -100,7 +106,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   app.get(
     '/api/mobile/refresh.php',
     {
-      config: { level: 'public', errors: ['not_authenticated', 'store_unavailable'] },
+      config: { level: 'public', errors: ['not_authenticated', 'foreign_origin', 'store_unavailable'] },
       schema: {
         tags,
         summary: 'A new token for an old one',
@@ -113,6 +119,9 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
     async (request, reply) => {
       const credential = request.credential();
       if (credential === null) throw new ServiceError('not_authenticated', 'sign in first');
+      if (credential.cookie && isForeign(request)) {
+        throw new ServiceError('foreign_origin', 'a cookie session works from its own origin only');
+      }
       const issued = await sessions.refresh(credential.token);
       return answer(request, reply, issued, credential.cookie);
     },
