@@ -16,6 +16,7 @@ import type { Metrics } from './metrics.ts';
 import { addOpenApi, openapiDocument } from './openapi.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import { count, isHost, readCredential, requestOrigin, secretInQuery } from './origin.ts';
+import { createPace } from './pace.ts';
 import { answerOf, asServiceError } from './problem.ts';
 import { allowOf, createRouteTable, pathOf } from './route-table.ts';
 import type { RouteTable } from './route-table.ts';
@@ -48,6 +49,8 @@ export const HOST_LIMITS: HostLimits = {
   backlog: 4_096,
 };
 export interface HostOptions {
+  /** Of the pace of writes; a monotonic one where none is given. */
+  readonly clock?: { now(): number };
   readonly config: HostSettings;
   readonly authenticator: Authenticator;
   readonly log: Log;
@@ -120,6 +123,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   addBodyParsers(app);
   attachSockets(app.server, table, (request, response) => app.routing(request, response), BODY_LIMIT);
 
+  app.decorate('pace', createPace(options.clock ?? performance));
   app.decorateRequest('caller', null);
   app.decorateRequest('upgrade', null);
   app.decorateRequest('credential', function (this: FastifyRequest) {

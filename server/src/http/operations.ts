@@ -5,7 +5,7 @@ import type { Scope } from '@offhook/contract/keys.ts';
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 import type { App, Caller } from '../ports/http.ts';
-import type { AnyOperation, Commands, DefineOperation } from '../ports/operations.ts';
+import type { Actor, AnyOperation, Commands, DefineOperation } from '../ports/operations.ts';
 
 export const operation: DefineOperation = (definition) => definition as unknown as AnyOperation;
 
@@ -28,6 +28,10 @@ export function checkAccess(
 /** Registers the REST route of each operation, and answers with what runs them by name. */
 export function addOperations(app: App, operations: readonly AnyOperation[]): Commands {
   const byAction = new Map<string, AnyOperation>();
+  const run = (op: AnyOperation, actor: Actor, input: object): Promise<unknown> => {
+    if (op.paced !== undefined) app.pace(actor.caller, op.paced);
+    return op.run(actor, input as never);
+  };
   for (const op of operations) {
     for (const name of op.alias === undefined ? [op.action] : [op.action, op.alias]) {
       if (byAction.has(name)) throw new Error(`two operations are called ${name}`);
@@ -53,7 +57,7 @@ export function addOperations(app: App, operations: readonly AnyOperation[]): Co
       },
       handler: async (request, reply) => {
         const input = { params: request.params, body: op.method === 'DELETE' ? null : request.body };
-        const answer: unknown = await op.run({ caller: request.person(), ip: request.ip }, input);
+        const answer: unknown = await run(op, { caller: request.person(), ip: request.ip }, input);
         return reply.code(status).send(answer);
       },
     });
@@ -64,7 +68,7 @@ export function addOperations(app: App, operations: readonly AnyOperation[]): Co
       if (op === undefined) throw new ServiceError('unknown_action', 'no command has this name');
       checkAccess(actor.caller, op);
       const input = split(op, ownData(op, actor.caller, data ?? {}));
-      const work = async (): Promise<unknown> => (op.reply as z.ZodType).parse(await op.run(actor, input));
+      const work = async (): Promise<unknown> => (op.reply as z.ZodType).parse(await run(op, actor, input));
       return key === undefined || op.method !== 'POST'
         ? work()
         : once(app, op, { person: actor.caller.person_id, key, input, work });

@@ -6,7 +6,7 @@ import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { Principal } from '../core/rights.ts';
-import type { AnyOperation } from './operations.ts';
+import type { AnyOperation, Paced } from './operations.ts';
 
 /** Who is calling, set before any handler of a level above public runs. */
 export interface Caller extends Principal {
@@ -61,6 +61,10 @@ declare module 'fastify' {
     operation?: AnyOperation;
     /** This path takes WebSocket upgrades (GET only); on every other path an upgrade is 404. */
     upgrade?: boolean;
+  }
+  interface FastifyInstance {
+    /** Counts a write that others hear of, by whichever door it came. Throws `too_many_requests`. */
+    pace(caller: Caller, paced: Paced): void;
   }
   interface FastifyRequest {
     /** Null only on public routes. */

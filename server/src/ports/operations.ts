@@ -10,6 +10,11 @@ export interface Actor {
   readonly ip: string | null;
 }
 /**
+ * A write that others hear of: `own` is of oneself and bounded for every person; `any` may be of others, and supervisors do many of
+ * those at once. API keys are bounded in neither: integrations write in bulk.
+ */
+export type Paced = 'own' | 'any';
+/**
  * One thing that can be asked for, the same by REST and as a `command` frame of the stream: one schema, one level, one
  * handler. By REST the path's `:names` come from the address and the rest from the body; a command's `data` holds both.
  */
@@ -29,6 +34,8 @@ export interface Operation<
   readonly path: string;
   readonly level: Exclude<Level, 'public'>;
   readonly scope?: Scope;
+  /** Then it throws `too_many_requests` too. */
+  readonly paced?: Paced;
   readonly errors: readonly ErrorCode[];
   readonly summary: string;
   readonly tag: string;

@@ -372,4 +372,28 @@ describe('self-service', () => {
     assert.equal((await get(person)).call_forward_number, '1009', 'in the order they came');
     await set(person, OFF);
   });
+
+  test('self-service - who says something new fifty times a second is heard as often as hands can do it', async () => {
+    const person = await site().person('1012');
+    const before = said('1012').length;
+    const ask = (path: string, body: object) =>
+      fetch(site().base + path, {
+        method: path === PATH ? 'POST' : 'PUT',
+        headers: { authorization: `Bearer ${person.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const replies: Response[] = [];
+    // One after the other, so that none is refused because too many of the same person wait.
+    for (let i = 0; i < 50; i += 1)
+      replies.push(await ask('/api/v1/presence', { personal: 'away', note: `${i}` }));
+    const refused = replies.filter(({ status }) => status === 429);
+    const let_through = replies.filter(({ status }) => status === 200).length;
+    assert.deepEqual([let_through + refused.length, refused[0]?.headers.get('retry-after')], [50, '1']);
+    assert.ok(let_through >= 30 && let_through < 48, `${let_through} changes of presence in a moment`);
+    assert.ok(said('1012').length - before <= let_through, 'what was refused is heard by nobody');
+    assert.equal((await ask(PATH, { dnd_enabled: true })).status, 429, 'features count with it');
+    const supervisor = await site().person('1002');
+    const path = '/api/v1/extensions/1012/features';
+    for (let i = 0; i < 40; i += 1) assert.equal((await send(supervisor, 'PUT', path, OFF)).status, 200);
+  });
 });

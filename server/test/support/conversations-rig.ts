@@ -89,7 +89,7 @@ export async function conversationsRig(
   };
   const recorded = new Set<string>();
   const recordings = recordingsOf(recorded);
-  const host = await hostFixture({ authenticator: authenticatorWithKeys(keys) });
+  const host = await hostFixture({ authenticator: authenticatorWithKeys(keys), clock });
   const cursor_key = async () => Buffer.alloc(32, 7);
   conversationRoutes(host.app, createConversationReader({ store, recordings, cursor_key, country: 'DE' }));
   const commands = addOperations(

@@ -1,5 +1,4 @@
 import { ServiceError } from '../../core/errors.ts';
-import type { Clock } from '../../ports/clock.ts';
 
 export interface Lanes {
   /**
@@ -37,40 +36,6 @@ export function createLanes(waiting: number): Lanes {
     },
     async idle() {
       while (lanes.size > 0) await Promise.all([...lanes.values()].map((lane) => lane.tail));
-    },
-  };
-}
-
-export interface Rate {
-  readonly burst: number;
-  readonly per_second: number;
-}
-/**
- * A token bucket per agent. `take` throws `too_many_requests` when it is empty. An agent whose bucket is full again is
- * forgotten, so it holds only those who were active lately.
- */
-export function createRateLimit(clock: Clock, { burst, per_second }: Rate): { take(agent: string): void } {
-  const buckets = new Map<string, { tokens: number; at: number }>();
-  const refilled = (b: { tokens: number; at: number }, now: number): number =>
-    Math.min(burst, b.tokens + (Math.max(0, now - b.at) / 1000) * per_second);
-  return {
-    take(agent) {
-      const now = clock.now();
-      if (buckets.size > 1_000) {
-        for (const [key, bucket] of buckets) if (refilled(bucket, now) >= burst) buckets.delete(key);
-      }
-      const bucket = buckets.get(agent) ?? { tokens: burst, at: now };
-      const tokens = refilled(bucket, now);
-      if (tokens < 1) {
-        throw new ServiceError(
-          'too_many_requests',
-          `${agent} acts faster than ${per_second} times a second`,
-          {
-            retry_after_seconds: 1,
-          },
-        );
-      }
-      buckets.set(agent, { tokens: tokens - 1, at: now });
     },
   };
 }

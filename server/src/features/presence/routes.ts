@@ -31,6 +31,7 @@ export const presenceOperations = (define: DefineOperation, service: PresenceSer
     method: 'PUT',
     path: PATH,
     level: 'user',
+    paced: 'own',
     tag,
     errors: [
       'invalid_request',

@@ -65,6 +65,7 @@ export function selfServiceRoutes(app: App, service: SelfService): void {
       const caller = request.person();
       const json = /^application\/json/i.test(request.headers['content-type'] ?? '');
       const change = changeOf(request.body, json);
+      app.pace(caller, 'own');
       const features = await service.change({ caller, ip: request.ip }, caller.extension, change);
       return { success, message: SAVED, features };
     },
@@ -92,6 +93,7 @@ export const selfServiceOperations = (define: DefineOperation, service: SelfServ
     method: 'PUT',
     path: '/api/v1/extensions/:extension/features',
     level: 'user',
+    paced: 'any',
     tag: 'features',
     errors: ERRORS,
     summary:

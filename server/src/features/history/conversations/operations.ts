@@ -21,7 +21,13 @@ export function conversationOperations(
   define: DefineOperation,
   { notes, quality }: { readonly notes: Notes; readonly quality: Quality },
 ): AnyOperation[] {
-  const common = { level: 'user', scope: 'history:write', tag: 'conversations', errors: ERRORS } as const;
+  const common = {
+    level: 'user',
+    scope: 'history:write',
+    tag: 'conversations',
+    paced: 'any',
+    errors: ERRORS,
+  } as const;
   const success = true as const;
   return [
     define({
@@ -71,6 +77,7 @@ export function conversationOperations(
     }),
     define({
       level: 'user',
+      paced: 'own',
       tag: 'conversations',
       method: 'POST',
       action: 'calls.report_quality',
