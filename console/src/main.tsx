@@ -3,10 +3,12 @@ import './app/page.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
+import { keepFocus } from './app/focus.ts';
 import { styleNonce } from './app/theme.ts';
 
 // Where the library that keeps a page behind a dialog from scrolling looks for it.
 Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
+keepFocus();
 const root = document.querySelector('#root');
 if (root === null) throw new Error('index.html has no #root');
 createRoot(root).render(

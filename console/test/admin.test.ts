@@ -9,7 +9,7 @@ import { REPOSITORY } from '../../server/test/support/sources.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { addExtension, addQueue, applyDraft, choose, create, field, follow, leadTo } from './admin-steps.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, focusIsOn } from './rig.ts';
 
 /** One second of silence, 8 kHz, 16 bit. */
 function silence(): Buffer {
@@ -316,6 +316,7 @@ describe('console admin', () => {
       await input.fill(right);
       await create(page);
       if (shows) await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click();
+      await focusIsOn(page, page.locator('#content'));
       await until(
         `the page of the new one in ${kind}`,
         () => decodeURIComponent(new URL(page.url()).pathname) === `/admin/config/${kind}/${key}`,
@@ -342,7 +343,7 @@ describe('console admin', () => {
     await dialog.getByText('Something else uses this').waitFor();
 
     await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
+    await focusIsOn(page, page.getByRole('button', { name: 'Delete' }));
     await follow(page, '/admin/route-test');
     await page.getByText('From outside').click();
     await page.locator('[id="route-from-trunk"]').click();

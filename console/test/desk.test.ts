@@ -15,7 +15,7 @@ import {
   stateOf,
   strangerOf,
 } from './desk-steps.ts';
-import { assertAccessible, buildFirst } from './rig.ts';
+import { assertAccessible, buildFirst, focusIsOn } from './rig.ts';
 
 describe('agent desk', () => {
   before(buildFirst);
@@ -401,7 +401,7 @@ describe('agent desk', () => {
     await assertAccessible(page);
     await help.getByRole('switch').press(' ');
     await keyboard.press('Escape');
-    await help.waitFor({ state: 'detached' });
+    await focusIsOn(page, page.locator('#content'));
     await keyboard.press('o');
     await keyboard.press('p');
     assert.equal(await page.getByRole('menu').count(), 0);

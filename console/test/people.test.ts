@@ -9,7 +9,15 @@ import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { startSink, status } from '../../server/test/support/webhook-sink.ts';
 import type { Sink } from '../../server/test/support/webhook-sink.ts';
 import { fromBase32, tabTo } from './people-steps.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, openConsole, signIn } from './rig.ts';
+import {
+  assertAccessible,
+  assertNoTrouble,
+  buildFirst,
+  consoleOf,
+  focusIsOn,
+  openConsole,
+  signIn,
+} from './rig.ts';
 
 const HTML = '<img src=x onerror=alert(1)>';
 describe('console people', () => {
@@ -84,6 +92,7 @@ describe('console people', () => {
     await assertAccessible(page);
     await page.keyboard.press('Escape');
     await shown.getByRole('button', { name: 'I have kept it' }).click();
+    await focusIsOn(page, page.getByRole('button', { name: 'New password' }));
     await agent.locator('input[name=password]').fill(password);
     await agent.keyboard.press('Enter');
     await until('it is signed in again', async () => (await agent.getByRole('dialog').count()) === 0);
@@ -122,6 +131,7 @@ describe('console people', () => {
     await assertAccessible(page);
     await codes.getByRole('button', { name: 'I have kept them' }).click();
     await page.getByText('The second factor is on').waitFor();
+    await focusIsOn(page, page.getByRole('button', { name: 'Switch off' }));
 
     const again = await openConsole(site(), browser());
     await again.locator('input[name=username]').fill('1004');
@@ -209,6 +219,7 @@ describe('console people', () => {
     assert.equal((await ask('/api/v1/queues')).status, 200);
     assert.equal((await ask('/api/v1/calls')).status, 403);
     await press(shown.getByRole('button', { name: 'Ich habe es aufbewahrt' }));
+    await focusIsOn(page, page.getByRole('button', { name: 'Neuer API-Schlüssel' }));
     const row = page.getByRole('row', { name: /CRM/ });
     await row.getByText('Nebenstellen: 1003').waitFor();
     assert.equal(await page.getByText(key).count(), 0);
@@ -217,10 +228,12 @@ describe('console people', () => {
     await press(dialog(page).getByLabel('Laufende Anrufe sehen'), 'Space');
     await press(dialog(page).getByRole('button', { name: 'Speichern' }));
     await row.getByText('calls:read').waitFor();
+    await focusIsOn(page, row.getByRole('button', { name: 'Ändern: CRM' }));
     assert.equal((await ask('/api/v1/calls')).status, 200);
     await press(row.getByRole('button', { name: 'Widerrufen: CRM' }));
     await press(dialog(page).getByRole('button', { name: 'Widerrufen' }));
     await page.getByRole('heading', { name: 'Es gibt noch keinen API-Schlüssel' }).waitFor();
+    await focusIsOn(page, page.locator('#content'));
     assert.equal((await ask('/api/v1/queues')).status, 401);
     assertNoTrouble(page);
   });
@@ -243,6 +256,7 @@ describe('console people', () => {
     await shown.getByRole('button', { name: 'I have kept it' }).click();
     await page.getByRole('heading', { level: 1, name: HTML }).waitFor();
     await page.getByText('Nothing was sent yet').waitFor();
+    await focusIsOn(page, page.locator('#content'));
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByRole('dialog', { name: 'The test arrived' }).getByText('Answered with 200').waitFor();
     const test = sink.received[0]!;
@@ -251,6 +265,7 @@ describe('console people', () => {
       .digest('base64');
     assert.equal(test.signature, `v1,${mac}`);
     await dialog(page).getByRole('button', { name: 'Close', exact: true }).last().click();
+    await focusIsOn(page, page.getByRole('button', { name: 'Send a test' }));
 
     await using _phone = await site().phone('1006');
     await until('an event was delivered', () => sink.received.length > 1);
@@ -285,6 +300,7 @@ describe('console people', () => {
     await page.getByRole('dialog', { name: 'New secret of the webhook' }).getByText('whsec_').waitFor();
     await page.getByRole('button', { name: 'I have kept it' }).click();
     await page.getByText('Secret before').waitFor();
+    await focusIsOn(page, page.getByRole('button', { name: 'New secret' }));
     await page.getByRole('switch', { name: 'Enabled' }).click();
     await page.getByText('somebody disabled it').waitFor();
     await page.getByRole('switch', { name: 'Enabled' }).click();

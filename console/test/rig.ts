@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { SESSION_COOKIE } from '@offhook/contract/session.ts';
 import type { Browser } from '../../server/test/support/browser.ts';
 import type { Site } from '../../server/test/support/site.ts';
+import { until } from '../../server/test/support/until.ts';
 import { buildConsole } from '../../scripts/build-console.ts';
 
 /** Builds what is served, where it has changed since: a test never looks at an old console. */
@@ -114,6 +115,18 @@ async function contextOf(
   const { token } = await site.person(extension);
   await context.addCookies([{ name: SESSION_COOKIE, value: token, url: site.base, sameSite: 'Strict' }]);
   return context;
+}
+/** Waits until this has the focus; the failure says what has it. */
+export async function focusIsOn(page: Page, target: Locator): Promise<void> {
+  let has: unknown;
+  await until(
+    `the focus is on ${String(target)}`,
+    async () => {
+      has = await page.evaluate('document.activeElement.outerHTML.slice(0, 300)');
+      return (await target.and(page.locator(':focus')).count()) > 0;
+    },
+    { ms: 3_000, seen: () => ({ has }) },
+  );
 }
 /** Fails where a script of the page failed or its policy refused something. */
 export function assertNoTrouble(page: Page): void {

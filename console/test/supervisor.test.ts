@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, signedIn } from './rig.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, focusIsOn, signedIn } from './rig.ts';
 
 const agentRow = (page: Page, extension: string): Locator => page.locator(`[data-agent="${extension}"]`);
 const isShown = async (page: Page, extension: string, state: string, ms = 5000): Promise<void> => {
@@ -193,9 +193,12 @@ describe('supervisor page', () => {
     await dialog.getByRole('button', { name: 'Set' }).click();
     await waits('support', [kwame, priya, lea]);
     await queue('support').getByText('Priority 7').waitFor();
+    await focusIsOn(page, page.getByRole('button', { name: `Actions for ${kwame}` }));
     await act(page, priya, /^Take out of the queue/);
     await dialog.getByRole('button', { name: 'Take out' }).click();
     await waits('support', [kwame, lea]);
+    // Whose actions they were is not there any more.
+    await focusIsOn(page, page.locator('#content'));
 
     await queue('support').getByRole('button', { name: 'Members of Support' }).click();
     await dialog.getByText('Zoë Müller').waitFor();
@@ -206,6 +209,7 @@ describe('supervisor page', () => {
     await dialog.getByRole('row', { name: /Zoë Müller/ }).waitFor();
     await assertAccessible(page, 'members');
     await page.keyboard.press('Escape');
+    await focusIsOn(page, queue('support').getByRole('button', { name: 'Members of Support' }));
     for (const call of [calls[0], calls[1]]) await call?.hangup();
     await waits('support', []);
     await page.setViewportSize({ width: 390, height: 844 });

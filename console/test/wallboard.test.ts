@@ -11,7 +11,7 @@ import { freePort } from '../../server/test/support/ports.ts';
 import { statusIs } from '../../server/test/support/steps.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, signedIn, openConsole } from './rig.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, focusIsOn, signedIn, openConsole } from './rig.ts';
 import { scriptBoard } from './wallboard-script.ts';
 
 const OUTSIDE = { host: '127.0.0.2', port: 0 };
@@ -172,10 +172,12 @@ describe('wallboard', () => {
       async () => (await supervisor.boards.get(2)).board.name === 'Mine',
     );
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await focusIsOn(page, page.getByRole('button', { name: 'Edit', exact: true }));
     await page.getByRole('button', { name: 'Actions of this board' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await until('one board is left', async () => (await supervisor.boards.list()).boards.length === 1);
+    await focusIsOn(page, page.locator('#content'));
     await tile(page, 'sales').waitFor();
     assertNoTrouble(page);
     await page.close();
@@ -213,6 +215,8 @@ describe('wallboard', () => {
     const link = await page.locator('[data-display-link]').inputValue();
     await assertAccessible(page, 'the displays');
     assert.match(link, /\/display\/1#key=ohk_/);
+    await page.keyboard.press('Escape');
+    await focusIsOn(page, page.getByRole('button', { name: 'Actions of this board' }));
 
     const wall = await openConsole(site(), browser(), { path: '/healthz' });
     wall.setDefaultTimeout(8_000);
