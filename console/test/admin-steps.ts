@@ -1,6 +1,7 @@
 /** What an administrator clicks: an extension, a queue with its members, and applying the draft. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import { clickThrice } from './rig.ts';
 
 /** The input of a field by its path, e.g. `members.0.extension`. */
 export const field = (page: Page, path: string): Locator => page.locator(`[id="field.${path}"]`);
@@ -21,9 +22,8 @@ export async function leadTo(page: Page, path: string, kind: string, key?: strin
   await field(page, path).locator('select').first().selectOption(kind);
   if (key !== undefined) await choose(page, `${path}.key`, key);
 }
-export async function create(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Create', exact: true }).click();
-}
+export const create = (page: Page): Promise<void> =>
+  clickThrice(page.getByRole('button', { name: 'Create', exact: true }));
 /** Opens the list of a kind from the overview and the form of a new one. */
 async function begin(page: Page, kinds: string, kind: string): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: 'Configuration' }).click();

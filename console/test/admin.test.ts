@@ -266,9 +266,12 @@ describe('console admin', () => {
 
   test('console admin - a queue and an agent are added and applied by clicks alone, with progress and success', async () => {
     await both();
+    let sent = 0;
+    page.on('request', (request) => (sent += Number(request.url().endsWith('/config/draft/changes'))));
     await addExtension(page, { extension: '1013', username: 'newcomer', name: 'New Comer', level: 'agent' });
     await both();
     await addQueue(page, { name: 'hotline', title: 'Hotline', number: '570', members: ['1013', '1003'] });
+    assert.equal(sent, 2, 'three clicks make one object');
     await page.getByText('2 changes are not applied').waitFor();
     await page.getByRole('link', { name: 'Review and apply' }).click();
     await page.getByRole('heading', { name: '2 objects change' }).waitFor();

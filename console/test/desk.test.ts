@@ -15,7 +15,7 @@ import {
   stateOf,
   strangerOf,
 } from './desk-steps.ts';
-import { assertAccessible, buildFirst, focusIsOn } from './rig.ts';
+import { assertAccessible, buildFirst, clickThrice, focusIsOn } from './rig.ts';
 
 describe('agent desk', () => {
   before(buildFirst);
@@ -141,10 +141,13 @@ describe('agent desk', () => {
     await until('it counts down', async () =>
       /0:2\d left/.test((await timer.getAttribute('aria-label')) ?? ''),
     );
-    await press(page, '1 minute more');
+    let sent = 0;
+    page.on('request', (request) => (sent += Number(request.url().endsWith('/wrap-up'))));
+    await clickThrice(page.getByRole('button', { name: '1 minute more' }));
     await until('it is a minute more', async () =>
       /1:[12]\d left/.test((await timer.getAttribute('aria-label')) ?? ''),
     );
+    assert.equal(sent, 1, 'three clicks are one more minute');
     await press(page, 'Save note');
     await page.getByRole('status').getByText('Saved').waitFor();
     await page.getByRole('textbox', { name: 'Result' }).fill('Sold!');

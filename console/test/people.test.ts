@@ -13,6 +13,7 @@ import {
   assertAccessible,
   assertNoTrouble,
   buildFirst,
+  clickThrice,
   consoleOf,
   focusIsOn,
   openConsole,
@@ -210,10 +211,11 @@ describe('console people', () => {
     await page.keyboard.type('1003');
     await page.keyboard.press('Enter');
     await assertAccessible(page);
-    await press(dialog(page).getByRole('button', { name: 'Schlüssel erstellen' }));
+    await clickThrice(dialog(page).getByRole('button', { name: 'Schlüssel erstellen' }));
     const shown = page.getByRole('dialog', { name: 'Ihr neuer API-Schlüssel' });
     const key = (await shown.locator('pre').innerText()).trim();
     assert.match(key, /^ohk_/);
+    assert.equal((await (await sdk()).apiKeys.list()).api_keys.length, 1, 'three clicks make one key');
     const ask = (path: string) =>
       fetch(`${site().base}${path}`, { headers: { authorization: `Bearer ${key}` } });
     assert.equal((await ask('/api/v1/queues')).status, 200);

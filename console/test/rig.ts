@@ -116,6 +116,9 @@ async function contextOf(
   await context.addCookies([{ name: SESSION_COOKIE, value: token, url: site.base, sameSite: 'Strict' }]);
   return context;
 }
+/** Clicks faster than a page can draw: three times before it comes to anything else. */
+export const clickThrice = (button: Locator): Promise<void> =>
+  button.evaluate('(button) => { for (let i = 0; i < 3; i += 1) button.click(); }');
 /** Waits until this has the focus; the failure says what has it. */
 export async function focusIsOn(page: Page, target: Locator): Promise<void> {
   let has: unknown;

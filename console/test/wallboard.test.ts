@@ -11,7 +11,15 @@ import { freePort } from '../../server/test/support/ports.ts';
 import { statusIs } from '../../server/test/support/steps.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, focusIsOn, signedIn, openConsole } from './rig.ts';
+import {
+  assertAccessible,
+  assertNoTrouble,
+  buildFirst,
+  clickThrice,
+  focusIsOn,
+  signedIn,
+  openConsole,
+} from './rig.ts';
 import { scriptBoard } from './wallboard-script.ts';
 
 const OUTSIDE = { host: '127.0.0.2', port: 0 };
@@ -145,8 +153,9 @@ describe('wallboard', () => {
       .getByRole('button', { name: 'Callers waiting', exact: true })
       .or(page.getByRole('button', { name: 'Remove Callers waiting' }))
       .click();
-    await page.getByRole('button', { name: 'Save' }).click();
+    await clickThrice(page.getByRole('button', { name: 'Save' }));
     await page.waitForURL('**/wallboard/2');
+    assert.equal((await supervisor.boards.list()).boards.length, 2, 'three clicks make one copy');
     const copy = (await supervisor.boards.get(2)).board;
     assert.equal(copy.name, 'Copy of Care & sales');
     assert.deepEqual(copy.queues?.toSorted(), ['sales', 'support']);

@@ -3,8 +3,9 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Badge, Button, Group, Table, Text } from '@mantine/core';
 import { Monitor, Smartphone } from 'lucide-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { formatDateTime } from '../app/format.ts';
+import { useOnce } from '../app/once.ts';
 import { Failure } from '../app/states.tsx';
 import { t } from './words.ts';
 
@@ -25,7 +26,7 @@ interface DeviceTableProps {
 export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNode {
   const queries = useQueryClient();
   const [ending, setEnding] = useState<number | null>(null);
-  const change = useMutation({
+  const change = useOnce({
     mutationFn: end,
     onSettled: async () => {
       setEnding(null);

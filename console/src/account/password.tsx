@@ -2,7 +2,8 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, PasswordInput, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { t } from './words.ts';
@@ -15,7 +16,7 @@ export function PasswordForm(): ReactNode {
   const [next, setNext] = useState('');
   const [again, setAgain] = useState('');
   const differs = again !== '' && next !== again;
-  const change = useMutation({
+  const change = useOnce({
     mutationFn: () => client.session.changePassword(current, next),
     onSuccess: async () => {
       setCurrent('');

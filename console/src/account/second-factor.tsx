@@ -14,8 +14,9 @@ import {
   TextInput,
 } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, Copy, ShieldCheck, ShieldOff, TriangleAlert } from 'lucide-react';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { QrCode } from './qr.tsx';
@@ -60,18 +61,18 @@ export function SecondFactor(): ReactNode {
     setStep(next);
   };
   const renew = (): Promise<void> => queries.invalidateQueries({ queryKey: ['account', 'otp'] });
-  const begin = useMutation({
+  const begin = useOnce({
     mutationFn: () => client.session.beginOtp(password),
     onSuccess: ({ secret, uri }) => to({ is: 'scan', secret, uri }),
   });
-  const confirm = useMutation({
+  const confirm = useOnce({
     mutationFn: () => client.session.confirmOtp(otp.trim()),
     onSuccess: async ({ recovery_codes }) => {
       to({ is: 'codes', codes: recovery_codes });
       await renew();
     },
   });
-  const disable = useMutation({
+  const disable = useOnce({
     mutationFn: () => client.session.disableOtp(password, otp.trim()),
     onSuccess: async () => {
       to({ is: 'closed' });

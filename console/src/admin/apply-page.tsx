@@ -1,5 +1,4 @@
 /** One apply as it goes on, told by the stream; and where it failed, why, and what to do. */
-import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, List, Paper, Progress, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -7,6 +6,7 @@ import type { ApplyState, ConfigApply } from '@offhook/contract/config-applies.t
 import { Check, CircleDashed, LoaderCircle, X } from 'lucide-react';
 import { Link } from 'wouter';
 import { formatDateTime, formatNumber } from '../app/format.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -48,7 +48,6 @@ export function ApplyView({ id }: { readonly id: number }): ReactNode {
 }
 function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
   const client = useClient();
-  const [failed, setFailed] = useState<unknown>(null);
   const over = apply.finished_at !== null;
   const done = new Map(apply.steps.map(({ step, ms }) => [step, ms]));
   const at = STEPS.indexOf(apply.state as (typeof STEPS)[number]);
@@ -57,13 +56,7 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
     ...(apply.state === 'rolling_back' || done.has('rolling_back') ? (['rolling_back'] as const) : []),
   ];
   const passed = over ? steps.length : Math.max(at, done.size);
-  async function cancel(): Promise<void> {
-    try {
-      await client.config.cancelApply(apply.id);
-    } catch (caught) {
-      setFailed(caught);
-    }
-  }
+  const cancel = useOnce({ mutationFn: () => client.config.cancelApply(apply.id) });
   return (
     <Stack gap="md" maw={980}>
       <div>
@@ -120,14 +113,14 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
           )}
         </Paper>
       )}
-      {failed !== null && <Failure error={failed} />}
+      {cancel.isError && <Failure error={cancel.error} />}
       <Paper withBorder p="md" component="section" aria-labelledby="steps">
         <Group justify="space-between" mb="sm">
           <Title order={2} size="h4" id="steps">
             {t('steps')}
           </Title>
           {CANCELLABLE.includes(apply.state) && (
-            <Button variant="default" size="xs" onClick={() => void cancel()}>
+            <Button variant="default" size="xs" onClick={() => cancel.mutate()}>
               {t('cancel_apply')}
             </Button>
           )}

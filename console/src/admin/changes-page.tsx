@@ -21,6 +21,7 @@ import { CheckCheck, Rocket, Undo2 } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { useDraft } from '../app/draft.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -187,13 +188,9 @@ export function ChangesView(): ReactNode {
 function DiscardOne({ change }: { readonly change: ObjectChange }): ReactNode {
   const client = useClient();
   const renew = useRenewed();
-  const [busy, setBusy] = useState(false);
-  async function discard(): Promise<void> {
-    setBusy(true);
-    try {
-      await client.config.discardObject(change.kind, change.key);
-      await renew();
-    } catch (caught) {
+  const discard = useOnce({
+    mutationFn: () => client.config.discardObject(change.kind, change.key),
+    onError(caught) {
       const [finding] = caught instanceof OffhookError ? (caught.problem?.findings ?? []) : [];
       say(
         finding === undefined
@@ -201,17 +198,15 @@ function DiscardOne({ change }: { readonly change: ObjectChange }): ReactNode {
           : `${t('discard_failed')} ${kindName(finding.kind)} ${finding.key}: ${finding.detail}`,
         true,
       );
-      await renew();
-    } finally {
-      setBusy(false);
-    }
-  }
+    },
+    onSettled: renew,
+  });
   return (
     <Button
       size="compact-sm"
       variant="default"
-      loading={busy}
-      onClick={() => void discard()}
+      loading={discard.isPending}
+      onClick={() => discard.mutate()}
       aria-label={t('discard_of', { name: `${kindName(change.kind)} ${change.key}` })}
     >
       {t('discard')}
@@ -221,26 +216,23 @@ function DiscardOne({ change }: { readonly change: ObjectChange }): ReactNode {
 function DiscardAll({ total, onClose }: { readonly total: number; readonly onClose: () => void }): ReactNode {
   const client = useClient();
   const renew = useRenewed();
-  const [failed, setFailed] = useState<unknown>(null);
-  async function discard(): Promise<void> {
-    try {
-      await client.config.discard();
+  const discard = useOnce({
+    mutationFn: () => client.config.discard(),
+    async onSuccess() {
       await renew();
       onClose();
-    } catch (caught) {
-      setFailed(caught);
-    }
-  }
+    },
+  });
   return (
     <Modal opened onClose={onClose} title={t('discard_all')} closeButtonProps={{ 'aria-label': t('close') }}>
       <Stack gap="sm">
         <Text size="sm">{t('discard_all_text', { count: total, number: formatNumber(total) })}</Text>
-        {failed !== null && <Failure error={failed} />}
+        {discard.isError && <Failure error={discard.error} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             {t('cancel')}
           </Button>
-          <Button color="red" onClick={() => void discard()}>
+          <Button color="red" loading={discard.isPending} onClick={() => discard.mutate()}>
             {t('discard_all')}
           </Button>
         </Group>
@@ -262,26 +254,20 @@ function ApplyCard({ draft, drift, restart, blocked }: ApplyCardProps): ReactNod
   const [comment, setComment, clearComment] = useDraft('config.comment');
   const [overwrite, setOverwrite] = useState(false);
   const [anew, setAnew] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [failed, setFailed] = useState<unknown>(null);
-  async function apply(): Promise<void> {
-    setBusy(true);
-    setFailed(null);
-    try {
-      const { apply: begun } = await client.config.apply({
+  const apply = useOnce({
+    mutationFn: () =>
+      client.config.apply({
         comment: comment.trim() === '' ? null : comment.trim(),
         ...(draft === null ? {} : { draft }),
         overwrite_drift: overwrite,
         restart: anew ? 'when_convenient' : 'no',
-      });
+      }),
+    onSuccess({ apply: begun }) {
       clearComment();
       go(PAGE_PATHS.apply.replace(':apply', String(begun.id)));
-    } catch (caught) {
-      setFailed(caught);
-      setBusy(false);
-      await renew();
-    }
-  }
+    },
+    onError: renew,
+  });
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="apply">
       <Title order={2} size="h4" id="apply" mb="xs">
@@ -315,13 +301,13 @@ function ApplyCard({ draft, drift, restart, blocked }: ApplyCardProps): ReactNod
             onChange={(event) => setAnew(event.currentTarget.checked)}
           />
         )}
-        {failed !== null && <Failure error={failed} />}
+        {apply.isError && <Failure error={apply.error} />}
         <Group>
           <Button
             leftSection={<Rocket size={16} aria-hidden />}
-            loading={busy}
+            loading={apply.isPending}
             disabled={blocked || draft === null || (drift.length > 0 && !overwrite)}
-            onClick={() => void apply()}
+            onClick={() => apply.mutate()}
           >
             {t('apply')}
           </Button>

@@ -8,6 +8,7 @@ import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { OffhookError } from '@offhook/client';
 import { Copy, KeyRound, Trash2 } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -95,7 +96,8 @@ function New({ kind, copy }: { readonly kind: ConfigKind; readonly copy?: Fields
   const [, go] = useLocation();
   const [signIn, setSignIn] = useState(true);
   const [handed, setHanded] = useState<Handed | null>(null);
-  async function save(): Promise<void> {
+  const save = useOnce({ mutationFn: create });
+  async function create(): Promise<void> {
     const [name, username] = [textOf(form.values, 'name'), textOf(form.values, 'username')];
     const saved = await form.save();
     if (saved === null) return;
@@ -131,7 +133,7 @@ function New({ kind, copy }: { readonly kind: ConfigKind; readonly copy?: Fields
         form={form}
         secretsSet={[]}
         keyField={CONFIG_KINDS[kind].key}
-        onSave={() => void save()}
+        onSave={save.mutate}
       >
         <Button component={Link} href={listHref(kind)} variant="subtle">
           {t('cancel')}
@@ -154,7 +156,6 @@ function Existing({ kind, current }: { readonly kind: ConfigKind; readonly curre
   const renew = useRenewed();
   const [handed, setHanded] = useState<Handed | null>(null);
   const [deleting, setDeleting] = useState(false);
-  const [failed, setFailed] = useState<unknown>(null);
   const title = titleOf(kind, current.object) || kindName(kind);
   const show = (secrets: Readonly<Record<string, string>>): void =>
     setHanded({
@@ -165,21 +166,22 @@ function Existing({ kind, current }: { readonly kind: ConfigKind; readonly curre
       secrets,
       failed: null,
     });
-  async function save(): Promise<void> {
-    const saved = await form.save();
-    if (saved === null) return;
-    say(t('saved'));
-    if (Object.keys(saved.secrets).length > 0) show(saved.secrets);
-  }
-  async function credentials(wanted: Parameters<typeof client.config.setCredentials>[1]): Promise<void> {
-    setFailed(null);
-    try {
-      show((await client.config.setCredentials(current.key, wanted)).secrets);
+  const save = useOnce({
+    mutationFn: form.save,
+    onSuccess(saved) {
+      if (saved === null) return;
+      say(t('saved'));
+      if (Object.keys(saved.secrets).length > 0) show(saved.secrets);
+    },
+  });
+  const credentials = useOnce({
+    mutationFn: (wanted: Parameters<typeof client.config.setCredentials>[1]) =>
+      client.config.setCredentials(current.key, wanted),
+    async onSuccess({ secrets }) {
+      show(secrets);
       await renew();
-    } catch (caught) {
-      setFailed(caught);
-    }
-  }
+    },
+  });
   return (
     <Stack gap="md" maw={980}>
       <Group justify="space-between" align="flex-start">
@@ -213,19 +215,19 @@ function Existing({ kind, current }: { readonly kind: ConfigKind; readonly curre
           <Text size="sm" c="dimmed" mb="sm">
             {t('sign_in_text')}
           </Text>
-          {failed !== null && <Failure error={failed} />}
+          {credentials.isError && <Failure error={credentials.error} />}
           <Group gap="xs">
             <Button
               variant="default"
               leftSection={<KeyRound size={16} aria-hidden />}
-              onClick={() => void credentials({})}
+              onClick={() => credentials.mutate({})}
             >
               {t('new_password')}
             </Button>
             <Button
               variant="default"
               leftSection={<KeyRound size={16} aria-hidden />}
-              onClick={() => void credentials({ password: null, renew_sip_password: true })}
+              onClick={() => credentials.mutate({ password: null, renew_sip_password: true })}
             >
               {t('new_sip_password')}
             </Button>
@@ -238,7 +240,7 @@ function Existing({ kind, current }: { readonly kind: ConfigKind; readonly curre
         form={form}
         secretsSet={current.secrets_set}
         keyField={CONFIG_KINDS[kind].key}
-        onSave={() => void save()}
+        onSave={save.mutate}
       />
       <Uses kind={kind} name={current.key} />
       {deleting && <DeleteDialog kind={kind} current={current} onClose={() => setDeleting(false)} />}
@@ -310,25 +312,18 @@ function DeleteDialog({
   const client = useClient();
   const renew = useRenewed();
   const [, go] = useLocation();
-  const [failed, setFailed] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
   const { data } = useUses(kind, current.key);
-  const refused = failed instanceof OffhookError ? (failed.problem?.used_by ?? []) : [];
-  const users = refused.length > 0 ? refused : (data?.used_by ?? []);
-  async function remove(): Promise<void> {
-    setBusy(true);
-    setFailed(null);
-    try {
-      await client.config.remove(pathOf(kind), current.key, { if_match: current.etag });
+  const remove = useOnce({
+    mutationFn: () => client.config.remove(pathOf(kind), current.key, { if_match: current.etag }),
+    onSuccess() {
       say(t('deleted'));
       go(listHref(kind));
-      await renew();
-    } catch (caught) {
-      setFailed(caught);
-      setBusy(false);
-      await renew();
-    }
-  }
+    },
+    onSettled: renew,
+  });
+  const { error } = remove;
+  const refused = error instanceof OffhookError ? (error.problem?.used_by ?? []) : [];
+  const users = refused.length > 0 ? refused : (data?.used_by ?? []);
   return (
     <Modal
       opened
@@ -337,7 +332,7 @@ function DeleteDialog({
       closeButtonProps={{ 'aria-label': t('close') }}
     >
       <Stack gap="sm">
-        {failed !== null && <Failure error={failed} />}
+        {error !== null && <Failure error={error} />}
         {users.length > 0 ? (
           <>
             <Text size="sm">{t('in_use_text')}</Text>
@@ -350,7 +345,7 @@ function DeleteDialog({
           <Button variant="default" onClick={onClose}>
             {t('cancel')}
           </Button>
-          <Button color="red" loading={busy} onClick={() => void remove()} data-autofocus>
+          <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()} data-autofocus>
             {t('delete')}
           </Button>
         </Group>

@@ -19,6 +19,7 @@ import { OffhookError } from '@offhook/client';
 import type { ConfigDocument } from '@offhook/contract/config.ts';
 import { Download, Upload } from 'lucide-react';
 import { formatNumber } from '../app/format.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { useLocation } from 'wouter';
@@ -142,31 +143,23 @@ function Preview({
   const draft = useDraftState();
   const [, go] = useLocation();
   const [mode, setMode] = useState<'replace' | 'merge'>('replace');
-  const [failed, setFailed] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
   const preview = useQuery({
     queryKey: ['config', 'preview', brought, mode],
     queryFn: ({ signal }) => client.config.import(brought.document, { mode, dry_run: 'true' }, { signal }),
     retry: false,
     staleTime: 0,
   });
-  const error = failed ?? preview.error;
-  const findings = error instanceof OffhookError ? (error.problem?.findings ?? []) : [];
-  async function take(): Promise<void> {
-    if (draft.data === undefined) return;
-    setBusy(true);
-    setFailed(null);
-    try {
-      await client.config.import(brought.document, { mode, if_match: draft.data.etag });
+  const take = useOnce({
+    mutationFn: (if_match: string) => client.config.import(brought.document, { mode, if_match }),
+    async onSuccess() {
       await renew();
       say(t('imported'));
       go(PAGE_PATHS.changes);
-    } catch (caught) {
-      setFailed(caught);
-      setBusy(false);
-      await renew();
-    }
-  }
+    },
+    onError: renew,
+  });
+  const error = take.error ?? preview.error;
+  const findings = error instanceof OffhookError ? (error.problem?.findings ?? []) : [];
   const differs = preview.data?.differs;
   return (
     <Modal
@@ -240,7 +233,11 @@ function Preview({
           <Button variant="default" onClick={onClose}>
             {t('cancel')}
           </Button>
-          <Button loading={busy} disabled={differs === undefined} onClick={() => void take()}>
+          <Button
+            loading={take.isPending}
+            disabled={differs === undefined}
+            onClick={() => draft.data !== undefined && take.mutate(draft.data.etag)}
+          >
             {t('make_draft')}
           </Button>
         </Group>

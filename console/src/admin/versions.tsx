@@ -21,6 +21,7 @@ import type { ConfigVersion } from '@offhook/contract/config-applies.ts';
 import { History } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { formatDateTime, formatNumber } from '../app/format.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -257,25 +258,18 @@ function RestoreDialog({
   const [comment, setComment] = useState('');
   const [discard, setDiscard] = useState(false);
   const [overwrite, setOverwrite] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [failed, setFailed] = useState<unknown>(null);
   const changed = (draft.data?.total ?? 0) > 0;
-  const drift = failed instanceof OffhookError && failed.code === 'config_drift';
-  async function restore(): Promise<void> {
-    setBusy(true);
-    setFailed(null);
-    try {
-      const { apply } = await client.config.restore(version.version, {
+  const restore = useOnce({
+    mutationFn: () =>
+      client.config.restore(version.version, {
         comment: comment.trim() === '' ? null : comment.trim(),
         discard_draft: discard,
         overwrite_drift: overwrite,
-      });
-      go(PAGE_PATHS.apply.replace(':apply', String(apply.id)));
-    } catch (caught) {
-      setFailed(caught);
-      setBusy(false);
-    }
-  }
+      }),
+    onSuccess: ({ apply }) => go(PAGE_PATHS.apply.replace(':apply', String(apply.id))),
+  });
+  const { error } = restore;
+  const drift = error instanceof OffhookError && error.code === 'config_drift';
   return (
     <Modal
       opened
@@ -310,12 +304,12 @@ function RestoreDialog({
             onChange={(event) => setOverwrite(event.currentTarget.checked)}
           />
         )}
-        {failed !== null && <Failure error={failed} />}
+        {error !== null && <Failure error={error} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             {t('cancel')}
           </Button>
-          <Button loading={busy} disabled={changed && !discard} onClick={() => void restore()}>
+          <Button loading={restore.isPending} disabled={changed && !discard} onClick={() => restore.mutate()}>
             {t('restore_and_apply')}
           </Button>
         </Group>

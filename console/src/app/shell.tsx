@@ -13,7 +13,6 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { LogOut, Radio, UserRound, WifiOff } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { includesLevel } from '@offhook/contract/ids.ts';
@@ -22,12 +21,12 @@ import { PAGE_PATHS } from '../paths.ts';
 import { OwnPresence } from '../presence/own-presence.tsx';
 import { PhoneDock } from '../phone/dock.tsx';
 import { t } from './app-words.ts';
-import { errorText } from './error-words.ts';
 import { useKept, useStale } from './live.ts';
 import { LanguageSwitch, SchemeItems } from './preferences.tsx';
 import { useMe, useSession } from './session.tsx';
 import { Boundary, Loading } from './states.tsx';
 import styles from './shell.module.css';
+import { tellFailure } from './tell.ts';
 import { late } from './late.tsx';
 
 /** Says at once that what is shown is not live, to eyes and ears. */
@@ -90,11 +89,7 @@ function UserMenu(): ReactNode {
         <Menu.Divider />
         <Menu.Item
           leftSection={<LogOut size={16} aria-hidden />}
-          onClick={() =>
-            void signOut().catch((error: unknown) =>
-              notifications.show({ message: errorText(error), color: 'red' }),
-            )
-          }
+          onClick={() => void signOut().catch(tellFailure)}
         >
           {t('sign_out')}
         </Menu.Item>

@@ -1,13 +1,10 @@
 /** Calling somebody by a click: from this browser where its phone is on, else the own devices ring first. */
 import { useCallback } from 'react';
 import { notifications } from '@mantine/notifications';
-import { errorDetail, errorText } from '../app/error-words.ts';
 import { useClient } from '../app/session.tsx';
+import { tellFailure } from '../app/tell.ts';
 import { useCalling } from '../phone/phone.ts';
 import { t } from './words.ts';
-
-const failed = (error: unknown): void =>
-  void notifications.show({ color: 'red', title: errorText(error), message: errorDetail(error) });
 
 export interface Dialling {
   /** `number` as it is dialled; `name` for what is said of it. */
@@ -25,7 +22,7 @@ export function useDialling(): Dialling {
           notifications.show({ message: t('your_phone_rings', { name }) });
         }
       } catch (error) {
-        failed(error);
+        tellFailure(error);
       }
     },
     [calling],
@@ -36,7 +33,7 @@ export function useDialling(): Dialling {
         await client.calls.pickupAt(extension);
         notifications.show({ message: t('your_phone_takes', { name }) });
       } catch (error) {
-        failed(error);
+        tellFailure(error);
       }
     },
     [client],

@@ -18,6 +18,7 @@ import { Download, FileSpreadsheet, X } from 'lucide-react';
 import type { Export } from '@offhook/contract/exports.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { t } from './exports-words.ts';
@@ -108,8 +109,6 @@ function Body({ filters, scope }: Props): ReactNode {
   const me = useMe();
   const queries = useQueryClient();
   const [format, setFormat] = useState<'csv' | 'xlsx'>('csv');
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
   const files = useQuery({
     queryKey: KEY,
     queryFn: ({ signal }) => client.exports.list({ limit: 20 }, signal),
@@ -117,18 +116,12 @@ function Body({ filters, scope }: Props): ReactNode {
     refetchInterval: ({ state }) => (state.data?.exports.some(isUnderWay) ? ASK_MS : false),
   });
   const again = (): Promise<void> => queries.invalidateQueries({ queryKey: KEY });
-  async function attempt(what: () => Promise<unknown>): Promise<void> {
-    setBusy(true);
-    setError(null);
-    try {
-      await what();
-    } catch (refusal) {
-      setError(refusal);
-    }
-    await again();
-    setBusy(false);
-  }
   const filter = exportFilterOf(filters, scope, me.extension, serverNow());
+  const change = useOnce({
+    mutationFn: (gone: Export | null): Promise<unknown> =>
+      gone === null ? client.exports.create({ format, filter }) : client.exports.remove(gone.id),
+    onSettled: again,
+  });
   const beyond = beyondExport(filters);
   const chips = FILTER_NAMES.flatMap((name) => {
     const value = filters[name];
@@ -156,12 +149,12 @@ function Body({ filters, scope }: Props): ReactNode {
           <Radio value="xlsx" label={t('xlsx')} />
         </Group>
       </Radio.Group>
-      {error !== null && <Failure error={error} />}
+      {change.isError && <Failure error={change.error} />}
       <Group justify="space-between">
         <Text size="xs" c="dimmed" maw={300}>
           {t('audited')}
         </Text>
-        <Button loading={busy} onClick={() => void attempt(() => client.exports.create({ format, filter }))}>
+        <Button loading={change.isPending} onClick={() => change.mutate(null)}>
           {t('make')}
         </Button>
       </Group>
@@ -182,11 +175,7 @@ function Body({ filters, scope }: Props): ReactNode {
         ) : (
           <ul className={styles.plain} aria-live="polite">
             {files.data.exports.map((file) => (
-              <FileRow
-                key={file.id}
-                file={file}
-                onRemove={() => void attempt(() => client.exports.remove(file.id))}
-              />
+              <FileRow key={file.id} file={file} onRemove={() => change.mutate(file)} />
             ))}
           </ul>
         )}

@@ -6,8 +6,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { useDraft } from '../app/draft.ts';
-import { errorText } from '../app/error-words.ts';
+import { tellFailure } from '../app/tell.ts';
 import { formatDateTime } from '../app/format.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient, useMay, useMe } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { t } from './conversation-words.ts';
@@ -19,52 +20,29 @@ const MOST = 2_000;
 interface Props {
   readonly conversation: Conversation;
 }
-/** What is sent changes what is shown. */
-function useSending(): {
-  readonly busy: boolean;
-  readonly error: unknown;
-  readonly send: (what: () => Promise<unknown>) => Promise<boolean>;
-} {
-  const queries = useQueryClient();
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  return {
-    busy,
-    error,
-    async send(what) {
-      setBusy(true);
-      setError(null);
-      try {
-        await what();
-        await queries.invalidateQueries({ queryKey: ['conversation'] });
-        return true;
-      } catch (refusal) {
-        setError(refusal);
-        return false;
-      } finally {
-        setBusy(false);
-      }
-    },
-  };
-}
 export function Notes({ conversation: { id, notes } }: Props): ReactNode {
   const client = useClient();
+  const queries = useQueryClient();
   const me = useMe();
   const supervisor = useMay('supervisor');
   const [text, setText, clear] = useDraft(`note.${id}`);
-  const { busy, error, send } = useSending();
   // The same note sent twice, because an answer was lost, is one note.
   const [attempt, setAttempt] = useState(() => crypto.randomUUID());
   const empty = text.trim() === '';
-  async function add(): Promise<void> {
-    if (empty || busy) return;
-    const sent = await send(() =>
-      client.conversations.addNote(id, text.trim(), { idempotency_key: attempt }),
-    );
-    if (!sent) return;
-    clear();
-    setAttempt(crypto.randomUUID());
-  }
+  const shown = (): Promise<void> => queries.invalidateQueries({ queryKey: ['conversation'] });
+  const add = useOnce({
+    mutationFn: () => client.conversations.addNote(id, text.trim(), { idempotency_key: attempt }),
+    async onSuccess() {
+      await shown();
+      clear();
+      setAttempt(crypto.randomUUID());
+    },
+  });
+  const remove = useOnce({
+    mutationFn: (note: number) => client.conversations.removeNote(id, note),
+    onSuccess: shown,
+  });
+  const error = add.error ?? remove.error;
   return (
     <Stack gap="sm">
       {notes.length === 0 ? (
@@ -89,7 +67,7 @@ export function Notes({ conversation: { id, notes } }: Props): ReactNode {
                   color="gray"
                   size={40}
                   aria-label={t('remove_note')}
-                  onClick={() => void send(() => client.conversations.removeNote(id, note.id))}
+                  onClick={() => remove.mutate(note.id)}
                 >
                   <Trash2 size={16} aria-hidden />
                 </ActionIcon>
@@ -111,12 +89,12 @@ export function Notes({ conversation: { id, notes } }: Props): ReactNode {
           setAttempt(crypto.randomUUID());
         }}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void add();
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !empty) add.mutate();
         }}
       />
       {error !== null && <Failure error={error} />}
       <Group justify="flex-end">
-        <Button onClick={() => void add()} loading={busy} disabled={empty}>
+        <Button onClick={() => add.mutate()} loading={add.isPending} disabled={empty}>
           {t('add_note')}
         </Button>
       </Group>
@@ -128,21 +106,16 @@ export function Outcome({ conversation: { id, outcome } }: Props): ReactNode {
   const queries = useQueryClient();
   const [code, setCode] = useState(outcome?.code ?? '');
   const [text, setText, clear] = useDraft(`outcome.${id}`);
-  const [busy, setBusy] = useState(false);
   const bad = code !== '' && !isTaken('outcome', code);
-  async function set(): Promise<void> {
-    setBusy(true);
-    try {
-      await client.conversations.setOutcome(id, { code, text: text.trim() });
+  const set = useOnce({
+    mutationFn: () => client.conversations.setOutcome(id, { code, text: text.trim() }),
+    async onSuccess() {
       clear();
       notifications.show({ message: t('outcome_set') });
       await queries.invalidateQueries({ queryKey: ['conversation'] });
-    } catch (refusal) {
-      notifications.show({ color: 'red', message: errorText(refusal) });
-    } finally {
-      setBusy(false);
-    }
-  }
+    },
+    onError: tellFailure,
+  });
   return (
     <Stack gap="sm">
       {outcome !== null && (
@@ -182,7 +155,12 @@ export function Outcome({ conversation: { id, outcome } }: Props): ReactNode {
         />
       </Group>
       <Group justify="flex-end">
-        <Button variant="default" onClick={() => void set()} loading={busy} disabled={code === '' || bad}>
+        <Button
+          variant="default"
+          onClick={() => set.mutate()}
+          loading={set.isPending}
+          disabled={code === '' || bad}
+        >
           {t('set_outcome')}
         </Button>
       </Group>

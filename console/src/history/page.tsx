@@ -4,9 +4,10 @@ import { ActionIcon, Button, Group, Menu, Modal, SegmentedControl, Stack, Text, 
 import { notifications } from '@mantine/notifications';
 import { EllipsisVertical, EyeOff, History } from 'lucide-react';
 import { useSearchParams } from 'wouter';
-import { errorText } from '../app/error-words.ts';
 import { serverNow } from '../app/now.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient, useMay, useMe } from '../app/session.tsx';
+import { tellFailure } from '../app/tell.ts';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { Exports } from './exports.tsx';
 import { FilterBar } from './filter-bar.tsx';
@@ -40,22 +41,14 @@ function Total({ list }: { readonly list: Conversations }): ReactNode {
 function ClearOwn({ onDone }: { readonly onDone: () => void }): ReactNode {
   const client = useClient();
   const [asked, setAsked] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  async function clear(): Promise<void> {
-    setBusy(true);
-    setError(null);
-    try {
-      await client.clearHistory();
+  const clear = useOnce({
+    mutationFn: () => client.clearHistory(),
+    onSuccess() {
       setAsked(false);
       onDone();
       notifications.show({ message: t('cleared') });
-    } catch (refusal) {
-      setError(refusal);
-    } finally {
-      setBusy(false);
-    }
-  }
+    },
+  });
   return (
     <>
       <Menu position="bottom-end" withinPortal>
@@ -73,12 +66,12 @@ function ClearOwn({ onDone }: { readonly onDone: () => void }): ReactNode {
       <Modal opened={asked} onClose={() => setAsked(false)} title={t('hide_all_do')} centered>
         <Stack>
           <Text size="sm">{t('hide_all_text')}</Text>
-          {error !== null && <Failure error={error} />}
+          {clear.isError && <Failure error={clear.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setAsked(false)}>
               {t('cancel')}
             </Button>
-            <Button loading={busy} onClick={() => void clear()} data-autofocus>
+            <Button loading={clear.isPending} onClick={() => clear.mutate()} data-autofocus>
               {t('hide_all_do')}
             </Button>
           </Group>
@@ -115,13 +108,10 @@ export function HistoryPage(): ReactNode {
         own === null
           ? null
           : (id) => {
-              client.hideCalls([id]).then(
-                () => {
-                  remove([id]);
-                  notifications.show({ message: t('hidden') });
-                },
-                (error: unknown) => notifications.show({ color: 'red', message: errorText(error) }),
-              );
+              client.hideCalls([id]).then(() => {
+                remove([id]);
+                notifications.show({ message: t('hidden') });
+              }, tellFailure);
             },
     }),
     [call, own, client, remove],

@@ -6,6 +6,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Download, Pause, Play, RotateCcw, RotateCw, Trash2 } from 'lucide-react';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { formatClock, formatNumber, formatSpan } from '../app/format.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { t } from './conversation-words.ts';
@@ -28,22 +29,14 @@ function Remove({
 }): ReactNode {
   const client = useClient();
   const [asked, setAsked] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  async function remove(): Promise<void> {
-    setBusy(true);
-    setError(null);
-    try {
-      await client.recordings.remove(recording.id);
+  const remove = useOnce({
+    mutationFn: () => client.recordings.remove(recording.id),
+    onSuccess() {
       setAsked(false);
       notifications.show({ message: t('deleted') });
       onDone();
-    } catch (refusal) {
-      setError(refusal);
-    } finally {
-      setBusy(false);
-    }
-  }
+    },
+  });
   return (
     <>
       <ActionIcon
@@ -58,12 +51,12 @@ function Remove({
       <Modal opened={asked} onClose={() => setAsked(false)} title={t('delete_recording')} centered>
         <Stack>
           <Text size="sm">{t('delete_text')}</Text>
-          {error !== null && <Failure error={error} />}
+          {remove.isError && <Failure error={remove.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setAsked(false)} data-autofocus>
               {say('cancel')}
             </Button>
-            <Button color="red" loading={busy} onClick={() => void remove()}>
+            <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
               {t('delete')}
             </Button>
           </Group>

@@ -1,6 +1,6 @@
 import { useCallback } from 'react';
 import { notifications } from '@mantine/notifications';
-import { errorText } from '../app/error-words.ts';
+import { tellFailure } from '../app/tell.ts';
 import { useCalling } from '../phone/phone.ts';
 import { t } from './words.ts';
 
@@ -9,12 +9,9 @@ export function useCall(): (number: string) => void {
   const calling = useCalling();
   return useCallback(
     (number) => {
-      calling(number).then(
-        (from) => {
-          if (from === 'devices') notifications.show({ message: t('calling', { number }) });
-        },
-        (error: unknown) => notifications.show({ color: 'red', message: errorText(error) }),
-      );
+      calling(number).then((from) => {
+        if (from === 'devices') notifications.show({ message: t('calling', { number }) });
+      }, tellFailure);
     },
     [calling],
   );

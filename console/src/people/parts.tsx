@@ -15,11 +15,12 @@ import {
   Title,
 } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { UseMutationResult } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Check, Copy, TriangleAlert } from 'lucide-react';
 import { formatAgo, formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
+import { useOnce } from '../app/once.ts';
+import type { Once } from '../app/once.ts';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { t } from './words.ts';
 
@@ -122,9 +123,9 @@ interface ChangeOptions<T> {
 export function useChange<T, Input>(
   work: (input: Input) => Promise<T>,
   { renews, done, onDone }: ChangeOptions<T>,
-): UseMutationResult<T, unknown, Input> {
+): Once<T, Input> {
   const queries = useQueryClient();
-  return useMutation<T, unknown, Input>({
+  return useOnce<T, Input>({
     mutationFn: work,
     onSuccess: async (result) => {
       const said = done?.(result) ?? null;
@@ -140,7 +141,7 @@ interface ChangeFormProps {
     readonly isPending: boolean;
     readonly isError: boolean;
     readonly error: unknown;
-    mutate(input: undefined): void;
+    readonly mutate: (input: undefined) => void;
   };
   readonly submit: string;
   /** Where the form is in a dialog. */

@@ -1,11 +1,12 @@
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { Button, Group, Loader, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { OwnPresence } from '@offhook/contract/presence.ts';
 import { useDraft } from '../app/draft.ts';
 import { formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { ENDS, endOf, fieldOf } from './times.ts';
@@ -49,7 +50,7 @@ function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone:
   const kept = said.expires_at !== null;
   const [end, setEnd] = useState<End>(kept ? 'other' : 'never');
   const [other, setOther] = useState(fieldOf(kept ? Date.parse(said.expires_at!) : serverNow() + 3_600_000));
-  const saying = useMutation({
+  const saying = useOnce({
     mutationFn: (next: Parameters<typeof client.presence.set>[0]) => client.presence.set(next),
     onSuccess: async () => {
       clearDraft();

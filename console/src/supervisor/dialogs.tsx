@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { Button, Group, Modal, NativeSelect, NumberInput, Stack, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { notifications } from '@mantine/notifications';
 import { useTopic } from '../app/live.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import type { Ask } from './ask.ts';
@@ -21,7 +21,7 @@ interface FormProps<T> {
   readonly onDone: () => void;
 }
 function AskForm<T>({ children, run, label, well, danger, onDone }: FormProps<T>): ReactNode {
-  const doing = useMutation({
+  const doing = useOnce({
     mutationFn: run,
     onSuccess() {
       if (well !== undefined) notifications.show({ color: 'teal', message: well });

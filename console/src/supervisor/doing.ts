@@ -1,7 +1,7 @@
 /** Asking the service for something: what goes wrong is said, and told apart from what went well. */
 import { useCallback } from 'react';
 import { notifications } from '@mantine/notifications';
-import { errorDetail, errorText } from '../app/error-words.ts';
+import { tellFailure } from '../app/tell.ts';
 
 export type Do = (what: () => Promise<unknown>, well?: string) => Promise<void>;
 export const useDo = (): Do =>
@@ -10,6 +10,6 @@ export const useDo = (): Do =>
       await what();
       if (well !== undefined) notifications.show({ color: 'teal', message: well });
     } catch (error) {
-      notifications.show({ color: 'red', title: errorText(error), message: errorDetail(error) });
+      tellFailure(error);
     }
   }, []);

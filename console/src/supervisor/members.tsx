@@ -2,9 +2,10 @@
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Badge, Button, Group, NativeSelect, Stack, Table, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { UserRoundX } from 'lucide-react';
 import { useTopic } from '../app/live.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { language } from '../app/words.ts';
@@ -23,7 +24,7 @@ export function Members({ queue }: { readonly queue: string }): ReactNode {
   });
   const [chosen, setChosen] = useState('');
   useEffect(() => void queries.invalidateQueries({ queryKey: ['queue', queue] }), [agents, queries, queue]);
-  const change = useMutation({
+  const change = useOnce({
     mutationFn: ({ extension, add }: { extension: string; add: boolean }) =>
       add ? client.queues.addMember(queue, extension) : client.queues.removeMember(queue, extension),
     onSuccess: () => queries.invalidateQueries({ queryKey: key }),

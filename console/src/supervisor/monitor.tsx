@@ -4,6 +4,7 @@ import { Alert, Button, Group, PasswordInput, Stack, Text, TextInput } from '@ma
 import { notifications } from '@mantine/notifications';
 import { ScrollText } from 'lucide-react';
 import { OffhookError } from '@offhook/client';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import type { Ask } from './ask.ts';
@@ -22,18 +23,19 @@ export function MonitorForm({
   const [asks, setAsks] = useState({ password: false, otp: false });
   const [password, setPassword] = useState('');
   const [otp, setOtp] = useState('');
-  const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
 
-  async function go(): Promise<void> {
-    setBusy(true);
-    setError(null);
-    try {
+  const go = useOnce({
+    async mutationFn() {
       if (asks.password) await client.session.confirm(password, otp === '' ? undefined : otp.trim());
       await client.calls[does](call_id, leg_id === undefined ? {} : { leg_id });
+    },
+    onMutate: () => setError(null),
+    onSuccess() {
       notifications.show({ color: 'teal', message: t('rings') });
       onDone();
-    } catch (refusal) {
+    },
+    onError(refusal) {
       const code = codeOf(refusal);
       const first =
         (code === 'confirmation_required' && !asks.password) || (code === 'otp_required' && !asks.otp);
@@ -42,13 +44,11 @@ export function MonitorForm({
         otp: asks.otp || code === 'otp_required',
       });
       setError(first ? null : refusal);
-    } finally {
-      setBusy(false);
-    }
-  }
+    },
+  });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    void go();
+    go.mutate();
   };
   return (
     <form onSubmit={submit}>
@@ -85,7 +85,7 @@ export function MonitorForm({
           <Button variant="default" onClick={onDone}>
             {t('cancel')}
           </Button>
-          <Button type="submit" loading={busy} data-autofocus>
+          <Button type="submit" loading={go.isPending} data-autofocus>
             {t(does)}
           </Button>
         </Group>

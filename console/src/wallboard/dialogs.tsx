@@ -1,9 +1,10 @@
 /** What is done to a board, loaded with the first of it. */
 import type { ReactNode } from 'react';
 import { Button, Drawer, Group, Modal, Stack, Text } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
 import type { Board, NewBoard } from '@offhook/contract/boards.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -64,7 +65,7 @@ function Delete({ board, onDone }: { readonly board: Board; readonly onDone: () 
   const client = useClient();
   const queries = useQueryClient();
   const [, go] = useLocation();
-  const { mutate, isPending, error } = useMutation({
+  const { mutate, isPending, error } = useOnce({
     mutationFn: () => client.boards.remove(board.id),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['boards'] });

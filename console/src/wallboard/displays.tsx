@@ -12,11 +12,12 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Copy, Monitor } from 'lucide-react';
 import type { Board } from '@offhook/contract/boards.ts';
 import { formatAgo, formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -40,7 +41,7 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
     queryKey: ['display-keys', board.id],
     queryFn: ({ signal }) => client.boards.displayKeys(board.id, signal),
   });
-  const make = useMutation({
+  const make = useOnce({
     mutationFn: () =>
       client.boards.createDisplayKey(board.id, {
         name: name.trim(),
@@ -51,7 +52,7 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
       await again();
     },
   });
-  const revoke = useMutation({
+  const revoke = useOnce({
     mutationFn: (id: number) => client.boards.revokeDisplayKey(board.id, id),
     onSettled: again,
   });

@@ -16,12 +16,13 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Plus, X } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { OffhookError } from '@offhook/client';
 import type { Board, BoardMetric, BoardThreshold, NewBoard } from '@offhook/contract/boards.ts';
 import { useTopic } from '../app/live.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -136,7 +137,7 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
     setDraft((old) => ({ ...old, layout: { ...old.layout, ...fields } }));
   const titleOf = (name: string): string => records.get(name)?.title || name;
 
-  const save = useMutation({
+  const save = useOnce({
     mutationFn: () =>
       board === null
         ? client.boards.create(draft)

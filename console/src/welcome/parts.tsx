@@ -2,10 +2,11 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Anchor, Button, Code, CopyButton, Group, Table, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Phone } from 'lucide-react';
 import { Link } from 'wouter';
 import type { PresenceState, QueueState } from '@offhook/client';
+import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -164,7 +165,7 @@ export function CallStep({
   const client = useClient();
   const me = useMe();
   const people = usePeople();
-  const call = useMutation({
+  const call = useOnce({
     mutationFn: async (to: string) =>
       await client.calls.originate({ to }, { idempotency_key: crypto.randomUUID() }),
   });
