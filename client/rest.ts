@@ -11,33 +11,14 @@ import type {
 } from '@offhook/contract/agents.ts';
 import type { AuditPage, AuditQuery } from '@offhook/contract/audit.ts';
 import type {
-  DigitsRequest,
-  LegChoice,
-  ListenRequest,
-  NewCall,
-  OperationReply,
-  OwnDeviceChoice,
-  ParkReply,
-  PickupRequest,
-  RecordRequest,
-  RetrieveRequest,
-  TransferReply,
-  TransferRequest,
-  TransferStarted,
-} from '@offhook/contract/call-control.ts';
-import type { CallSettings, CallSettingsReply } from '@offhook/contract/call-settings.ts';
-import type { CallReply, CallsReply } from '@offhook/contract/calls.ts';
-import type {
   ConversationChangesQuery,
   ConversationChangesReply,
   ConversationReply,
   ConversationsQuery,
   ConversationsReply,
   NewOutcome,
-  NewQuality,
   NoteReply,
   OutcomeReply,
-  QualityReply,
 } from '@offhook/contract/conversation-list.ts';
 import type {
   ErasureProof,
@@ -93,6 +74,7 @@ import type {
 
 import { createBoardsRest } from './boards-rest.ts';
 import type { BoardsRest } from './boards-rest.ts';
+import { createCallsRest } from './calls-rest.ts';
 import { createConfigRest } from './config-rest.ts';
 import type { ConfigRest } from './config-rest.ts';
 import { createPeopleRest } from './people-rest.ts';
@@ -230,106 +212,6 @@ export function createRest(request: Request) {
     removeMember: (name: string, extension: string): Reply<typeof MembersReply> =>
       request('DELETE', at`/api/v1/queues/${name}/members/${extension}`),
   };
-  const calls = {
-    list: (signal?: AbortSignal): Reply<typeof CallsReply> => get('/api/v1/calls', {}, signal),
-    get: (id: string, signal?: AbortSignal): Reply<typeof CallReply> =>
-      get(at`/api/v1/calls/${id}`, {}, signal),
-    /** The own devices ring first, then the number is called. */
-    originate: (call: Body<typeof NewCall>, options?: RequestOptions): Reply<typeof OperationReply> =>
-      post('/api/v1/calls', call, options),
-    /** The own part of a call; for supervisors without a part in it, the whole call. */
-    hangup: (
-      id: string,
-      leg: Body<typeof LegChoice> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/hangup`, leg, options),
-    /** Blind, or attended: that one goes on with `swapTransfer`, `completeTransfer` or `cancelTransfer`. */
-    transfer: (
-      id: string,
-      how: Body<typeof TransferRequest>,
-      options?: RequestOptions,
-    ): Reply<typeof TransferStarted> => post(at`/api/v1/calls/${id}/transfer`, how, options),
-    transferOf: (id: string, signal?: AbortSignal): Reply<typeof TransferReply> =>
-      get(at`/api/v1/calls/${id}/transfer`, {}, signal),
-    swapTransfer: (id: string, options?: RequestOptions): Reply<typeof OperationReply> =>
-      post(at`/api/v1/calls/${id}/transfer/swap`, undefined, options),
-    completeTransfer: (id: string, options?: RequestOptions): Reply<typeof OperationReply> =>
-      post(at`/api/v1/calls/${id}/transfer/complete`, undefined, options),
-    cancelTransfer: (id: string, options?: RequestOptions): Reply<typeof OperationReply> =>
-      post(at`/api/v1/calls/${id}/transfer/cancel`, undefined, options),
-    hold: (
-      id: string,
-      leg: Body<typeof LegChoice> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/hold`, leg, options),
-    /** From hold, or from a slot. */
-    retrieve: (
-      id: string,
-      how: Body<typeof RetrieveRequest> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/retrieve`, how, options),
-    park: (id: string, leg: Body<typeof LegChoice> = {}, options?: RequestOptions): Reply<typeof ParkReply> =>
-      post(at`/api/v1/calls/${id}/park`, leg, options),
-    pickup: (
-      id: string,
-      how: Body<typeof PickupRequest> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/pickup`, how, options),
-    /** Whatever rings there, where the call is not known. */
-    pickupAt: (
-      extension: string,
-      how: Body<typeof OwnDeviceChoice> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/extensions/${extension}/pickup`, how, options),
-    dtmf: (
-      id: string,
-      how: Body<typeof DigitsRequest>,
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/dtmf`, how, options),
-    record: (
-      id: string,
-      how: Body<typeof RecordRequest>,
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/record`, how, options),
-    /** Silence is recorded, so that something said now is not kept, until it is resumed. */
-    pauseRecording: (
-      id: string,
-      leg: Body<typeof LegChoice> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/record/pause`, leg, options),
-    resumeRecording: (
-      id: string,
-      leg: Body<typeof LegChoice> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/record/resume`, leg, options),
-    /** Supervisors: to hear a call, to speak to one side of it, to speak to both. */
-    listen: (
-      id: string,
-      how: Body<typeof ListenRequest> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/listen`, how, options),
-    whisper: (
-      id: string,
-      how: Body<typeof ListenRequest> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/whisper`, how, options),
-    barge: (
-      id: string,
-      how: Body<typeof ListenRequest> = {},
-      options?: RequestOptions,
-    ): Reply<typeof OperationReply> => post(at`/api/v1/calls/${id}/barge`, how, options),
-    /** How it sounded, from who is or was in it; `not_found` for the moment until it is in the history. */
-    reportQuality: (
-      id: string,
-      report: Body<typeof NewQuality>,
-      options?: RequestOptions,
-    ): Reply<typeof QualityReply> => post(at`/api/v1/calls/${id}/quality`, report, options),
-    /** What calls from here may cost. */
-    settings: (signal?: AbortSignal): Reply<typeof CallSettingsReply> =>
-      get('/api/v1/settings/calls', {}, signal),
-    setSettings: (settings: Body<typeof CallSettings>): Reply<typeof CallSettingsReply> =>
-      request('PUT', '/api/v1/settings/calls', settings),
-  };
   /** The client's `audio` is their sound. */
   const recordings = {
     list: (query: Query<RecordingsQuery> = {}, signal?: AbortSignal): Reply<typeof RecordingsReply> =>
@@ -452,7 +334,7 @@ export function createRest(request: Request) {
     agents,
     features,
     queues,
-    calls,
+    calls: createCallsRest(request),
     conversations,
     recordings,
     sounds,
