@@ -9,9 +9,9 @@ import { formatClock, formatNumber, formatSpan } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { t } from './conversation-words.ts';
 import type { Recording } from './course.ts';
 import { nameOf } from './party.tsx';
+import { t } from './player-words.ts';
 import { t as say } from './words.ts';
 import styles from './conversation.module.css';
 

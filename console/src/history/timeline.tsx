@@ -6,6 +6,7 @@ import type { LucideIcon } from 'lucide-react';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { formatClock, formatSpan } from '../app/format.ts';
 import { t } from './conversation-words.ts';
+import { t as recordingWord } from './player-words.ts';
 import { placeOf, spanOf, ticksOf } from './course.ts';
 import type { Leg, Recording, Segment, Transfer, Visit } from './course.ts';
 import { nameOf, numberOf } from './party.tsx';
@@ -124,7 +125,7 @@ function RecordingLane({
   readonly span: Span;
 }): ReactNode {
   return (
-    <Lane slim name={t('recording')} note={t(`by_${recording.by}`)}>
+    <Lane slim name={t('recording')} note={recordingWord(`by_${recording.by}`)}>
       <Bar
         slim
         span={span}
