@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { button, callOf, openPanel, ready, says } from './phone-rig.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, signedIn } from './rig.ts';
+import { assertAccessible, buildFirst, close, signedIn } from './rig.ts';
 
 const rowOf = (page: Page, extension: string): Locator => page.locator(`li[data-extension="${extension}"]`);
 /** The word of somebody's presence, as the list shows it. */
@@ -26,12 +26,6 @@ describe('directory page', () => {
   before(buildFirst);
   const site = useSite();
   const browser = useBrowser();
-  const close = async (...pages: Page[]): Promise<void> => {
-    for (const page of pages) {
-      assertNoTrouble(page);
-      await page.close();
-    }
-  };
 
   test('directory - phones and calls of others move what is shown, within a second and without a reload', async () => {
     const page = await signedIn(site(), browser(), '1003', { path: '/directory' });

@@ -19,7 +19,7 @@ import { freePort } from '../../server/test/support/ports.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, signedIn } from './rig.ts';
+import { assertAccessible, buildFirst, close, signedIn } from './rig.ts';
 
 const north = { host: '127.0.0.2', port: await freePort() };
 const MOBILE = '+4915112345678';
@@ -103,10 +103,6 @@ describe('history pages', () => {
     id = await queueCall(site(), outside);
     await missed(site(), '1009', '1010');
   });
-  const close = async (page: Page): Promise<void> => {
-    assertNoTrouble(page);
-    await page.close();
-  };
 
   test('history - a list that filters narrow; they stand in the address, and what a caller is called is text', async () => {
     const page = await signedIn(site(), browser(), '1002', { path: '/history' });

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { createClient } from '@offhook/client';
 import { totp } from '../../server/src/features/sessions/totp.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
@@ -14,6 +13,7 @@ import {
   assertNoTrouble,
   buildFirst,
   clickThrice,
+  clientOf,
   consoleOf,
   focusIsOn,
   openConsole,
@@ -52,7 +52,6 @@ describe('console people', () => {
     await kept.goto(site().base + path);
     return kept;
   };
-  const sdk = async () => createClient({ base: site().base, token: (await site().person('1001')).token });
   const go = async (page: Page, name: string): Promise<void> => {
     await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
     await page.getByRole('heading', { level: 1, name }).waitFor();
@@ -215,7 +214,11 @@ describe('console people', () => {
     const shown = page.getByRole('dialog', { name: 'Ihr neuer API-Schlüssel' });
     const key = (await shown.locator('pre').innerText()).trim();
     assert.match(key, /^ohk_/);
-    assert.equal((await (await sdk()).apiKeys.list()).api_keys.length, 1, 'three clicks make one key');
+    assert.equal(
+      (await (await clientOf(site(), '1001')).apiKeys.list()).api_keys.length,
+      1,
+      'three clicks make one key',
+    );
     const ask = (path: string) =>
       fetch(`${site().base}${path}`, { headers: { authorization: `Bearer ${key}` } });
     assert.equal((await ask('/api/v1/queues')).status, 200);
@@ -364,7 +367,7 @@ describe('console people', () => {
     await page.getByText('Connected', { exact: true }).waitFor();
     await page.getByText('Events so far').waitFor();
     await assertAccessible(page);
-    const { config } = await sdk();
+    const { config } = await clientOf(site(), '1001');
     await config.change([{ op: 'patch', kind: 'queue', key: 'support', patch: { title: 'Help' } }]);
     await config.apply({ comment: HTML });
     await page.getByRole('row', { name: HTML }).getByText('Applied', { exact: true }).waitFor();
@@ -380,7 +383,7 @@ describe('console people', () => {
 
   test('people - every page fits a phone, in Turkish, and says that it is not for everybody', async () => {
     const size = { width: 390, height: 844 };
-    const { apiKeys, webhooks } = await sdk();
+    const { apiKeys, webhooks } = await clientOf(site(), '1001');
     await apiKeys.create({ name: `Long ${'x'.repeat(50)}`, scopes: ['history:read'] });
     const { webhook } = await webhooks.create({ url: sink.url, description: HTML, topics: ['calls'] });
     await webhooks.test(webhook.id);

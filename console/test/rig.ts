@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
+import { createClient } from '@offhook/client';
+import type { Client } from '@offhook/client';
 import { SESSION_COOKIE } from '@offhook/contract/session.ts';
 import type { Browser } from '../../server/test/support/browser.ts';
 import type { Site } from '../../server/test/support/site.ts';
@@ -118,7 +120,9 @@ async function contextOf(
 }
 /** Clicks faster than a page can draw: three times before it comes to anything else. */
 export const clickThrice = (button: Locator): Promise<void> =>
-  button.evaluate('(button) => { for (let i = 0; i < 3; i += 1) button.click(); }');
+  button.evaluate((one) => {
+    for (let i = 0; i < 3; i += 1) (one as unknown as { click(): void }).click();
+  });
 /** Waits until this has the focus; the failure says what has it. */
 export async function focusIsOn(page: Page, target: Locator): Promise<void> {
   let has: unknown;
@@ -135,6 +139,17 @@ export async function focusIsOn(page: Page, target: Locator): Promise<void> {
 export function assertNoTrouble(page: Page): void {
   assert.deepEqual(trouble.get(page) ?? ['this page was not opened by openConsole'], []);
 }
+
+/** Closes pages that `signedIn` opened; fails where one of them had trouble. */
+export async function close(...pages: readonly Page[]): Promise<void> {
+  for (const page of pages) {
+    assertNoTrouble(page);
+    await page.close();
+  }
+}
+/** The API as this person of the site uses it. */
+export const clientOf = async (site: Site, extension: string): Promise<Client> =>
+  createClient({ base: site.base, token: (await site.person(extension)).token });
 
 let axe: Promise<string> | undefined;
 interface Violation {

@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, focusIsOn, signedIn } from './rig.ts';
+import { assertAccessible, buildFirst, clientOf, close, focusIsOn, signedIn } from './rig.ts';
 
 const agentRow = (page: Page, extension: string): Locator => page.locator(`[data-agent="${extension}"]`);
 const isShown = async (page: Page, extension: string, state: string, ms = 5000): Promise<void> => {
@@ -26,28 +26,9 @@ describe('supervisor page', () => {
   before(buildFirst);
   const site = useSite();
   const browser = useBrowser();
-  const close = async (...pages: Page[]): Promise<void> => {
-    for (const page of pages) {
-      assertNoTrouble(page);
-      await page.close();
-    }
-  };
-  const send = async (extension: string, method: string, path: string, body?: object): Promise<unknown> => {
-    const { token } = await site().person(extension);
-    const reply = await fetch(site().base + path, {
-      method,
-      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    assert.ok(reply.ok, `${method} ${path}: ${reply.status} ${await reply.clone().text()}`);
-    return reply.json();
-  };
-  const audited = async (action: string): Promise<number> => {
-    const { entries } = (await send('1001', 'GET', `/api/v1/audit?action=${action}`)) as {
-      entries: unknown[];
-    };
-    return entries.length;
-  };
+  const admin = () => clientOf(site(), '1001');
+  const audited = async (action: string): Promise<number> =>
+    (await (await admin()).audit({ action })).entries.length;
 
   test('supervisor - a forced pause with its reason is seen by the agent; ready again, logged out and in', async () => {
     await using _phone = await site().phone('1003');
@@ -105,7 +86,7 @@ describe('supervisor page', () => {
     await heard.hangup();
 
     const settings = { crm_link: null, confirm_supervision: true };
-    await send('1001', 'PUT', '/api/v1/settings/console', settings);
+    await (await admin()).consoleSettings.set(settings);
     await act(page, 'Léa Fournier – José Ibáñez', 'Whisper to José Ibáñez');
     await dialog.getByRole('button', { name: 'Whisper' }).click();
     await dialog.getByLabel('Your password').fill('wrong');
@@ -125,7 +106,7 @@ describe('supervisor page', () => {
     await joined.answer();
     await dialog.waitFor({ state: 'detached' });
     await joined.hangup();
-    await send('1001', 'PUT', '/api/v1/settings/console', { ...settings, confirm_supervision: false });
+    await (await admin()).consoleSettings.set({ ...settings, confirm_supervision: false });
 
     await act(page, 'Léa Fournier – José Ibáñez', /^Hang up/);
     await dialog.getByRole('button', { name: 'End the call' }).click();
@@ -140,7 +121,7 @@ describe('supervisor page', () => {
     await using third = await site().phone('1012');
     const page = await signedIn(site(), browser(), '1002', { path: '/supervisor' });
     for (const extension of ['1003', '1004', '1005', '1006']) {
-      await send('1001', 'POST', `/api/v1/agents/${extension}/pause`, { reason: 'lunch' });
+      await (await admin()).agents.pause(extension, { reason: 'lunch' });
     }
     await page.getByRole('tab', { name: /^Queues/ }).click();
     const queue = (name: string): Locator => page.locator(`[data-queue="${name}"]`);

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { createClient } from '@offhook/client';
-import type { Client } from '@offhook/client';
 import { putObjects } from '../../server/src/features/pbx-config/put.ts';
 import { prepareDemo } from '../../server/test/support/company.ts';
 import { openFarSide } from '../../server/test/support/phone.ts';
@@ -16,6 +14,7 @@ import {
   assertNoTrouble,
   buildFirst,
   clickThrice,
+  clientOf,
   focusIsOn,
   signedIn,
   openConsole,
@@ -42,12 +41,6 @@ describe('wallboard', () => {
       )(dataDir),
   });
   const browser = useBrowser();
-  const clientOf = async (extension: string): Promise<Client> => {
-    const own = (await site().credentials()).find((c) => c.extension === extension);
-    const client = createClient({ base: site().base });
-    await client.login({ username: extension, password: own?.password ?? '' });
-    return client;
-  };
   const outside = (): Promise<Phone> =>
     openFarSide({ server: site().sip, extension: '+4915112345678', name: EVIL, at: OUTSIDE });
   const tile = (page: Page, queue: string): Locator => page.locator(`[data-queue=${queue}]`);
@@ -137,7 +130,7 @@ describe('wallboard', () => {
   });
 
   test('wallboard - boards are copied, edited, kept from writing over each other, and deleted', async () => {
-    const supervisor = await clientOf('1002');
+    const supervisor = await clientOf(site(), '1002');
     const page = await signedIn(site(), browser(), '1002', { path: '/wallboard/1' });
     page.setDefaultTimeout(8_000);
     await tile(page, 'support').waitFor();
@@ -258,7 +251,7 @@ describe('wallboard', () => {
       'the wall is told the whole number',
     );
 
-    const supervisor = await clientOf('1002');
+    const supervisor = await clientOf(site(), '1002');
     const { name, shared, layout } = (await supervisor.boards.get(1)).board;
     await supervisor.boards.replace(1, {
       name: `${name} only`,

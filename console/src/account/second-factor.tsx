@@ -16,6 +16,7 @@ import {
 import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, Copy, ShieldCheck, ShieldOff, TriangleAlert } from 'lucide-react';
+import { ChangeForm } from '../app/change-form.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
@@ -108,36 +109,6 @@ export function SecondFactor(): ReactNode {
       required
     />
   );
-  const form = (
-    change: {
-      readonly isError: boolean;
-      readonly error: unknown;
-      readonly isPending: boolean;
-      mutate(): void;
-    },
-    label: string,
-    children: ReactNode,
-  ): ReactNode => (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        change.mutate();
-      }}
-    >
-      <Stack>
-        {children}
-        {change.isError && <Failure error={change.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={close}>
-            {t('cancel')}
-          </Button>
-          <Button type="submit" loading={change.isPending}>
-            {label}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
-  );
   return (
     <>
       <Group justify="space-between">
@@ -154,25 +125,24 @@ export function SecondFactor(): ReactNode {
         )}
       </Group>
       <Modal opened={step.is === 'password'} onClose={close} title={t('switch_on_title')} centered>
-        {form(begin, t('next'), passwordField)}
+        <ChangeForm change={begin} submit={t('next')} onClose={close}>
+          {passwordField}
+        </ChangeForm>
       </Modal>
       <Modal opened={step.is === 'scan'} onClose={close} title={t('scan_title')} centered>
-        {step.is === 'scan' &&
-          form(
-            confirm,
-            t('switch_on'),
-            <>
-              <Text size="sm">{t('scan_text')}</Text>
-              <Group justify="center">
-                <QrCode text={step.uri} label={t('qr_label')} />
-              </Group>
-              <Text size="sm">{t('type_secret')}</Text>
-              <Code block style={{ whiteSpace: 'pre-wrap', textAlign: 'center' }}>
-                {grouped(step.secret)}
-              </Code>
-              {digitsField}
-            </>,
-          )}
+        {step.is === 'scan' && (
+          <ChangeForm change={confirm} submit={t('switch_on')} onClose={close}>
+            <Text size="sm">{t('scan_text')}</Text>
+            <Group justify="center">
+              <QrCode text={step.uri} label={t('qr_label')} />
+            </Group>
+            <Text size="sm">{t('type_secret')}</Text>
+            <Code block style={{ whiteSpace: 'pre-wrap', textAlign: 'center' }}>
+              {grouped(step.secret)}
+            </Code>
+            {digitsField}
+          </ChangeForm>
+        )}
       </Modal>
       <Modal
         opened={step.is === 'codes'}
@@ -203,14 +173,10 @@ export function SecondFactor(): ReactNode {
         )}
       </Modal>
       <Modal opened={step.is === 'off'} onClose={close} title={t('switch_off_title')} centered>
-        {form(
-          disable,
-          t('switch_off'),
-          <>
-            {passwordField}
-            {digitsField}
-          </>,
-        )}
+        <ChangeForm change={disable} submit={t('switch_off')} onClose={close}>
+          {passwordField}
+          {digitsField}
+        </ChangeForm>
       </Modal>
     </>
   );

@@ -224,7 +224,7 @@ function DiscardAll({ total, onClose }: { readonly total: number; readonly onClo
     },
   });
   return (
-    <Modal opened onClose={onClose} title={t('discard_all')} closeButtonProps={{ 'aria-label': t('close') }}>
+    <Modal opened onClose={onClose} title={t('discard_all')}>
       <Stack gap="sm">
         <Text size="sm">{t('discard_all_text', { count: total, number: formatNumber(total) })}</Text>
         {discard.isError && <Failure error={discard.error} />}

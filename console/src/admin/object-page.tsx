@@ -325,12 +325,7 @@ function DeleteDialog({
   const refused = error instanceof OffhookError ? (error.problem?.used_by ?? []) : [];
   const users = refused.length > 0 ? refused : (data?.used_by ?? []);
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t('delete_title', { name: `${kindName(kind)} ${current.key}` })}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened onClose={onClose} title={t('delete_title', { name: `${kindName(kind)} ${current.key}` })}>
       <Stack gap="sm">
         {error !== null && <Failure error={error} />}
         {users.length > 0 ? (

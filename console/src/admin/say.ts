@@ -1,11 +1,6 @@
 import { notifications } from '@mantine/notifications';
-import { t } from './words.ts';
 
 /** A short word in the corner. */
 export const say = (message: string, bad = false): void => {
-  notifications.show({
-    message,
-    color: bad ? 'red' : 'green',
-    closeButtonProps: { 'aria-label': t('close') },
-  });
+  notifications.show({ message, color: bad ? 'red' : 'green' });
 };

@@ -162,13 +162,7 @@ function Preview({
   const findings = error instanceof OffhookError ? (error.problem?.findings ?? []) : [];
   const differs = preview.data?.differs;
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      size="xl"
-      title={t('preview_of', { name: brought.name })}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened onClose={onClose} size="xl" title={t('preview_of', { name: brought.name })}>
       <Stack gap="sm">
         <SegmentedControl
           aria-label={t('import_mode')}

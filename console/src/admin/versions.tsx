@@ -276,7 +276,6 @@ function RestoreDialog({
       onClose={onClose}
       size="lg"
       title={t('restore_of', { version: formatNumber(version.version) })}
-      closeButtonProps={{ 'aria-label': t('close') }}
     >
       <Stack gap="sm">
         <Text size="sm">{t('restore_text')}</Text>

@@ -1,13 +1,12 @@
 import type { ReactNode } from 'react';
 import { Kbd, Modal, Stack, Switch, Table, Text } from '@mantine/core';
-import { t as tApp } from '../app/app-words.ts';
 import { SHORTCUTS, setShortcuts, useShortcutsOn } from './shortcuts.ts';
 import { t } from './words.ts';
 
 export function ShortcutHelp({ onClose }: { readonly onClose: () => void }): ReactNode {
   const on = useShortcutsOn();
   return (
-    <Modal opened onClose={onClose} title={t('help')} closeButtonProps={{ 'aria-label': tApp('close') }}>
+    <Modal opened onClose={onClose} title={t('help')}>
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
           {t('help_text')}

@@ -13,10 +13,12 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ApiKey, Scope } from '@offhook/contract/keys.ts';
+import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { fromLocal, toLocal } from './local-time.ts';
-import { ChangeForm, useChange } from './parts.tsx';
-import { scopeText, t } from './words.ts';
+import { useChange } from './parts.tsx';
+import { scopeText } from './scope-words.ts';
+import { t } from './words.ts';
 
 /** Every scope, in the order of the form; the type says where one is missing. */
 const SCOPES: Readonly<Record<Scope, true>> = {
@@ -70,7 +72,7 @@ interface FormProps {
   readonly onMade: (key: string) => void;
   readonly onClose: () => void;
 }
-function Form({ apiKey, onMade, onClose }: FormProps): ReactNode {
+export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
   const client = useClient();
   const [name, setName] = useState(apiKey?.name ?? '');
   const [scopes, setScopes] = useState<readonly string[]>(apiKey?.scopes ?? []);
@@ -104,84 +106,72 @@ function Form({ apiKey, onMade, onClose }: FormProps): ReactNode {
     },
   );
   return (
-    <ChangeForm change={change} submit={apiKey === null ? t('make_key') : t('save')} onClose={onClose}>
-      <TextInput
-        label={t('name')}
-        description={t('key_name_hint')}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-        data-autofocus
-        required
-      />
-      <Checkbox.Group
-        label={t('scopes')}
-        description={t('scopes_hint')}
-        value={[...scopes]}
-        onChange={setScopes}
-        withAsterisk
-      >
-        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" verticalSpacing={10} mt="xs">
-          {ALL.map((scope) => (
-            <Checkbox key={scope} value={scope} label={scopeText(scope)} description={scope} />
-          ))}
-        </SimpleGrid>
-      </Checkbox.Group>
-      <Reach
-        label={t('which_queues')}
-        all={t('all_queues')}
-        some={t('some_queues')}
-        value={queues}
-        onChange={setQueues}
-      >
-        {(value, onChange) => (
-          <MultiSelect
-            aria-label={t('some_queues')}
-            placeholder={value.length === 0 ? t('choose') : ''}
-            data={known.data?.queues.map((q) => ({ value: q.name, label: q.title })) ?? value}
-            value={value}
-            onChange={onChange}
-            searchable
-          />
-        )}
-      </Reach>
-      <Reach
-        label={t('which_extensions')}
-        all={t('all_extensions')}
-        some={t('some_extensions')}
-        value={extensions}
-        onChange={setExtensions}
-      >
-        {(value, onChange) => (
-          <TagsInput
-            aria-label={t('some_extensions')}
-            placeholder={t('type_and_enter')}
-            value={value}
-            onChange={onChange}
-            splitChars={[',', ' ']}
-          />
-        )}
-      </Reach>
-      <TextInput
-        type="datetime-local"
-        label={t('expires')}
-        description={t('expires_hint')}
-        value={expires}
-        onChange={(event) => setExpires(event.currentTarget.value)}
-      />
-    </ChangeForm>
+    <Modal opened onClose={onClose} title={t(apiKey === null ? 'new_key' : 'change_key')} size="lg">
+      <ChangeForm change={change} submit={apiKey === null ? t('make_key') : t('save')} onClose={onClose}>
+        <TextInput
+          label={t('name')}
+          description={t('key_name_hint')}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          data-autofocus
+          required
+        />
+        <Checkbox.Group
+          label={t('scopes')}
+          description={t('scopes_hint')}
+          value={[...scopes]}
+          onChange={setScopes}
+          withAsterisk
+        >
+          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" verticalSpacing={10} mt="xs">
+            {ALL.map((scope) => (
+              <Checkbox key={scope} value={scope} label={scopeText(scope)} description={scope} />
+            ))}
+          </SimpleGrid>
+        </Checkbox.Group>
+        <Reach
+          label={t('which_queues')}
+          all={t('all_queues')}
+          some={t('some_queues')}
+          value={queues}
+          onChange={setQueues}
+        >
+          {(value, onChange) => (
+            <MultiSelect
+              aria-label={t('some_queues')}
+              placeholder={value.length === 0 ? t('choose') : ''}
+              data={known.data?.queues.map((q) => ({ value: q.name, label: q.title })) ?? value}
+              value={value}
+              onChange={onChange}
+              searchable
+            />
+          )}
+        </Reach>
+        <Reach
+          label={t('which_extensions')}
+          all={t('all_extensions')}
+          some={t('some_extensions')}
+          value={extensions}
+          onChange={setExtensions}
+        >
+          {(value, onChange) => (
+            <TagsInput
+              aria-label={t('some_extensions')}
+              placeholder={t('type_and_enter')}
+              value={value}
+              onChange={onChange}
+              splitChars={[',', ' ']}
+            />
+          )}
+        </Reach>
+        <TextInput
+          type="datetime-local"
+          label={t('expires')}
+          description={t('expires_hint')}
+          value={expires}
+          onChange={(event) => setExpires(event.currentTarget.value)}
+        />
+      </ChangeForm>
+    </Modal>
   );
 }
-/** `apiKey` undefined: closed. */
-export const ApiKeyForm = ({
-  apiKey,
-  ...rest
-}: Omit<FormProps, 'apiKey'> & { readonly apiKey: ApiKey | null | undefined }): ReactNode => (
-  <Modal
-    opened={apiKey !== undefined}
-    onClose={rest.onClose}
-    title={apiKey === null ? t('new_key') : t('change_key')}
-    size="lg"
-  >
-    {apiKey !== undefined && <Form apiKey={apiKey} {...rest} />}
-  </Modal>
-);

@@ -143,7 +143,9 @@ export function ApiKeysPage(): ReactNode {
           </Rows>
         )}
       </Paper>
-      <ApiKeyForm apiKey={edited} onMade={setMade} onClose={() => setEdited(undefined)} />
+      {edited !== undefined && (
+        <ApiKeyForm apiKey={edited} onMade={setMade} onClose={() => setEdited(undefined)} />
+      )}
       <ShownOnce
         title={t('your_new_key')}
         text={t('shown_once')}

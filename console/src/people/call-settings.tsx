@@ -17,9 +17,10 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { Plus, Trash2 } from 'lucide-react';
 import type { CallSettings } from '@offhook/contract/call-settings.ts';
+import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { ChangeForm, Rows, Section, useChange } from './parts.tsx';
+import { Rows, Section, useChange } from './parts.tsx';
 import { t } from './system-words.ts';
 import { levelName } from './words.ts';
 

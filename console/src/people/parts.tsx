@@ -17,6 +17,7 @@ import {
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { Check, Copy, TriangleAlert } from 'lucide-react';
+import { t as app } from '../app/app-words.ts';
 import { formatAgo, formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
@@ -136,44 +137,6 @@ export function useChange<T, Input>(
   });
 }
 
-interface ChangeFormProps {
-  readonly change: {
-    readonly isPending: boolean;
-    readonly isError: boolean;
-    readonly error: unknown;
-    readonly mutate: (input: undefined) => void;
-  };
-  readonly submit: string;
-  /** Where the form is in a dialog. */
-  readonly onClose?: () => void;
-  readonly maw?: number;
-  readonly children: ReactNode;
-}
-/** Fields that are sent together, with why they were refused. */
-export const ChangeForm = ({ change, submit, onClose, maw, children }: ChangeFormProps): ReactNode => (
-  <form
-    onSubmit={(event) => {
-      event.preventDefault();
-      change.mutate(undefined);
-    }}
-  >
-    <Stack {...(maw === undefined ? {} : { maw })}>
-      {children}
-      {change.isError && <Failure error={change.error} />}
-      <Group {...(onClose === undefined ? {} : { justify: 'flex-end' })}>
-        {onClose !== undefined && (
-          <Button variant="default" onClick={onClose}>
-            {t('cancel')}
-          </Button>
-        )}
-        <Button type="submit" loading={change.isPending}>
-          {submit}
-        </Button>
-      </Group>
-    </Stack>
-  </form>
-);
-
 interface AskProps {
   readonly title: string;
   readonly text: string;
@@ -194,7 +157,7 @@ export const Ask = ({ title, text, yes, opened, busy, error, onYes, onClose }: A
       {error !== null && error !== undefined && <Failure error={error} />}
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose} data-autofocus>
-          {t('cancel')}
+          {app('cancel')}
         </Button>
         <Button color="red.8" loading={busy} onClick={onYes}>
           {yes}

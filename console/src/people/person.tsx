@@ -1,10 +1,11 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Badge, Button, Group, Modal, PasswordInput, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Badge, Button, Group, Modal, PasswordInput, SegmentedControl, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { SignInPerson } from '@offhook/contract/people.ts';
 import { DeviceTable } from '../account/devices.tsx';
+import { ChangeForm } from '../app/change-form.tsx';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
@@ -41,43 +42,27 @@ function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
         {t('new_password')}
       </Button>
       <Modal opened={opened} onClose={() => setOpened(false)} title={t('new_password')} centered>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            change.mutate(undefined);
-          }}
-        >
-          <Stack>
-            <Text size="sm">{t('new_password_text', { name: person.name })}</Text>
-            <SegmentedControl
-              value={how}
-              onChange={(value) => setHow(value as typeof how)}
-              data={[
-                { value: 'made', label: t('make_one_up') },
-                { value: 'typed', label: t('typed_by_me') },
-              ]}
+        <ChangeForm change={change} submit={t('set_password')} onClose={() => setOpened(false)}>
+          <Text size="sm">{t('new_password_text', { name: person.name })}</Text>
+          <SegmentedControl
+            value={how}
+            onChange={(value) => setHow(value as typeof how)}
+            data={[
+              { value: 'made', label: t('make_one_up') },
+              { value: 'typed', label: t('typed_by_me') },
+            ]}
+          />
+          {how === 'typed' && (
+            <PasswordInput
+              label={t('password')}
+              description={t('password_rule')}
+              autoComplete="new-password"
+              value={typed}
+              onChange={(event) => setTyped(event.currentTarget.value)}
+              required
             />
-            {how === 'typed' && (
-              <PasswordInput
-                label={t('password')}
-                description={t('password_rule')}
-                autoComplete="new-password"
-                value={typed}
-                onChange={(event) => setTyped(event.currentTarget.value)}
-                required
-              />
-            )}
-            {change.isError && <Failure error={change.error} />}
-            <Group justify="flex-end">
-              <Button variant="default" onClick={() => setOpened(false)}>
-                {t('cancel')}
-              </Button>
-              <Button type="submit" loading={change.isPending}>
-                {t('set_password')}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
+          )}
+        </ChangeForm>
       </Modal>
       <ShownOnce
         title={t('new_password_of', { name: person.name })}

@@ -3,10 +3,11 @@ import type { ReactNode } from 'react';
 import { Anchor, Code, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
+import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { CallSettingsSection } from './call-settings.tsx';
-import { ChangeForm, PageHead, Section, useChange } from './parts.tsx';
+import { PageHead, Section, useChange } from './parts.tsx';
 import { t } from './system-words.ts';
 
 const SAMPLE = {

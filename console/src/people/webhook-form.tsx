@@ -4,8 +4,9 @@ import { Modal, MultiSelect, TagsInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { EventType } from '@offhook/contract/events.ts';
 import type { Webhook } from '@offhook/contract/webhooks.ts';
+import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
-import { ChangeForm, useChange } from './parts.tsx';
+import { useChange } from './parts.tsx';
 import { t } from './words.ts';
 
 const TOPICS = ['calls', 'queues', 'agents', 'presence', 'history', 'config', 'system'];
@@ -21,7 +22,7 @@ interface FormProps {
   readonly onMade: (secret: string, id: number) => void;
   readonly onClose: () => void;
 }
-function Form({ webhook, onMade, onClose }: FormProps): ReactNode {
+export function WebhookForm({ webhook, onMade, onClose }: FormProps): ReactNode {
   const client = useClient();
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [description, setDescription] = useState(webhook?.description ?? '');
@@ -50,57 +51,45 @@ function Form({ webhook, onMade, onClose }: FormProps): ReactNode {
     },
   );
   return (
-    <ChangeForm change={change} submit={webhook === null ? t('make_webhook') : t('save')} onClose={onClose}>
-      <TextInput
-        label={t('address')}
-        description={t('address_hint')}
-        placeholder="https://crm.example.com/offhook"
-        inputMode="url"
-        value={url}
-        onChange={(event) => setUrl(event.currentTarget.value)}
-        data-autofocus
-        required
-      />
-      <TextInput
-        label={t('description')}
-        value={description}
-        onChange={(event) => setDescription(event.currentTarget.value)}
-      />
-      <TagsInput
-        label={t('topics')}
-        description={t('topics_hint')}
-        placeholder={t('type_and_enter')}
-        data={TOPICS}
-        comboboxProps={UPWARDS}
-        value={topics}
-        onChange={setTopics}
-        withAsterisk
-      />
-      <MultiSelect
-        label={t('event_types')}
-        description={t('event_types_hint')}
-        placeholder={types.length === 0 ? t('every_type') : ''}
-        data={known.data ?? types}
-        comboboxProps={UPWARDS}
-        value={types}
-        onChange={setTypes}
-        searchable
-        clearable
-      />
-    </ChangeForm>
+    <Modal opened onClose={onClose} title={t(webhook === null ? 'new_webhook' : 'change_webhook')} size="lg">
+      <ChangeForm change={change} submit={webhook === null ? t('make_webhook') : t('save')} onClose={onClose}>
+        <TextInput
+          label={t('address')}
+          description={t('address_hint')}
+          placeholder="https://crm.example.com/offhook"
+          inputMode="url"
+          value={url}
+          onChange={(event) => setUrl(event.currentTarget.value)}
+          data-autofocus
+          required
+        />
+        <TextInput
+          label={t('description')}
+          value={description}
+          onChange={(event) => setDescription(event.currentTarget.value)}
+        />
+        <TagsInput
+          label={t('topics')}
+          description={t('topics_hint')}
+          placeholder={t('type_and_enter')}
+          data={TOPICS}
+          comboboxProps={UPWARDS}
+          value={topics}
+          onChange={setTopics}
+          withAsterisk
+        />
+        <MultiSelect
+          label={t('event_types')}
+          description={t('event_types_hint')}
+          placeholder={types.length === 0 ? t('every_type') : ''}
+          data={known.data ?? types}
+          comboboxProps={UPWARDS}
+          value={types}
+          onChange={setTypes}
+          searchable
+          clearable
+        />
+      </ChangeForm>
+    </Modal>
   );
 }
-/** `webhook` undefined: closed. */
-export const WebhookForm = ({
-  webhook,
-  ...rest
-}: Omit<FormProps, 'webhook'> & { readonly webhook: Webhook | null | undefined }): ReactNode => (
-  <Modal
-    opened={webhook !== undefined}
-    onClose={rest.onClose}
-    title={webhook === null ? t('new_webhook') : t('change_webhook')}
-    size="lg"
-  >
-    {webhook !== undefined && <Form webhook={webhook} {...rest} />}
-  </Modal>
-);

@@ -18,6 +18,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-quer
 import { RefreshCw } from 'lucide-react';
 import { useLocation } from 'wouter';
 import type { DeliveryState, Webhook, WebhookDelivery, WebhookTested } from '@offhook/contract/webhooks.ts';
+import { ChangeForm } from '../app/change-form.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
@@ -192,29 +193,13 @@ function Replay({ webhook }: { readonly webhook: Webhook }): ReactNode {
         {t('send_again')}
       </Button>
       <Modal opened={opened} onClose={() => setOpened(false)} title={t('send_again')} centered>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            replay.mutate(undefined);
-          }}
-        >
-          <Stack>
-            <Text size="sm">{t('send_again_text')}</Text>
-            <Group grow>
-              <NumberInput label={t('from_seq')} value={from} onChange={setFrom} data-autofocus required />
-              <NumberInput label={t('to_seq')} value={to} onChange={setTo} required />
-            </Group>
-            {replay.isError && <Failure error={replay.error} />}
-            <Group justify="flex-end">
-              <Button variant="default" onClick={() => setOpened(false)}>
-                {t('cancel')}
-              </Button>
-              <Button type="submit" loading={replay.isPending}>
-                {t('send_again')}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
+        <ChangeForm change={replay} submit={t('send_again')} onClose={() => setOpened(false)}>
+          <Text size="sm">{t('send_again_text')}</Text>
+          <Group grow>
+            <NumberInput label={t('from_seq')} value={from} onChange={setFrom} data-autofocus required />
+            <NumberInput label={t('to_seq')} value={to} onChange={setTo} required />
+          </Group>
+        </ChangeForm>
       </Modal>
     </>
   );
@@ -361,11 +346,7 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
         </Group>
       </Section>
       <Deliveries id={id} />
-      <WebhookForm
-        webhook={edited ? webhook : undefined}
-        onMade={() => undefined}
-        onClose={() => setEdited(false)}
-      />
+      {edited && <WebhookForm webhook={webhook} onMade={() => undefined} onClose={() => setEdited(false)} />}
       <Tested result={test.data ?? null} onClose={() => test.reset()} />
       <ShownOnce
         title={t('new_secret')}

@@ -31,7 +31,7 @@ export function WebhookState({ webhook }: { readonly webhook: Webhook }): ReactN
 export function WebhooksPage(): ReactNode {
   const client = useClient();
   const [, go] = useLocation();
-  const [edited, setEdited] = useState<null | undefined>(undefined);
+  const [making, setMaking] = useState(false);
   const [made, setMade] = useState<{ readonly secret: string; readonly id: number } | null>(null);
   const list = useQuery({
     queryKey: ['webhooks', 'list'],
@@ -41,7 +41,7 @@ export function WebhooksPage(): ReactNode {
   return (
     <>
       <PageHead title={t('webhooks')} lead={t('webhooks_lead')}>
-        <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setEdited(null)}>
+        <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setMaking(true)}>
           {t('new_webhook')}
         </Button>
       </PageHead>
@@ -91,11 +91,13 @@ export function WebhooksPage(): ReactNode {
           </Rows>
         )}
       </Paper>
-      <WebhookForm
-        webhook={edited}
-        onMade={(secret, id) => setMade({ secret, id })}
-        onClose={() => setEdited(undefined)}
-      />
+      {making && (
+        <WebhookForm
+          webhook={null}
+          onMade={(secret, id) => setMade({ secret, id })}
+          onClose={() => setMaking(false)}
+        />
+      )}
       <ShownOnce
         title={t('webhook_secret')}
         text={t('webhook_secret_text')}

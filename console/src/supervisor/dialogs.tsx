@@ -1,11 +1,11 @@
 import { useState } from 'react';
-import type { FormEvent, ReactNode } from 'react';
-import { Button, Group, Modal, NativeSelect, NumberInput, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Modal, NativeSelect, NumberInput, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
+import { ChangeForm } from '../app/change-form.tsx';
 import { useTopic } from '../app/live.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure } from '../app/states.tsx';
 import type { Ask } from './ask.ts';
 import { Members } from './members.tsx';
 import { MonitorForm } from './monitor.tsx';
@@ -28,25 +28,10 @@ function AskForm<T>({ children, run, label, well, danger, onDone }: FormProps<T>
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    doing.mutate();
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        {children}
-        {doing.isError && <Failure error={doing.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onDone}>
-            {t('cancel')}
-          </Button>
-          <Button type="submit" loading={doing.isPending} {...(danger === true ? { color: 'red' } : {})}>
-            {label}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <ChangeForm change={doing} submit={label} onClose={onDone} danger={danger ?? false}>
+      {children}
+    </ChangeForm>
   );
 }
 type CallerAsk = Extract<Ask, { readonly caller: unknown }>;

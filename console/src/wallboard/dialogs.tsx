@@ -10,7 +10,6 @@ import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { Displays } from './displays.tsx';
 import { Editor } from './editor.tsx';
-import { t as app } from '../app/app-words.ts';
 import { t as e } from './editor-words.ts';
 import { t } from './words.ts';
 
@@ -28,7 +27,6 @@ export function Dialogs({ opened, onClose }: DialogsProps): ReactNode {
         <Drawer
           opened
           onClose={onClose}
-          closeButtonProps={{ 'aria-label': app('close') }}
           position="right"
           size="lg"
           title={t(opened.board === null ? 'new_board' : 'edit')}
@@ -38,24 +36,13 @@ export function Dialogs({ opened, onClose }: DialogsProps): ReactNode {
       );
     case 'displays':
       return (
-        <Modal
-          opened
-          onClose={onClose}
-          closeButtonProps={{ 'aria-label': app('close') }}
-          title={t('displays')}
-          size="lg"
-        >
+        <Modal opened onClose={onClose} title={t('displays')} size="lg">
           <Displays board={opened.board} />
         </Modal>
       );
     case 'delete':
       return (
-        <Modal
-          opened
-          onClose={onClose}
-          closeButtonProps={{ 'aria-label': app('close') }}
-          title={e('delete_board')}
-        >
+        <Modal opened onClose={onClose} title={e('delete_board')}>
           <Delete board={opened.board} onDone={onClose} />
         </Modal>
       );

@@ -1,0 +1,46 @@
+import type { ReactNode } from 'react';
+import { Button, Group, Stack } from '@mantine/core';
+import { t } from './app-words.ts';
+import type { Once } from './once.ts';
+import { Failure } from './states.tsx';
+
+interface ChangeFormProps {
+  readonly change: Pick<Once<unknown, undefined>, 'isPending' | 'isError' | 'error' | 'mutate'>;
+  readonly submit: string;
+  /** Where the form is in a dialog. */
+  readonly onClose?: () => void;
+  readonly maw?: number;
+  readonly danger?: boolean;
+  readonly children: ReactNode;
+}
+/** Fields that are sent together, with why they were refused. */
+export const ChangeForm = ({
+  change,
+  submit,
+  onClose,
+  maw,
+  danger,
+  children,
+}: ChangeFormProps): ReactNode => (
+  <form
+    onSubmit={(event) => {
+      event.preventDefault();
+      change.mutate(undefined);
+    }}
+  >
+    <Stack {...(maw === undefined ? {} : { maw })}>
+      {children}
+      {change.isError && <Failure error={change.error} />}
+      <Group {...(onClose === undefined ? {} : { justify: 'flex-end' })}>
+        {onClose !== undefined && (
+          <Button variant="default" onClick={onClose}>
+            {t('cancel')}
+          </Button>
+        )}
+        <Button type="submit" loading={change.isPending} {...(danger === true ? { color: 'red' } : {})}>
+          {submit}
+        </Button>
+      </Group>
+    </Stack>
+  </form>
+);
