@@ -5,7 +5,7 @@ export interface Environment {
   /** Returns what calls it off. */
   after(ms: number, run: () => void): () => void;
   open(url: string, protocol: string): WebSocket;
-  /** Tells when the network came or went, where something knows; returns what ends that. */
+  /** Tells when the network came or went, or somebody looks again, where something knows; returns what ends that. */
   network(run: () => void): () => void;
 }
 export const environment: Environment = {
@@ -20,7 +20,7 @@ export const environment: Environment = {
     const { addEventListener, removeEventListener } = globalThis as Partial<
       Pick<EventTarget, 'addEventListener' | 'removeEventListener'>
     >;
-    const told = ['online', 'offline'];
+    const told = ['online', 'offline', 'visibilitychange'];
     for (const type of told) addEventListener?.call(globalThis, type, run);
     return () => {
       for (const type of told) removeEventListener?.call(globalThis, type, run);

@@ -52,7 +52,10 @@ export interface StreamSession {
   renew(): Promise<unknown>;
 }
 const BACKOFF_MS = 500;
-const BACKOFF_MAX_MS = 30_000;
+/** Somebody looks at a page that is not live: what is back is found within seconds. */
+const BACKOFF_MAX_MS = 8_000;
+/** How long a ticket may take: after a cut the browser may ask on a connection that is dead, for as long as it is let. */
+const TICKET_MS = 5_000;
 /** How long a connection may take to its hello. */
 const HELLO_MS = 10_000;
 /** A connection that lived this long was a good one: the next failure is a first one. */
@@ -92,6 +95,7 @@ export function createStream(
   let state: StreamState = 'connecting';
   let link: Link | null = null;
   let stopWaiting: (() => void) | null = null;
+  let giveUpTicket: (() => void) | null = null;
   let attempt = 0;
   let renewed = false;
   let subscriptions = 0;
@@ -136,14 +140,20 @@ export function createStream(
   async function connect(): Promise<void> {
     stopWaiting = null;
     let ticket: string;
+    const late = new AbortController();
+    giveUpTicket = (): void => late.abort(new Error('no answer in time'));
+    const inTime = env.after(TICKET_MS, giveUpTicket);
     try {
-      ticket = await session.ticket(stopped.signal);
+      ticket = await session.ticket(AbortSignal.any([stopped.signal, late.signal]));
     } catch (error) {
       if (state === 'closed') return;
       const refused = error instanceof OffhookError && [400, 401, 403, 404].includes(error.status);
       if (refused) return finish(error.message, error);
       const wait = error instanceof OffhookError ? error.retry_after : null;
       return retry(`no ticket: ${String(error)}`, wait === null ? undefined : wait * 1000);
+    } finally {
+      inTime();
+      giveUpTicket = null;
     }
     if (state === 'closed') return;
     const url = new URL('/api/v1/stream', session.base);
@@ -187,7 +197,8 @@ export function createStream(
       const look = (): void => {
         const quiet = env.now() - (heardAt ?? 0);
         if (asking || quiet > 2 * interval) lost(`nothing was heard for ${Math.round(quiet / 1000)} s`);
-        else if (quiet < third) wait(third - quiet);
+        // It is below zero where the machine's clock was set back.
+        else if (quiet >= 0 && quiet < third) wait(third - quiet);
         else ask();
       };
       own.ask = ask;
@@ -236,9 +247,10 @@ export function createStream(
     attempt += 1;
     stopWaiting = env.after(ms ?? env.random() * most, () => void connect());
   }
-  /** The network came or went: what waits is tried at once, and what is open must show that it is. */
+  /** The network came or went: what waits is tried at once, and what is open or asked must show that it lives. */
   function networkChanged(): void {
     link?.ask();
+    giveUpTicket?.();
     if (stopWaiting === null) return;
     stopWaiting();
     void connect();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Route } from 'playwright-core';
 import { before, describe, test } from 'node:test';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
@@ -225,8 +226,19 @@ describe('agent desk', () => {
     assert.equal(await note.inputValue(), '', 'another call has a note of its own');
     await page.getByRole('button', { name: /^Note of/ }).click();
     assert.equal(await note.inputValue(), 'Half a thought');
+    const lose = async (route: Route): Promise<void> => {
+      await route.fetch();
+      await route.abort();
+    };
+    await page.route('**/notes', lose, { times: 1 });
     await press(page, 'Save note');
-    await region(page, 'Note').getByText('Half a thought').waitFor();
+    await region(page, 'Note').getByText('The service cannot be reached').waitFor();
+    assert.equal(await note.inputValue(), 'Half a thought');
+    await press(page, 'Save note');
+    await until('the note is sent', async () => (await note.inputValue()) === '');
+    const saved = region(page, 'Note').getByText('Half a thought');
+    await saved.first().waitFor();
+    assert.equal(await saved.count(), 1, 'saved once, though its answer was lost');
     await press(page, 'Back to the call');
     await next.hangup();
     await isIn(page, 'Ready');

@@ -15,11 +15,14 @@ import {
   signIn,
   signedIn,
 } from './rig.ts';
+import { button, phoneOf, ready, says } from './phone-rig.ts';
 
 /** Of a cut that nobody is told of. */
 const CUT_MS = 60_000;
 /** Ten seconds at the heartbeat of a site nobody set anything for, and a busy machine. */
 const SAID_MS = 15_000;
+/** Where each of a page's streams may have been waiting for its next attempt, on a busy machine. */
+const BACK_MS = 20_000;
 
 // The cut mostly waits: the others run beside it.
 describe('console', { concurrency: 2 }, () => {
@@ -41,7 +44,13 @@ describe('console', { concurrency: 2 }, () => {
     const board = await signedIn(behind, browser(), '1002', { path: '/wallboard' });
     const desk = await signedIn(behind, browser(), '1003', { path: '/desk' });
     const directory = await signedIn(behind, browser(), '1001', { path: '/directory' });
-    const pages: readonly Page[] = [board, desk, directory];
+    const softphone = await phoneOf(behind, browser(), '1009', { path: '/history' });
+    const pages: readonly Page[] = [board, desk, directory, softphone];
+    await using third = await site().phone('1006');
+    const spoken = await third.invite('1009');
+    await button(softphone, 'Answer').click();
+    await spoken.answered();
+    await says(softphone, 'In the call');
     const waiting = board.locator('[data-queue=sales] [data-metric=waiting] dd');
     const presence = directory.locator('li[data-extension="1010"] [data-word]');
     const note = desk.getByRole('textbox', { name: 'Note' });
@@ -60,6 +69,7 @@ describe('console', { concurrency: 2 }, () => {
         .waitFor({ timeout: Math.max(1, left) });
     }
     await assertAccessible(board, 'a board that is not live');
+    await button(softphone, 'Hang up').click();
     await note.press('Control+End');
     await note.pressSequentially('ought');
     await using second = await site().phone('1008');
@@ -67,6 +77,7 @@ describe('console', { concurrency: 2 }, () => {
     const waits = await second.invite('510');
     await sleep(CUT_MS - (performance.now() - cutAt));
     assert.equal(await presence.getAttribute('data-word'), 'offline', 'the network was not cut');
+    await softphone.getByRole('button', { name: 'Phone: no connection' }).waitFor();
 
     wire.mend();
     await until(
@@ -75,8 +86,10 @@ describe('console', { concurrency: 2 }, () => {
         for (const page of pages) if ((await page.getByText('Not live').count()) > 0) return false;
         return true;
       },
-      { ms: 35_000 },
+      { ms: BACK_MS },
     );
+    await ready(softphone);
+    await spoken.ended(10_000);
     await until('the board shows who waits', async () => (await waiting.innerText()).startsWith('1'));
     await until(
       'the directory shows who came',
@@ -87,6 +100,9 @@ describe('console', { concurrency: 2 }, () => {
     await desk.getByText('Half a thought').first().waitFor();
     await until('the note is sent', async () => (await note.inputValue()) === '');
     await waits.hangup();
+    const rings = await second.invite('1009');
+    await button(softphone, 'Decline').waitFor();
+    await rings.hangup();
     await call.hangup();
     for (const page of pages) {
       assertNoTrouble(page);

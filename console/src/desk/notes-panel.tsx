@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Anchor, Button, Group, Paper, Stack, Text, TextInput, Textarea, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, NotebookPen, Tag } from 'lucide-react';
+import { useAttempt } from '../app/attempt.ts';
 import { draftsOf, useDraft } from '../app/draft.ts';
 import { formatDateTime, formatTime } from '../app/format.ts';
 import { useClient, useMe } from '../app/session.tsx';
@@ -59,13 +60,14 @@ function Note({ id }: { readonly id: string }): ReactNode {
   const queries = useQueryClient();
   const action = useAction();
   const [text, setText, clear] = useDraft(`${NOTE}${id}`);
+  const attempt = useAttempt(`${id} ${text}`);
   const [saved, setSaved] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   useShortcut('n', () => field.current?.focus());
   const label = t('save_note');
   const work = async (): Promise<void> => {
     if (text.trim() === '') return;
-    await client.conversations.addNote(id, text.trim());
+    await client.conversations.addNote(id, text.trim(), { idempotency_key: attempt });
     clear();
     setSaved(true);
     await queries.invalidateQueries({ queryKey: ['conversation', id] });

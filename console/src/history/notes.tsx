@@ -5,6 +5,7 @@ import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import type { Conversation } from '@offhook/contract/conversations.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { useDraft } from '../app/draft.ts';
 import { tellFailure } from '../app/tell.ts';
 import { formatDateTime } from '../app/format.ts';
@@ -26,8 +27,7 @@ export function Notes({ conversation: { id, notes } }: Props): ReactNode {
   const me = useMe();
   const supervisor = useMay('supervisor');
   const [text, setText, clear] = useDraft(`note.${id}`);
-  // The same note sent twice, because an answer was lost, is one note.
-  const [attempt, setAttempt] = useState(() => crypto.randomUUID());
+  const attempt = useAttempt(`${id} ${text}`);
   const empty = text.trim() === '';
   const shown = (): Promise<void> => queries.invalidateQueries({ queryKey: ['conversation'] });
   const add = useOnce({
@@ -35,7 +35,6 @@ export function Notes({ conversation: { id, notes } }: Props): ReactNode {
     async onSuccess() {
       await shown();
       clear();
-      setAttempt(crypto.randomUUID());
     },
   });
   const remove = useOnce({
@@ -84,10 +83,7 @@ export function Notes({ conversation: { id, notes } }: Props): ReactNode {
         maxRows={10}
         maxLength={MOST}
         value={text}
-        onChange={(event) => {
-          setText(event.currentTarget.value);
-          setAttempt(crypto.randomUUID());
-        }}
+        onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !empty) add.mutate();
         }}

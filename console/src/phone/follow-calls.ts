@@ -8,6 +8,8 @@ import type { SipCall } from './sip-call.ts';
 /** The calls of this person as the exchange's events tell them. */
 export interface LiveCalls {
   readonly now: () => Iterable<LiveCall>;
+  /** What is told may not be so any more: the service or the engine is not heard. */
+  readonly isStale: () => boolean;
   subscribe(listener: () => void): () => void;
 }
 interface Looked {

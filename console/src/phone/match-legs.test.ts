@@ -31,8 +31,8 @@ test('phone calls - are those of the exchange that began with them, in order', (
   assert.deepEqual(
     ['first', 'second'].map((id) => found.get(id)),
     [
-      { call_id: 'a', name: 'Person 1002', number: '1002' },
-      { call_id: 'b', name: 'Person 1003', number: '1003' },
+      { call_id: 'a', leg_id: 'ast1:1001.10', name: 'Person 1002', number: '1002' },
+      { call_id: 'b', leg_id: 'ast1:1001.12', name: 'Person 1003', number: '1003' },
     ],
   );
 });
@@ -44,7 +44,7 @@ test('phone calls - a leg that a dead page left behind is nobody’s', () => {
   const found = matchLegs([mine('x', 1_090.1)], there, '1001-web');
   assert.deepEqual(
     found.get('x'),
-    { call_id: 'now', name: '', number: '' },
+    { call_id: 'now', leg_id: 'ast1:1090.900', name: '', number: '' },
     'with two others it has no name',
   );
   assert.equal(matchLegs([mine('x', 1_050)], there, '1001-web').size, 0);

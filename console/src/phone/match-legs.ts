@@ -12,6 +12,8 @@ export interface LiveCall {
 }
 export interface Matched {
   readonly call_id: string;
+  /** Of this phone. */
+  readonly leg_id: string;
   /** The other side as it is now; empty where nobody, or more than one, is there. */
   readonly name: string;
   readonly number: string;
@@ -54,6 +56,7 @@ export function matchLegs(
     const known = side !== undefined && more.length === 0;
     matched.set(mine.id, {
       call_id: call.call_id,
+      leg_id: leg.leg_id,
       name: known ? side.name : '',
       number: known ? (side.extension ?? side.number) : '',
     });

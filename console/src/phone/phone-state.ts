@@ -53,6 +53,8 @@ export interface PhoneCall {
   readonly end: CallEnd | null;
   /** Of the exchange, once it is known which of its calls this is. */
   readonly call_id: string | null;
+  /** Of this phone in that call. */
+  readonly leg_id: string | null;
 }
 /** What went wrong last, until it is dismissed or something else is done. */
 export type PhoneTrouble =

@@ -66,6 +66,8 @@ function hear({ data }: MessageEvent<Word>): void {
 /** Waits to be the tab that is the phone, and is it until the end. */
 function begin(): void {
   if (person === null || settings === null || ending !== null) return;
+  // A page on a plain http address has neither a microphone nor locks.
+  if (!isSecureContext) return setStatus({ is: 'refused', problem: 'insecure' });
   const { extension, client, live } = person;
   const end = new AbortController();
   ending = end;
@@ -84,7 +86,11 @@ function begin(): void {
       onChange: (next) => {
         if (core === own) set(next);
       },
-      liveCalls: { now: () => topic.records.values(), subscribe: (listener) => topic.subscribe(listener) },
+      liveCalls: {
+        now: () => topic.records.values(),
+        isStale: () => topic.state.stale,
+        subscribe: (listener) => topic.subscribe(listener),
+      },
     });
     core = own;
     sayHere();

@@ -3,6 +3,7 @@ import { Invitation, Inviter, SessionState, UserAgent } from 'sip.js';
 import type { Session, URI, Web } from 'sip.js';
 import { serverNow } from '../app/now.ts';
 import { playOn, stopStream } from './devices.ts';
+import type { Matched } from './match-legs.ts';
 import type { CallEnd, PhoneCall } from './phone-state.ts';
 import { countOf, createQualityMeter } from './quality.ts';
 import type { CallQuality, QualityReport } from './quality.ts';
@@ -20,7 +21,8 @@ export interface SipCall {
   /** Sends the INVITE of an outgoing call. Throws `MicrophoneError`. */
   place(): Promise<void>;
   answer(): Promise<void>;
-  hangUp(): void;
+  /** `onHeard`: the exchange has answered the end of a call that was up. */
+  hangUp(onHeard?: () => void): void;
   /** Rejects where the exchange refuses. */
   hold(on: boolean): Promise<void>;
   mute(on: boolean): void;
@@ -31,7 +33,7 @@ export interface SipCall {
   passing(on: boolean): void;
   /** After the network was away: tells the exchange where we are now, and finds a new way for the sound. */
   mend(): Promise<void>;
-  know(call: { readonly call_id: string; readonly name: string; readonly number: string }): void;
+  know(call: Matched): void;
   useMicrophone(): Promise<void>;
   useSpeaker(): void;
   measure(seconds: number): Promise<void>;
@@ -85,6 +87,7 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
     quality: null,
     end: null,
     call_id: null,
+    leg_id: null,
   };
   const show = (change: Partial<PhoneCall>): void => {
     shown = { ...shown, ...change };
@@ -177,12 +180,20 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
       throw error;
     }
   }
-  function hangUp(): void {
+  function hangUp(onHeard?: () => void): void {
     const quietly = (done: Promise<unknown>): void => void done.catch(() => undefined);
     switch (session.state) {
       case SessionState.Established:
         end ??= passing ? 'transferred' : 'over';
-        return quietly(session.bye());
+        return quietly(
+          session.bye({
+            requestDelegate: {
+              onAccept: () => onHeard?.(),
+              // The library itself says 408 where nothing answered.
+              onReject: ({ message }) => message.statusCode !== 408 && onHeard?.(),
+            },
+          }),
+        );
       case SessionState.Initial:
       case SessionState.Establishing:
         end ??= incoming ? 'declined' : 'over';
@@ -288,9 +299,15 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
         }
       }),
     mend,
-    know({ call_id, name, number: theirs }) {
-      if (shown.call_id === call_id && shown.name === name && shown.number === theirs) return;
-      show({ call_id, name: name || shown.name, number: theirs || shown.number });
+    know({ call_id, leg_id, name, number: theirs }) {
+      if (
+        shown.leg_id === leg_id &&
+        shown.call_id === call_id &&
+        shown.name === name &&
+        shown.number === theirs
+      )
+        return;
+      show({ call_id, leg_id, name: name || shown.name, number: theirs || shown.number });
     },
     async useMicrophone() {
       if (own === null) return;

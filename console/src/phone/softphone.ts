@@ -1,5 +1,5 @@
 /** Registration, calls, and coming back after the network was away. Loaded once the phone is switched on. */
-import { Inviter, Registerer, RegistererState, SessionState, UserAgent, Web } from 'sip.js';
+import { Inviter, SessionState, UserAgent, Web } from 'sip.js';
 import type { Invitation } from 'sip.js';
 import type { Client, LoginResult } from '@offhook/client';
 import { serverNow } from '../app/now.ts';
@@ -10,6 +10,8 @@ import { dialled, isTone } from './number.ts';
 import { isLive, isUp } from './phone-state.ts';
 import type { PhoneCall, PhoneProblem, PhoneState, PhoneStatus, PhoneTrouble } from './phone-state.ts';
 import { beginNotices } from './notices.ts';
+import { RegistrationRefused, createRegistration } from './registration.ts';
+import type { Registration } from './registration.ts';
 import { createReporter } from './reporter.ts';
 import type { PhoneSettings } from './settings.ts';
 import { createSipCall, streamOf } from './sip-call.ts';
@@ -48,13 +50,12 @@ export interface Softphone {
   stop(): Promise<void>;
 }
 type Sip = LoginResult['sip'];
-const REGISTER_SECONDS = 120;
 const MEASURE_MS = 2_000;
 /** How long an ended call is shown, with why it ended. */
 const ENDED_MS = 5_000;
 /** More than these at once nobody can tell apart. */
 const MOST_CALLS = 4;
-const BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000];
+const BACKOFF_MS = [500, 1_000, 2_000, 4_000];
 
 export function createSoftphone({ client, settings, onChange, liveCalls }: SoftphoneDeps): Softphone {
   const calls: SipCall[] = [];
@@ -65,7 +66,9 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   let status: PhoneStatus = { is: 'starting' };
   let trouble: PhoneTrouble | null = null;
   let agent: UserAgent | null = null;
-  let registerer: Registerer | null = null;
+  let registration: Registration | null = null;
+  /** Hung up here and, for all that is known, not there: somebody listens to silence. */
+  const unheard = new Set<PhoneCall>();
   let sip: Sip | null = null;
   let retired = false;
   let endTone: { readonly name: string; readonly end: () => void } | null = null;
@@ -82,6 +85,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   }
   function setStatus(next: PhoneStatus): void {
     status = next;
+    if (status.is === 'ready' && trouble === 'away') trouble = null;
     tell();
   }
   function setTrouble(next: PhoneTrouble | null): void {
@@ -120,24 +124,38 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   }
 
   // Registration and its coming back.
-  async function connect(): Promise<void> {
-    if (stopping.signal.aborted || retired) return;
+  let connecting: Promise<void> | null = null;
+  function connect(): Promise<void> {
     clearTimeout(retry);
+    connecting ??= attemptOnce().finally(() => {
+      connecting = null;
+    });
+    return connecting;
+  }
+  async function attemptOnce(): Promise<void> {
+    if (stopping.signal.aborted || retired) return;
     try {
-      if (agent === null) await begin();
-      else {
-        if (!agent.isConnected()) await agent.reconnect();
-        await register();
-      }
+      if (registration === null) await begin();
+      else await registration.renew();
       attempt = 0;
-      await Promise.all(calls.map((call) => call.mend().catch(() => undefined)));
+      if (status.is === 'ready') return;
+      setStatus({ is: 'ready' });
+      for (const call of calls) void call.mend().catch(() => undefined);
+      for (const { call_id, leg_id } of unheard) {
+        // Only this leg: what became of the call is not known. By the stream, which is known to live.
+        if (leg_id !== null)
+          void client.command('calls.hangup', { id: call_id, leg_id }).catch(() => undefined);
+      }
+      unheard.clear();
     } catch (error) {
       if (status.is === 'refused' || stopping.signal.aborted) return;
       if (error instanceof MicrophoneError) return refuse(error.problem);
+      if (error instanceof RegistrationRefused) return refuse('sign_in_refused');
       if (status.is !== 'away') setStatus({ is: 'away', since: serverNow() });
       const wait = BACKOFF_MS[Math.min(attempt, BACKOFF_MS.length - 1)]!;
       attempt += 1;
       // Not all pages of an office at the same moment.
+      clearTimeout(retry);
       retry = setTimeout(() => void connect(), wait * (0.75 + Math.random() / 2));
     }
   }
@@ -154,7 +172,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       authorizationPassword: sip.sip_password,
       userAgentString: 'Offhook console',
       logBuiltinEnabled: false,
-      transportOptions: { server: sip.ws_url, connectionTimeout: 8, keepAliveInterval: 0 },
+      transportOptions: { server: sip.ws_url, connectionTimeout: 5, keepAliveInterval: 0 },
       sessionDescriptionHandlerFactory: (session) =>
         new Web.SessionDescriptionHandler(
           session.userAgent.getLogger('media'),
@@ -165,32 +183,10 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     });
     await fresh.start();
     agent = fresh;
-    registerer = new Registerer(fresh, { expires: REGISTER_SECONDS });
-    registerer.stateChange.addListener((state) => {
-      if (state === RegistererState.Registered) setStatus({ is: 'ready' });
-      else if (state === RegistererState.Unregistered && status.is === 'ready') lost();
+    registration = createRegistration(fresh, () => {
+      if (status.is === 'ready') lost();
     });
-    await register();
-  }
-  function register(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (registerer === null) return reject(new Error('there is nothing to register'));
-      registerer
-        .register({
-          requestDelegate: {
-            onAccept: () => {
-              if (status.is !== 'ready') setStatus({ is: 'ready' });
-              resolve();
-            },
-            onReject: ({ message }) => {
-              // The password was changed, or the extension is gone: trying again helps nobody.
-              if (message.statusCode === 403 || message.statusCode === 401) refuse('sign_in_refused');
-              reject(new Error(`registration: ${message.statusCode ?? 0}`));
-            },
-          },
-        })
-        .catch(reject);
-    });
+    await registration.renew();
   }
   function lost(): void {
     if (stopping.signal.aborted || retired || status.is === 'away' || status.is === 'refused') return;
@@ -201,11 +197,20 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   }
   /** Another network may be under the same socket: it is opened anew. */
   function onOnline(): void {
-    if (agent === null) return void connect();
     attempt = 0;
-    const reopen = agent.isConnected() ? agent.transport.disconnect() : Promise.resolve();
-    void reopen.catch(() => undefined).then(() => connect());
+    registration?.drop();
+    void connect();
   }
+  /** What the page hears goes the same way: where it stops, and where it goes on, the socket of the phone must show that it lives. */
+  let heard = !liveCalls.isStale();
+  const unwatch = liveCalls.subscribe(() => {
+    const hears = !liveCalls.isStale();
+    if (hears === heard) return;
+    heard = hears;
+    if (registration === null || (hears && status.is === 'ready')) return;
+    attempt = 0;
+    void connect();
+  });
   function onOffline(): void {
     if (status.is === 'ready') setStatus({ is: 'away', since: serverNow() });
   }
@@ -313,6 +318,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     clearTimeout(retry);
     clearInterval(measuring);
     unlearn();
+    unwatch();
     for (const call of calls) call.hangUp();
     endTone?.end();
     notices.close();
@@ -329,6 +335,13 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     await work?.catch((error: unknown) => fail(error, otherwise));
   };
 
+  /** What nobody can be told now must not be done later, nor end the call for want of an answer. */
+  const steered = (work: () => Promise<void> | undefined, otherwise: PhoneTrouble): Promise<void> => {
+    if (status.is !== 'away') return attempted(work(), otherwise);
+    setTrouble('away');
+    return Promise.resolve();
+  };
+
   return {
     async start() {
       addEventListener('online', onOnline);
@@ -340,26 +353,26 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     },
     call: (number) => place(number, null),
     answer: (id) =>
-      attempted(
-        (async () => {
-          const call = find(id);
-          if (call === undefined) return;
-          await onlyThis(call);
-          await call.answer();
-        })(),
-        'failed',
-      ),
-    hangUp: (id) => find(id)?.hangUp(),
+      steered(async () => {
+        const call = find(id);
+        if (call === undefined) return;
+        await onlyThis(call);
+        await call.answer();
+      }, 'failed'),
+    hangUp(id) {
+      const call = find(id);
+      if (call === undefined) return;
+      const was = call.shown;
+      if (isUp(was)) unheard.add(was);
+      call.hangUp(() => unheard.delete(was));
+    },
     hold: (id, on) =>
-      attempted(
-        (async () => {
-          const call = find(id);
-          if (call === undefined) return;
-          if (!on) await onlyThis(call);
-          await call.hold(on);
-        })(),
-        'hold_refused',
-      ),
+      steered(async () => {
+        const call = find(id);
+        if (call === undefined) return;
+        if (!on) await onlyThis(call);
+        await call.hold(on);
+      }, 'hold_refused'),
     mute: (id, on) => find(id)?.mute(on),
     tones(id, keys) {
       for (const key of keys) {
@@ -374,13 +387,13 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
         setTrouble('not_a_number');
         return Promise.resolve();
       }
-      return attempted(find(id)?.transfer(to), 'transfer_refused');
+      return steered(() => find(id)?.transfer(to), 'transfer_refused');
     },
     consult: (id, number) => (find(id) === undefined ? Promise.resolve() : place(number, id)),
     join: (id, other) => {
       const [first, second] = [find(id), find(other)];
       if (first === undefined || second === undefined) return Promise.resolve();
-      return attempted(first.transfer(second), 'transfer_refused');
+      return steered(() => first.transfer(second), 'transfer_refused');
     },
     async devicesChanged() {
       for (const call of calls) {
@@ -396,7 +409,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     dismiss: () => setTrouble(null),
     retire() {
       retired = true;
-      void registerer?.unregister().catch(() => undefined);
+      registration?.end();
     },
     stop,
   };

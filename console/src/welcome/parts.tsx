@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Phone } from 'lucide-react';
 import { Link } from 'wouter';
 import type { PresenceState, QueueState } from '@offhook/client';
+import { newKey } from '../app/attempt.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
@@ -167,7 +168,7 @@ export function CallStep({
   const people = usePeople();
   const call = useOnce({
     mutationFn: async (to: string) =>
-      await client.calls.originate({ to }, { idempotency_key: crypto.randomUUID() }),
+      await client.calls.originate({ to }, { idempotency_key: newKey() }),
   });
   const other = [...presence.values()].find((one) => one.extension !== me.extension && isThere(one));
   const ready = isThere(presence.get(me.extension)) && other !== undefined;

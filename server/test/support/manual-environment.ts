@@ -11,11 +11,14 @@ export interface ManualEnvironment extends Environment {
   pass(ms: number): void;
   /** Time passes as for a machine that sleeps: nothing runs until it is over. */
   sleep(ms: number): void;
+  /** Somebody sets the machine's clock; what waits is not touched by it. */
+  setClock(ms: number): void;
   /** The network went, or is back. */
   networkChanged(): void;
 }
 export function manualEnvironment(): ManualEnvironment {
   let now = 1_800_000_000_000;
+  let ahead = 0;
   const timers = new Set<{ readonly due: number; readonly run: () => void }>();
   const network = new Set<() => void>();
   const due = (until: number) =>
@@ -25,7 +28,7 @@ export function manualEnvironment(): ManualEnvironment {
     get waits() {
       return [...timers].map((timer) => timer.due - now);
     },
-    now: () => now,
+    now: () => now + ahead,
     random: () => env.chance,
     after(ms, run) {
       const timer = { due: now + ms, run };
@@ -49,6 +52,9 @@ export function manualEnvironment(): ManualEnvironment {
     sleep(ms) {
       now += ms;
       env.pass(0);
+    },
+    setClock(ms) {
+      ahead += ms;
     },
     networkChanged() {
       for (const run of network) run();

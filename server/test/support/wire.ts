@@ -6,7 +6,10 @@ export interface Wire extends AsyncDisposable {
   readonly base: string;
   /** From now on nothing arrives, in either direction, and nothing says so. */
   cut(): void;
-  /** What was held back arrives, as TCP sends it again. */
+  /**
+   * New connections work. Those that were cut stay silent for good, as where an address or a firewall changed: TCP gives them
+   * up after a quarter of an hour.
+   */
   mend(): void;
 }
 /** Forwards every connection to `base`, an address of this machine. */
@@ -39,7 +42,6 @@ export async function startWire(base: string): Promise<Wire> {
     },
     mend() {
       isCut = false;
-      for (const end of ends) end.resume();
     },
     async [Symbol.asyncDispose]() {
       for (const end of ends) end.destroy();

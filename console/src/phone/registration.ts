@@ -1,0 +1,73 @@
+/** The phone at the registrar, over a socket that may be dead without anything saying so. */
+import { Registerer, RegistererState, RequestPendingError } from 'sip.js';
+import type { UserAgent } from 'sip.js';
+
+/** The password was changed, or the extension is gone: trying again helps nobody. */
+export class RegistrationRefused extends Error {}
+export interface Registration {
+  /** Opens the socket where it is closed, and registers. A socket on which no answer comes is given up; the next attempt opens another. */
+  renew(): Promise<void>;
+  /** The next `renew` opens another socket. */
+  drop(): void;
+  end(): void;
+}
+const EXPIRES_SECONDS = 120;
+/** How long an answer may take before the socket counts as dead. */
+const ANSWER_MS = 4_000;
+const ignored = (): void => undefined;
+
+export function createRegistration(agent: UserAgent, onLost: () => void): Registration {
+  const begin = (): Registerer => {
+    const fresh = new Registerer(agent, { expires: EXPIRES_SECONDS });
+    fresh.stateChange.addListener((state) => {
+      if (fresh === registerer && state === RegistererState.Unregistered) onLost();
+    });
+    return fresh;
+  };
+  let registerer = begin();
+  function drop(): void {
+    if (agent.isConnected()) void agent.transport.disconnect().catch(ignored);
+  }
+  function register(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        drop();
+        reject(new Error('registration: no answer'));
+      }, ANSWER_MS);
+      const settled = (error?: Error): void => {
+        clearTimeout(late);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      registerer
+        .register({
+          requestDelegate: {
+            onAccept: () => settled(),
+            onReject: ({ message: { statusCode = 0 } }) => {
+              const refused = statusCode === 401 || statusCode === 403;
+              const error = `registration: ${statusCode}`;
+              settled(refused ? new RegistrationRefused(error) : new Error(error));
+            },
+          },
+        })
+        .catch(settled);
+    });
+  }
+  return {
+    async renew() {
+      if (!agent.isConnected()) await agent.reconnect();
+      try {
+        await register();
+      } catch (error) {
+        if (!(error instanceof RequestPendingError)) throw error;
+        // What was asked on a socket that died gets no answer, and the library asks nothing else until half a minute later.
+        const old = registerer;
+        registerer = begin();
+        void old.dispose().catch(ignored);
+        await register();
+      }
+    },
+    drop,
+    end: () => void registerer.unregister().catch(ignored),
+  };
+}
