@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Route } from 'playwright-core';
 import { before, describe, test } from 'node:test';
+import type { Route } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import {

@@ -184,6 +184,17 @@ describe('console', { concurrency: 2 }, () => {
     await page.context().close();
   });
 
+  test('console - a page that was opened while nothing answered comes by itself', async () => {
+    const page = await openConsole(site(), browser());
+    await page.locator('input[name=username]').waitFor();
+    await page.route('**/api/mobile/ping.php', (route) => route.abort());
+    await page.reload();
+    await page.getByText('The service does not answer').waitFor();
+    await page.unroute('**/api/mobile/ping.php');
+    await page.locator('input[name=username]').waitFor();
+    await page.context().close();
+  });
+
   test('console - what is pressed without a network fails at once and does not happen later', async () => {
     const page = await consoleOf(site(), browser(), '1001', { path: '/admin/settings' });
     const save = page.getByRole('button', { name: 'Save' }).first();

@@ -6,6 +6,8 @@ import type { Client, Store, StoreRecords, StoreTopic } from '@offhook/client';
 const FLUSH_MS = 100;
 /** Who leaves a page and comes back soon finds it as it was. */
 const LINGER_MS = 10_000;
+/** Of the window: the service is heard again, whatever the browser knows of the network. */
+export const LIVE_AGAIN = 'offhook-live';
 type Listener = () => void;
 
 /** `ready`: there was a first snapshot. `stale`: what is shown may not be so any more. */
@@ -127,6 +129,7 @@ export function createLive(client: Client): Live {
     const now = topics.values().some(({ used, state }) => used && state.ready && state.stale);
     if (now === stale) return;
     stale = now;
+    if (!stale) dispatchEvent(new Event(LIVE_AGAIN));
     for (const listener of listeners) listener();
   }
   return {

@@ -12,10 +12,22 @@ export function learnTime(serverSeconds: number, askedAt: number, answeredAt: nu
 /** Milliseconds since 1970 by the service's clock. */
 export const serverNow = (): number => Date.now() + ahead;
 
+/** Somebody set this machine's clock, or it slept: the difference must be learned anew. */
+const jumps = new Set<() => void>();
+export function onJump(listener: () => void): () => void {
+  jumps.add(listener);
+  return () => jumps.delete(listener);
+}
+const apart = (): number => Date.now() - performance.now();
+let steady = apart();
+
 let second = Math.floor(Date.now() / 1000);
 let timer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
 function tick(): void {
+  const jumped = Math.abs(apart() - steady) > SAME_MS;
+  steady = apart();
+  if (jumped) for (const listener of jumps) listener();
   timer = setTimeout(tick, 1000 - (serverNow() % 1000) + 5);
   second = Math.floor(serverNow() / 1000);
   for (const listener of listeners) listener();

@@ -14,7 +14,7 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import { LiveContext, createLive } from './live.ts';
 import type { Live } from './live.ts';
-import { learnTime } from './now.ts';
+import { learnTime, onJump } from './now.ts';
 
 export type Me = LoginResult['user'];
 /** `ended`: somebody was signed in on this page, and what is on it stays until the same person signs in again. */
@@ -24,6 +24,9 @@ export type SessionState =
   | { readonly is: 'out' }
   | { readonly is: 'in'; readonly me: Me }
   | { readonly is: 'ended'; readonly me: Me };
+/** How long the service may take to say who is signed in, and how soon it is asked again. */
+const LOOK_MS = 10_000;
+const AGAIN_MS = 3_000;
 interface Session {
   readonly client: Client;
   readonly live: Live;
@@ -79,23 +82,40 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
   });
   const { client, live } = parts;
 
-  const look = useMemo(
-    () => async (): Promise<void> => {
-      try {
+  const learn = useMemo(
+    () =>
+      async (signal?: AbortSignal): Promise<void> => {
         const asked = Date.now();
-        const ping = await client.ping();
+        const ping = await client.ping(signal);
         learnTime(ping.server_time, asked, Date.now());
         setSiteTitle(ping.site_title);
-        const { user } = await client.session.whoAmI();
+      },
+    [client],
+  );
+  // Where it cannot be asked now, the page says that it is not live.
+  useEffect(() => onJump(() => void learn().catch(() => undefined)), [learn]);
+  const look = useMemo(
+    () => async (): Promise<void> => {
+      const inTime = AbortSignal.timeout(LOOK_MS);
+      try {
+        await learn(inTime);
+        const { user } = await client.session.whoAmI(inTime);
         setState({ is: 'in', me: user });
       } catch (error) {
         const signedOut = error instanceof OffhookError && error.status === 401;
         setState(signedOut ? { is: 'out' } : { is: 'unreachable', error });
       }
     },
-    [client],
+    [client, learn],
   );
   useEffect(() => void look(), [look]);
+  const away = state.is === 'unreachable' ? state : null;
+  useEffect(() => {
+    if (away === null) return;
+    // Nobody stands at a screen on a wall to press a button; each failure is another state.
+    const timer = setTimeout(() => void look(), AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [away, look]);
 
   const again = useMemo(
     () =>

@@ -5,6 +5,7 @@ import { Alert, Button, Center, Group, Loader, Stack, Text, Title } from '@manti
 import { CircleAlert } from 'lucide-react';
 import { t } from './app-words.ts';
 import { errorDetail, errorText } from './error-words.ts';
+import { LIVE_AGAIN } from './live.ts';
 
 export const Loading = (): ReactNode => (
   <Center mih={200} role="status" aria-label={t('loading')}>
@@ -66,6 +67,7 @@ interface BoundaryProps {
   /** What failed is about to be tried again. */
   readonly onAgain?: () => void;
 }
+const BACK = ['online', LIVE_AGAIN];
 /** A part that fails takes nothing else with it. */
 export class Boundary extends Component<BoundaryProps, BoundaryState> {
   override state: BoundaryState = { error: null };
@@ -80,10 +82,10 @@ export class Boundary extends Component<BoundaryProps, BoundaryState> {
     if (this.state.error instanceof NotLoaded) this.again();
   };
   override componentDidMount(): void {
-    addEventListener('online', this.online);
+    for (const type of BACK) addEventListener(type, this.online);
   }
   override componentWillUnmount(): void {
-    removeEventListener('online', this.online);
+    for (const type of BACK) removeEventListener(type, this.online);
     if (this.state.error !== null) this.props.onAgain?.();
   }
   override render(): ReactNode {
