@@ -167,8 +167,7 @@ export function CallStep({
   const me = useMe();
   const people = usePeople();
   const call = useOnce({
-    mutationFn: async (to: string) =>
-      await client.calls.originate({ to }, { idempotency_key: newKey() }),
+    mutationFn: async (to: string) => await client.calls.originate({ to }, { idempotency_key: newKey() }),
   });
   const other = [...presence.values()].find((one) => one.extension !== me.extension && isThere(one));
   const ready = isThere(presence.get(me.extension)) && other !== undefined;
