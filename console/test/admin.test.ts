@@ -10,7 +10,7 @@ import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { addExtension, addQueue, applyDraft, choose, create, field, follow } from './admin-steps.ts';
 import { KIND_FORMS } from './admin-kinds.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, focusIsOn } from './rig.ts';
+import { assertAccessible, assertAccessibleInBoth, assertNoTrouble, buildFirst, consoleOf, focusIsOn } from './rig.ts';
 
 describe('console admin', () => {
   before(buildFirst);
@@ -22,17 +22,7 @@ describe('console admin', () => {
   before(async () => {
     page = await consoleOf(site(), browser(), '1001', { path: '/admin/config' });
   });
-  const both = async (): Promise<void> => {
-    await assertAccessible(page);
-    // Another scheme has other colours and nothing else.
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await until('the page is dark and no colour is on its way', () =>
-      page.evaluate(`document.documentElement.dataset.mantineColorScheme === 'dark' &&
-        !document.getAnimations().some((one) => one instanceof CSSTransition)`),
-    );
-    await assertAccessible(page, `${page.url()} dark`, ['color-contrast']);
-    await page.emulateMedia({ colorScheme: 'light' });
-  };
+  const both = (): Promise<void> => assertAccessibleInBoth(page);
   afterEach(async () => {
     await ask(site(), 'DELETE', '/draft');
     assertNoTrouble(page);
@@ -126,7 +116,12 @@ describe('console admin', () => {
     await page.locator('[id="route-from-trunk"]').click();
     await page.getByRole('option', { name: /^north/ }).click();
     await page.getByLabel('Called number').fill('+49305550');
+    const clock = await page.context().newCDPSession(page);
+    await clock.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Kathmandu' });
+    await page.getByLabel('At', { exact: true }).fill('2027-01-04T10:00');
     await page.getByRole('button', { name: 'Where does it go?' }).click();
+    await page.getByText(/4:15\sAM, time of the site: UTC/).waitFor();
+    await clock.send('Emulation.setTimezoneOverride', { timezoneId: '' });
     await page.getByRole('heading', { name: 'The way of +49305550' }).waitFor();
     await page.getByRole('link', { name: 'Inbound route main-in' }).first().waitFor();
     await both();

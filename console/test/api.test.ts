@@ -4,7 +4,14 @@ import { before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf, openConsole } from './rig.ts';
+import {
+  assertAccessible,
+  assertAccessibleInBoth,
+  assertNoTrouble,
+  buildFirst,
+  consoleOf,
+  openConsole,
+} from './rig.ts';
 
 const operation = (page: Page, id: string): Locator => page.locator(`[id="${id}"]`);
 
@@ -27,7 +34,7 @@ describe('api page and first steps', () => {
     );
     await one.getByText('curl').first().waitFor();
     assert.equal(await one.getByRole('button', { name: 'Send' }).count(), 0);
-    await assertAccessible(page);
+    await assertAccessibleInBoth(page);
     await page.getByRole('button', { name: 'Sign in to try it' }).click();
     const own = (await site().credentials()).find((c) => c.extension === '1003');
     await page.locator('input[name=username]').fill('1003');
@@ -133,7 +140,7 @@ describe('api page and first steps', () => {
     const rows = page.getByRole('button', { name: /presence\.changed presence\/1001|presence\.changed/ });
     const frames = page.locator('[data-frames]');
     await frames.getByText('presence.changed').first().waitFor();
-    await assertAccessible(page);
+    await assertAccessibleInBoth(page);
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     const before = await frames.getAttribute('data-frames');
     await say('two');

@@ -16,7 +16,7 @@ import {
   stateOf,
   strangerOf,
 } from './desk-steps.ts';
-import { assertAccessible, buildFirst, clickThrice, focusIsOn } from './rig.ts';
+import { assertAccessible, assertAccessibleInBoth, buildFirst, clickThrice, focusIsOn } from './rig.ts';
 
 describe('agent desk', () => {
   before(buildFirst);
@@ -118,7 +118,7 @@ describe('agent desk', () => {
     await isIn(page, 'Caller on hold');
     await press(page, 'Retrieve');
     await isIn(page, 'In a call');
-    await assertAccessible(page);
+    await assertAccessibleInBoth(page);
 
     await press(page, 'Break after this call');
     await page.getByRole('menuitem', { name: /Break/ }).click();
@@ -331,7 +331,7 @@ describe('agent desk', () => {
     const alert = stateOf(page).getByRole('alert');
     await alert.getByText('Pause: Break: Die Telefonanlage ist nicht verbunden').waitFor();
     await isIn(page, 'Bereit');
-    await assertAccessible(page);
+    await assertAccessibleInBoth(page);
     await close(page);
   });
 

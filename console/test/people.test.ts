@@ -10,6 +10,7 @@ import type { Sink } from '../../server/test/support/webhook-sink.ts';
 import { fromBase32, tabTo } from './people-steps.ts';
 import {
   assertAccessible,
+  assertAccessibleInBoth,
   assertNoTrouble,
   buildFirst,
   clickThrice,
@@ -115,7 +116,7 @@ describe('console people', () => {
     await dialog(page).getByLabel('Your present password').fill(own.password);
     await page.keyboard.press('Enter');
     await page.getByRole('img', { name: 'QR code' }).waitFor();
-    await assertAccessible(page);
+    await assertAccessibleInBoth(page);
     const secret = fromBase32((await dialog(page).locator('pre').innerText()).replaceAll(/\s/g, ''));
     const digits = (ahead = 0): string => totp(secret, Math.floor(Date.now() / 30_000) + ahead);
     const code = dialog(page).getByLabel('Six digits from the app');
@@ -252,7 +253,7 @@ describe('console people', () => {
     await page.keyboard.press('Enter');
     await dialog(page).getByRole('button', { name: 'Make the webhook' }).click();
     await said(page, 'The service never calls this address').waitFor();
-    await assertAccessible(page);
+    await assertAccessibleInBoth(page);
     await dialog(page).getByRole('textbox', { name: 'Address' }).fill(sink.url);
     await dialog(page).getByRole('button', { name: 'Make the webhook' }).click();
     const shown = page.getByRole('dialog', { name: 'Secret of the webhook' });

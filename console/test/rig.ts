@@ -177,3 +177,14 @@ export async function assertAccessible(
   );
   assert.deepEqual(said, [], where);
 }
+/** The same of a page in the light, and once more in the dark, which has other colours and nothing else. */
+export async function assertAccessibleInBoth(page: Page, where = page.url()): Promise<void> {
+  await assertAccessible(page, where);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await until('the page is dark and no colour is on its way', () =>
+    page.evaluate(`document.documentElement.dataset.mantineColorScheme === 'dark' &&
+      !document.getAnimations().some((one) => one instanceof CSSTransition)`),
+  );
+  await assertAccessible(page, `${where} dark`, ['color-contrast']);
+  await page.emulateMedia({ colorScheme: 'light' });
+}

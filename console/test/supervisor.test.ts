@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, buildFirst, clientOf, close, focusIsOn, signedIn } from './rig.ts';
+import { assertAccessible, assertAccessibleInBoth, buildFirst, clientOf, close, focusIsOn, signedIn } from './rig.ts';
 
 const agentRow = (page: Page, extension: string): Locator => page.locator(`[data-agent="${extension}"]`);
 const isShown = async (page: Page, extension: string, state: string, ms = 5000): Promise<void> => {
@@ -35,7 +35,7 @@ describe('supervisor page', () => {
     const page = await signedIn(site(), browser(), '1002', { path: '/supervisor' });
     const agent = await signedIn(site(), browser(), '1003', { path: '/directory' });
     await isShown(page, '1003', 'available');
-    await assertAccessible(page, 'agents');
+    await assertAccessibleInBoth(page, 'agents');
     await act(page, 'Zoë Müller', 'Lunch');
     await isShown(page, '1003', 'not_ready');
     await agentRow(page, '1003').getByText('Not ready · Lunch').waitFor();
@@ -146,7 +146,7 @@ describe('supervisor page', () => {
       calls.push(await phone.invite('500'));
       await waits('support', [lea, kwame, priya].slice(0, i + 1));
     }
-    await assertAccessible(page, 'callers wait');
+    await assertAccessibleInBoth(page, 'callers wait');
     await act(page, priya, 'To the front');
     await waits('support', [priya, lea, kwame]);
     await page.getByRole('button', { name: `Actions for ${kwame}` }).focus();
@@ -188,7 +188,7 @@ describe('supervisor page', () => {
     await dialog.getByLabel('Add an agent').selectOption('1003');
     await dialog.getByRole('button', { name: 'Add' }).click();
     await dialog.getByRole('row', { name: /Zoë Müller/ }).waitFor();
-    await assertAccessible(page, 'members');
+    await assertAccessibleInBoth(page, 'members');
     await page.keyboard.press('Escape');
     await focusIsOn(page, queue('support').getByRole('button', { name: 'Members of Support' }));
     for (const call of [calls[0], calls[1]]) await call?.hangup();

@@ -11,6 +11,7 @@ import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import {
   assertAccessible,
+  assertAccessibleInBoth,
   assertNoTrouble,
   buildFirst,
   clickThrice,
@@ -75,7 +76,7 @@ describe('wallboard', () => {
     await page.getByLabel('Waiting: Alert').fill('2');
     // Who still waits counts as offered: the service level of a first call is 0 % until it is answered.
     await page.getByRole('button', { name: 'Remove Service level' }).click();
-    await assertAccessible(page, 'the editor');
+    await assertAccessibleInBoth(page, 'the editor');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL('**/wallboard/1');
 
@@ -97,7 +98,7 @@ describe('wallboard', () => {
     await shows('the tile', figure(page, 'sales', 'waiting'), /^2/);
     await alarm('two are an alert', page, 'sales', 'alert', 3_000);
     assert.deepEqual(await caller.count(), 2);
-    await assertAccessible(page, 'the board with an alert');
+    await assertAccessibleInBoth(page, 'the board with an alert');
 
     await using desk = await site().phone('1003');
     await statusIs(await site().person('1003'), 'READY');

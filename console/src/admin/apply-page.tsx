@@ -80,7 +80,7 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
       <div role="status" aria-live="polite">
         <Note tone={TONES[apply.state] ?? 'info'} title={t(`state_${apply.state}`)}>
           <Text size="sm">{t(`means_${apply.state}`)}</Text>
-          {apply.detail !== null && (
+          {apply.detail !== null && apply.state !== 'applied' && (
             <Text size="sm" lang="en" mt={4}>
               {apply.detail}
             </Text>

@@ -27,40 +27,38 @@ export const ObjectChanges = ({ changes, beside }: ObjectChangesProps): ReactNod
           {beside?.(change)}
         </Group>
         {change.change !== 'removed' && change.fields.length > 0 && (
-          <Table.ScrollContainer minWidth={420} mt={6} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-            <Table verticalSpacing={4} fz="sm">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th w="30%">{t('field')}</Table.Th>
-                  {change.change === 'changed' && <Table.Th w="35%">{t('before')}</Table.Th>}
-                  <Table.Th>{t(change.change === 'changed' ? 'after' : 'value')}</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {change.fields.map((field) => (
-                  <Table.Tr key={field.field}>
-                    <Table.Th scope="row" fw={500}>
-                      {fieldLabel(change.kind, field.field)}
-                    </Table.Th>
-                    {field.secret ? (
-                      <Table.Td colSpan={2}>{t('secret_changed')}</Table.Td>
-                    ) : (
-                      <>
-                        {change.change === 'changed' && (
-                          <Table.Td>
-                            <Value kind={change.kind} name={field.field} value={field.before} />
-                          </Table.Td>
-                        )}
+          <Table verticalSpacing={4} fz="sm" mt={6}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th w="30%">{t('field')}</Table.Th>
+                {change.change === 'changed' && <Table.Th w="35%">{t('before')}</Table.Th>}
+                <Table.Th>{t(change.change === 'changed' ? 'after' : 'value')}</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {change.fields.map((field) => (
+                <Table.Tr key={field.field}>
+                  <Table.Th scope="row" fw={500}>
+                    {fieldLabel(change.kind, field.field)}
+                  </Table.Th>
+                  {field.secret ? (
+                    <Table.Td colSpan={2}>{t('secret_changed')}</Table.Td>
+                  ) : (
+                    <>
+                      {change.change === 'changed' && (
                         <Table.Td>
-                          <Value kind={change.kind} name={field.field} value={field.after} />
+                          <Value kind={change.kind} name={field.field} value={field.before} />
                         </Table.Td>
-                      </>
-                    )}
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
+                      )}
+                      <Table.Td>
+                        <Value kind={change.kind} name={field.field} value={field.after} />
+                      </Table.Td>
+                    </>
+                  )}
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
         )}
       </Paper>
     ))}

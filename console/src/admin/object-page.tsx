@@ -156,7 +156,7 @@ function Existing({ kind, current }: { readonly kind: ConfigKind; readonly curre
   const renew = useRenewed();
   const [handed, setHanded] = useState<Handed | null>(null);
   const [deleting, setDeleting] = useState(false);
-  const title = titleOf(kind, current.object) || kindName(kind);
+  const title = (kind === 'settings' ? '' : titleOf(kind, current.object)) || kindName(kind);
   const show = (secrets: Readonly<Record<string, string>>): void =>
     setHanded({
       kind,

@@ -10,6 +10,7 @@ import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import { Link } from 'wouter';
 import { formatNumber } from '../app/format.ts';
+import { scaled } from '../app/rem.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -160,7 +161,7 @@ function Rows({ kind, rows, total, sort, onSort, onEnd }: RowsProps): ReactNode 
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => scaled(ROW_PX),
     overscan: 12,
   });
   const seen = virtual.getVirtualItems();
@@ -213,7 +214,7 @@ function Rows({ kind, rows, total, sort, onSort, onEnd }: RowsProps): ReactNode 
             const row = rows[index];
             if (row === undefined) return null;
             return (
-              <tr key={row.key} aria-rowindex={index + 2} style={{ height: ROW_PX }}>
+              <tr key={row.key} aria-rowindex={index + 2} style={{ height: scaled(ROW_PX) }}>
                 {columns.map((column, i) =>
                   i === 0 ? (
                     <th key={column} scope="row">

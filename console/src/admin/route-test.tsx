@@ -121,7 +121,7 @@ export function RouteTestView(): ReactNode {
               <TextInput
                 type="datetime-local"
                 label={t('at_time')}
-                description={t('at_time_help')}
+                description={t('at_time_help', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}
                 value={when}
                 onChange={(event) => setWhen(event.currentTarget.value)}
               />
@@ -157,7 +157,7 @@ function Answer({ test }: { readonly test: RouteTest }): ReactNode {
           {t('way_of', { number: test.number })}
         </Title>
         <Text size="sm" c="dimmed" mb="md">
-          {t('way_at', { time: formatDateTime(test.at), zone: test.zone })}
+          {t('way_at', { time: formatDateTime(test.at, test.zone), zone: test.zone })}
         </Text>
         <ol className={styles.way}>
           {test.steps.map((step, i) => (

@@ -24,6 +24,7 @@ import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { useDraftState } from './data.ts';
 import { DriftNotice } from './drift.tsx';
@@ -58,6 +59,7 @@ export function VersionsView(): ReactNode {
         <Text c="dimmed" size="sm">
           {t('versions_lead')}
         </Text>
+        <ZoneNote />
       </div>
       {versions.length === 0 ? (
         <Empty title={t('no_versions')} />

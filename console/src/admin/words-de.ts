@@ -21,7 +21,7 @@ export const de: Words = {
   as_file: 'Als Datei',
   ask: 'Wohin geht er?',
   at_time: 'Zeitpunkt',
-  at_time_help: 'Leer: jetzt.',
+  at_time_help: 'Nach Ihrer Uhr, {{zone}}. Leer: jetzt.',
   author: 'Von',
   bar_applying: 'Wird übernommen: {{state}}',
   bar_changes_one: '{{number}} Änderung ist nicht übernommen',

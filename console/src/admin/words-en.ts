@@ -20,7 +20,7 @@ export const en = {
   as_file: 'As a file',
   ask: 'Where does it go?',
   at_time: 'At',
-  at_time_help: 'Empty: now.',
+  at_time_help: 'By your clock, {{zone}}. Empty: now.',
   author: 'Author',
   bar_applying: 'Being applied: {{state}}',
   bar_changes_one: '{{number}} change is not applied',

@@ -21,7 +21,7 @@ export const tr: Words = {
   as_file: 'Dosya olarak',
   ask: 'Nereye gider?',
   at_time: 'Zaman',
-  at_time_help: 'Boşsa şimdi.',
+  at_time_help: 'Sizin saatinize göre ({{zone}}). Boşsa şimdi.',
   author: 'Yapan',
   bar_applying: 'Uygulanıyor: {{state}}',
   bar_changes_one: '{{number}} değişiklik uygulanmadı',

@@ -48,9 +48,9 @@ export const formatClock = (time: Time): string =>
   shown(time, () => dates('c', { hour: 'numeric', minute: '2-digit', second: '2-digit' }));
 /** 22 Nov 2026 */
 export const formatDate = (time: Time): string => shown(time, () => dates('d', { dateStyle: 'medium' }));
-/** 22 Nov 2026, 14:05 */
-export const formatDateTime = (time: Time): string =>
-  shown(time, () => dates('dt', { dateStyle: 'medium', timeStyle: 'short' }));
+/** 22 Nov 2026, 14:05; by the reader's clock, or by that of a zone. */
+export const formatDateTime = (time: Time, timeZone?: string): string =>
+  shown(time, () => dates(`dt${timeZone ?? ''}`, { dateStyle: 'medium', timeStyle: 'short', timeZone }));
 /** `0:07`, `12:30`, `1:02:03`: a span on a display that ticks. */
 export function formatSpan(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return DASH;

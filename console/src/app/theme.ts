@@ -79,6 +79,14 @@ export const cssVariables: CSSVariablesResolver = () => ({
   dark: {
     '--mantine-color-body': '#182026',
     '--offhook-page': '#0f1519',
+    // The library's own are as loud as an alarm, or darker than the page.
+    '--mantine-color-offhook-light': '#1c3a32',
+    '--mantine-color-offhook-light-hover': '#22463c',
+    '--mantine-color-red-light': '#3c2427',
+    '--mantine-color-red-light-hover': '#492b2f',
+    '--mantine-color-yellow-light': '#3a3020',
+    '--mantine-color-green-light': '#1c3a32',
+    '--mantine-color-gray-light': '#2b3740',
     '--mantine-color-dimmed': '#a3b1ba',
     '--mantine-color-default-hover': '#303c46',
     '--offhook-line': '#2b3740',

@@ -6,6 +6,7 @@ import { useMediaQuery } from '@mantine/hooks';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { formatNumber } from '../app/format.ts';
 import { useKept } from '../app/live.ts';
+import { scaled } from '../app/rem.ts';
 import { useMay, useMe } from '../app/session.tsx';
 import type { Dialling } from './dial.ts';
 import type { Row, Section } from './entries.ts';
@@ -54,7 +55,7 @@ export function PeopleList({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: (index) =>
-      rows[index]?.kind === 'head' ? HEAD_PX : narrow ? PERSON_PX.narrow : PERSON_PX.wide,
+      scaled(rows[index]?.kind === 'head' ? HEAD_PX : narrow ? PERSON_PX.narrow : PERSON_PX.wide),
     getItemKey: (index) => {
       const row = rows[index];
       return row?.kind === 'person' ? row.contact.extension : `head ${index}`;

@@ -35,7 +35,7 @@ import { Timeline } from './timeline.tsx';
 import { useCall } from './use-call.ts';
 import { useConversation } from './use-conversation.ts';
 import { t as say } from './words.ts';
-import { ZoneNote } from './zone.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 import styles from './conversation.module.css';
 
 interface Props {

@@ -21,7 +21,7 @@ import { useCall } from './use-call.ts';
 import { useConversations } from './use-conversations.ts';
 import type { Conversations } from './use-conversations.ts';
 import { t } from './words.ts';
-import { ZoneNote } from './zone.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 
 export { ConversationPage } from './conversation.tsx';
 

@@ -6,6 +6,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import type { AuditRow } from '@offhook/contract/audit.ts';
 import { formatClock, formatDate } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 import { fromLocal } from './local-time.ts';
 import { PageHead, Paged, Rows } from './parts.tsx';
 import { t } from './system-words.ts';
@@ -85,7 +86,15 @@ export function AuditPage(): ReactNode {
   );
   return (
     <>
-      <PageHead title={t('audit')} lead={t('audit_lead')} />
+      <PageHead
+        title={t('audit')}
+        lead={
+          <>
+            {t('audit_lead')}
+            <ZoneNote />
+          </>
+        }
+      />
       <Paper withBorder p="md">
         <Group align="flex-end" mb="md" gap="sm">
           {field('actor')}

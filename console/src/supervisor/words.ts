@@ -183,7 +183,7 @@ export const t = defineWords({
     withdraw_do: 'Çıkar',
     moved: '{{name}} taşındı',
     members: 'Üyeler',
-    members_of: '{{name}} üyeleri',
+    members_of: 'Üyeler: {{name}}',
     no_members: 'Bu kuyrukta çalışan yok',
     remove: '{{name}} adlı kişiyi çıkar',
     fixed: 'Yapılandırmayla',

@@ -1,8 +1,14 @@
 import type { ReactNode } from 'react';
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useClient } from '../app/session.tsx';
-import { t } from './words.ts';
+import { useClient } from './session.tsx';
+import { defineWords } from './words.ts';
+
+const t = defineWords({
+  en: { zone: 'Times in your zone, {{own}}; this site is in {{site}}.' },
+  tr: { zone: 'Saatler sizin diliminizde ({{own}}); bu sitenin dilimi {{site}}.' },
+  de: { zone: 'Zeiten in Ihrer Zone, {{own}}; dieser Standort liegt in {{site}}.' },
+});
 
 /** What a clock in this zone shows at a moment. */
 const clockIn = (timeZone: string | undefined, ms: number): string =>
