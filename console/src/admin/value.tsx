@@ -13,7 +13,7 @@ export function valueText(kind: string, name: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
   // A port is a name in digits.
-  if (name === 'port') return String(value);
+  if (typeof value === 'number' && name === 'port') return String(value);
   if (typeof value === 'number')
     return name.endsWith('_seconds') ? `${formatNumber(value)} ${t('unit_seconds')}` : formatNumber(value);
   if (typeof value === 'string') return OPTIONS.has(name) ? optionLabel(name, value) : value;
