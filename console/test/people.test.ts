@@ -414,7 +414,7 @@ describe('console people', () => {
     }
     const agent = await openConsole(site(), browser(), { path: '/admin/people' });
     await signIn(site(), agent, '1006');
-    await agent.getByText('Your level does not allow this page').waitFor();
+    await agent.getByRole('heading', { level: 1, name: 'Your level does not allow this page' }).waitFor();
     await agent.context().close();
   });
 });

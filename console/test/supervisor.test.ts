@@ -149,12 +149,19 @@ describe('supervisor page', () => {
     await assertAccessibleInBoth(page, 'callers wait');
     await act(page, priya, 'To the front');
     await waits('support', [priya, lea, kwame]);
-    await page.getByRole('button', { name: `Actions for ${kwame}` }).focus();
-    await page.keyboard.press('Enter');
-    await until('the keyboard is on it', async () => {
-      await page.keyboard.press('ArrowDown');
-      return page.evaluate(`document.activeElement?.textContent === 'One place up'`);
-    });
+    const byKeyboard = async (name: string, item: string): Promise<void> => {
+      await page.getByRole('button', { name: `Actions for ${name}` }).focus();
+      await page.keyboard.press('Enter');
+      await until(`the keyboard is on ${item}`, async () => {
+        await page.keyboard.press('ArrowDown');
+        return page.evaluate(`document.activeElement?.textContent === '${item}'`);
+      });
+    };
+    // Of who is first, the first actions there are lead on.
+    await byKeyboard(priya, 'One place down');
+    await assertAccessibleInBoth(page, 'the actions of a caller');
+    await page.keyboard.press('Escape');
+    await byKeyboard(kwame, 'One place up');
     await page.keyboard.press('Enter');
     await waits('support', [priya, kwame, lea]);
     const dragged = queue('support').locator('li[data-caller]');

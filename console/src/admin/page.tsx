@@ -13,7 +13,7 @@ import { Overview } from './overview.tsx';
 import { RouteTestView } from './route-test.tsx';
 import { VersionView, VersionsView } from './versions.tsx';
 
-const Nothing = (): ReactNode => <Empty title={app('nothing_here')} />;
+const Nothing = (): ReactNode => <Empty order={1} title={app('nothing_here')} />;
 const numberOf = (word: string | undefined): number | null =>
   word !== undefined && /^[1-9]\d{0,14}$/.test(word) ? Number(word) : null;
 /** The router decodes a path but for what would be another path. */

@@ -70,12 +70,14 @@ function SignedIn(): ReactNode {
             const allowed = level !== null && includesLevel(me.level, level);
             return (
               <Route key={name} path={PAGE_PATHS[name]}>
-                {(params) => (allowed ? <Page params={own(params)} /> : <Empty title={t('not_for_you')} />)}
+                {(params) =>
+                  allowed ? <Page params={own(params)} /> : <Empty order={1} title={t('not_for_you')} />
+                }
               </Route>
             );
           })}
           <Route>
-            <Empty title={t('nothing_here')}>
+            <Empty order={1} title={t('nothing_here')}>
               <Button component={Link} href={PAGE_PATHS.home} variant="light">
                 {t('home')}
               </Button>

@@ -43,13 +43,15 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
 interface EmptyProps {
   readonly icon?: ReactNode;
   readonly title: string;
+  /** 1 where it is all there is on a page. */
+  readonly order?: 1 | 2;
   readonly children?: ReactNode;
 }
-export const Empty = ({ icon, title, children }: EmptyProps): ReactNode => (
+export const Empty = ({ icon, title, order = 2, children }: EmptyProps): ReactNode => (
   <Center mih={220} p="lg">
     <Stack align="center" gap="xs" maw={420} ta="center">
       {icon}
-      <Title order={2} size="h4">
+      <Title order={order} size="h4">
         {title}
       </Title>
       {children}

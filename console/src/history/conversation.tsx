@@ -262,7 +262,7 @@ export function ConversationPage({ params }: PageProps): ReactNode {
     if (error === null) return <Loading />;
     const gone = error instanceof OffhookError && (error.status === 404 || error.status === 400);
     return gone ? (
-      <Empty title={t('gone')}>
+      <Empty order={1} title={t('gone')}>
         <Text size="sm" c="dimmed">
           {t('gone_text')}
         </Text>

@@ -128,7 +128,7 @@ export const CallRow = memo(function CallRow({ id }: { readonly id: string }): R
               )}
             <Menu.Item
               leftSection={<PhoneOff size={16} aria-hidden />}
-              color="red"
+              c="var(--offhook-alert)"
               onClick={() => ask({ is: 'hangup', call_id: id, name: names })}
             >
               {t('hang_up')} …

@@ -56,6 +56,8 @@ function CallerActions({
     [t('down'), ArrowDown, at + 1, at < of],
     [t('to_end'), ArrowDownToLine, of, at < of],
   ] as const;
+  // What cannot be done is not there: a menu that begins with it takes no focus.
+  const possible = steps.filter(([, , , can]) => can);
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
@@ -64,17 +66,16 @@ function CallerActions({
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {steps.map(([label, Icon, position, can]) => (
+        {possible.map(([label, Icon, position]) => (
           <Menu.Item
             key={label}
             leftSection={<Icon size={16} aria-hidden />}
-            disabled={!can}
             onClick={() => moveTo(position)}
           >
             {label}
           </Menu.Item>
         ))}
-        <Menu.Divider />
+        {possible.length > 0 && <Menu.Divider />}
         <Menu.Item
           leftSection={<Shuffle size={16} aria-hidden />}
           onClick={() => ask({ is: 'move', queue: queue.name, caller })}
@@ -88,7 +89,7 @@ function CallerActions({
           {t('priority')}
         </Menu.Item>
         <Menu.Item
-          color="red"
+          c="var(--offhook-alert)"
           leftSection={<LogOut size={16} aria-hidden />}
           onClick={() => ask({ is: 'withdraw', queue: queue.name, caller })}
         >

@@ -152,7 +152,7 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
                 {board !== null && mine && (
                   <Menu.Item
                     leftSection={<Trash2 size={16} aria-hidden />}
-                    color="red"
+                    c="var(--offhook-alert)"
                     onClick={() => setOpened({ is: 'delete', board })}
                   >
                     {t('delete')}
