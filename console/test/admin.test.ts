@@ -10,7 +10,7 @@ import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { addExtension, addQueue, applyDraft, choose, create, field, follow } from './admin-steps.ts';
 import { KIND_FORMS } from './admin-kinds.ts';
-import { assertAccessible, assertAccessibleInBoth, assertNoTrouble, buildFirst, consoleOf, focusIsOn } from './rig.ts';
+import { assertAccessibleInBoth, assertNoTrouble, buildFirst, consoleOf, focusIsOn } from './rig.ts';
 
 describe('console admin', () => {
   before(buildFirst);

@@ -3,7 +3,15 @@ import { before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertAccessibleInBoth, buildFirst, clientOf, close, focusIsOn, signedIn } from './rig.ts';
+import {
+  assertAccessible,
+  assertAccessibleInBoth,
+  buildFirst,
+  clientOf,
+  close,
+  focusIsOn,
+  signedIn,
+} from './rig.ts';
 
 const agentRow = (page: Page, extension: string): Locator => page.locator(`[data-agent="${extension}"]`);
 const isShown = async (page: Page, extension: string, state: string, ms = 5000): Promise<void> => {
