@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import type { Browser } from '../../server/test/support/browser.ts';
+import type { Site } from '../../server/test/support/site.ts';
+import { consoleOf } from './rig.ts';
+import type { ConsolePageOptions } from './rig.ts';
 
 /** The bytes of a secret as an authenticator app reads it. */
 export const fromBase32 = (text: string): Buffer => {
@@ -21,4 +25,28 @@ export const tabTo = async (page: Page, target: Locator): Promise<void> => {
     await page.evaluate('new Promise((done) => setTimeout(done))');
   }
   assert.fail(`the Tab key never comes to ${String(target)}`);
+};
+/** The page of the administrator, who signs in once for the whole file. */
+export function adminPage(site: () => Site, browser: () => Browser) {
+  let kept: Page | undefined;
+  return async (
+    path: string,
+    {
+      language = 'en',
+      scheme = 'light',
+      size = { width: 1440, height: 900 },
+    }: Pick<ConsolePageOptions, 'language' | 'scheme' | 'size'> = {},
+  ): Promise<Page> => {
+    kept ??= await consoleOf(site(), browser(), '1001');
+    await kept.setViewportSize(size);
+    await kept.emulateMedia({ colorScheme: scheme });
+    await kept.evaluate(`localStorage.setItem('offhook.language', '${language}')`);
+    await kept.goto(site().base + path);
+    return kept;
+  };
+}
+/** By the navigation, as people do. */
+export const go = async (page: Page, name: string): Promise<void> => {
+  await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+  await page.getByRole('heading', { level: 1, name }).waitFor();
 };

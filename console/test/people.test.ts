@@ -7,7 +7,7 @@ import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { startSink, status } from '../../server/test/support/webhook-sink.ts';
 import type { Sink } from '../../server/test/support/webhook-sink.ts';
-import { fromBase32, tabTo } from './people-steps.ts';
+import { adminPage, fromBase32, go, tabTo } from './people-steps.ts';
 import {
   assertAccessible,
   assertAccessibleInBoth,
@@ -35,28 +35,7 @@ describe('console people', () => {
   const browser = useBrowser();
   const dialog = (page: Page) => page.getByRole('dialog');
   const said = (page: Page, words: string | RegExp) => page.getByRole('alert').getByText(words);
-  let kept: Page | undefined;
-  interface Look {
-    readonly language?: 'en' | 'tr' | 'de';
-    readonly scheme?: 'light' | 'dark';
-    readonly size?: { readonly width: number; readonly height: number };
-  }
-  /** The page of the administrator, who signs in once for the whole file. */
-  const adminAt = async (
-    path: string,
-    { language = 'en', scheme = 'light', size = { width: 1440, height: 900 } }: Look = {},
-  ): Promise<Page> => {
-    kept ??= await consoleOf(site(), browser(), '1001');
-    await kept.setViewportSize(size);
-    await kept.emulateMedia({ colorScheme: scheme });
-    await kept.evaluate(`localStorage.setItem('offhook.language', '${language}')`);
-    await kept.goto(site().base + path);
-    return kept;
-  };
-  const go = async (page: Page, name: string): Promise<void> => {
-    await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
-    await page.getByRole('heading', { level: 1, name }).waitFor();
-  };
+  const adminAt = adminPage(site, browser);
 
   test('people - found by words, a device’s name is text, and a session that an administrator ends is over on its page at once', async () => {
     const agent = await consoleOf(site(), browser(), '1003', { path: '/account' });
@@ -211,15 +190,13 @@ describe('console people', () => {
     await page.keyboard.type('1003');
     await page.keyboard.press('Enter');
     await assertAccessible(page);
+    let sent = 0;
+    page.on('request', (request) => (sent += Number(request.method() === 'POST')));
     await clickThrice(dialog(page).getByRole('button', { name: 'Schlüssel erstellen' }));
     const shown = page.getByRole('dialog', { name: 'Ihr neuer API-Schlüssel' });
     const key = (await shown.locator('pre').innerText()).trim();
     assert.match(key, /^ohk_/);
-    assert.equal(
-      (await (await clientOf(site(), '1001')).apiKeys.list()).api_keys.length,
-      1,
-      'three clicks make one key',
-    );
+    assert.equal(sent, 1, 'three clicks make one key');
     const ask = (path: string) =>
       fetch(`${site().base}${path}`, { headers: { authorization: `Bearer ${key}` } });
     assert.equal((await ask('/api/v1/queues')).status, 200);

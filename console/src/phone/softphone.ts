@@ -16,7 +16,7 @@ import { createReporter } from './reporter.ts';
 import type { PhoneSettings } from './settings.ts';
 import { createSipCall, streamOf } from './sip-call.ts';
 import type { SipCall } from './sip-call.ts';
-import { createSounder } from './tones.ts';
+import { createSounder, toneOf } from './tones.ts';
 import type { Tone } from './tones.ts';
 
 export interface SoftphoneDeps {
@@ -92,19 +92,9 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     trouble = next;
     tell();
   }
-  /** What is heard beside the voices, by what the calls do. */
   function sound(): void {
-    const now = shown();
-    const incoming = now.some((call) => call.state === 'incoming');
-    const busy = now.some(isUp);
     const { ringer, speaker } = settings();
-    const wanted = incoming
-      ? busy
-        ? 'waiting'
-        : 'ring'
-      : now.some((c) => c.state === 'ringing')
-        ? 'ringback'
-        : null;
+    const wanted = toneOf(shown());
     if (endTone?.name === wanted) return;
     endTone?.end();
     endTone =

@@ -1,5 +1,7 @@
 /** Tones the page makes itself: no sound is fetched from anywhere. */
 import { playOn } from './devices.ts';
+import { isUp } from './phone-state.ts';
+import type { PhoneCall } from './phone-state.ts';
 
 /** Frequencies in Hz that sound together, for so many seconds from so many seconds on. */
 type Note = readonly [at: number, seconds: number, ...hertz: number[]];
@@ -50,6 +52,11 @@ const TEST: Pattern = {
 };
 export const TONES = { ring: RING, ringback: RINGBACK, busy: BUSY, waiting: WAITING, test: TEST } as const;
 export type Tone = keyof typeof TONES;
+/** What is heard beside the voices, by what the calls do. */
+export function toneOf(calls: readonly PhoneCall[]): Tone | null {
+  if (calls.some((call) => call.state === 'incoming')) return calls.some(isUp) ? 'waiting' : 'ring';
+  return calls.some((call) => call.state === 'ringing') ? 'ringback' : null;
+}
 
 const ROWS = [697, 770, 852, 941];
 const COLUMNS = [1_209, 1_336, 1_477];
