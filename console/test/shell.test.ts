@@ -69,6 +69,7 @@ describe('console', { concurrency: 2 }, () => {
         .waitFor({ timeout: Math.max(1, left) });
     }
     await assertAccessible(board, 'a board that is not live');
+    await button(softphone, 'Hang up').click();
     await note.press('Control+End');
     await note.pressSequentially('ought');
     await using second = await site().phone('1008');
@@ -88,7 +89,7 @@ describe('console', { concurrency: 2 }, () => {
       { ms: BACK_MS },
     );
     await ready(softphone);
-    await spoken.hangup();
+    await spoken.ended(10_000);
     await until('the board shows who waits', async () => (await waiting.innerText()).startsWith('1'));
     await until(
       'the directory shows who came',

@@ -189,8 +189,8 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
           session.bye({
             requestDelegate: {
               onAccept: () => onHeard?.(),
-              // The library itself says 408 where nothing answered.
-              onReject: ({ message }) => message.statusCode !== 408 && onHeard?.(),
+              // The call is not there any more; what the library itself says where nothing was sent or answered, 503 or 408, is no word of the exchange.
+              onReject: ({ message }) => message.statusCode === 481 && onHeard?.(),
             },
           }),
         );
