@@ -105,6 +105,7 @@ describe('console admin', () => {
     await follow(page, '/admin/config/prompts', '/admin/config/prompts/hello');
     await page.getByRole('button', { name: 'Delete' }).click();
     const dialog = page.getByRole('dialog', { name: /^Delete Prompt hello/ });
+    await both();
     await dialog.getByRole('link', { name: 'Menu main' }).waitFor();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await dialog.getByText('Something else uses this').waitFor();

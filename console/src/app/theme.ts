@@ -64,9 +64,12 @@ export function themeOf(close: string, showPassword: string): MantineThemeOverri
     },
   });
 }
+/** White words on the library's own red have too little contrast. */
+const RED = { '--mantine-color-red-filled': '#c92a2a', '--mantine-color-red-filled-hover': '#b02525' };
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
+    ...RED,
     '--offhook-page': '#f6f7f6',
     '--mantine-color-dimmed': '#55626c',
     '--offhook-line': '#e1e5e7',
@@ -77,6 +80,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--offhook-idle': '#55626c',
   },
   dark: {
+    ...RED,
     '--mantine-color-body': '#182026',
     '--offhook-page': '#0f1519',
     // The library's own are as loud as an alarm, or darker than the page.
