@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -185,4 +186,17 @@ test('client - a new password comes with a new session, also for who hears meanw
   assert.deepEqual(list, contacts);
   assert.deepEqual(told, ['new']);
   assert.equal(client.token, 'new');
+});
+
+test('client - a change whose answer did not come in time may have been done; a question was only not answered', async (t) => {
+  const server = createServer(() => undefined).listen(0, '127.0.0.1');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createClient({ base, token: 'x', timeout_ms: 50 });
+  await assert.rejects(client.presence.set({ personal: 'away' }), { code: 'outcome_unknown' });
+  await assert.rejects(client.contacts(), { name: 'TimeoutError' });
 });

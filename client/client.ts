@@ -52,7 +52,7 @@ export interface ClientOptions {
   readonly session?: 'token' | 'cookie';
   /** Told when the session is over and cannot be renewed. */
   readonly onSignedOut?: () => void;
-  /** How long one request may take; 30,000 ms. */
+  /** How long one request may take; 30,000 ms. A change that took longer is refused with `outcome_unknown`. */
   readonly timeout_ms?: number;
   /** Time, chance and sockets of the streams; for tests. */
   readonly environment?: Environment;
@@ -181,7 +181,10 @@ export function createClient(options: ClientOptions): Client {
   async function send<T>(request: Call, bearer: string | null): Promise<T> {
     const timeout = AbortSignal.timeout(timeout_ms);
     const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
-    const response = await ask({ ...request, signal }, bearer);
+    const response = await ask({ ...request, signal }, bearer).catch((error: unknown) => {
+      if (request.method === 'GET' || !timeout.aborted || request.signal?.aborted === true) throw error;
+      throw clientError('outcome_unknown', 'no answer came in time');
+    });
     const json: unknown = await response.json().catch(() => null);
     if (json !== null) return json as T;
     throw new OffhookError(response.status, null, null);

@@ -195,6 +195,19 @@ describe('console', { concurrency: 2 }, () => {
     await page.context().close();
   });
 
+  test('console - a page whose stream never comes is not live, until it comes', async () => {
+    const page = await openConsole(site(), browser());
+    await page.route('**/api/v1/stream/ticket', (route) => route.abort());
+    await signIn(site(), page, '1002');
+    await page.goto(`${site().base}/directory`);
+    await page.getByText('Not live').first().waitFor();
+    assert.equal(await page.getByRole('banner').getByText('Live', { exact: true }).count(), 0);
+    await page.unroute('**/api/v1/stream/ticket');
+    await page.getByText('Not live').waitFor({ state: 'detached' });
+    await page.locator('li[data-extension="1003"]').waitFor();
+    await page.context().close();
+  });
+
   test('console - what is pressed without a network fails at once and does not happen later', async () => {
     const page = await consoleOf(site(), browser(), '1001', { path: '/admin/settings' });
     const save = page.getByRole('button', { name: 'Save' }).first();

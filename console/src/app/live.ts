@@ -6,6 +6,8 @@ import type { Client, Store, StoreRecords, StoreTopic } from '@offhook/client';
 const FLUSH_MS = 100;
 /** Who leaves a page and comes back soon finds it as it was. */
 const LINGER_MS = 10_000;
+/** Who has seen nothing for so long is told that it is not live. */
+const PATIENCE_MS = 5_000;
 /** Of the window: the service is heard again, whatever the browser knows of the network. */
 export const LIVE_AGAIN = 'offhook-live';
 type Listener = () => void;
@@ -25,6 +27,8 @@ export interface Topic<T> {
 }
 interface Shared extends Topic<unknown> {
   readonly used: boolean;
+  /** Nothing came since it was opened, though it should have. */
+  readonly overdue: boolean;
   readonly restart: () => void;
 }
 
@@ -35,6 +39,8 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
   let state: TopicState = { ready: false, stale: true };
   let flush: ReturnType<typeof setTimeout> | undefined;
   let linger: ReturnType<typeof setTimeout> | undefined;
+  let patience: ReturnType<typeof setTimeout> | undefined;
+  let overdue = false;
   let changed = new Set<string>();
   let all = false;
   const listeners = new Set<Listener>();
@@ -44,6 +50,10 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
     flush = undefined;
     if (store === null) return;
     const ready = state.ready || !store.stale;
+    if (ready) {
+      clearTimeout(patience);
+      overdue = false;
+    }
     if (state.stale !== store.stale || state.ready !== ready) state = { ready, stale: store.stale };
     if (all || changed.size > 0) records = new Map(store);
     onTold();
@@ -55,6 +65,13 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
   }
   function start(): void {
     store = open();
+    clearTimeout(patience);
+    if (!state.ready) {
+      patience = setTimeout(() => {
+        overdue = true;
+        onTold();
+      }, PATIENCE_MS);
+    }
     store.subscribe((_event, key) => {
       if (key === null) all = true;
       else changed.add(key);
@@ -67,6 +84,7 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
   }
   function stop(): void {
     clearTimeout(flush);
+    clearTimeout(patience);
     flush = undefined;
     store?.close();
     store = null;
@@ -90,6 +108,9 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
     },
     get used() {
       return isUsed();
+    },
+    get overdue() {
+      return overdue;
     },
     subscribe(listener) {
       listeners.add(listener);
@@ -126,7 +147,9 @@ export function createLive(client: Client): Live {
   const listeners = new Set<Listener>();
   let stale = false;
   function look(): void {
-    const now = topics.values().some(({ used, state }) => used && state.ready && state.stale);
+    const now = topics
+      .values()
+      .some(({ used, overdue, state }) => used && state.stale && (state.ready || overdue));
     if (now === stale) return;
     stale = now;
     if (!stale) dispatchEvent(new Event(LIVE_AGAIN));
