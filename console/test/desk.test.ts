@@ -343,6 +343,11 @@ describe('agent desk', () => {
     await put('logout', { queue: 'support' }, '1004');
     const page = await desk();
     const { keyboard } = page;
+    /** A button that is busy with what was pressed before cannot have the focus. */
+    const enter = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name, disabled: false }).focus();
+      await keyboard.press('Enter');
+    };
     await isIn(page, 'Logged out');
     await keyboard.press('l');
     await isIn(page, 'Ready');
@@ -371,18 +376,15 @@ describe('agent desk', () => {
     await keyboard.type('jose');
     await page.getByRole('button', { name: /José Ibáñez/ }).waitFor();
     await keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Ask first' }).focus();
-    await keyboard.press('Enter');
+    await enter('Ask first');
     const consult = await target.incoming();
     consult.ring();
     await page.getByText('Calling 1004; the caller is on hold').waitFor();
     await consult.answer();
     await page.getByText('You speak with 1004; the caller is on hold').waitFor();
-    await page.getByRole('button', { name: 'Swap' }).focus();
-    await keyboard.press('Enter');
+    await enter('Swap');
     await page.getByText('You speak with the caller; 1004 is on hold').waitFor();
-    await page.getByRole('button', { name: 'Back to the caller' }).focus();
-    await keyboard.press('Enter');
+    await enter('Back to the caller');
     await consult.ended();
     await page.getByRole('textbox', { name: 'Name or number' }).waitFor();
     await keyboard.press('Escape');

@@ -130,7 +130,8 @@ test('sqlite store - writes that come together share their flushes, and each has
     }),
   );
   const flushes = mock.callCount();
-  assert.ok(flushes > 0 && flushes < 20, `${flushes} flushes`);
+  const committed = results.filter(({ status }) => status === 'fulfilled').length;
+  assert.ok(flushes > 0 && flushes < committed, `${flushes} flushes of ${committed}`);
   const expected: number[] = [];
   for (const [i, { status }] of results.entries()) {
     const fails = i % 10 === 3 || i % 10 === 7;

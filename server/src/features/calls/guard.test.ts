@@ -209,6 +209,7 @@ test('guard - settings: read and changed by administrators, in force at once, ke
   }
   const off = { ...INITIAL_CALL_SETTINGS, enabled: false };
   assert.equal((await rig.request('token-admin', 'PUT', '/settings/calls', off)).status, 200);
+  rig.scene.device('1003', 'NOT_INUSE');
   const refused = await rig.post('token-agent', '', { to: '1004' });
   assert.deepEqual([refused.status, refused.body.code], [403, 'destination_not_allowed']);
   assert.deepEqual(
