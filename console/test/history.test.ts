@@ -19,7 +19,7 @@ import { freePort } from '../../server/test/support/ports.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, buildFirst, close, signedIn } from './rig.ts';
+import { assertAccessible, buildFirst, clientOf, close, signedIn } from './rig.ts';
 
 const north = { host: '127.0.0.2', port: await freePort() };
 const MOBILE = '+4915112345678';
@@ -45,6 +45,13 @@ async function queueCall(site: Site, olga: Phone): Promise<string> {
   call.play('tone');
   at.play('tone');
   const id = eventsOf(site, 'call.started')[0]!.data['call_id'] as string;
+  const client = await clientOf(site, '1003');
+  // A phone has answered a moment before the engine brings both together, and only then is there something to record.
+  await until('1003 to talk', async () =>
+    (await client.calls.get(id)).call.legs.some(
+      (leg) => leg.extension === '1003' && leg.state === 'connected',
+    ),
+  );
   await ask(site, zoe, `/${id}/record`, { on: true });
   await lasting(2_200);
   await ask(site, zoe, `/${id}/record/pause`);
