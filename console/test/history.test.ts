@@ -19,7 +19,7 @@ import { freePort } from '../../server/test/support/ports.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, buildFirst, clientOf, close, signedIn } from './rig.ts';
+import { assertAccessible, assertAccessibleInBoth, buildFirst, clientOf, close, signedIn } from './rig.ts';
 
 const north = { host: '127.0.0.2', port: await freePort() };
 const MOBILE = '+4915112345678';
@@ -137,11 +137,10 @@ describe('history pages', () => {
     await shows(page, 2);
     await page.getByRole('button', { name: 'More filters' }).click();
     await page.getByLabel('Recording', { exact: true }).selectOption('true');
-    await page.getByLabel('Queue').selectOption('support');
+    await page.getByRole('combobox', { name: 'Queue' }).selectOption('support');
     await page.getByLabel('Extension', { exact: true }).fill('1005');
     await shows(page, 1);
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await assertAccessible(page, 'in the dark');
+    await assertAccessibleInBoth(page);
     await close(page);
   });
 
@@ -192,8 +191,7 @@ describe('history pages', () => {
     await assertAccessible(page);
     await page.getByText('Table', { exact: true }).click();
     await table.getByText('On hold (has put the other side on hold)').waitFor();
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await assertAccessible(page, 'in the dark');
+    await assertAccessibleInBoth(page);
     await close(page);
   });
 
