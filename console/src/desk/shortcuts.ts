@@ -1,5 +1,5 @@
 /** Keys of the desk. They can be switched off, and never act while somebody types. */
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { useLayoutEffect, useRef, useSyncExternalStore } from 'react';
 import type { t } from './words.ts';
 
 type Word = Parameters<typeof t>[0];
@@ -50,7 +50,8 @@ export function useShortcut(key: ShortcutKey, run: (() => void) | null): void {
   const now = useRef(run);
   now.current = run;
   const there = run !== null;
-  useEffect(() => {
+  // A key works in the moment its button is seen.
+  useLayoutEffect(() => {
     if (!on || !there) return;
     const onKey = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() !== key || event.ctrlKey || event.altKey || event.metaKey) return;
