@@ -167,12 +167,7 @@ export const Ask = ({ title, text, yes, opened, busy, error, onYes, onClose }: A
   </Modal>
 );
 /** What `useChange` gives for work without an input. */
-interface Change {
-  readonly isPending: boolean;
-  readonly error: unknown;
-  reset(): void;
-  mutateAsync(input: undefined): Promise<unknown>;
-}
+type Change = Pick<Once<unknown, undefined>, 'isPending' | 'error' | 'reset' | 'mutateAsync'>;
 interface DangerProps {
   readonly label: string;
   /** For who hears it without the row around it. */

@@ -13,3 +13,8 @@ export function entityTags(
     throw new ServiceError('invalid_request', `${name}: not * and not tags in quotes`);
   return [...text.matchAll(/"([^"]*)"/g)].map((m) => m[1]!);
 }
+/** True when the header `If-None-Match` names the tag; a proxy that compresses may have weakened it. */
+export const matchesTag = (header: string | undefined, etag: string): boolean =>
+  header !== undefined &&
+  (header === etag ||
+    header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*'));

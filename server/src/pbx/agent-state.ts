@@ -309,10 +309,16 @@ function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['read
   return Object.freeze({ ready, reason: ready ? null : reason, since, source, until });
 }
 
-export function agentView(agent: Agent): LiveAgent {
+/** The engine does not tell that a call of a queue began, only that one is over. */
+export function asTalking(s: State, member: QueueMember): QueueMember {
+  const talk = member.extension === null ? undefined : s.talks.get(member.extension);
+  const in_call = member.in_call || (talk?.queue === member.queue && talk.interface === member.interface);
+  return in_call === member.in_call ? member : Object.freeze({ ...member, in_call });
+}
+export function agentView(s: State, agent: Agent): LiveAgent {
   agent.view ??= Object.freeze({
     extension: agent.extension,
-    members: Object.freeze([...agent.members]),
+    members: Object.freeze(agent.members.map((member) => asTalking(s, member))),
     summary: agent.summary,
     wrap_up_deadline: agent.wrap?.deadline ?? null,
   });

@@ -84,7 +84,10 @@ function inQueueCall(scene: Scene): void {
 test('pbx agents - talking, held, talking, released while the device still says in use', () => {
   const scene = new Scene();
   inQueueCall(scene);
-  const inCall = () => scene.view.queue('support')?.members.map((m) => [m.extension, m.in_call]);
+  const inCall = () =>
+    [scene.view.queue('support'), scene.view.agent('1002')].map((of) =>
+      of?.members.map((m) => [m.extension, m.in_call]),
+    );
   const counted = inCall();
   scene.send({ type: 'channel.held', id: chan('d'), held: true });
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'held');
@@ -100,7 +103,8 @@ test('pbx agents - talking, held, talking, released while the device still says 
     talk_seconds: 4,
   });
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'busy_other');
-  assert.deepEqual([counted, inCall()], [[['1002', true]], [['1002', false]]]);
+  const both = (in_call: boolean) => [[['1002', in_call]], [['1002', in_call]]];
+  assert.deepEqual([counted, inCall()], [both(true), both(false)]);
   scene.hangup('d');
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle');
 });

@@ -91,7 +91,7 @@ export function createModel(): PbxModel {
     },
     agent(extension) {
       const agent = s.agents.get(extension);
-      return agent === undefined ? undefined : agentView(agent);
+      return agent === undefined ? undefined : agentView(s, agent);
     },
     agents: () => agentList(s),
     queue(name) {
@@ -214,7 +214,7 @@ function resumed(s: State, { summary, talking_since }: ToldAgent): Agent {
 function agentList(s: State): readonly LiveAgent[] {
   return [...s.agents.values()]
     .toSorted((a, b) => a.extension.length - b.extension.length || (a.extension < b.extension ? -1 : 1))
-    .map(agentView);
+    .map((agent) => agentView(s, agent));
 }
 
 function apply(s: State, t: Turn, event: ModelInput): void {

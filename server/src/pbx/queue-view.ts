@@ -1,6 +1,6 @@
 /** Queues as readers are given them. */
-import type { QueueMember } from '../ports/engine.ts';
 import type { LiveOffer, LiveQueue } from '../ports/live.ts';
+import { asTalking } from './agent-state.ts';
 import { callOf } from './queues.ts';
 import type { Offer, Queue, State } from './state.ts';
 
@@ -8,12 +8,6 @@ const offerView = (s: State, offer: Offer): LiveOffer => {
   const { id, queue, extension, member, caller, created_at } = offer;
   return Object.freeze({ id, queue, extension, member, caller, call: callOf(s, offer), created_at });
 };
-/** The engine does not tell that a call of a queue began, only that one is over. */
-function asTalking(s: State, member: QueueMember): QueueMember {
-  const talk = member.extension === null ? undefined : s.talks.get(member.extension);
-  const in_call = member.in_call || (talk?.queue === member.queue && talk.interface === member.interface);
-  return in_call === member.in_call ? member : Object.freeze({ ...member, in_call });
-}
 export function queueView(s: State, queue: Queue): LiveQueue {
   queue.view ??= Object.freeze({
     name: queue.name,

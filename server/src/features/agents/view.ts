@@ -19,7 +19,7 @@ export function queuesOf({ directory, live }: ViewDeps, extension: string): stri
   return [...new Set([...names, ...rowsOf(live, extension).map((row) => row.queue)])];
 }
 
-const queueOf = (queue: string, row: QueueMember | undefined, in_call: boolean): AgentQueue => {
+const queueOf = (queue: string, row: QueueMember | undefined): AgentQueue => {
   // Held back by the system after a call is not a pause of anybody.
   const paused = row !== undefined && isPaused(row);
   return {
@@ -29,18 +29,16 @@ const queueOf = (queue: string, row: QueueMember | undefined, in_call: boolean):
     paused,
     pause_reason: paused ? row.paused_reason : null,
     paused_since: paused ? rfc3339OrNull(row.paused_at) : null,
-    in_call,
+    in_call: row?.in_call ?? false,
     last_call_at: rfc3339OrNull(row?.last_call_at ?? null),
   };
 };
 
-const TALKS = new Set(['talking', 'held']);
 /** The full agent of domain.md section 2, from memory. */
 export function agentOf(deps: ViewDeps, extension: string): Agent {
   const { live, directory } = deps;
   const rows = rowsOf(live, extension);
   const summary = live.agent(extension)?.summary ?? loggedOut(extension, extension, live.as_of);
-  const talksFor = TALKS.has(summary.engagement) ? summary.queue : null;
   return {
     ...summary,
     name: directory.byExtension(extension)?.name ?? summary.name,
@@ -49,7 +47,6 @@ export function agentOf(deps: ViewDeps, extension: string): Agent {
       queueOf(
         queue,
         rows.find((row) => row.queue === queue),
-        queue === talksFor,
       ),
     ),
   };

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { matchesTag } from '../../core/entity-tags.ts';
 import type { App } from '../../ports/http.ts';
 import { BuiltConsole } from './built.ts';
 import type { BuiltFile, Coding } from './built.ts';
@@ -32,10 +33,6 @@ export const consolePolicy = (nonce: string): string =>
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-
-/** What is in between compresses and calls the tag weak; for reading the same it is the same. */
-const isKnown = (known: string | undefined, etag: string): boolean =>
-  known?.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim())) === true;
 
 /** The console: every page and every file of its build has a route of its own. Throws where there is no build. */
 export function consoleRoutes(app: App, { folder }: ConsoleRoutesOptions): void {
@@ -68,7 +65,7 @@ export function consoleRoutes(app: App, { folder }: ConsoleRoutesOptions): void 
       reply.header('etag', etag).header('vary', 'Accept-Encoding');
       // The name of a file holds the hash of what is in it.
       reply.header('cache-control', 'public, max-age=31536000, immutable');
-      if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
       const accepted = request.headers['accept-encoding'] ?? '';
       const coding = codings.find((name) =>
         new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?(?:,|$))`, 'i').test(accepted),

@@ -133,9 +133,3 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     },
   };
 }
-
-/** True when the header `If-None-Match` names the tag; a proxy that compresses may have weakened it. */
-export const matchesTag = (header: string | undefined, etag: string): boolean =>
-  header !== undefined &&
-  (header === etag ||
-    header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*'));

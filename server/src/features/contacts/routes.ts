@@ -1,7 +1,7 @@
 import { Contacts, ContactsQuery } from '@offhook/contract/extensions.ts';
+import { matchesTag } from '../../core/entity-tags.ts';
 import { presenceOf } from '../../core/rights.ts';
 import type { App } from '../../ports/http.ts';
-import { matchesTag } from './body.ts';
 import type { ContactsBody } from './body.ts';
 
 /** GET /api/mobile/contacts.php (wire.md section 3). */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Ping } from '@offhook/contract/session.ts';
+import { matchesTag } from '../../core/entity-tags.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { App } from '../../ports/http.ts';
 import { PAGE_POLICY, errorsPage, eventsPage } from './pages.ts';
@@ -55,7 +56,7 @@ export function frontDoorRoutes(app: App, { config, version, clock }: FrontDoorO
     const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 20)}"`;
     app.get(path, open, (request: FastifyRequest, reply: FastifyReply) => {
       reply.header('etag', etag).header('cache-control', 'public, max-age=3600');
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
       return reply.type(types[file.slice(file.lastIndexOf('.') + 1)]!).send(bytes);
     });
   };
