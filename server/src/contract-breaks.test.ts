@@ -175,14 +175,15 @@ test('contract breaks - nothing of the real replies can be lost unseen', () => {
   const found: string[] = [];
   let fields = 0;
   for (const [route, methods] of Object.entries<Any>(whole.paths)) {
+    const one = { ...whole, paths: { [route]: methods } };
     for (const method of Object.keys(methods)) {
       const schema = methods[method].responses['200']?.content?.['application/json']?.schema;
       for (const field of Object.keys(schema?.properties ?? {})) {
-        const document = structuredClone(whole);
+        const document = structuredClone(one);
         const content = document.paths[route][method].responses['200'].content;
         delete content['application/json'].schema.properties[field];
         fields += 1;
-        found.push(...openapiBreaks(whole, document));
+        found.push(...openapiBreaks(one, document));
       }
     }
   }
