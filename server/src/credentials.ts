@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import type { StoredDirectory } from './features/pbx-config/directory.ts';
+import type { Sessions } from './features/sessions/service.ts';
 
 export interface Credential {
   readonly extension: string;
@@ -43,4 +45,32 @@ export async function writeCredentials(data: string, people: readonly Credential
     await handle.close();
   }
   await fs.rename(`${file}.new`, file);
+}
+
+/** Everyone who cannot sign in yet gets a password; the file of them is for the site's owner. */
+export async function giveCredentials(
+  data: string,
+  directory: StoredDirectory,
+  sessions: Sessions,
+): Promise<void> {
+  const fresh: Credential[] = [];
+  const known = await sessions.withPassword();
+  for (const person of directory.people()) {
+    if (known.has(person.id)) continue;
+    const password = newPassword();
+    const { extension, username, name: full_name, level } = person;
+    fresh.push({ extension, username, full_name, level, password });
+  }
+  if (fresh.length === 0) return;
+  // The file first: a password that was set and never written down would lock its person out.
+  await writeCredentials(data, fresh);
+  // A few at a time: more at once than the line of key derivations takes would be refused.
+  const rest = fresh.values();
+  const give = async (): Promise<void> => {
+    for (const { extension, password } of rest) {
+      const person = directory.byExtension(extension);
+      if (person !== undefined) await sessions.setPassword(person.id, password);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, give));
 }

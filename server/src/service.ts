@@ -1,5 +1,4 @@
 /** The composition root: the one place that knows every part. */
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createCelReader } from './adapters/asterisk/cel/reader.ts';
@@ -22,108 +21,59 @@ import { openLog } from './core/log-file.ts';
 import { createStream } from './delivery/stream.ts';
 import { runExchange } from './exchange.ts';
 import { createAgents } from './features/agents/feature.ts';
-import { agentRoutes } from './features/agents/routes.ts';
-import { apiKeyOperations } from './features/api-keys/operations.ts';
-import { apiKeyRoutes } from './features/api-keys/routes.ts';
 import { createApiKeys, isApiKey } from './features/api-keys/service.ts';
-import { boardOperations } from './features/boards/operations.ts';
-import { boardRoutes } from './features/boards/routes.ts';
 import { createBoards } from './features/boards/service.ts';
-import { auditRoutes } from './features/audit/routes.ts';
 import { createAudit } from './features/audit/service.ts';
 import { createCallControlFeature } from './features/calls/feature.ts';
-import { callControlRoutes } from './features/calls/control-routes.ts';
 import { createLiveCalls } from './features/calls/live.ts';
-import { callOperations } from './features/calls/operations.ts';
-import { callRoutes } from './features/calls/routes.ts';
-import { consoleSettingsOperations, consoleSettingsRoutes } from './features/console-settings/routes.ts';
 import { createConsoleSettings } from './features/console-settings/service.ts';
-import { consoleRoutes } from './features/console/routes.ts';
-import { createContacts } from './features/contacts/feature.ts';
 import { presenceSource } from './features/contacts/presence.ts';
-import { contactRoutes } from './features/contacts/routes.ts';
-import { exportOperations } from './features/exports/operations.ts';
-import { exportRoutes } from './features/exports/routes.ts';
 import { createExports } from './features/exports/service.ts';
 import { FEATURE_CODES } from './features/feature-codes/feature-codes.ts';
-import { frontDoorRoutes } from './features/front-door/routes.ts';
 import { createConversationRows } from './features/history/conversations/export-rows.ts';
-import { conversationOperations } from './features/history/conversations/operations.ts';
-import { conversationRoutes } from './features/history/conversations/routes.ts';
 import { createHistory } from './features/history/feature.ts';
-import { historyRoutes } from './features/history/routes.ts';
-import { applyOperations } from './features/pbx-config/apply/operations.ts';
-import { applyRoutes } from './features/pbx-config/apply/routes.ts';
 import { createApplies } from './features/pbx-config/apply/service.ts';
 import { toPbxConfig } from './features/pbx-config/config.ts';
 import { createCredentials } from './features/pbx-config/credentials.ts';
 import { createDirectory } from './features/pbx-config/directory.ts';
 import type { House } from './features/pbx-config/check.ts';
 import { createDraft } from './features/pbx-config/draft.ts';
-import { configOperations } from './features/pbx-config/operations.ts';
-import { configRoutes } from './features/pbx-config/routes.ts';
-import { routeTestRoutes } from './features/pbx-config/route-test-routes.ts';
 import { openObjects } from './features/pbx-config/objects.ts';
-import type { StoredDirectory } from './features/pbx-config/directory.ts';
 import { seed } from './features/pbx-config/seed.ts';
 import { defaultCode, toSite } from './features/pbx-config/site.ts';
 import { usedSounds } from './features/pbx-config/used-sounds.ts';
 import { dynamicMembers, otherNumbers, siteEvent } from './features/pbx-config/live.ts';
 import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
-import { presenceOperations, presenceRoutes } from './features/presence/routes.ts';
 import { createPresence } from './features/presence/service.ts';
-import { privacyOperations } from './features/privacy/operations.ts';
 import { remainsOf } from './features/privacy/remains.ts';
-import { privacyRoutes } from './features/privacy/routes.ts';
 import { createPrivacy } from './features/privacy/service.ts';
-import { queueOperations } from './features/queues/operations.ts';
-import { queueRoutes } from './features/queues/routes.ts';
 import { createQueues } from './features/queues/service.ts';
 import { createRecordings } from './features/recordings/feature.ts';
 import type { Recordings } from './features/recordings/feature.ts';
-import { recordingOperations } from './features/recordings/operations.ts';
-import { recordingRoutes } from './features/recordings/routes.ts';
-import { selfServiceOperations, selfServiceRoutes } from './features/self-service/routes.ts';
 import { createSelfService } from './features/self-service/service.ts';
-import { peopleOperations, peopleRoutes } from './features/sessions/people-routes.ts';
-import { sessionRoutes } from './features/sessions/routes.ts';
 import { createSessions } from './features/sessions/service.ts';
-import type { Sessions } from './features/sessions/service.ts';
-import { soundOperations } from './features/sounds/operations.ts';
-import { soundRoutes } from './features/sounds/routes.ts';
 import { createSounds } from './features/sounds/service.ts';
-import { trunkRoutes } from './features/trunks/routes.ts';
-import { wallboardOperations } from './features/wallboard/operations.ts';
-import { wallboardRoutes } from './features/wallboard/routes.ts';
 import { createWallboard } from './features/wallboard/service.ts';
-import { healthRoutes, listenMetrics, readiness } from './http/health.ts';
-import type { Check } from './http/health.ts';
+import { listenMetrics, readiness } from './http/health.ts';
 import { createHost } from './http/host.ts';
 import { createIdempotencyStore } from './http/idempotency.ts';
 import { createMetrics } from './http/metrics.ts';
-import { addOperations, operation } from './http/operations.ts';
-import { sipRelayRoutes } from './http/sip-relay.ts';
 import { runEngineLoop } from './journal/engine-loop.ts';
 import { eventOf, openJournal } from './journal/journal.ts';
 import { createLiveView } from './journal/live.ts';
 import { keepRetention } from './journal/retention.ts';
 import { createModel } from './pbx/model.ts';
 import type { EngineConfig } from './ports/engine-config.ts';
-import { webhookOperations } from './delivery/webhooks/operations.ts';
-import { webhookRoutes } from './delivery/webhooks/routes.ts';
 import { createWebhooks } from './delivery/webhooks/service.ts';
 import { createOwners } from './delivery/webhooks/subscription.ts';
 import { readyText, urlOf } from './banner.ts';
 import { RECORDS } from './record-move.ts';
-import { newPassword, writeCredentials } from './credentials.ts';
-import type { Credential } from './credentials.ts';
+import { giveCredentials, newPassword } from './credentials.ts';
+import { DISK_FLOOR_BYTES, addGauges, checksOf } from './health.ts';
+import { addRoutes } from './routes.ts';
 
 export const VERSION = '0.1.0';
-/** Below this the disk counts as full. */
-const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
 const READY_POLL_MS = 50;
-/** Where `npm run build` puts the console. */
-const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist');
 
 /** For fault tests: what stands between the service and the engine's configuration may fail in their way. */
 export interface Faults {
@@ -135,30 +85,6 @@ export interface Service extends AsyncDisposable {
   readonly closed: Promise<void>;
   /** The stop leaves the engine and its calls to the next service. */
   keepEngine(): void;
-}
-
-/** Everyone who cannot sign in yet gets a password; the file of them is for the site's owner. */
-async function giveCredentials(data: string, directory: StoredDirectory, sessions: Sessions): Promise<void> {
-  const fresh: Credential[] = [];
-  const known = await sessions.withPassword();
-  for (const person of directory.people()) {
-    if (known.has(person.id)) continue;
-    const password = newPassword();
-    const { extension, username, name: full_name, level } = person;
-    fresh.push({ extension, username, full_name, level, password });
-  }
-  if (fresh.length === 0) return;
-  // The file first: a password that was set and never written down would lock its person out.
-  await writeCredentials(data, fresh);
-  // A few at a time: more at once than the line of key derivations takes would be refused.
-  const rest = fresh.values();
-  const give = async (): Promise<void> => {
-    for (const { extension, password } of rest) {
-      const person = directory.byExtension(extension);
-      if (person !== undefined) await sessions.setPassword(person.id, password);
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, give));
 }
 
 /**
@@ -564,78 +490,22 @@ export async function startService(
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
 
+  const watched = {
+    config,
+    engine,
+    live: live.view,
+    exchange,
+    loop,
+    journal,
+    store,
+    records,
+    calls,
+    webhooks,
+  };
   const engineUp = (): boolean => live.view.live;
-  const checks: readonly Check[] = [
-    {
-      name: 'engine',
-      run: async () => {
-        const { link, reason, version } = engine.status();
-        const ok = live.view.live && link === 'up';
-        return {
-          ok,
-          detail: ok ? `up, ${version ?? 'version unknown'}` : `${link}: ${reason || exchange.state()}`,
-        };
-      },
-    },
-    {
-      name: 'journal',
-      run: async () => {
-        const lag = loop.lag();
-        return { ok: lag.error === null && lag.oldest_ms < 5_000, detail: JSON.stringify(lag) };
-      },
-    },
-    {
-      name: 'records',
-      needed: false,
-      run: async () => {
-        await records
-          .db()
-          .selectNoFrom((e) => e.lit(1).as('one'))
-          .execute();
-        return { ok: true, detail: config.databaseUrl === null ? 'SQLite' : 'PostgreSQL' };
-      },
-    },
-    {
-      name: 'disk',
-      run: async () => {
-        const free = await store.freeBytes();
-        return { ok: free > DISK_FLOOR_BYTES, detail: `${Math.floor(free / 1_048_576)} MiB free` };
-      },
-    },
-  ];
+  const checks = checksOf(watched);
   recordings.gauges(metrics);
-  metrics.gauge('offhook_engine_up', 'Whether the engine link is up.', () => Number(engineUp()));
-  metrics.gauge('offhook_calls_refused', 'Calls from the API that the guard refused.', () =>
-    Object.values(calls.guard.refusals()).reduce((sum, n) => sum + n, 0),
-  );
-  metrics.gauge('offhook_journal_head', 'Newest committed seq.', () => journal.head);
-  metrics.gauge('offhook_journal_held', 'Events that are not committed yet.', () => loop.lag().held);
-  metrics.gauge('offhook_calls', 'Calls in progress.', () => live.view.calls().length);
-  for (const name of [
-    'frames',
-    'unknown',
-    'malformed',
-    'oversize',
-    'drift',
-    'reconnects',
-    'pending_actions',
-  ] as const) {
-    metrics.gauge(`offhook_engine_${name}`, `Engine link: ${name}.`, () => engine.status().counters[name]);
-  }
-
-  for (const name of [
-    'webhooks',
-    'retrying',
-    'under_way',
-    'lag',
-    'delivered',
-    'failed',
-    'parked',
-    'disabled',
-  ] as const) {
-    const metric = name === 'webhooks' ? 'offhook_webhooks' : `offhook_webhooks_${name}`;
-    metrics.gauge(metric, `Webhooks: ${name}.`, () => webhooks.figures()[name]);
-  }
+  addGauges(metrics, watched);
 
   const host = await createHost({
     config,
@@ -647,58 +517,39 @@ export async function startService(
     metrics,
     idempotency: await createIdempotencyStore(store, clock),
   });
-  const { app } = host;
-  frontDoorRoutes(app, { config, version: VERSION, clock });
-  if (existsSync(path.join(CONSOLE, 'console.json'))) consoleRoutes(app, { folder: CONSOLE });
-  else log.warn({ folder: CONSOLE }, 'the console is not built: npm run build');
-  healthRoutes(app, { metrics, engineUp, checks });
-  sessionRoutes(app, { sessions, directory, config });
-  consoleSettingsRoutes(app, siteConsole);
-  peopleRoutes(app, sessions.others);
-  contactRoutes(app, createContacts({ directory, live: live.view, clock }));
-  historyRoutes(app, history);
-  conversationRoutes(app, history.conversations);
-  agentRoutes(app, agents);
-  selfServiceRoutes(app, selfService);
-  presenceRoutes(app, presence);
-  callRoutes(app, liveCalls);
-  queueRoutes(app, queues);
-  exportRoutes(app, exports);
-  privacyRoutes(app, privacy);
-  auditRoutes(app, audit);
-  callControlRoutes(app, calls);
-  trunkRoutes(app, { trunks: () => directory.config().trunks, live: live.view });
-  recordingRoutes(app, recordings);
-  soundRoutes(app, sounds);
-  apiKeyRoutes(app, apiKeys);
-  boardRoutes(app, boards);
-  webhookRoutes(app, webhooks);
-  const commands = addOperations(app, [
-    ...consoleSettingsOperations(operation, siteConsole),
-    ...peopleOperations(operation, sessions.others),
-    ...apiKeyOperations(operation, apiKeys),
-    ...boardOperations(operation, boards),
-    ...webhookOperations(operation, webhooks),
-    ...callOperations(operation, calls),
-    ...recordingOperations(operation, recordings),
-    ...soundOperations(operation, sounds),
-    ...wallboardOperations(operation, wallboard),
-    ...applyOperations(operation, applies),
-    ...queueOperations(operation, queues),
-    ...exportOperations(operation, exports),
-    ...privacyOperations(operation, privacy),
-    ...agents.operations(operation),
-    ...selfServiceOperations(operation, selfService),
-    ...presenceOperations(operation, presence),
-    ...conversationOperations(operation, history),
-    ...configOperations(operation, { draft, credentials }),
-  ]);
-  stream.routes(app, commands);
-  configRoutes(app, draft);
-  applyRoutes(app, applies);
-  routeTestRoutes(app, { objects, codes: FEATURE_CODES, live: live.view, clock, zone: config.siteZone });
-  wallboardRoutes(app, wallboard);
-  sipRelayRoutes(app, { port: () => (exchange.running() ? instance.http_port : null), log, metrics });
+  addRoutes(host.app, {
+    config,
+    version: VERSION,
+    clock,
+    log,
+    live: live.view,
+    health: { metrics, engineUp, checks },
+    directory,
+    objects,
+    stream,
+    enginePort: () => (exchange.running() ? instance.http_port : null),
+    agents,
+    apiKeys,
+    applies,
+    audit,
+    boards,
+    calls,
+    credentials,
+    draft,
+    exports,
+    history,
+    liveCalls,
+    presence,
+    privacy,
+    queues,
+    recordings,
+    selfService,
+    sessions,
+    siteConsole,
+    sounds,
+    wallboard,
+    webhooks,
+  });
 
   const address = await host.listen(config.listen).catch((error: unknown) => {
     const { host: name, port } = config.listen;
