@@ -328,14 +328,16 @@ describe('console people', () => {
     assert.equal(await console.getByRole('switch', { name: /^Listening needs/ }).isChecked(), true);
 
     await go(page, 'Audit trail');
-    await page.getByLabel('Action').fill('console.configure');
+    await page.getByRole('combobox', { name: 'Action' }).fill('settings of the console');
+    await page.getByRole('option', { name: 'Settings of the console changed' }).click();
     await until('one line is left', async () => (await page.locator('tbody tr').count()) === 1);
     await page.getByText('https://crm.example.com/?q={number}&n={name}').waitFor();
     await assertAccessible(page);
     await page.getByLabel('To', { exact: true }).fill('2020-01-01T00:00');
     await page.getByRole('heading', { name: 'There is no such line' }).waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
-    await page.getByText('session.login').first().waitFor();
+    const line = page.getByRole('row', { name: 'Signed in session.login' }).first();
+    await line.getByText(/^session: \d+$/).waitFor();
     assertNoTrouble(page);
   });
 
@@ -387,6 +389,9 @@ describe('console people', () => {
       );
       assert.equal(over, 0, path);
       await assertAccessible(page);
+      const signedIn = page.getByRole('row', { name: 'Oturum açıldı session.login' }).first();
+      if (path === '/admin/audit') await signedIn.getByText(/^oturum: \d+$/).waitFor();
+      if (path === '/admin/health') await page.getByText(/^[\d.]+ MiB boş$/).waitFor();
       assertNoTrouble(page);
     }
     const agent = await openConsole(site(), browser(), { path: '/admin/people' });

@@ -7,6 +7,7 @@ import {
   assertAccessible,
   assertAccessibleInBoth,
   buildFirst,
+  clickThrice,
   clientOf,
   close,
   focusIsOn,
@@ -59,8 +60,12 @@ describe('supervisor page', () => {
     });
     await page.keyboard.press('Enter');
     await isShown(page, '1003', 'available');
-    await act(page, 'Zoë Müller', 'Log out of all queues');
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(request.url().replace(/.*\/1003\//, '')));
+    await page.getByRole('button', { name: 'Actions for Zoë Müller', exact: true }).click();
+    await clickThrice(page.getByRole('menuitem', { name: 'Log out of all queues' }));
     await isShown(page, '1003', 'logged_out');
+    assert.deepEqual(sent, ['logout'], 'three quick clicks are one');
     await act(page, 'Zoë Müller', 'Log in to all queues');
     await until(
       'it is logged in',

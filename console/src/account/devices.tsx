@@ -7,6 +7,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { formatDateTime } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { Failure } from '../app/states.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 import { t } from './words.ts';
 
 export interface Device {
@@ -42,6 +43,7 @@ export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNo
   return (
     <>
       {change.isError && <Failure error={change.error} />}
+      <ZoneNote />
       <Table.ScrollContainer
         minWidth={560}
         type="native"

@@ -9,6 +9,7 @@ import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { ObjectLink } from './object-form.tsx';
 import { PendingBadge } from './pending.tsx';
@@ -76,6 +77,7 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
           {apply.comment !== null && ` · ${apply.comment}`}
           {apply.restores !== null && ` · ${t('restores', { version: formatNumber(apply.restores) })}`}
         </Text>
+        <ZoneNote />
       </div>
       <div role="status" aria-live="polite">
         <Note tone={TONES[apply.state] ?? 'info'} title={t(`state_${apply.state}`)}>

@@ -218,6 +218,8 @@ export function codeOf(error: unknown): ErrorCode | Own {
 }
 /** One sentence in the reader's language, by the code of the error. */
 export const errorText = (error: unknown): string => t(codeOf(error));
+/** The same of a code that stands somewhere; one that has no words as it is. */
+export const codeText = t as (code: string) => string;
 /** What the service itself said about it, in English; empty where it said nothing more than its code says. */
 export function errorDetail(error: unknown): string {
   const detail = error instanceof OffhookError ? error.message : '';

@@ -8,6 +8,7 @@ import { formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 import { ApiKeyForm } from './api-key-form.tsx';
 import { Ago, Danger, PageHead, Rows, ShownOnce, useChange } from './parts.tsx';
 import { t } from './words.ts';
@@ -111,7 +112,15 @@ export function ApiKeysPage(): ReactNode {
   const keys = list.data?.api_keys ?? [];
   return (
     <>
-      <PageHead title={t('api_keys')} lead={t('api_keys_lead')}>
+      <PageHead
+        title={t('api_keys')}
+        lead={
+          <>
+            {t('api_keys_lead')}
+            <ZoneNote />
+          </>
+        }
+      >
         {newKey}
       </PageHead>
       <Paper withBorder p="md">

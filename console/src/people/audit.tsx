@@ -1,12 +1,15 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Badge, Button, Group, Paper, Table, Text, TextInput } from '@mantine/core';
+import { Badge, Button, Group, Paper, Select, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import type { AuditRow } from '@offhook/contract/audit.ts';
 import { formatClock, formatDate } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
+import { language } from '../app/words.ts';
 import { ZoneNote } from '../app/zone.tsx';
+import { ACTIONS, actionText } from './audit-actions.ts';
+import { detailName, detailValue } from './audit-details.ts';
 import { fromLocal } from './local-time.ts';
 import { PageHead, Paged, Rows } from './parts.tsx';
 import { t } from './system-words.ts';
@@ -23,7 +26,8 @@ function AuditLine({ row }: { readonly row: AuditRow }): ReactNode {
       </Table.Td>
       <Table.Td>{row.actor ?? '–'}</Table.Td>
       <Table.Td>
-        <Text size="sm" ff="monospace">
+        <Text size="sm">{actionText(row.action)}</Text>
+        <Text size="xs" c="dimmed" ff="monospace">
           {row.action}
         </Text>
       </Table.Td>
@@ -40,9 +44,9 @@ function AuditLine({ row }: { readonly row: AuditRow }): ReactNode {
         {detail.map(([name, value]) => (
           <Text key={name} size="xs" style={{ overflowWrap: 'anywhere' }}>
             <Text span size="xs" c="dimmed">
-              {name}:
+              {detailName(name)}:
             </Text>{' '}
-            {String(value)}
+            {detailValue(row, name, value)}
           </Text>
         ))}
       </Table.Td>
@@ -59,7 +63,7 @@ export function AuditPage(): ReactNode {
     queryKey: ['audit', wanted],
     queryFn: ({ pageParam, signal }) => {
       const filter = {
-        action: wanted.action.trim() || undefined,
+        action: wanted.action || undefined,
         actor: wanted.actor.trim() || undefined,
         from: fromLocal(wanted.from) ?? undefined,
         to: fromLocal(wanted.to) ?? undefined,
@@ -98,7 +102,19 @@ export function AuditPage(): ReactNode {
       <Paper withBorder p="md">
         <Group align="flex-end" mb="md" gap="sm">
           {field('actor')}
-          {field('action')}
+          <Select
+            label={t('filter_action')}
+            data={ACTIONS.map((value) => ({ value, label: actionText(value) })).toSorted((a, b) =>
+              a.label.localeCompare(b.label, language()),
+            )}
+            value={typed.action || null}
+            onChange={(action) => setTyped((before) => ({ ...before, action: action ?? '' }))}
+            searchable
+            clearable
+            clearButtonProps={{ 'aria-label': `${t('clear')}: ${t('filter_action')}` }}
+            nothingFoundMessage={t('no_action')}
+            style={{ flex: '1 1 16rem' }}
+          />
           {field('from', 'datetime-local')}
           {field('to', 'datetime-local')}
           <Button

@@ -9,10 +9,11 @@ import type { Readiness } from '@offhook/contract/health.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { figuresOf } from './figures.ts';
 import { Ago, Facts, PageHead, Rows, Section } from './parts.tsx';
-import { t } from './system-words.ts';
+import { reasonText, t } from './system-words.ts';
 
 /** What the stream says of the engine, in its snapshot. */
 interface EngineState {
@@ -90,14 +91,24 @@ const checkName = (name: string): string => {
   const known = NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
 };
-/** Some checks tell more than one thing, as an object; what is nothing is left out. */
-function detailText(detail: string | undefined): string {
-  if (detail === undefined) return '–';
-  if (!detail.startsWith('{')) return detail;
-  const told = Object.entries(JSON.parse(detail) as Record<string, string | number | null>)
-    .filter(([, value]) => value !== null && value !== 0)
-    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`);
-  return told.length === 0 ? '–' : told.join(' · ');
+const LAG = ['held', 'oldest_ms', 'dropped', 'failed', 'error'] as const;
+type Lag = Readonly<Partial<Record<(typeof LAG)[number], string | number | null>>>;
+/** What a check says, in the reader's words; of the journal what is nothing is left out. */
+function detailText(detail: string): string {
+  if (detail.startsWith('{')) {
+    const lag = JSON.parse(detail) as Lag;
+    const told = LAG.flatMap((name) => {
+      const n = lag[name] ?? 0;
+      return n === 0 ? [] : [t(`lag_${name}`, { n: typeof n === 'number' ? formatNumber(n) : n })];
+    });
+    return told.join(' · ');
+  }
+  const version = /^up, (.+)$/.exec(detail)?.[1];
+  if (version !== undefined) return t('asterisk', { version });
+  const free = /^(\d+) MiB free$/.exec(detail)?.[1];
+  if (free !== undefined) return t('free', { n: formatNumber(Number(free)) });
+  if (detail === 'no answer in 2 s') return t('no_answer');
+  return reasonText(detail.replace(/^\w+: /, ''));
 }
 function Checks(): ReactNode {
   const ready = useQuery({ queryKey: ['health', 'ready'], queryFn: ({ signal }) => readiness(signal) });
@@ -125,9 +136,7 @@ function Checks(): ReactNode {
                 <Mark ok={state === 'ok'} yes={t('good')} no={t('failing')} />
               </Table.Td>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <Text size="sm" lang="en">
-                  {detailText(details?.[name])}
-                </Text>
+                <Text size="sm">{detailText(details?.[name] ?? '') || '–'}</Text>
               </Table.Td>
             </Table.Tr>
           ))}
@@ -189,6 +198,7 @@ function Applies(): ReactNode {
   if (!list.isSuccess || list.data.applies.length === 0) return null;
   return (
     <Section title={t('applies')}>
+      <ZoneNote />
       <Rows caption={t('applies')} minWidth={520} columns={[t('time'), t('who'), t('state'), t('comment')]}>
         {list.data.applies.map((apply) => (
           <Table.Tr key={apply.id}>
@@ -260,16 +270,7 @@ export function HealthPage(): ReactNode {
               [t('state'), <Mark key="state" ok={engine.up} yes={t('connected')} no={t('not_connected')} />],
               [t('since'), <Ago key="since" time={engine.since} never="–" />],
               [t('node'), engine.node],
-              ...(engine.reason === ''
-                ? []
-                : [
-                    [
-                      t('reason'),
-                      <span key="reason" lang="en">
-                        {engine.reason}
-                      </span>,
-                    ] as const,
-                  ]),
+              ...(engine.reason === '' ? [] : [[t('reason'), reasonText(engine.reason)] as const]),
               [t('version'), ping.data?.version ?? '–'],
             ]}
           />

@@ -8,6 +8,7 @@ import { Link } from 'wouter';
 import type { SignInPerson } from '@offhook/contract/people.ts';
 import { formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { Ago, PageHead, Paged, Rows } from './parts.tsx';
 import { levelName, t } from './words.ts';
@@ -79,7 +80,15 @@ export function PeoplePage(): ReactNode {
   const total = list.data?.pages[0]?.total;
   return (
     <>
-      <PageHead title={t('people')} lead={total === undefined ? ' ' : t('people_count', { count: total })}>
+      <PageHead
+        title={t('people')}
+        lead={
+          <>
+            {total === undefined ? ' ' : t('people_count', { count: total })}
+            <ZoneNote />
+          </>
+        }
+      >
         <Button
           component={Link}
           href={`${PAGE_PATHS.config}/extensions`}

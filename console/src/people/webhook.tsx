@@ -22,6 +22,7 @@ import { ChangeForm } from '../app/change-form.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
+import { ZoneNote } from '../app/zone.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { Danger, Facts, More, PageHead, Rows, Section, ShownOnce, useChange } from './parts.tsx';
@@ -271,6 +272,7 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
           <Group gap="xs">
             <WebhookState webhook={webhook} />
             {webhook.description !== '' && <span style={{ overflowWrap: 'anywhere' }}>{webhook.url}</span>}
+            <ZoneNote />
           </Group>
         }
       >

@@ -88,7 +88,7 @@ function Actions({
         {!out && state === 'wrap_up' && (
           <Menu.Item
             leftSection={<ClipboardCheck size={16} aria-hidden />}
-            onClick={() => void does(() => client.agents.wrapUp(extension, { finish: true }))}
+            onClick={() => does('wrap_up', () => client.agents.wrapUp(extension, { finish: true }))}
           >
             {t('finish_wrap_up')}
           </Menu.Item>
@@ -96,7 +96,7 @@ function Actions({
         {!out && !readiness.ready && (
           <Menu.Item
             leftSection={<Check size={16} aria-hidden />}
-            onClick={() => void does(() => client.agents.unpause(extension))}
+            onClick={() => does('unpause', () => client.agents.unpause(extension))}
           >
             {t('ready')}
           </Menu.Item>
@@ -104,7 +104,7 @@ function Actions({
         {pending !== null && (
           <Menu.Item
             leftSection={<Undo2 size={16} aria-hidden />}
-            onClick={() => void does(() => client.agents.cancelPending(extension))}
+            onClick={() => does('cancel_pending', () => client.agents.cancelPending(extension))}
           >
             {t('cancel_pending')}
           </Menu.Item>
@@ -116,7 +116,9 @@ function Actions({
               <Menu.Item
                 key={reason.id}
                 leftSection={<Coffee size={16} aria-hidden />}
-                onClick={() => void does(() => client.agents.pause(extension, { reason: reason.id }))}
+                onClick={() =>
+                  does(`pause ${reason.id}`, () => client.agents.pause(extension, { reason: reason.id }))
+                }
               >
                 {reason.name}
               </Menu.Item>
@@ -127,14 +129,14 @@ function Actions({
         {out ? (
           <Menu.Item
             leftSection={<LogIn size={16} aria-hidden />}
-            onClick={() => void does(() => client.agents.login(extension))}
+            onClick={() => does('login', () => client.agents.login(extension))}
           >
             {t('log_in')}
           </Menu.Item>
         ) : (
           <Menu.Item
             leftSection={<LogOut size={16} aria-hidden />}
-            onClick={() => void does(() => client.agents.logout(extension))}
+            onClick={() => does('logout', () => client.agents.logout(extension))}
           >
             {t('log_out')}
           </Menu.Item>

@@ -49,7 +49,11 @@ function CallerActions({
   const name = callerName(caller);
   const { at, of } = placeOf(queue.callers, caller);
   const moveTo = (position: number): void =>
-    void does(() => client.queues.moveCaller(queue.name, caller.id, { position }), t('moved', { name }));
+    does(
+      `to ${position}`,
+      () => client.queues.moveCaller(queue.name, caller.id, { position }),
+      t('moved', { name }),
+    );
   const steps = [
     [t('to_front'), ArrowUpToLine, 1, at > 1],
     [t('up'), ArrowUp, at - 1, at > 1],
@@ -121,7 +125,8 @@ export const QueueCard = memo(function QueueCard({ name }: { readonly name: stri
       ...(dragged.queue === name ? {} : { queue: name }),
       ...(position === undefined ? {} : { position }),
     };
-    void does(
+    does(
+      JSON.stringify([dragged, to]),
       () => client.queues.moveCaller(dragged.queue, dragged.id, to),
       t('moved', { name: dragged.name }),
     );
