@@ -56,7 +56,7 @@ export const QueueSums = z.object({
   flowed_out: z
     .int()
     .describe(
-      'Left for elsewhere before an answer: time-out, key, moved, withdrawn, queue full or without agents.',
+      'Left for elsewhere before an answer: time-out, key, moved, withdrawn, or the last agent went. Whom a full or empty queue did not let in never joined and is in no figure, but is a visit of its conversation (`full`, `empty_join`).',
     ),
   open: z.int().describe('Still waiting.'),
   lost: z

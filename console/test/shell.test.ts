@@ -10,6 +10,7 @@ import {
   assertAccessible,
   assertNoTrouble,
   buildFirst,
+  close,
   consoleOf,
   openConsole,
   signIn,
@@ -108,6 +109,19 @@ describe('console', { concurrency: 2 }, () => {
       assertNoTrouble(page);
       await page.close();
     }
+  });
+
+  test('console - a network that is cut in one direction is not live either', async () => {
+    await Promise.all(
+      (['to page', 'to service'] as const).map(async (way) => {
+        await using wire = await startWire(site().base);
+        const board = await signedIn({ ...site(), base: wire.base }, browser(), '1002', { path: '/wallboard' });
+        await board.locator('[data-queue=sales]').waitFor();
+        wire.cut(way);
+        await board.getByText('Not live').first().waitFor({ timeout: SAID_MS });
+        await close(board);
+      }),
+    );
   });
 
   test('console - a person signs in by typing, sees the pages of its level, and signs out', async () => {

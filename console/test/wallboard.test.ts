@@ -303,6 +303,78 @@ describe('wallboard', () => {
     await page.close();
   });
 
+  test('wallboard - figures of a page that stays open: an agent’s day is read anew with each minute and each new day, the chart wherever it is shown again', async () => {
+    // Nothing happens to this agent here.
+    const desk = await signedIn(site(), browser(), '1004', { path: '/desk' });
+    desk.setDefaultTimeout(8_000);
+    let [day, told, asked] = ['', 0, 0];
+    await desk.routeWebSocket(/\/api\/v1\/stream/, (socket) => {
+      socket.connectToServer().onMessage((frame) => {
+        const text = String(frame);
+        told += Number(text.includes('"queue.stats"'));
+        socket.send(day === '' ? text : text.replaceAll(/"day":"[^"]*"/g, `"day":"${day}"`));
+      });
+    });
+    desk.on('request', (request) => (asked += Number(request.url().endsWith('/api/v1/wallboard'))));
+    await desk.clock.install();
+    await desk.reload();
+    await desk.locator('[aria-labelledby=desk-figures] [aria-busy=false]').waitFor();
+    const admin = await clientOf(site(), '1001');
+    const stats = async (threshold_seconds: number): Promise<void> => {
+      const before = told;
+      const level = { formula: 'ignore_short', short_abandon_seconds: 5, flow_outs: 'counted' } as const;
+      await admin.queues.setServiceLevel('support', { ...level, threshold_seconds });
+      await until('the figures of a queue are told', () => told > before);
+    };
+    // What was asked for as the page came is asked for by now.
+    await stats(21);
+    await stats(22);
+    let before = asked;
+    day = '2030-01-01';
+    await stats(20);
+    await until('the new day is read', () => asked > before);
+    before = asked;
+    await desk.clock.fastForward(61_000);
+    await until('the minute is read', () => asked > before);
+    assertNoTrouble(desk);
+    await desk.close();
+
+    const page = await signedIn(site(), browser(), '1002', { path: '/wallboard/1' });
+    page.setDefaultTimeout(8_000);
+    let newest = '';
+    page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => {
+        const frame = String(payload);
+        if (frame.includes('"queue.stats"') && frame.includes('queues/sales')) newest = frame;
+      }),
+    );
+    await page.reload();
+    const asTable = page.getByRole('button', { name: 'Show as a table' });
+    const offered = async (): Promise<number> => {
+      const cells = await page.getByRole('table').locator('tbody td:nth-child(2)').allInnerTexts();
+      return cells.reduce((sum, text) => sum + Number(text), 0);
+    };
+    await asTable.click();
+    await page.getByRole('table').locator('tbody td').first().waitFor();
+    const first = await offered();
+    assert.ok(first > 0);
+    await page.getByRole('link', { name: 'Directory' }).click();
+    await page.locator('li[data-extension]').first().waitFor();
+    await using caller = await site().phone('1007');
+    const call = await caller.invite('510');
+    await call.answered();
+    await call.hangup();
+    await until(
+      'the page is told of the whole call',
+      () => newest.includes(`"offered":${first + 1},`) && newest.includes('"open":0'),
+    );
+    await page.getByRole('link', { name: 'Wallboard' }).click();
+    await asTable.click();
+    await until('the chart has the call', async () => (await offered()) === first + 1);
+    assertNoTrouble(page);
+    await page.close();
+  });
+
   test('wallboard - 1,000 agents and 500 queues are drawn as far as they are seen, and an event draws its own tile', async () => {
     const page = await openConsole(site(), browser(), { path: '/healthz', scheme: 'dark' });
     page.setDefaultTimeout(8_000);

@@ -38,9 +38,11 @@ const origins = (text: string): readonly string[] | undefined => {
     .filter(Boolean);
   return list.every((o) => URL.canParse(o) && new URL(o).origin === o) ? list : undefined;
 };
+/** By its name: the engine knows no zone such as `+05:45`. */
 const zone = (text: string): string | undefined => {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
+    const known = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
+    return /^[A-Z]/i.test(known) ? known : undefined;
   } catch {
     return undefined;
   }

@@ -86,7 +86,7 @@ export function usePauseReasons() {
     staleTime: 300_000,
   });
 }
-/** The agent's own figures of today, read anew after each of its events and once the figures of its queues followed. */
+/** The agent's own figures of today, read anew after each of its events, once the figures of its queues followed or began a new day, and each minute. */
 export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, QueueState>) {
   const client = useClient();
   const queries = useQueryClient();
@@ -101,6 +101,10 @@ export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, Queu
     void queries.invalidateQueries({ queryKey: ['figures'] });
   }, [queries, engagement, state]);
   const told = newest.current;
+  const day = told[0]?.day;
+  useEffect(() => {
+    behind.current = true;
+  }, [day]);
   useEffect(() => {
     if (!behind.current) return;
     behind.current = false;
@@ -110,5 +114,7 @@ export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, Queu
     queryKey: ['figures', agent.extension],
     queryFn: async ({ signal }) =>
       (await client.wallboard({}, signal)).agents.find((one) => one.extension === agent.extension) ?? null,
+    // Occupancy changes also while nothing happens.
+    refetchInterval: 60_000,
   });
 }

@@ -137,7 +137,9 @@ export const BoardView = memo(function BoardView({ client, board, screen, partne
     return [found.map(({ name }) => name), (name: string) => titles.get(name) ?? name] as const;
   }, [board, seen]);
   const formulasNow = formulasOf(queues.records, names);
-  const counted = names.reduce((sum, name) => sum + countedIn(queues.records.get(name)), 0);
+  const counted = queues.state.stale
+    ? null
+    : names.reduce((sum, name) => sum + countedIn(queues.records.get(name)), 0);
   const formulaNames = [...formulasNow.keys()].join('\n');
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the same formulas are the same list: tiles are not drawn for another
   const formulas = useMemo(() => formulasNow, [formulaNames]);

@@ -53,8 +53,8 @@ interface ChartProps {
   readonly client: Client;
   readonly names: readonly string[];
   readonly title: (queue: string) => string;
-  /** Another number when there is something new to show. */
-  readonly counted: number;
+  /** Another number when there is something new to show; null while nobody would say so. */
+  readonly counted: number | null;
 }
 /** Answered and abandoned by quarter of an hour, as bars or as a table. */
 export function Chart({ client, names, title, counted }: ChartProps): ReactNode {
@@ -71,7 +71,8 @@ export function Chart({ client, names, title, counted }: ChartProps): ReactNode 
         client.queues.stats(name, { interval: INTERVAL_SECONDS }, signal),
       // Intervals begin also while nobody calls.
       refetchInterval: INTERVAL_SECONDS * 1000,
-      staleTime: INTERVAL_SECONDS * 1000,
+      // Nobody says what was counted while no chart was shown.
+      staleTime: 0,
     })),
     combine: (results) => ({
       series: results.map(({ data }) => data?.stats && data.series).filter((series) => series != null),
@@ -84,6 +85,7 @@ export function Chart({ client, names, title, counted }: ChartProps): ReactNode 
   useEffect(() => {
     if (first.current === counted) return;
     first.current = counted;
+    if (counted === null) return;
     timer.current ??= setTimeout(() => {
       timer.current = null;
       void queries.invalidateQueries({ queryKey: ['queue-intervals'] });

@@ -2,10 +2,11 @@
 import { once } from 'node:events';
 import net from 'node:net';
 
+type Cut = 'both' | 'to page' | 'to service';
 export interface Wire extends AsyncDisposable {
   readonly base: string;
-  /** From now on nothing arrives, in either direction, and nothing says so. */
-  cut(): void;
+  /** From now on nothing arrives, in either direction or in one of them, and nothing says so. */
+  cut(what?: Cut): void;
   /**
    * New connections work. Those that were cut stay silent for good, as where an address or a firewall changed: TCP gives them
    * up after a quarter of an hour.
@@ -15,20 +16,21 @@ export interface Wire extends AsyncDisposable {
 /** Forwards every connection to `base`, an address of this machine. */
 export async function startWire(base: string): Promise<Wire> {
   const { hostname, port } = new URL(base);
-  const ends = new Set<net.Socket>();
-  let isCut = false;
+  const ends = new Map<net.Socket, Cut>();
+  let cut: Cut | null = null;
+  const stops = (way: Cut): boolean => cut === 'both' || cut === way;
   const server = net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, (near) => {
     const far = net.connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
+    for (const [from, to, way] of [
+      [near, far, 'to service'],
+      [far, near, 'to page'],
     ] as const) {
-      ends.add(from);
+      ends.set(from, way);
       from.on('data', (chunk: Buffer) => to.write(chunk));
       from.on('end', () => to.end());
       from.on('error', () => to.destroy());
       from.on('close', () => ends.delete(from));
-      if (isCut) from.pause();
+      if (stops(way)) from.pause();
       else from.resume();
     }
   });
@@ -36,15 +38,15 @@ export async function startWire(base: string): Promise<Wire> {
   await once(server, 'listening');
   return {
     base: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
-    cut() {
-      isCut = true;
-      for (const end of ends) end.pause();
+    cut(what = 'both') {
+      cut = what;
+      for (const [end, way] of ends) if (stops(way)) end.pause();
     },
     mend() {
-      isCut = false;
+      cut = null;
     },
     async [Symbol.asyncDispose]() {
-      for (const end of ends) end.destroy();
+      for (const end of ends.keys()) end.destroy();
       server.close();
       await once(server, 'close');
     },

@@ -119,7 +119,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
   const days = async (): Promise<void> => {
     while (!signal.aborted) {
-      // Bounded, so that a clock that was set is noticed.
+      // Bounded, so that a clock that was set is noticed, and how busy agents are is told while nothing else happens.
       await clock.sleep(Math.min(Math.max(nextDay() - clock.now(), 0) + 1, 60_000), signal);
       touch();
     }
@@ -138,9 +138,9 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 }
 
-/** What runs by itself while nothing happens is no change. */
+/** What runs by itself while nothing happens is no change, but the percent that a tile shows. */
 function withoutTime(data: QueueStats): string {
-  const { occupancy: _occupancy, longest_wait_seconds: _longest, sums, ...rest } = data;
+  const { occupancy, longest_wait_seconds: _longest, sums, ...rest } = data;
   const { busy_seconds: _busy, available_seconds: _available, staffed_seconds: _staffed, ...counted } = sums;
-  return JSON.stringify({ ...rest, counted });
+  return JSON.stringify({ ...rest, counted, occupancy: occupancy && Math.round(occupancy * 100) });
 }

@@ -415,6 +415,30 @@ test('wallboard - queue.stats: what changed, gathered, at most twice a second, a
   );
   assert.equal(board.stats('support')!.sums.answered, 1);
 });
+test('wallboard - queue.stats: who works is less busy the longer nothing happens, and a tile says so within a minute', async (t) => {
+  const story = [
+    told.loggedIn(at(0), '1003'),
+    told.ready(at(0), '1003', 'support'),
+    told.talking(at(0), '1003', 'a'),
+    told.showing(told.ready(at(0, 1), '1003', null), 'idle'),
+  ];
+  const { clock, published, pbx, stats } = await rig(t, { before: story, now: at(0, 2) });
+  pbx.linkUp();
+  await clock.advance(1_000);
+  const shown = (): number => {
+    const newest = published.at(-1)?.data as QueueStats | undefined;
+    return Math.round((newest?.occupancy ?? NaN) * 100);
+  };
+  assert.equal((await stats()).stats.occupancy, 60 / 121);
+  published.length = 0;
+  await clock.advance(600_000);
+  const now = Math.round((await stats()).stats.occupancy! * 100);
+  assert.ok(now < 10);
+  assert.ok(Math.abs(shown() - now) <= 1, `${shown()} % is told, ${now} % is asked`);
+  const told10 = published.length;
+  await clock.advance(8 * 3_600_000);
+  assert.ok(published.length - told10 < 12, `${published.length - told10} while nothing but time goes on`);
+});
 test('wallboard - queue.stats: a new day begins at midnight of the site', async (t) => {
   const { clock, published, pbx } = await rig(t, { before: visits(), zone: 'America/New_York' });
   pbx.linkUp();
