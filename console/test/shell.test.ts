@@ -115,7 +115,9 @@ describe('console', { concurrency: 2 }, () => {
     await Promise.all(
       (['to page', 'to service'] as const).map(async (way) => {
         await using wire = await startWire(site().base);
-        const board = await signedIn({ ...site(), base: wire.base }, browser(), '1002', { path: '/wallboard' });
+        const board = await signedIn({ ...site(), base: wire.base }, browser(), '1002', {
+          path: '/wallboard',
+        });
         await board.locator('[data-queue=sales]').waitFor();
         wire.cut(way);
         await board.getByText('Not live').first().waitFor({ timeout: SAID_MS });
