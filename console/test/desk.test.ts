@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { Route } from 'playwright-core';
+import type { Locator, Route } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import {
@@ -114,8 +114,18 @@ describe('agent desk', () => {
     await shown.getByText(FAR, { exact: true }).waitFor();
     await shown.getByText('Support').waitFor();
     await shown.getByText(/waited 0:0\d/).waitFor();
+    await shown.getByText(/^0:0[2-9]$/).waitFor();
     await press(page, 'Hold');
     await isIn(page, 'Caller on hold');
+    const time = (where: Locator) =>
+      where
+        .getByText(/^\d+:\d\d$/)
+        .first()
+        .textContent();
+    await until(
+      'both times are that of the hold',
+      async () => (await time(stateOf(page))) === (await time(shown)),
+    );
     await press(page, 'Retrieve');
     await isIn(page, 'In a call');
     await assertAccessibleInBoth(page);

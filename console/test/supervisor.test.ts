@@ -48,7 +48,12 @@ describe('supervisor page', () => {
     await act(page, 'Zoë Müller', 'Lunch');
     await isShown(page, '1003', 'not_ready');
     await agentRow(page, '1003').getByText('Not ready · Lunch').waitFor();
-    await agent.getByRole('button', { name: 'My presence: lunch' }).waitFor();
+    await agent.getByRole('button', { name: /^My presence: Lunch$/ }).waitFor();
+    // Pages that were read before this one left nothing it cannot use.
+    await agent.getByRole('link', { name: 'Wallboard' }).click();
+    await agent.locator('[data-agent="1003"]').getByText('Not ready · Lunch').waitFor();
+    await agent.getByRole('link', { name: 'Agent desk' }).click();
+    await agent.getByRole('button', { name: /^Ready/ }).waitFor();
     // The same by keyboard alone.
     await page.getByRole('button', { name: 'Actions for Zoë Müller' }).focus();
     await page.keyboard.press('Enter');

@@ -10,6 +10,7 @@ import { Link, useLocation } from 'wouter';
 import { formatNumber } from '../app/format.ts';
 import { useClient, useSession } from '../app/session.tsx';
 import { PAGE_PATHS } from '../paths.ts';
+import { useDraftState } from './data.ts';
 import { t } from './words.ts';
 import styles from './admin.module.css';
 
@@ -58,13 +59,8 @@ function useConfigTopic(): void {
 }
 export function DraftBar(): ReactNode {
   useConfigTopic();
-  const client = useClient();
   const [location] = useLocation();
-  const draft = useQuery({
-    queryKey: ['config', 'draft'],
-    queryFn: ({ signal }) => client.config.draft({ limit: 200 }, signal),
-    refetchOnWindowFocus: 'always',
-  });
+  const draft = useDraftState();
   const { data: running } = useQuery<ConfigApply | null>({
     queryKey: RUNNING,
     queryFn: () => null,

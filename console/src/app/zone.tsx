@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { consoleSettingsQuery } from './queries.ts';
 import { useClient } from './session.tsx';
 import { defineWords } from './words.ts';
 
@@ -23,13 +24,9 @@ function same(a: string, b: string): boolean {
 /** Says so where the reader's clock is not that of the site. */
 export function ZoneNote(): ReactNode {
   const client = useClient();
-  const { data } = useQuery({
-    queryKey: ['settings', 'console'],
-    queryFn: ({ signal }) => client.consoleSettings.get(signal),
-    staleTime: Infinity,
-  });
+  const { data } = useQuery(consoleSettingsQuery(client));
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const site = data?.settings.site_zone;
+  const site = data?.site_zone;
   if (site === undefined || same(own, site)) return null;
   return (
     <Text size="xs" c="dimmed">

@@ -140,7 +140,10 @@ const LEG_WORDS = {
 } as const;
 function CallHead({ agent, call, conversation, party, queue, queues }: CallHeadProps): ReactNode {
   const leg = call === undefined ? undefined : ownLeg(call, agent.extension);
-  const talked = useSince(leg?.state === 'ringing' ? null : call?.answered_at);
+  const held = leg?.held === true;
+  // What stands beside "on hold" is how long that is, which is told of the agent.
+  const heldAt = agent.state === 'held' ? agent.since : null;
+  const shown = useSince(leg?.state === 'ringing' ? null : held ? heldAt : call?.answered_at);
   const joined = [...queues.values()]
     .flatMap((one) => one.callers)
     .find((caller) => caller.call_id === call?.call_id)?.joined_at;
@@ -188,8 +191,8 @@ function CallHead({ agent, call, conversation, party, queue, queues }: CallHeadP
       </div>
       {leg !== undefined && (
         <div className={styles.callState} data-state={leg.state}>
-          <Text fw={650}>{t(LEG_WORDS[leg.held ? 'held' : leg.state])}</Text>
-          {talked !== null && <span className={styles.callTime}>{formatSpan(talked)}</span>}
+          <Text fw={650}>{t(LEG_WORDS[held ? 'held' : leg.state])}</Text>
+          {shown !== null && <span className={styles.callTime}>{formatSpan(shown)}</span>}
         </div>
       )}
     </div>

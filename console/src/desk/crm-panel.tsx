@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Button, Group, Switch } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
+import { consoleSettingsQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
 import { Key } from './action.tsx';
 import { crmLink } from './crm-link.ts';
@@ -24,11 +25,7 @@ interface CrmLinkProps {
 /** The way to this caller in the site's other program, where an administrator has set one. */
 export function CrmLink({ callId, answered, values }: CrmLinkProps): ReactNode {
   const client = useClient();
-  const settings = useQuery({
-    queryKey: ['console-settings'],
-    queryFn: async ({ signal }) => (await client.consoleSettings.get(signal)).settings,
-    staleTime: 300_000,
-  });
+  const settings = useQuery(consoleSettingsQuery(client));
   const [auto, setAuto] = useState(() => localStorage.getItem(AUTO) === 'on');
   const pattern = settings.data?.crm_link ?? null;
   // A link that asks for the number leads nowhere without one.

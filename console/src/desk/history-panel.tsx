@@ -7,6 +7,7 @@ import { Link } from 'wouter';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { formatAgo, formatDateTime, formatSpan } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
+import { conversationQuery } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
@@ -67,11 +68,7 @@ function Rows({ rows }: { readonly rows: readonly ConversationSummary[] }): Reac
   const me = useMe().extension;
   const noted = rows.filter((row) => row.notes > 0);
   const notes = useQueries({
-    queries: noted.map(({ id }) => ({
-      queryKey: ['conversation', id],
-      queryFn: async ({ signal }: { signal: AbortSignal }) =>
-        (await client.conversations.get(id, signal)).conversation,
-    })),
+    queries: noted.map(({ id }) => conversationQuery(client, id)),
   });
   const notesOf = (id: string) => notes[noted.findIndex((row) => row.id === id)]?.data?.notes ?? [];
   return (

@@ -84,9 +84,12 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
             </Text>
           </Group>
           <StateDetail agent={agent} queues={queues} now={now} />
-          <Text size="sm" c="dimmed">
-            {t(`${agent.state}_next`)}
-          </Text>
+          {/* After a wrap-up comes what was asked for, not a call. */}
+          {(agent.state !== 'wrap_up' || agent.pending === null) && (
+            <Text size="sm" c="dimmed">
+              {t(`${agent.state}_next`)}
+            </Text>
+          )}
           {offline && agent.state !== 'unreachable' && (
             <Text size="sm" className={styles.alert} role="alert">
               {t('offline_hint')}

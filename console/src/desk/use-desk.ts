@@ -5,6 +5,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { CallState, Client, QueueState } from '@offhook/client';
 import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
 import { useTopic } from '../app/live.ts';
+import { conversationQuery, pauseReasonsQuery } from '../app/queries.ts';
 import { useClient, useMe, useSession } from '../app/session.tsx';
 
 export interface Desk {
@@ -46,8 +47,7 @@ export type Conversation = Reply<Client['conversations']['get']>['conversation']
 export function useConversation(id: string | null): UseQueryResult<Conversation> {
   const client = useClient();
   return useQuery({
-    queryKey: ['conversation', id],
-    queryFn: async ({ signal }) => (await client.conversations.get(id ?? '', signal)).conversation,
+    ...conversationQuery(client, id ?? ''),
     enabled: id !== null,
   });
 }
@@ -78,14 +78,7 @@ export function useConversationEvents(): void {
     return () => stream.close();
   }, [client, queries, signedIn]);
 }
-export function usePauseReasons() {
-  const client = useClient();
-  return useQuery({
-    queryKey: ['pause-reasons'],
-    queryFn: async ({ signal }) => (await client.agents.pauseReasons(signal)).pause_reasons,
-    staleTime: 300_000,
-  });
-}
+export const usePauseReasons = () => useQuery(pauseReasonsQuery(useClient()));
 /** The agent's own figures of today, read anew after each of its events, once the figures of its queues followed or began a new day, and each minute. */
 export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, QueueState>) {
   const client = useClient();

@@ -5,7 +5,8 @@ import { formatClock, formatSpan } from '../app/format.ts';
 import { t } from './conversation-words.ts';
 import { factsOf } from './course.ts';
 import type { Fact, Segment } from './course.ts';
-import { nameOf, numberOf } from './party.tsx';
+import { nameOf } from './party.tsx';
+import { numberOf } from './sides.ts';
 
 type Names = (leg: string | null) => string;
 const namesOf = ({ legs }: Conversation): Names => {

@@ -4,6 +4,7 @@ import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { beyondExport, exportFilterOf, queryOf, rangeOf, readFilters, writeFilters } from './filters.ts';
 import { fits, sameNumber } from './fits.ts';
 import { arriving, rowsOf, updating, without } from './pages.ts';
+import { numberOf, sidesOf } from './sides.ts';
 import type { Pages } from './use-conversations.ts';
 
 const one = (n: number, over: Partial<ConversationSummary> = {}): ConversationSummary => {
@@ -87,4 +88,24 @@ test('history filters - the address keeps them, and what the service would refus
     person: '1001',
   });
   assert.deepEqual(beyondExport({ state: 'open', q: 'x' }), ['state']);
+});
+
+test('history list - of a queue that rang several, who answered is the other side; of one where nobody did, the queue', () => {
+  const party = (extension: string) => ({ extension, number: extension, name: '' });
+  const queued = (over: Partial<ConversationSummary>): ConversationSummary =>
+    one(1, {
+      dialled: '500',
+      queues: ['support'],
+      parties: ['1001', '1004', '1005'].map(party) as ConversationSummary['parties'],
+      caller: party('1001') as ConversationSummary['caller'],
+      ...over,
+    });
+  const sides = (c: ConversationSummary, own: string | null): string[] => sidesOf(c, own).map(numberOf);
+  const answered = queued({ agents: ['1005'], answered_at: '2026-11-22T09:01:00Z' });
+  assert.deepEqual(sides(answered, null), ['1001', '1005']);
+  assert.deepEqual(sides(answered, '1001'), ['1005']);
+  assert.deepEqual(sides(answered, '1005'), ['1001']);
+  const abandoned = queued({ answered_at: null });
+  assert.deepEqual(sides(abandoned, null), ['1001', '500']);
+  assert.deepEqual(sides(abandoned, '1004'), ['1001']);
 });

@@ -15,10 +15,10 @@ import {
 } from 'lucide-react';
 import type { LucideIcon } from 'lucide-react';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import { numberOf } from './sides.ts';
+import type { Party } from './sides.ts';
 import { t } from './words.ts';
 
-export type Party = ConversationSummary['parties'][number];
-export const numberOf = (party: Party): string => party.extension ?? party.number;
 export const nameOf = (party: Party): string => party.name || numberOf(party) || t('nobody');
 
 /** `Ayşe Kaya 1002`; the number is left out where it is the name. */
@@ -37,31 +37,6 @@ export function PartyText({ party }: { readonly party: Party }): ReactNode {
     </>
   );
 }
-/** Who is on the other side for this extension; for nobody's eyes in particular, who called and who was wanted. */
-export function sidesOf(
-  c: Pick<ConversationSummary, 'caller' | 'parties' | 'dialled'>,
-  own: string | null,
-): readonly Party[] {
-  const dialled: Party = { extension: null, number: c.dialled, number_e164: null, name: '', trunk: null };
-  const first = c.caller ?? c.parties[0] ?? dialled;
-  const same = (a: Party, b: Party): boolean => numberOf(a) === numberOf(b) && a.name === b.name;
-  const others = c.parties.filter((p) => !same(p, first));
-  const second = others[0] ?? dialled;
-  if (own === null) return [first, second];
-  if (first.extension !== own) return [first];
-  return [others.find((p) => p.extension !== own) ?? dialled];
-}
-/** The number by which the other side is called back; null where none was shown. */
-export function callBackOf(
-  c: Pick<ConversationSummary, 'caller' | 'parties' | 'dialled'>,
-  own: string,
-): string | null {
-  const [other] = sidesOf(c, own);
-  if (other === undefined || other.extension === own) return null;
-  const number = other.extension ?? other.number_e164 ?? other.number;
-  return /^[+\d*#]/.test(number) ? number : null;
-}
-
 type Shown = Pick<ConversationSummary, 'direction' | 'disposition' | 'state'>;
 const UNANSWERED: Readonly<Partial<Record<Shown['disposition'], LucideIcon>>> = {
   missed: PhoneMissed,

@@ -7,8 +7,9 @@ import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { formatSpan, formatTime, spanAttribute } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
 import { conversationAddress } from './last-list.ts';
-import { PartyText, callBackOf, colourOf, dispositionText, iconOf, sidesOf } from './party.tsx';
-import type { Party } from './party.tsx';
+import { PartyText, colourOf, dispositionText, iconOf } from './party.tsx';
+import { callBackOf, sidesOf } from './sides.ts';
+import type { Party } from './sides.ts';
 import { t } from './words.ts';
 import styles from './history.module.css';
 

@@ -9,7 +9,8 @@ import { t } from './conversation-words.ts';
 import { t as recordingWord } from './player-words.ts';
 import { placeOf, spanOf, ticksOf } from './course.ts';
 import type { Leg, Recording, Segment, Transfer, Visit } from './course.ts';
-import { nameOf, numberOf } from './party.tsx';
+import { nameOf } from './party.tsx';
+import { numberOf } from './sides.ts';
 import styles from './conversation.module.css';
 
 type Span = readonly [number, number];

@@ -1,6 +1,7 @@
 import { useEffect } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Conversation, ConversationSummary } from '@offhook/contract/conversations.ts';
+import { conversationQuery } from '../app/queries.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { updating } from './pages.ts';
 import { LIST_KEY } from './use-conversations.ts';
@@ -16,11 +17,8 @@ export function useConversation(id: string): {
   const client = useClient();
   const queries = useQueryClient();
   const topic = useMay('supervisor') ? 'history' : 'history/mine';
-  const { data, error, refetch } = useQuery({
-    queryKey: ['conversation', id],
-    queryFn: ({ signal }) => client.conversations.get(id, signal),
-  });
-  const known = data?.conversation.id ?? id;
+  const { data, error, refetch } = useQuery(conversationQuery(client, id));
+  const known = data?.id ?? id;
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const again = (): void => {
@@ -55,5 +53,5 @@ export function useConversation(id: string): {
       stream.close();
     };
   }, [client, queries, topic, id, known]);
-  return { conversation: data?.conversation, error, retry: () => void refetch() };
+  return { conversation: data, error, retry: () => void refetch() };
 }

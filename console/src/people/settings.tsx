@@ -4,6 +4,7 @@ import { Anchor, Code, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { consoleSettingsQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { CallSettingsSection } from './call-settings.tsx';
@@ -66,10 +67,7 @@ function ConsoleForm({ settings }: { readonly settings: ConsoleSettingsReply['se
 /** What the site sets for its console and for calls. */
 export function SettingsPage(): ReactNode {
   const client = useClient();
-  const read = useQuery({
-    queryKey: ['console-settings'],
-    queryFn: ({ signal }) => client.consoleSettings.get(signal),
-  });
+  const read = useQuery({ ...consoleSettingsQuery(client), staleTime: 0 });
   return (
     <>
       <PageHead
@@ -86,7 +84,7 @@ export function SettingsPage(): ReactNode {
       <Section title={t('console')} text={t('console_text')}>
         {read.isPending && <Loading />}
         {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
-        {read.isSuccess && <ConsoleForm settings={read.data.settings} />}
+        {read.isSuccess && <ConsoleForm settings={read.data} />}
       </Section>
       <CallSettingsSection />
     </>

@@ -18,7 +18,10 @@ import {
   Smartphone,
 } from 'lucide-react';
 import type { LucideIcon } from 'lucide-react';
+import { useQuery } from '@tanstack/react-query';
 import type { Reachability } from '@offhook/contract/extensions.ts';
+import { pauseReasonsQuery } from '../app/queries.ts';
+import { useClient, useMay } from '../app/session.tsx';
 import type { Shown, Word } from './state.ts';
 import { t } from './words.ts';
 import styles from './presence.module.css';
@@ -37,8 +40,17 @@ export const SIGN: Readonly<Record<Word, LucideIcon>> = {
   offline: CircleDashed,
   unknown: CircleHelp,
 };
-/** The word, with the reason of an agent that is not ready. */
-export const wordOf = ({ word, reason }: Shown): string => (reason === null ? t(word) : reason);
+/** Reasons of the service's own, which no catalogue has. */
+const OWN = ['wrapup', 'no_answer', 'login'] as const;
+/** The word, or the reason of an agent that is not ready by its name, which agents and up may read. */
+function useWord({ word, reason }: Shown): string {
+  const own = OWN.find((one) => one === reason);
+  const enabled = useMay('agent') && reason !== null && own === undefined;
+  const { data } = useQuery({ ...pauseReasonsQuery(useClient()), enabled });
+  if (reason === null) return t(word);
+  if (own !== undefined) return t(`reason_${own}`);
+  return data?.find(({ id }) => id === reason)?.name ?? reason;
+}
 
 export function PresenceSign({
   shown,
@@ -59,7 +71,7 @@ export const PresenceBadge = ({
 }): ReactNode => (
   <span className={`${styles.badge} ${styles[shown.tone] ?? ''}`} data-word={shown.word}>
     <PresenceSign shown={shown} />
-    <span className={styles.word}>{wordOf(shown)}</span>
+    <span className={styles.word}>{useWord(shown)}</span>
     {children}
   </span>
 );

@@ -171,7 +171,7 @@ export const AgentRow = memo(function AgentRow({ extension, reasons }: AgentProp
   if (agent === undefined) return null;
   const { name, state, readiness, pending, since } = agent;
   const reason =
-    (state === 'not_ready' || state === 'not_responding') && readiness.reason !== null
+    state === 'not_ready' && readiness.reason !== null
       ? (reasons.find(({ id }) => id === readiness.reason)?.name ?? readiness.reason)
       : null;
   return (

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Headset, ListOrdered, PhoneCall, Search, SearchX } from 'lucide-react';
 import { useTopic } from '../app/live.ts';
 import { formatNumber } from '../app/format.ts';
+import { pauseReasonsQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { language } from '../app/words.ts';
@@ -44,12 +45,8 @@ const Rows = ({ label, keys, height, item }: ListProps): ReactNode => (
 );
 
 function Agents({ q }: { readonly q: string }): ReactNode {
-  const client = useClient();
   const { records, state } = useTopic('agents');
-  const reasons = useQuery({
-    queryKey: ['pause-reasons'],
-    queryFn: ({ signal }) => client.agents.pauseReasons(signal),
-  });
+  const reasons = useQuery(pauseReasonsQuery(useClient()));
   const keys = useMemo(
     () =>
       agentsInOrder(records.values(), language())
@@ -59,7 +56,7 @@ function Agents({ q }: { readonly q: string }): ReactNode {
   );
   if (reasons.isError) return <Failure error={reasons.error} onRetry={() => void reasons.refetch()} />;
   if (!state.ready || reasons.data === undefined) return <Loading />;
-  const known = reasons.data.pause_reasons;
+  const known = reasons.data;
   if (records.size === 0) return <Empty title={t('no_agents')}>{t('no_agents_text')}</Empty>;
   if (keys.length === 0) return <NotFound />;
   return (

@@ -47,7 +47,7 @@ const Card = memo(function Card({ extension, names, partners }: CardProps): Reac
         <b>{agent.name}</b>
         <span>
           <em>{stateWord(state)}</em>
-          {isAway && readiness.reason !== null && ` · ${names.reason(readiness.reason)}`}
+          {state === 'not_ready' && readiness.reason !== null && ` · ${names.reason(readiness.reason)}`}
           {isAway && readiness.until !== null && <Overdue until={readiness.until} />}
           {!isAway && pending === null && queue !== null && ` · ${names.queue(queue)}`}
           {partners && call_id !== null && !isAway && pending === null && (

@@ -8,6 +8,7 @@ import type { Board } from '@offhook/contract/boards.ts';
 import { formatNumber, formatPercent, formatSpan } from '../app/format.ts';
 import { useKept, useTopic } from '../app/live.ts';
 import { useSecond } from '../app/now.ts';
+import { pauseReasonsQuery } from '../app/queries.ts';
 import { Boundary, Loading } from '../app/states.tsx';
 import { language } from '../app/words.ts';
 import { Agents } from './agents.tsx';
@@ -96,13 +97,9 @@ function useMembers(
   }, [data, queues]);
 }
 function useNames(client: Client, titles: (queue: string) => string): Names {
-  const { data } = useQuery({
-    queryKey: ['pause-reasons'],
-    queryFn: ({ signal }) => client.agents.pauseReasons(signal),
-    staleTime: 300_000,
-  });
+  const { data } = useQuery(pauseReasonsQuery(client));
   return useMemo(() => {
-    const reasons = new Map((data?.pause_reasons ?? []).map(({ id, name }) => [id, name]));
+    const reasons = new Map((data ?? []).map(({ id, name }) => [id, name]));
     return { reason: (id) => reasons.get(id) ?? id, queue: titles };
   }, [data, titles]);
 }

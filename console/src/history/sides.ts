@@ -1,0 +1,33 @@
+/** Who a conversation was between, as a line about it says it. */
+import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+
+export type Party = ConversationSummary['parties'][number];
+export const numberOf = (party: Party): string => party.extension ?? party.number;
+
+type Sides = Pick<
+  ConversationSummary,
+  'caller' | 'parties' | 'dialled' | 'agents' | 'queues' | 'answered_at'
+>;
+/**
+ * Who is on the other side for this extension; for nobody's eyes in particular, who called and who was wanted. A queue rings
+ * many: who answered is meant, and nobody of them where nobody did.
+ */
+export function sidesOf(c: Sides, own: string | null): readonly Party[] {
+  const dialled: Party = { extension: null, number: c.dialled, number_e164: null, name: '', trunk: null };
+  const first = c.caller ?? c.parties[0] ?? dialled;
+  const same = (a: Party, b: Party): boolean => numberOf(a) === numberOf(b) && a.name === b.name;
+  const rest = c.parties.filter((p) => !same(p, first));
+  const answered = rest.filter(({ extension }) => extension !== null && c.agents.includes(extension));
+  const others = c.queues.length > 0 && c.answered_at === null ? [] : [...answered, ...rest];
+  const second = others[0] ?? dialled;
+  if (own === null) return [first, second];
+  if (first.extension !== own) return [first];
+  return [others.find((p) => p.extension !== own) ?? dialled];
+}
+/** The number by which the other side is called back; null where none was shown. */
+export function callBackOf(c: Sides, own: string): string | null {
+  const [other] = sidesOf(c, own);
+  if (other === undefined || other.extension === own) return null;
+  const number = other.extension ?? other.number_e164 ?? other.number;
+  return /^[+\d*#]/.test(number) ? number : null;
+}
