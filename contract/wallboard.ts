@@ -202,8 +202,10 @@ const Gap = z.object({
   from: z.string(),
   to: z.string(),
   reason: z
-    .enum(['retention', 'new_journal'])
-    .describe('`retention`: the journal kept no events so old. `new_journal`: it was lost or replaced.'),
+    .enum(['retention', 'new_journal', 'unheard'])
+    .describe(
+      '`retention`: the journal kept no events so old. `new_journal`: it was lost or replaced. `unheard`: the engine went on while the service, or its link to it, was away; the history has the conversations of that time.',
+    ),
 });
 const Head = {
   success: z.literal(true),

@@ -144,7 +144,7 @@ export async function scriptBoard(
     });
   });
   await page.route('**/api/v1/queues/*/stats**', (route) =>
-    route.fulfill({ json: { success: true, stats: {}, series: [] } }),
+    route.fulfill({ json: { success: true, stats: {}, series: [], gaps: [] } }),
   );
   const tell = (topic: string, type: string, data: object): Promise<void> => {
     const prev = told.get(topic) ?? 1_000;

@@ -18,6 +18,7 @@ const INTERVAL_SECONDS = 900;
 const TOGETHER_MS = 2_000;
 /** Queues whose intervals are asked for and added up; a board with more shows one of them. */
 const MOST_TOGETHER = 8;
+const MOST_GAPS = 3;
 
 function IntervalTable({ rows }: { readonly rows: readonly Interval[] }): ReactNode {
   return (
@@ -75,6 +76,7 @@ export function Chart({ client, names, title, counted }: ChartProps): ReactNode 
       staleTime: 0,
     })),
     combine: (results) => ({
+      gaps: results.find(({ data }) => data !== undefined)?.data?.gaps ?? [],
       series: results.map(({ data }) => data?.stats && data.series).filter((series) => series != null),
       loading: results.some(({ isPending }) => isPending),
       error: results.find(({ error }) => error !== null)?.error ?? null,
@@ -127,6 +129,16 @@ export function Chart({ client, names, title, counted }: ChartProps): ReactNode 
         </button>
       </div>
       <Suspense fallback={<Loading />}>{body()}</Suspense>
+      {answers.gaps.length > 0 && (
+        <p className={styles.none}>
+          {t('not_counted', {
+            times: answers.gaps
+              .slice(-MOST_GAPS)
+              .map(({ from, to }) => `${formatTime(from)}–${formatTime(to)}`)
+              .join(', '),
+          })}
+        </p>
+      )}
     </div>
   );
 }

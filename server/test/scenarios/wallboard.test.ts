@@ -89,11 +89,14 @@ describe('wallboard', () => {
     assert.equal(sums.handled, 1);
     assert.ok(sums.busy_seconds <= sums.staffed_seconds && sums.wrap_up_seconds <= 5);
 
+    const killed = Date.now();
     await site().kill('SIGKILL');
     await site().start();
     const after = await stats(site(), 'sales');
     assert.deepEqual(counted(after), counted(before));
-    assert.deepEqual(after.gaps, []);
+    const [gap, ...others] = after.gaps;
+    assert.deepEqual([gap?.reason, others], ['unheard', []], 'whoever called meanwhile is not counted');
+    assert.ok(Date.parse(gap!.from) <= killed && Date.parse(gap!.to) > killed);
     // From nothing, by the same reducer, what the journal says.
     const board = emptyBoard();
     const all = noSums();

@@ -45,6 +45,8 @@ export interface Board {
   readonly handlings: Map<string, number[]>;
   /** The newest slot in which what was never ended was looked for. */
   tidied_slot: number;
+  /** `boot_id` of the engine that was heard last. */
+  engine: string | null;
 }
 
 export const emptyBoard = (): Board => ({
@@ -53,6 +55,7 @@ export const emptyBoard = (): Board => ({
   agents: new Map(),
   handlings: new Map(),
   tidied_slot: 0,
+  engine: null,
 });
 
 const VERSION = 1;
@@ -67,6 +70,7 @@ export function writeBoard(board: Board): string {
     ]),
     handlings: [...board.handlings],
     tidied_slot: board.tidied_slot,
+    engine: board.engine,
   });
 }
 /** Null for a text that another version wrote. */
@@ -78,6 +82,8 @@ export function readBoard(text: string): Board | null {
     agents: [string, Omit<BoardAgent, 'queues'> & { queues: [string, boolean][] }][];
     handlings: [string, number[]][];
     tidied_slot: number;
+    /** Not in what was written before it was kept. */
+    engine?: string | null;
   };
   if (read.version !== VERSION) return null;
   return {
@@ -86,5 +92,6 @@ export function readBoard(text: string): Board | null {
     agents: new Map(read.agents.map(([extension, a]) => [extension, { ...a, queues: new Map(a.queues) }])),
     handlings: new Map(read.handlings),
     tidied_slot: read.tidied_slot,
+    engine: read.engine ?? null,
   };
 }

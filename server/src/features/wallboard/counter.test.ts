@@ -255,6 +255,36 @@ test('wallboard counter - figures with restarts, kills and a full disk are those
   );
 });
 
+test('wallboard counter - an engine that went on unheard leaves a gap, one that began anew none', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  let counter = await t.open(journal);
+  const node = 'ast1';
+  const engine = (event: Pick<DomainEvent, 'type' | 'data'>, ms: number): DomainEvent =>
+    ({ ...event, subject: `engine/${node}`, at: ms, observed: 'live' }) as DomainEvent;
+  const down = (ms: number) => engine({ type: 'engine.link_down', data: { node, reason: 'cut' } }, ms);
+  const up = (ms: number, boot_id = 'boot-1'): DomainEvent[] => [
+    engine({ type: 'engine.link_up', data: { node, boot_id } }, ms),
+    engine({ type: 'engine.resynced', data: { node, boot_id, restarted: false, differences: 1 } }, ms),
+  ];
+  feed(counter, journal, [...up(at(0)), told.joined(at(0, 1), 'a')]);
+  assert.deepEqual(counter.gaps, []);
+  counter = await t.open(journal);
+  feed(counter, journal, up(at(0, 3)));
+  const reason = 'unheard';
+  assert.deepEqual(counter.gaps, [{ from: at(0, 1), to: at(0, 3), reason }]);
+  feed(counter, journal, [down(at(0, 5)), ...up(at(0, 6))]);
+  const both = { from: at(0, 1), to: at(0, 6), reason };
+  assert.deepEqual(counter.gaps, [both], 'soon after is the same');
+  await counter.save();
+  feed(counter, journal, [down(at(2)), ...up(at(2, 1))]);
+  const later = { from: at(2), to: at(2, 1), reason };
+  assert.deepEqual(counter.gaps, [both, later]);
+  await counter.save();
+  counter = await t.open(journal);
+  feed(counter, journal, up(at(3), 'boot-2'));
+  assert.deepEqual(counter.gaps, [both, later], 'kept, and another engine had nothing to say');
+});
 test('wallboard counter - rows that come again, or after others that were never given, count once each', async () => {
   await using t = await rig();
   const journal = journalOn(openMemoryJournal());

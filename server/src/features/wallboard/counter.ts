@@ -72,6 +72,9 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
   let position: Position = { epoch: journal.epoch, seq: journal.tail - 1, as_of: 0 };
   let gaps: readonly Gap[] = await store.gaps();
   let unsaved = new SumTable();
+  let unsavedGaps: readonly Gap[] = [];
+  /** Since when nobody hears the engine; null while it is heard. */
+  let unheardSince: number | null = null;
   let changed = false;
   let version = 0;
   let savedSeq = position.seq;
@@ -108,8 +111,29 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     const total = isToday(slot) ? totals[of].get(name) : undefined;
     if (total !== undefined) take(total, one);
   };
+  /** Visits of which no event ever came are in no figure: where the engine went on unheard, a gap says so. */
+  const hear = (event: DomainEvent): void => {
+    if (event.type === 'engine.link_down') unheardSince ??= event.at;
+    else if (event.type === 'engine.link_up') {
+      if (board.engine !== event.data.boot_id) unheardSince = null;
+      board.engine = event.data.boot_id;
+      changed = true;
+    } else if (event.type === 'engine.resynced') {
+      const from = unheardSince;
+      unheardSince = null;
+      if (from === null || event.data.restarted || event.at <= from) return;
+      const before = gaps.at(-1);
+      const near = before?.reason === 'unheard' && before.to <= from && from - before.to < SLOT_MS;
+      const gap: Gap = { from: near ? before.from : from, to: event.at, reason: 'unheard' };
+      gaps = [...(near ? gaps.slice(0, -1) : gaps), gap];
+      unsavedGaps = [...unsavedGaps.filter((one) => one.from !== gap.from), gap];
+      changed = true;
+      version += 1;
+    }
+  };
   const takeRow = (row: JournalRow, given?: DomainEvent): void => {
     position = { epoch: position.epoch, seq: row.seq, as_of: Math.max(position.as_of, row.at) };
+    if (row.type.startsWith('engine.')) hear(given ?? eventOf(row));
     if (!counts(row.type)) return;
     changed = true;
     version += 1;
@@ -127,9 +151,11 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     if (!isUnsaved()) return;
     const { seq } = position;
     const added = unsaved;
+    const addedGaps = unsavedGaps;
     unsaved = new SumTable();
+    unsavedGaps = [];
     changed = false;
-    const work = store.save(added, position, writeBoard(board));
+    const work = store.save(added, position, writeBoard(board), addedGaps);
     saving = work;
     try {
       await work;
@@ -137,6 +163,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
     } catch (error) {
       added.addAll(unsaved);
       unsaved = added;
+      unsavedGaps = [...addedGaps, ...unsavedGaps];
       changed = true;
       throw error;
     } finally {
@@ -147,7 +174,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
   const noteGap = async (gap: Gap): Promise<void> => {
     log.warn({ ...gap }, 'events are missing in the journal; the figures of this time are too small');
     skipGap(board, gap.to);
-    await store.save(unsaved, position, writeBoard(board), gap);
+    await store.save(unsaved, position, writeBoard(board), [gap]);
     unsaved = new SumTable();
     gaps = [...gaps, gap];
   };
@@ -187,6 +214,8 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
   await begin();
   savedSeq = position.seq;
   await catchUp();
+  // Whoever starts has heard nothing since the newest event.
+  if (position.as_of > 0) unheardSince ??= position.as_of;
 
   const runningOf = (running: Running, of: Count['of'], name: string): readonly Count[] =>
     running.get(`${of}/${name}`) ?? [];

@@ -73,7 +73,7 @@ const migrations: readonly Migration[] = [
 
 /** A stretch of time of which nothing could be counted; milliseconds since 1970. */
 export interface Gap extends Span {
-  readonly reason: 'retention' | 'new_journal';
+  readonly reason: 'retention' | 'new_journal' | 'unheard';
 }
 /** How far the journal has been counted. */
 export interface Position {
@@ -219,8 +219,8 @@ interface NameRow {
 export interface WallboardStore {
   /** Null where nothing was ever counted. */
   position(): Promise<(Position & { readonly board: string }) | null>;
-  /** Adds what was counted since the last time, and how far; all or nothing. */
-  save(added: SumTable, position: Position, board: string, gap?: Gap): Promise<void>;
+  /** Adds what was counted since the last time, and how far; all or nothing. A gap takes the place of one that began with it. */
+  save(added: SumTable, position: Position, board: string, gaps?: readonly Gap[]): Promise<void>;
   /** Everything from this slot on. */
   since(slot: number): Promise<SumTable>;
   /** The slots of one queue or agent from `first` to before `end`, in order, a page at a time. */
@@ -247,7 +247,7 @@ export async function createWallboardStore(store: Store): Promise<WallboardStore
       if (row === undefined) return null;
       return { epoch: row.epoch, seq: Number(row.seq), as_of: Number(row.as_of), board: row.board };
     },
-    async save(added, position, board, gap) {
+    async save(added, position, board, gaps = []) {
       await store.transaction<Tables, void>(async (trx) => {
         await addSlots(trx, added);
         await addDays(trx, added);
@@ -256,11 +256,10 @@ export async function createWallboardStore(store: Store): Promise<WallboardStore
           .values({ id: 1, ...position, board })
           .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...position, board }))
           .execute();
-        if (gap === undefined) return;
-        await trx
-          .insertInto('wallboard_gaps')
-          .values({ from_at: gap.from, to_at: gap.to, reason: gap.reason })
-          .execute();
+        for (const { from, to, reason } of gaps) {
+          await trx.deleteFrom('wallboard_gaps').where('from_at', '=', from).execute();
+          await trx.insertInto('wallboard_gaps').values({ from_at: from, to_at: to, reason }).execute();
+        }
       });
     },
     async since(slot) {

@@ -189,6 +189,21 @@ test('record - each way out of a queue', () => {
   );
 });
 
+test('record - who rang until the caller left by a key or was taken out failed nothing; until the time was over, it did', () => {
+  const rung = (queue_status: QueueStatus) =>
+    left((s, caller) => {
+      const agent = s.channel({ of: caller, extension: '1002' });
+      s.wait(900);
+      s.hangUp(agent, 26);
+      s.stop(caller);
+      s.say(caller, 'user_defined', { queue_status });
+      goesOn(s, caller);
+    }).visits.flatMap((v) => v.offers.map((o) => `${o.extension} ${o.disposition}`));
+  assert.deepEqual(rung('exit_key'), ['1002 cancelled_by_caller']);
+  assert.deepEqual(rung('withdrawn'), ['1002 cancelled_by_caller']);
+  assert.deepEqual(rung('timeout'), ['1002 no_answer']);
+});
+
 test('record - another place in the same queue is the same visit; joining it again later is another one', () => {
   const again = (pause: number, status?: QueueStatus) =>
     left((s, caller) => {

@@ -3,6 +3,7 @@ import type { RecordedLeg } from '../record.ts';
 import type { ChannelLine } from './timeline.ts';
 import { ANNOUNCEMENT, MENU } from './replay.ts';
 import type { Segment } from './replay.ts';
+import type { Dialling } from './origins.ts';
 import { isDialling } from './peers.ts';
 import { isSoon } from './scene.ts';
 import type { LegDisposition, Scene } from './scene.ts';
@@ -60,6 +61,16 @@ export function rungDispositions(scene: Scene): ReadonlyMap<string, LegDispositi
   return found;
 }
 
+/** The caller left the queue by a key, or was taken out of it, and that ended the ringing: nobody failed to answer. */
+function wasTakenBack({ line }: Scene, { channel, app }: Dialling, c: ChannelLine): boolean {
+  if (!isSoon(app.to, c.to)) return false;
+  const left = line.marks.find(
+    (r) => r.channel === channel.id && r.at_us >= app.to && r.facts.queue_status !== undefined,
+  );
+  const how = left?.facts.queue_status;
+  return how === 'exit_key' || how === 'withdrawn';
+}
+
 function rungDisposition(
   scene: Scene,
   c: ChannelLine,
@@ -74,7 +85,7 @@ function rungDisposition(
   const answer = top === null ? undefined : firstAnswer.get(top.app);
   if (answer !== undefined && (answer <= c.to || isSoon(answer, c.to))) return 'answered_elsewhere';
   if (by?.hung_up_itself && isSoon(by.to, c.to)) return 'cancelled_by_caller';
-  if (top?.app.queue != null) return 'no_answer';
+  if (top?.app.queue != null) return wasTakenBack(scene, top, c) ? 'cancelled_by_caller' : 'no_answer';
   const dialler = chain[0];
   const newest = dialler?.channel.apps.findLast((a) => a.app === 'dial');
   if (dialler && newest === dialler.app && dialler.channel.dial_status === 'CANCEL')
