@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { ChartNoAxesColumn, Table as TableIcon } from 'lucide-react';
 import type { Client } from '@offhook/client';
-import { formatNumber, formatTime } from '../app/format.ts';
+import { formatClock, formatNumber, formatTime } from '../app/format.ts';
 import { Failure, Loading } from '../app/states.tsx';
 import { addSeries, worthShowing } from './series.ts';
 import type { Interval } from './series.ts';
@@ -134,7 +134,7 @@ export function Chart({ client, names, title, counted }: ChartProps): ReactNode 
           {t('not_counted', {
             times: answers.gaps
               .slice(-MOST_GAPS)
-              .map(({ from, to }) => `${formatTime(from)}–${formatTime(to)}`)
+              .map(({ from, to }) => `${formatClock(from)}–${formatClock(to)}`)
               .join(', '),
           })}
         </p>
