@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { KINDS } from '@offhook/contract/config-objects.ts';
 import { en } from './fields-en.ts';
 import { LAYOUTS } from './layout.ts';
-import { formOf, initialOf, mistakesOf, rebased } from './schema.ts';
+import { formOf, initialOf, mistakesOf, newOf, rebased } from './schema.ts';
 import type { Field, Shape } from './schema.ts';
 
 const has = (key: string): boolean => Object.hasOwn(en, key);
@@ -80,4 +80,8 @@ test('admin schema - mine on top of theirs keeps both, and names what both chang
     theirs: ['number'],
     both: ['title'],
   });
+});
+test('schema - a new extension may not call what costs most until somebody ticks it', () => {
+  assert.deepEqual(newOf('extension')['call_permission'], ['emergency', 'local', 'national', 'mobile']);
+  assert.deepEqual(newOf('queue'), initialOf(formOf('queue')));
 });

@@ -1,5 +1,11 @@
 /** The form of each kind of object, read from its one schema: what a field holds, and what it begins with. */
-import { CONFIG_KINDS, CONFIG_SECRETS, Destination, SoundRef } from '@offhook/contract/config-objects.ts';
+import {
+  CONFIG_KINDS,
+  CONFIG_SECRETS,
+  Destination,
+  ROUTE_CLASSES,
+  SoundRef,
+} from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -135,6 +141,16 @@ export function initialOf(fields: readonly Field[]): Fields {
       shape.is === 'secret' || initial === undefined ? [] : [[name, structuredClone(initial)] as const],
     ),
   );
+}
+/**
+ * What the form of a new object begins with: the defaults, but nobody may call what costs most until that is ticked. The
+ * default of the contract stays, because files and programs that leave the field out rely on it.
+ */
+export function newOf(kind: ConfigKind): Fields {
+  const fields = initialOf(formOf(kind));
+  if (kind !== 'extension') return fields;
+  const classes = ROUTE_CLASSES.filter((one) => one !== 'international' && one !== 'premium');
+  return { ...fields, call_permission: classes };
 }
 /** What a new line of a list begins with. */
 export function newItem(shape: Shape): unknown {

@@ -10,7 +10,7 @@ import { useClient } from '../app/session.tsx';
 import { objectQuery, textOf, useRenewed } from './data.ts';
 import type { AnyObject } from './data.ts';
 import { focusField } from './form-context.ts';
-import { equal, formOf, initialOf, mistakesOf, rebased } from './schema.ts';
+import { equal, mistakesOf, newOf, rebased } from './schema.ts';
 import type { Fields, Mistake } from './schema.ts';
 
 /** What becomes of a secret: nothing, another one, one that is made up, none. It is never kept in the browser. */
@@ -52,7 +52,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const renew = useRenewed();
   const isNew = current === null;
   const start = useMemo(
-    () => current?.object ?? { ...initialOf(formOf(kind)), ...copy },
+    () => current?.object ?? { ...newOf(kind), ...copy },
     [current, kind, copy],
   );
   const [draft, setDraft, clearDraft] = useDraft(`config.${kind}.${current?.key ?? ''}`);

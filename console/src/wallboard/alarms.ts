@@ -11,6 +11,8 @@ export const createAlarms = (): Alarms => new Map();
 export interface Reading {
   readonly metric: BoardMetric;
   readonly value: number | null;
+  /** What a low figure is judged by: see `stillReachable`. */
+  readonly reachable: number | null;
 }
 /** The alarm of each reading of a queue; drawn with the second, because time alone ends one. */
 export function useAlarms(
@@ -20,9 +22,10 @@ export function useAlarms(
   second: number,
 ): Alarm[] {
   const kept = useContext(AlarmsContext);
-  const next = readings.map(({ metric, value }) => {
+  const next = readings.map(({ metric, value, reachable }) => {
     const threshold = thresholds.find((one) => one.metric === metric);
-    return nextAlarm(kept.get(`${queue} ${metric}`) ?? CALM, value, threshold, second * 1000);
+    const judged = threshold?.direction === 'below' ? reachable : value;
+    return nextAlarm(kept.get(`${queue} ${metric}`) ?? CALM, judged, threshold, second * 1000);
   });
   useEffect(() => {
     next.forEach((state, i) => kept.set(`${queue} ${readings[i]!.metric}`, state));

@@ -186,6 +186,12 @@ export const BoardView = memo(function BoardView({ client, board, screen, partne
             <p key={formulaText(stats)}>
               {formulas.size > 1 && <sup>{i + 1} </sup>}
               <b>{t('service_level')}:</b> {formulaText(stats)}
+              {stats.short_abandon_seconds > 0 && (
+                <>
+                  {' · '}
+                  <b>{t('abandon_rate')}:</b> {t('rate_abandoned', { short: stats.short_abandon_seconds })}
+                </>
+              )}
             </p>
           ))}
         </footer>

@@ -6,7 +6,7 @@ export const t = defineWords({
     delete_text: '{{name}} is deleted for everybody who sees it, and its displays go dark.',
     shared: 'Shared with every agent',
     shared_hint: 'Only supervisors share boards',
-    all_queues: 'All queues that who looks may see',
+    all_queues: 'Every queue the viewer may see',
     board_queues: 'Queues, in order',
     add_queue: 'Add a queue',
     figures: 'Figures of a tile',
@@ -14,7 +14,8 @@ export const t = defineWords({
     own_figures: 'Its own figures',
     as_board: 'As the board',
     thresholds: 'Thresholds',
-    threshold_hint: 'The colour comes at once, and goes when the figure was back for ten seconds',
+    threshold_hint:
+      'The colour comes at once. It goes when the figure was back for ten seconds, and at once when it is clearly good. Who still waits in time lowers no rate.',
     add_threshold: 'Add a threshold',
     direction: 'Bad when',
     columns: 'Tiles side by side',
@@ -55,7 +56,8 @@ export const t = defineWords({
     own_figures: 'Kendi değerleri',
     as_board: 'Panodaki gibi',
     thresholds: 'Eşikler',
-    threshold_hint: 'Renk hemen gelir, değer on saniye düzelince gider',
+    threshold_hint:
+      'Renk hemen gelir; değer on saniye düzelince, belirgin biçimde iyiyse hemen gider. Süresi dolmadan bekleyenler oranı kötü saydırmaz.',
     add_threshold: 'Eşik ekle',
     direction: 'Kötüyse',
     columns: 'Yan yana kutu',
@@ -96,7 +98,8 @@ export const t = defineWords({
     own_figures: 'Eigene Werte',
     as_board: 'Wie das Board',
     thresholds: 'Schwellen',
-    threshold_hint: 'Die Farbe kommt sofort und geht, wenn der Wert zehn Sekunden besser war',
+    threshold_hint:
+      'Die Farbe kommt sofort. Sie geht, wenn der Wert zehn Sekunden besser war, und sofort, wenn er eindeutig gut ist. Wer noch rechtzeitig wartet, drückt keine Quote.',
     add_threshold: 'Schwelle hinzufügen',
     direction: 'Schlecht, wenn',
     columns: 'Kacheln nebeneinander',

@@ -3,11 +3,10 @@ import type { QueueState } from '@offhook/client';
 import type { BoardMetric } from '@offhook/contract/boards.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
 import { formatNumber, formatPercent, formatSpan } from '../app/format.ts';
-import { waitsSince } from './model.ts';
+import { kindOf, waitsSince } from './model.ts';
 import type { Formula } from './model.ts';
 import { t } from './words.ts';
 
-export type MetricKind = 'count' | 'seconds' | 'rate';
 type Reader = (stats: QueueStats) => number | null;
 const ofStats: Readonly<Record<Exclude<BoardMetric, 'waiting' | 'longest_wait_seconds'>, Reader>> = {
   service_level: (s) => s.service_level,
@@ -25,14 +24,6 @@ const ofStats: Readonly<Record<Exclude<BoardMetric, 'waiting' | 'longest_wait_se
 };
 /** In the order of the contract, whose own list would bring its schemas along. */
 export const METRICS = ['waiting', 'longest_wait_seconds', ...Object.keys(ofStats)] as readonly BoardMetric[];
-const RATES: ReadonlySet<BoardMetric> = new Set([
-  'service_level',
-  'abandon_rate',
-  'answer_rate',
-  'occupancy',
-]);
-export const kindOf = (metric: BoardMetric): MetricKind =>
-  RATES.has(metric) ? 'rate' : metric.endsWith('_seconds') ? 'seconds' : 'count';
 
 /** `second`: the service's time in seconds since 1970. Null where there is nothing to say. */
 export function readMetric(queue: QueueState, metric: BoardMetric, second: number): number | null {

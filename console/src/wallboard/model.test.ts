@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { CallState, QueueState } from '@offhook/client';
 import type { QueueFigures } from '@offhook/contract/wallboard.ts';
 import { addSeries, worthShowing } from './series.ts';
-import { partnerOf, queuesOn, serviceLevelOf, summaryOf } from './model.ts';
+import { partnerOf, queuesOn, serviceLevelOf, stillReachable, summaryOf } from './model.ts';
 import { DEFAULT_LAYOUT } from './model.ts';
 
 const FORMULA = {
@@ -119,4 +119,30 @@ test('board - intervals of several queues are added up, from the hour of the fir
   assert.deepEqual(hours(worthShowing(rows)), [3, 4, 5, 6, 7, 8, 9, 10, 11]);
   assert.deepEqual(hours(worthShowing(addSeries([day(11)]))), [6, 7, 8, 9, 10, 11]);
   assert.deepEqual(worthShowing([]), []);
+});
+test('board - a rate is judged by what it can still become: who waits in time may be answered in time', () => {
+  const at = (seconds: number): string => new Date(seconds * 1000).toISOString();
+  /** Answered in time and late, then since when each waits who the sums count, and who the callers are. */
+  const level = (inTime: number, late: number, counted: readonly number[], waits: readonly number[]) => {
+    const open = counted.length;
+    const of = { ...sums(inTime + late + open, inTime + late, inTime, 0), open };
+    const { stats, callers } = queue('one', of, waits.map(at));
+    const longest_waiting_since = open === 0 ? null : at(Math.min(...counted));
+    const now = { callers, stats: { ...stats!, longest_waiting_since } };
+    const value = serviceLevelOf(of, FORMULA);
+    return [value, stillReachable(now, 'service_level', value, 1_020)];
+  };
+  assert.deepEqual(level(0, 0, [1_016], [1_016]), [0, 1], 'the first of the day');
+  assert.deepEqual(level(0, 0, [1_000], [1_000]), [0, 1], 'exactly the threshold is within it');
+  assert.deepEqual(level(0, 0, [999], [999]), [0, 0], 'past it');
+  assert.deepEqual(level(0, 1, [1_016], [1_016]), [0, 1 / 2], 'what is decided stays');
+  assert.deepEqual(level(1, 0, [990, 1_010], [990, 1_010]), [1 / 3, 2 / 3]);
+  assert.deepEqual(level(0, 0, [990], [990, 1_019]), [0, 0], 'a caller whom the sums do not count yet');
+  assert.deepEqual(level(0, 0, [1_016], []), [0, 1], 'answered, and not counted yet');
+  assert.deepEqual(level(0, 0, [990], []), [0, 0], 'answered too late, and not counted yet');
+  assert.deepEqual(level(0, 0, [], []), [null, null]);
+
+  const open = { ...sums(4, 1, 1, 1), open: 2 };
+  assert.equal(stillReachable(queue('one', open), 'answer_rate', 1 / 4, 0), 3 / 4);
+  assert.equal(stillReachable(queue('one', open), 'abandon_rate', 1 / 4, 0), 1 / 4);
 });

@@ -27,6 +27,15 @@ export const writable = ({ name, queues, layout, shared }: Board): Required<NewB
   shared,
 });
 
+const RATES: ReadonlySet<BoardMetric> = new Set([
+  'service_level',
+  'abandon_rate',
+  'answer_rate',
+  'occupancy',
+]);
+export const kindOf = (metric: BoardMetric): 'count' | 'seconds' | 'rate' =>
+  RATES.has(metric) ? 'rate' : metric.endsWith('_seconds') ? 'seconds' : 'count';
+
 type Queues = ReadonlyMap<string, QueueState>;
 export interface NamedQueue {
   readonly name: string;
@@ -230,4 +239,37 @@ export function serviceLevelOf(sums: Sums, level: Formula): number | null {
     case 'exclude_all_abandons':
       return ratio(inTime, offered - abandoned);
   }
+}
+
+/**
+ * The rate that its queue can still reach if nobody who waits is lost: a service level if those who have not waited past its
+ * threshold are answered within it, an answer rate if all who wait are answered. Who waits is in the denominator of both from
+ * the start, so that the rate itself is low before anything is decided. Any other figure is as it is. `second`: the service's
+ * time in seconds since 1970.
+ */
+export function stillReachable(
+  { stats, callers }: Pick<QueueState, 'stats' | 'callers'>,
+  metric: BoardMetric,
+  value: number | null,
+  second: number,
+): number | null {
+  if (stats === null || value === null) return value;
+  const { sums } = stats;
+  if (metric === 'answer_rate') return (sums.answered + sums.open) / sums.offered;
+  if (metric !== 'service_level') return value;
+  const inTime = (since: string | null): boolean =>
+    since === null || second - Math.floor(Date.parse(since) / 1000) <= stats.threshold_seconds;
+  // Callers come and go before the sums that count them, so that those who are late are looked for among both.
+  const late = callers.filter(({ joined_at }) => !inTime(joined_at)).length;
+  const open = inTime(stats.longest_waiting_since)
+    ? sums.open
+    : Math.max(0, Math.min(sums.open, callers.length) - late);
+  return serviceLevelOf(
+    {
+      ...sums,
+      answered: sums.answered + open,
+      answered_in_threshold: sums.answered_in_threshold + open,
+    },
+    stats,
+  );
 }

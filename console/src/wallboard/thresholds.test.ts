@@ -63,8 +63,8 @@ test('thresholds - it is left only after the whole time behind the margin', () =
       [0, 0.8],
       [1, 0.82],
       [100, 0.82],
-      [101, 0.9],
-      [111, 0.9],
+      [101, 0.88],
+      [111, 0.88],
     ]),
     'warn warn warn warn calm',
   );
@@ -81,15 +81,47 @@ test('thresholds - an alert eases to a warning where the figure is still past th
     'alert alert warn warn calm',
   );
 });
-test('thresholds - no figure eases like a good one, a level that is not set is never reached, and neither is no threshold', () => {
+test('thresholds - what is clearly good, or no figure at all, has no colour from that moment', () => {
   assert.equal(
     alarms(LEVEL, [
-      [0, 0.5],
-      [1, null],
-      [11, null],
+      [0, 0],
+      [1, 1],
+      [2, 0.5],
+      [3, 0.85],
+      [4, 0.85],
+      [13, 0.85],
+      [14, 0.5],
+      [15, null],
     ]),
-    'alert alert calm',
+    'alert calm alert warn warn calm alert calm',
   );
+  assert.equal(
+    alarms(WAITING, [
+      [0, 7],
+      [1, 2],
+      [2, 1],
+      [3, 6],
+      [4, 0],
+    ]),
+    'alert warn calm alert calm',
+  );
+  assert.equal(
+    alarms({ metric: 'agents_available', direction: 'below', warn: 2, alert: null }, [
+      [0, 2],
+      [1, 3],
+      [2, 4],
+    ]),
+    'warn warn calm',
+  );
+  assert.equal(
+    alarms({ ...LEVEL, warn: 0.97 }, [
+      [0, 0.9],
+      [1, 1],
+    ]),
+    'warn calm',
+  );
+});
+test('thresholds - a level that is not set is never reached, and neither is no threshold', () => {
   assert.equal(
     alarms({ ...WAITING, warn: null }, [
       [0, 5],
@@ -99,7 +131,7 @@ test('thresholds - no figure eases like a good one, a level that is not set is n
   );
   assert.equal(nextAlarm({ alarm: 'alert', eased_at: null }, 9, undefined, 0).alarm, 'calm');
 });
-test('thresholds - no readings make it fall faster than the hold allows, and none past the level look calm', () => {
+test('thresholds - no reading but a clearly good one makes it fall faster than the hold allows, and none past the level look calm', () => {
   const steps = fc.array(fc.tuple(fc.integer({ min: 1, max: 5_000 }), fc.integer({ min: 0, max: 10 })));
   fc.assert(
     fc.property(steps, (list) => {
@@ -111,7 +143,7 @@ test('thresholds - no readings make it fall faster than the hold allows, and non
         const next = nextAlarm(state, value, WAITING, now);
         if (value >= 6) assert.equal(next.alarm, 'alert');
         else if (value >= 3) assert.notEqual(next.alarm, 'calm');
-        if (state.alarm !== 'calm' && next.alarm === 'calm') {
+        if (value >= 1.5 && state.alarm !== 'calm' && next.alarm === 'calm') {
           assert.ok(now - fellAt >= HOLD_MS);
           fellAt = now;
         }

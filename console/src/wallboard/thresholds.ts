@@ -1,5 +1,6 @@
 /** When a figure is coloured, and when the colour goes again. Pure: the same readings give the same alarms. */
 import type { BoardThreshold } from '@offhook/contract/boards.ts';
+import { kindOf } from './model.ts';
 
 export type Alarm = 'calm' | 'warn' | 'alert';
 export interface AlarmState {
@@ -15,16 +16,26 @@ export const HOLD_MS = 10_000;
 const RANK: Readonly<Record<Alarm, number>> = { calm: 0, warn: 1, alert: 2 };
 export const worse = (a: Alarm, b: Alarm): Alarm => (RANK[a] >= RANK[b] ? a : b);
 
-function reached(value: number | null, { direction, warn, alert }: BoardThreshold, margin: number): Alarm {
-  if (value === null) return 'calm';
-  const past = (level: number | null): boolean =>
-    level !== null && (direction === 'above' ? value >= level * (1 - margin) : value <= level * (1 + margin));
-  return past(alert) ? 'alert' : past(warn) ? 'warn' : 'calm';
-}
+type Past = (level: number) => boolean;
+const highest = ({ warn, alert }: BoardThreshold, past: Past): Alarm =>
+  alert !== null && past(alert) ? 'alert' : warn !== null && past(warn) ? 'warn' : 'calm';
+const within =
+  (value: number, { direction }: BoardThreshold, margin: number): Past =>
+  (level) =>
+    direction === 'above' ? value >= level * (1 - margin) : value <= level * (1 + margin);
+/** Whether a figure is so near to its level that it may swing about it. */
+const near =
+  (value: number, { direction, metric }: BoardThreshold): Past =>
+  (level) => {
+    if (direction === 'above') return value >= level / 2;
+    return value < (kindOf(metric) === 'rate' ? (level + 1) / 2 : level * 2);
+  };
 
 /**
- * A level is entered at once, and left only after the figure was behind it by the margin for the whole of the time: a figure
- * that swings about its level does not make the wall flicker. No figure at all is behind every level.
+ * A level is entered at once. It is left at once where there is no figure any more or a clearly good one: below half of a
+ * level that is not to be exceeded; for one that is to be held, half way from it to 100 %, or the double of what is no rate.
+ * Between, it is left only after the figure was behind it by the margin for the whole of the time: a figure that swings about
+ * its level does not make the wall flicker.
  */
 export function nextAlarm(
   { alarm, eased_at }: AlarmState,
@@ -32,10 +43,12 @@ export function nextAlarm(
   threshold: BoardThreshold | undefined,
   now: number,
 ): AlarmState {
-  if (threshold === undefined) return CALM;
-  const at = reached(value, threshold, 0);
+  if (threshold === undefined || value === null) return CALM;
+  const at = highest(threshold, within(value, threshold, 0));
   if (RANK[at] > RANK[alarm]) return { alarm: at, eased_at: null };
-  const held = reached(value, threshold, MARGIN);
+  const most = worse(at, highest(threshold, near(value, threshold)));
+  if (RANK[most] < RANK[alarm]) return nextAlarm({ alarm: most, eased_at: null }, value, threshold, now);
+  const held = highest(threshold, within(value, threshold, MARGIN));
   if (RANK[held] >= RANK[alarm]) return { alarm, eased_at: null };
   const since = eased_at ?? now;
   return now - since >= HOLD_MS ? { alarm: held, eased_at: null } : { alarm, eased_at: since };

@@ -6,8 +6,8 @@ import { useRecord } from '../app/live.ts';
 import { useSecond } from '../app/now.ts';
 import { Empty } from '../app/states.tsx';
 import { useAlarms } from './alarms.ts';
-import { kindOf, metricName, metricText, readMetric } from './metrics.ts';
-import { countsOf, figuresOf, formulaPlace } from './model.ts';
+import { metricName, metricText, readMetric } from './metrics.ts';
+import { countsOf, figuresOf, formulaPlace, kindOf, stillReachable } from './model.ts';
 import type { Shown } from './model.ts';
 import { AlarmMark, StateBar } from './states.tsx';
 import { worse } from './thresholds.ts';
@@ -46,10 +46,11 @@ const Tile = memo(function Tile({ queue: name, board, formulas }: TileProps): Re
   const queue = useRecord('queues', name);
   const second = useSecond();
   const figures = figuresOf(board, name);
-  const readings = figures.map((metric) => ({
-    metric,
-    value: queue === undefined ? null : readMetric(queue, metric, second),
-  }));
+  const readings = figures.map((metric) => {
+    const value = queue === undefined ? null : readMetric(queue, metric, second);
+    const reachable = queue === undefined ? null : stillReachable(queue, metric, value, second);
+    return { metric, value, reachable };
+  });
   const alarms = useAlarms(name, readings, board.layout.thresholds, second);
   if (queue === undefined) return null;
   const worst = alarms.reduce<Alarm>(worse, 'calm');

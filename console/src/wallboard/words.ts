@@ -27,6 +27,8 @@ export const t = defineWords({
     formula_exclude_all_abandons:
       'answered within {{within}} s, of all that were offered and did not hang up',
     formula_left_out: ', without those who left for elsewhere',
+    rate_abandoned:
+      'hung up while they waited, of all that were offered. Who hung up within {{short}} s is not in this rate; the number of abandoned calls has them too',
     available: 'Available',
     offered_state: 'Ringing',
     talking: 'Talking',
@@ -123,6 +125,8 @@ export const t = defineWords({
     formula_credit_in_T: '{{within}} sn içinde yanıtlanan veya kapatan / tüm yanıtlanan ve kapatanlar',
     formula_exclude_all_abandons: '{{within}} sn içinde yanıtlanan / kapatmayan tüm gelenler',
     formula_left_out: ', başka yere gidenler hariç',
+    rate_abandoned:
+      'beklerken kapatan / tüm gelenler. {{short}} sn dolmadan kapatanlar bu orana girmez; vazgeçilen çağrı sayısında onlar da vardır',
     available: 'Hazır',
     offered_state: 'Çalıyor',
     talking: 'Konuşuyor',
@@ -223,6 +227,8 @@ export const t = defineWords({
     formula_exclude_all_abandons:
       'innerhalb von {{within}} s angenommen, von allen angebotenen, die nicht auflegten',
     formula_left_out: ', ohne die anderswohin gegangen sind',
+    rate_abandoned:
+      'beim Warten aufgelegt, von allen angebotenen. Wer vor {{short}} s auflegte, ist nicht in dieser Quote; die Zahl der Aufgelegten enthält auch sie',
     available: 'Bereit',
     offered_state: 'Klingelt',
     talking: 'Im Gespräch',
