@@ -51,10 +51,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const queries = useQueryClient();
   const renew = useRenewed();
   const isNew = current === null;
-  const start = useMemo(
-    () => current?.object ?? { ...newOf(kind), ...copy },
-    [current, kind, copy],
-  );
+  const start = useMemo(() => current?.object ?? { ...newOf(kind), ...copy }, [current, kind, copy]);
   const [draft, setDraft, clearDraft] = useDraft(`config.${kind}.${current?.key ?? ''}`);
   const [kept] = useState(() => keptOf(draft));
   const [base, setBase] = useState({ etag: kept?.etag ?? current?.etag ?? '', object: kept?.base ?? start });
