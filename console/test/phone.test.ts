@@ -100,6 +100,16 @@ describe('phone', () => {
   test('phone - two pages talk, over a change of page; hold, mute and tones reach the other side; the quality is told', async () => {
     const [a, b] = await Promise.all([open('1008'), open('1009')]);
     await assertAccessible(a, 'idle');
+    for (const width of [1440, 1100, 820]) {
+      await a.setViewportSize({ width, height: 900 });
+      await until(`the directory fits beside the phone at ${width}`, () =>
+        a.evaluate(
+          `(() => { const rows = [...document.querySelectorAll('li[data-extension]')];
+            return rows.length > 3 && rows.every((row) => row.scrollWidth <= row.clientWidth && row.scrollHeight <= row.clientHeight); })()`,
+        ),
+      );
+    }
+    await a.setViewportSize({ width: 1440, height: 900 });
     await dial(a, '1009');
     await says(b, 'Incoming call');
     await says(a, 'Ringing');

@@ -7,7 +7,7 @@ export const de: Words = {
   after: 'Nachher',
   and_more_one: 'und {{count}} weiteres',
   and_more_other: 'und {{count}} weitere',
-  applied_now: 'angewendet',
+  applied_now: 'übernommen',
   apply: 'Übernehmen',
   apply_lead:
     'Die neue Konfiguration wird zuerst auf einer zweiten Anlage geprüft, die kein Telefon erreicht. Gespräche laufen weiter, während die Anlage sie liest.',
@@ -73,9 +73,9 @@ export const de: Words = {
   discard: 'Verwerfen',
   discard_all: 'Alles verwerfen',
   discard_all_text_one:
-    '{{number}} Änderung wird aufgegeben; der Entwurf ist wieder, was angewendet ist. Das lässt sich nicht rückgängig machen.',
+    '{{number}} Änderung wird aufgegeben; der Entwurf ist wieder, was übernommen ist. Das lässt sich nicht rückgängig machen.',
   discard_all_text_other:
-    '{{number}} Änderungen werden aufgegeben; der Entwurf ist wieder, was angewendet ist. Das lässt sich nicht rückgängig machen.',
+    '{{number}} Änderungen werden aufgegeben; der Entwurf ist wieder, was übernommen ist. Das lässt sich nicht rückgängig machen.',
   discard_failed: 'Das allein lässt sich nicht verwerfen.',
   discard_of: '{{name}} verwerfen',
   done: 'Fertig',
@@ -104,7 +104,7 @@ export const de: Words = {
   end_trunk: 'Nach außen',
   engine_touched: 'Die Anlage war {{number}} ms damit beschäftigt.',
   exchange: 'Die Anlage',
-  export_applied: 'Angewendetes exportieren',
+  export_applied: 'Übernommenes exportieren',
   export_draft: 'Entwurf exportieren',
   field: 'Feld',
   file_no_document: 'Diese Datei enthält keine Konfiguration.',
@@ -282,7 +282,7 @@ export const de: Words = {
   way_number: 'ruft {{number}}, gezeigt als {{shown}}',
   way_of: 'Der Weg von {{number}}',
   which: 'Welche Konfiguration',
-  which_applied: 'Was angewendet ist',
+  which_applied: 'Was übernommen ist',
   which_draft: 'Der Entwurf',
   would_be_rejected: 'Dafür würde eine Übernahme abgelehnt',
   wrong_form: 'Nicht in der Form, die hier geht',

@@ -26,6 +26,8 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
       variant="light"
       icon={<CircleAlert size={18} aria-hidden />}
       title={errorText(error)}
+      // A title alone keeps no room for what would stand below it.
+      styles={detail === '' && !onRetry ? { title: { marginBottom: 0 }, message: { display: 'none' } } : {}}
     >
       {detail !== '' && (
         <Text size="sm" lang="en">

@@ -2,7 +2,7 @@
 import { useEffect, useImperativeHandle, useRef } from 'react';
 import type { KeyboardEvent, ReactNode, Ref } from 'react';
 import { Text } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
+import { useElementSize, useMergedRef } from '@mantine/hooks';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { formatNumber } from '../app/format.ts';
 import { useKept } from '../app/live.ts';
@@ -16,6 +16,8 @@ import styles from './directory.module.css';
 
 const HEAD_PX = 40;
 const PERSON_PX = { wide: 60, narrow: 76 };
+/** As in the styles: the list is too narrow for columns. */
+const NARROW_PX = 736;
 const titleOf = (section: Section): string => {
   if (typeof section !== 'string') return section.department;
   return t(section === 'none' ? 'no_department' : section);
@@ -49,8 +51,10 @@ export function PeopleList({
   useKept('presence');
   const me = useMe();
   const supervises = useMay('supervisor');
-  const narrow = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
+  const { ref: measured, width } = useElementSize<HTMLDivElement>();
+  const narrow = width > 0 && width <= scaled(NARROW_PX);
   const scroller = useRef<HTMLDivElement>(null);
+  const box = useMergedRef(scroller, measured);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -100,7 +104,7 @@ export function PeopleList({
     if (next !== null) focusOn(next);
   }
   return (
-    <div ref={scroller} className={styles.scroller} onKeyDown={onKeyDown}>
+    <div ref={box} className={styles.scroller} onKeyDown={onKeyDown}>
       <ul className={styles.list} style={{ height: virtual.getTotalSize() }} aria-label={t('people')}>
         {virtual.getVirtualItems().map(({ index, key, start, size }) => {
           const row = rows[index];
