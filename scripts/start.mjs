@@ -240,6 +240,8 @@ const COMMANDS = {
   rebuild: one('server/src/rebuild.ts'),
   bench: one('bench/run.ts'),
   docs: one('server/src/docs.ts'),
+  // Whatever TypeScript somebody has, which the machine's own Node may be too old to run.
+  node: one(),
   'pack-sdk': one('scripts/pack-sdk.ts'),
   test: tests(TESTS),
   scenarios: tests(['server/test/{scenarios,faults}/**/*.test.ts']),

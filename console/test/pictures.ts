@@ -1,7 +1,7 @@
 /**
  * Takes the pictures of docs/pictures: a demo site with real calls, looked at in a real Chromium.
  *
- *   node console/test/pictures.ts
+ *   npm run node console/test/pictures.ts
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
