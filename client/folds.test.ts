@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { SNAPSHOTS } from '@offhook/contract/snapshots.ts';
 import { rfc3339 } from '../server/src/core/clock.ts';
-import { callView } from '../server/src/features/calls/live.ts';
+import { wireCall } from '../server/src/pbx/wire-call.ts';
 import { contactOf } from '../server/src/features/contacts/contact.ts';
 import { queueView } from '../server/src/features/queues/view.ts';
 import { createModel } from '../server/src/pbx/model.ts';
@@ -59,7 +59,7 @@ function snapshots(view: ReturnType<typeof createModel>['view']) {
       stale: false,
       queues: QUEUES.map((settings) => ({ ...queueView(settings, view.queue(settings.name)), stats: null })),
     },
-    calls: { as_of: rfc3339(T0), stale: false, calls: view.calls().map(callView) },
+    calls: { as_of: rfc3339(T0), stale: false, calls: view.calls().map(wireCall) },
   });
 }
 /**
@@ -128,6 +128,44 @@ test('folds - a snapshot and the events after it are the state itself, whatever 
         if (states === null) continue;
         for (const topic of topics) {
           assert.deepEqual(shown(states[topic]!), shown(fresh[topic] as Map<string, object>), topic);
+        }
+      }
+    }),
+    { numRuns: 60, endOnFailure: true },
+  );
+});
+test('folds - who hears only of the own calls knows each of them with the own leg, also one that another call was joined into', () => {
+  const move = fc.record({ do: fc.constantFrom(...MOVES), a: fc.nat(50), b: fc.nat(50) });
+  fc.assert(
+    fc.property(fc.array(move, { minLength: 5, maxLength: 80, size: 'max' }), (moves) => {
+      const model = createModel();
+      const sim = new SimEngine();
+      model.step(SITE);
+      model.step({ at: T0, type: 'engine.link', node, up: true, reason: '', boot_id: 'b' });
+      model.step(sim.snapshotEvent());
+      const mine = new Map(PHONES.map((phone) => [phone, new Map<string, CallState>()]));
+      for (const m of moves) {
+        sim.play(m);
+        const events = sim.log.splice(0).flatMap((event) => model.step(event));
+        for (const event of events.map(onWire)) {
+          for (const [phone, records] of mine) {
+            const heard = (event.data as { extensions?: readonly string[] }).extensions?.includes(phone);
+            if (!event.type.startsWith('call.') || heard !== true) continue;
+            for (const { key, value } of FOLDS.calls.after(records, event)) {
+              if (value === undefined) records.delete(key);
+              else records.set(key, value);
+            }
+          }
+        }
+        const own = (calls: Iterable<Pick<CallState, 'call_id' | 'legs'>>, phone: string): string[] =>
+          [...calls]
+            .flatMap(({ call_id, legs }) =>
+              legs.filter((leg) => leg.extension === phone).map((leg) => `${call_id} ${leg.leg_id}`),
+            )
+            .toSorted();
+        const live = FOLDS.calls.read(structuredClone({ calls: model.view.calls().map(wireCall) }));
+        for (const [phone, records] of mine) {
+          assert.deepEqual(own(records.values(), phone), own(live.values(), phone), phone);
         }
       }
     }),

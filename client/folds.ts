@@ -241,23 +241,22 @@ function joined(kept: CallState, other: CallState | undefined): CallState {
     legs: answered_at === null ? both : both.map(talking),
   };
 }
+const callRead = (call: Call): CallState => {
+  const { call_id, direction, dialled, started_at, answered_at, extensions, parties, legs } = call;
+  const [first] = parties;
+  return {
+    call_id,
+    direction,
+    dialled,
+    started_at,
+    answered_at,
+    extensions,
+    caller: { number: first?.number ?? '', name: first?.name ?? '' },
+    legs: legs.map((leg) => legRead(leg, answered_at !== null)),
+  };
+};
 export const callsFold: Fold<CallState> = {
-  read: (data) =>
-    by(
-      (data as SnapshotData<'calls'>).calls.map(
-        ({ call_id, direction, dialled, started_at, answered_at, extensions, parties: [first], legs }) => ({
-          call_id,
-          direction,
-          dialled,
-          started_at,
-          answered_at,
-          extensions,
-          caller: { number: first?.number ?? '', name: first?.name ?? '' },
-          legs: legs.map((leg) => legRead(leg, answered_at !== null)),
-        }),
-      ),
-      (call) => call.call_id,
-    ),
+  read: (data) => by((data as SnapshotData<'calls'>).calls.map(callRead), (call) => call.call_id),
   after(records, event) {
     if (!event.type.startsWith('call.') || !('direction' in event.data) || !('call_id' in event.data)) {
       return NONE;
@@ -265,11 +264,11 @@ export const callsFold: Fold<CallState> = {
     const { call_id, direction } = event.data;
     const { extensions } = event.data as { extensions: string[] };
     if (event.type === 'call.ended') {
-      const kept = records.get(event.data.merged_into ?? '');
+      const { merged_into, into } = event.data;
+      const kept = records.get(merged_into ?? '');
       const gone = { key: call_id, value: undefined };
-      return kept === undefined
-        ? [gone]
-        : [gone, { key: kept.call_id, value: joined(kept, records.get(call_id)) }];
+      if (kept !== undefined) return [gone, { key: kept.call_id, value: joined(kept, records.get(call_id)) }];
+      return into === undefined ? [gone] : [gone, { key: into.call_id, value: callRead(into) }];
     }
     if (event.type === 'call.started') {
       const { leg, dialled } = event.data;

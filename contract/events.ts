@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentSummary, PendingState } from './agents.ts';
+import { Call } from './calls.ts';
 import { ConfigApply, ConfigProblem, DriftFile } from './config-applies.ts';
 import { ConversationEvent } from './conversations.ts';
 import { CallDirection } from './directions.ts';
@@ -99,6 +100,9 @@ export const EVENT_DATA = {
       .string()
       .nullable()
       .describe('The call that goes on with the legs of this one, where the reason is `merged`.'),
+    into: Call.optional().describe(
+      'That call as a whole right after, for those who have not heard of it before. Left out with every other reason.',
+    ),
   }).describe('The last leg is gone; nothing more comes of this call.'),
   'conversation.opened': ConversationEvent.describe(
     'The record of a conversation was begun: its first call is known to the history. One that was over before it was read, because the service was away, has only its `conversation.finalised`.',

@@ -5,7 +5,7 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { ArrowDownLeft, ArrowUpRight } from 'lucide-react';
 import { Link } from 'wouter';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
-import { formatAgo, formatDateTime, formatSpan } from '../app/format.ts';
+import { formatAgo, formatDateTime, formatSpan, talkSpan } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { conversationQuery } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
@@ -94,7 +94,7 @@ function Rows({ rows }: { readonly rows: readonly ConversationSummary[] }): Reac
                   {[t(`disposition_${row.disposition}`), ...row.queues].join(' · ')}
                 </Text>
               </span>
-              <span className={styles.ticking}>{formatSpan(row.talk_time)}</span>
+              <span className={styles.ticking}>{formatSpan(talkSpan(row))}</span>
               {row.outcome !== null && (
                 <Badge variant="light" tt="none" size="sm">
                   {row.outcome.code}

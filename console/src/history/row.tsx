@@ -4,7 +4,7 @@ import { ActionIcon, Badge, Menu, Text } from '@mantine/core';
 import { ArrowRight, EllipsisVertical, EyeOff, Mic, Phone, StickyNote } from 'lucide-react';
 import { Link } from 'wouter';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
-import { formatSpan, formatTime, spanAttribute } from '../app/format.ts';
+import { formatSpan, formatTime, spanAttribute, talkSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
 import { conversationAddress } from './last-list.ts';
 import { PartyText, colourOf, dispositionText, iconOf } from './party.tsx';
@@ -76,11 +76,11 @@ export const Row = memo(function Row({ conversation: c, own, me, index, actions 
           </span>
         )}
       </span>
-      <time className={styles.span} dateTime={spanAttribute(c.talk_time || c.wait_time)}>
+      <time className={styles.span} dateTime={spanAttribute(talkSpan(c) || c.wait_time)}>
         {open ? (
           <Ticking since={c.started_at} />
         ) : c.disposition === 'answered' || c.talk_time > 0 ? (
-          formatSpan(c.talk_time)
+          formatSpan(talkSpan(c))
         ) : c.wait_time > 0 ? (
           <Text span inherit c="dimmed">
             {t('waited', { span: formatSpan(c.wait_time) })}

@@ -1,3 +1,4 @@
+import type { Call as WireCall } from '@offhook/contract/calls.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
@@ -5,6 +6,7 @@ import { callRef, legLeft, legParty, legRef, nowTold, tellLeg } from './legs.ts'
 import { touchQueue } from './queues.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
+import { wireCall } from './wire-call.ts';
 
 /**
  * A call is what the engine links together, from the first leg to the last:
@@ -213,10 +215,16 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
       cause_text: '',
       reason: 'merged',
       merged_into: kept.id,
+      into: toldOf(s, merged),
     });
   }
   const leg = answeredNow ? lost.channels.map((id) => s.channels.get(id)).find(isLegChannel) : undefined;
   if (leg !== undefined) tellLeg(s, t, 'call.answered', leg);
+}
+/** A call with those of its legs that events have named, each of which `call.left` will name again. */
+function toldOf(s: State, call: Call): WireCall {
+  const view = callView(s, call);
+  return wireCall({ ...view, legs: view.legs.filter(({ id }) => s.toldLegs.has(id)) });
 }
 const isLegChannel = (ch: Channel | undefined): ch is Channel => ch?.kind === 'endpoint';
 

@@ -1,0 +1,44 @@
+import type { Call, Leg } from '@offhook/contract/calls.ts';
+import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
+import type { LiveCall, LiveLeg } from '../ports/live.ts';
+
+const legOf = (leg: LiveLeg): Leg => ({
+  leg_id: leg.id,
+  extension: leg.extension,
+  endpoint: leg.endpoint,
+  number: leg.party.number,
+  name: leg.party.name,
+  state: leg.state,
+  since: rfc3339(leg.since),
+  held: leg.held,
+  queue: leg.queue,
+  slot: leg.slot,
+});
+
+/** In order of what a call does where its legs do several things; two that talk come before all. */
+const STATES: readonly Call['state'][] = ['parked', 'queued', 'alerting', 'held', 'connected', 'initiated'];
+function stateOf({ legs }: LiveCall): Call['state'] {
+  const talking = legs.filter((leg) => leg.state === 'connected' || leg.state === 'held');
+  if (talking.length > 1) return talking.some((leg) => leg.state === 'held') ? 'held' : 'connected';
+  return STATES.find((state) => legs.some((leg) => leg.state === state)) ?? 'initiated';
+}
+function partiesOf({ legs }: LiveCall): Call['parties'] {
+  const parties = new Map<string, Call['parties'][number]>();
+  for (const { id, extension, party } of legs) {
+    const key = extension ?? id;
+    if (!parties.has(key)) parties.set(key, { extension, number: party.number, name: party.name });
+  }
+  return [...parties.values()];
+}
+/** A call as the wire shows it. */
+export const wireCall = (call: LiveCall): Call => ({
+  call_id: call.id,
+  state: stateOf(call),
+  direction: call.direction,
+  dialled: call.dialled,
+  started_at: rfc3339(call.started_at),
+  answered_at: rfc3339OrNull(call.answered_at),
+  extensions: [...call.extensions],
+  parties: partiesOf(call),
+  legs: call.legs.map(legOf),
+});
