@@ -76,6 +76,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 };
 /** Which data of an event this is depends on its type: what a field means there, the name alone does not say. */
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'call.ended': { into: undefined },
   'config.progress': { id: 7, author: '1001', comment: 'Two more in support', object: 'queue support' },
   'config.applied': { author: '1001' },
   'config.rolled_back': {

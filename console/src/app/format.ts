@@ -1,8 +1,5 @@
 /** Numbers, times and spans as the reader's language writes them. Nothing here throws: what is no time is shown as a dash. */
-import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { language } from './words.ts';
-
-type Talked = Pick<ConversationSummary, 'answered_at' | 'ended_at' | 'talk_time'>;
 
 const DASH = '–';
 /** The reader's own kind of the language where the browser names one: British hours are not American ones. */
@@ -62,14 +59,6 @@ export function formatSpan(seconds: number | null | undefined): string {
   const two = (n: number): string => String(n).padStart(2, '0');
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
-/**
- * How long people talked, s: from the answer to the end. `talk_time` counts everybody who took part, twice what two people
- * would say; it is all there is of what was never answered, as a menu or a mailbox.
- */
-export const talkSpan = ({ answered_at, ended_at, talk_time }: Talked): number =>
-  answered_at === null || ended_at === null
-    ? talk_time
-    : (Date.parse(ended_at) - Date.parse(answered_at)) / 1000;
 /** `PT1H2M` for the `dateTime` of a `<time>`. */
 export const spanAttribute = (seconds: number): string => `PT${Math.max(0, Math.floor(seconds))}S`;
 /** `2 minutes ago`, `in 3 hours`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
-import { talkSpan } from '../app/format.ts';
+import { talkSpan } from '../app/talk-span.ts';
 import { beyondExport, exportFilterOf, queryOf, rangeOf, readFilters, writeFilters } from './filters.ts';
 import { fits, sameNumber } from './fits.ts';
 import { arriving, rowsOf, updating, without } from './pages.ts';
@@ -112,7 +112,11 @@ test('history list - of a queue that rang several, who answered is the other sid
 });
 
 test('history list - two people who talked for 21 s are 21 s, not 42', () => {
-  const talk = { answered_at: '2026-11-22T09:01:00.000Z', ended_at: '2026-11-22T09:01:21.000Z', talk_time: 42 };
+  const talk = {
+    answered_at: '2026-11-22T09:01:00.000Z',
+    ended_at: '2026-11-22T09:01:21.000Z',
+    talk_time: 42,
+  };
   assert.equal(talkSpan(talk), 21);
   assert.equal(talkSpan({ ...talk, answered_at: null, talk_time: 5 }), 5, 'a mailbox takes no call');
 });

@@ -1,6 +1,7 @@
 /** AsyncAPI 3 of everything that is not a plain request: events by topic, the frames of the stream, webhooks. */
 import { z } from 'zod';
 import { AgentSummary } from '@offhook/contract/agents.ts';
+import { Call, Leg } from '@offhook/contract/calls.ts';
 import { Problem } from '@offhook/contract/errors.ts';
 import { ConversationOutcome, ConversationSummary, Participant } from '@offhook/contract/conversations.ts';
 import { ConfigApply, ConfigProblem } from '@offhook/contract/config-applies.ts';
@@ -59,6 +60,8 @@ export interface AsyncApiDocument {
 export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
 /** Named in the document, because more than one event or reply holds them. */
 const NAMED = {
+  Call,
+  Leg,
   Envelope,
   AgentSummary,
   Presence,
