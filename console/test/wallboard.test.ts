@@ -349,6 +349,12 @@ describe('wallboard', () => {
 
     const page = await signedIn(site(), browser(), '1002', { path: '/wallboard/1' });
     page.setDefaultTimeout(8_000);
+    const card = page.locator('[data-agent="1004"]');
+    await card.waitFor();
+    await admin.agents.logout('1004', { queue: 'sales' });
+    await card.waitFor({ state: 'detached' });
+    await admin.agents.login('1004', { queue: 'sales' });
+    await card.waitFor();
     let newest = '';
     page.on('websocket', (socket) =>
       socket.on('framereceived', ({ payload }) => {

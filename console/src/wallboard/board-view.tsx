@@ -72,27 +72,29 @@ const Card = ({ part, children }: { readonly part: Part; readonly children: Reac
 
 /**
  * Agents that work in the queues of the board, null for everybody: events do not say who does, so it is asked for when
- * somebody comes or goes.
+ * somebody comes or goes, at all or in one of these queues, whose agents `manned` counts.
  */
 function useMembers(
   client: Client,
   queues: readonly string[] | null,
   agents: ReadonlyMap<string, AgentSummary>,
+  manned: string,
 ): ReadonlySet<string> | null {
   const staff = [...agents.values()]
     .filter(({ session }) => session === 'logged_in')
     .map((agent) => agent.extension);
   const { data } = useQuery({
-    queryKey: ['board-members', staff.join(' ')],
+    queryKey: ['board-members', staff.join(' '), manned],
     queryFn: ({ signal }) => client.agents.list(signal),
     placeholderData: keepPreviousData,
-    staleTime: Infinity,
+    // As many may be others.
+    staleTime: 0,
     enabled: queues !== null,
   });
   return useMemo(() => {
     if (queues === null) return null;
     const wanted = new Set(queues);
-    const mine = (data?.agents ?? []).filter((agent) => agent.queues.some(({ queue }) => wanted.has(queue)));
+    const mine = (data?.agents ?? []).filter((agent) => agent.queues.some(({ queue, member }) => member && wanted.has(queue)));
     return new Set(mine.map(({ extension }) => extension));
   }, [data, queues]);
 }
@@ -140,7 +142,8 @@ export const BoardView = memo(function BoardView({ client, board, screen, partne
   const formulaNames = [...formulasNow.keys()].join('\n');
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the same formulas are the same list: tiles are not drawn for another
   const formulas = useMemo(() => formulasNow, [formulaNames]);
-  const members = useMembers(client, board.queues, agents.records);
+  const manned = names.map((name) => queues.records.get(name)?.stats?.agents.logged_in ?? 0).join(' ');
+  const members = useMembers(client, board.queues, agents.records, manned);
   const cards = useNames(client, titleOf);
   const staff = [...agents.records.values()].filter(
     ({ extension }) => members === null || members.has(extension),
