@@ -94,7 +94,9 @@ function useMembers(
   return useMemo(() => {
     if (queues === null) return null;
     const wanted = new Set(queues);
-    const mine = (data?.agents ?? []).filter((agent) => agent.queues.some(({ queue, member }) => member && wanted.has(queue)));
+    const mine = (data?.agents ?? []).filter((agent) =>
+      agent.queues.some(({ queue, member }) => member && wanted.has(queue)),
+    );
     return new Set(mine.map(({ extension }) => extension));
   }, [data, queues]);
 }
