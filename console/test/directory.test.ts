@@ -101,8 +101,17 @@ describe('directory page', () => {
     await button(page, 'Switch the phone on').click();
     await ready(page);
     const before = own.seen;
-    await rowOf(page, '1005').getByRole('button', { name: 'Call Agnieszka Łuczak 1005' }).click();
-    await (await colleague.incoming()).answer();
+    const row = rowOf(page, '1005');
+    await until('all of a row is seen beside the open phone', () =>
+      row.evaluate((one) => {
+        const { right } = one.closest('ul')!.getBoundingClientRect();
+        return [...one.querySelectorAll('button')].every((b) => b.getBoundingClientRect().right <= right);
+      }),
+    );
+    await row.getByRole('button', { name: 'Call Agnieszka Łuczak', exact: true }).click();
+    const rings = await colleague.incoming();
+    await callOf(page, 'Agnieszka Łuczak').getByText('1005').waitFor();
+    await rings.answer();
     await callOf(page, 'Agnieszka Łuczak').getByText('In the call').waitFor();
     assert.equal(own.seen, before, 'the desk phone rang too');
     await button(page, 'Hang up').click();

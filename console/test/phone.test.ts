@@ -234,6 +234,38 @@ describe('phone', () => {
     await button(a, 'Hang up').click();
     await says(c, 'Call ended');
 
+    // A name is whom it finds, by every button; where it finds several, or nobody, nothing is dialled.
+    const field = panel(a).getByLabel('Number or name');
+    const says_why = panel(a).getByRole('alert');
+    for (const [text, why] of [
+      ['e', 'Several people fit: choose one'],
+      ['zzz', 'Nobody in the directory has this name'],
+    ] as const) {
+      await field.fill(text);
+      await button(a, 'Call').click();
+      await says_why.getByText(why).waitFor();
+      assert.equal(await button(a, 'Hang up').count(), 0, text);
+    }
+    await field.fill('نور');
+    await button(a, 'Call').click();
+    await callOf(a, names.b).getByText('1009').waitFor();
+    await button(b, 'Answer').click();
+    await says(a, 'In the call');
+    await panel(a).getByRole('heading', { name: 'In the call' }).waitFor();
+    await button(a, 'Transfer').click();
+    await panel(a).getByLabel('Transfer to').fill('fourn');
+    await button(a, 'Ask first').click();
+    await callOf(c, names.a).getByText('Incoming call').waitFor();
+    await button(a, `Back to ${names.b}`).click();
+    await says(c, 'Missed');
+    await button(a, 'Transfer').click();
+    await panel(a).getByLabel('Transfer to').fill('fourn');
+    await button(a, 'Transfer now').click();
+    await button(c, 'Answer').click();
+    await talks(c, '1010');
+    await button(c, 'Hang up').click();
+    await says(b, 'Call ended');
+
     // What cannot be: the call stays, and why is said.
     await connect(a, '1009', b);
     await button(a, 'Transfer').click();

@@ -18,7 +18,7 @@ export function useDialling(): Dialling {
   const call = useCallback<Dialling['call']>(
     async (number, name) => {
       try {
-        if ((await calling(number)) === 'devices') {
+        if ((await calling(number, name)) === 'devices') {
           notifications.show({ message: t('your_phone_rings', { name }) });
         }
       } catch (error) {

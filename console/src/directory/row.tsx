@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import type { CSSProperties, ReactNode } from 'react';
-import { ActionIcon, Avatar, Button, Menu, Text } from '@mantine/core';
+import { ActionIcon, Avatar, Button, Menu, Text, UnstyledButton } from '@mantine/core';
 import { Copy, Ellipsis, Mail, Phone, PhoneIncoming, Smartphone, Star } from 'lucide-react';
 import type { Contact } from '@offhook/contract/extensions.ts';
 import { formatDateTime, formatSpan, formatTime } from '../app/format.ts';
@@ -70,10 +70,23 @@ export const Person = memo(function Person(props: PersonProps): ReactNode {
       </ActionIcon>
       <Avatar size={38} radius="xl" name={name} color="offhook" className={styles.avatar ?? ''} aria-hidden />
       <div className={styles.who}>
-        <Text fw={600} truncate title={name}>
-          {name}
-          <span className={styles.inlineNumber}> {extension}</span>
-          {own && <span className={styles.you}> ({t('you')})</span>}
+        <Text component="div" fw={600} className={styles.line ?? ''}>
+          {own ? (
+            <span className={styles.name} title={name}>
+              {name}
+            </span>
+          ) : (
+            <UnstyledButton
+              className={`${styles.name ?? ''} ${styles.calls ?? ''}`}
+              aria-label={t('call', { name })}
+              title={name}
+              onClick={() => void dialling.call(extension, name)}
+            >
+              {name}
+            </UnstyledButton>
+          )}
+          <span className={styles.inlineNumber}>{extension}</span>
+          {own && <span className={styles.you}>({t('you')})</span>}
         </Text>
         <Text size="sm" c="dimmed" truncate className={styles.said ?? ''} title={said}>
           {said}

@@ -15,6 +15,7 @@ import {
 import { formatSpan } from '../app/format.ts';
 import { useSecond } from '../app/now.ts';
 import { Keypad, NumberField, useNumber } from './dial.tsx';
+import type { Chosen } from './dial.tsx';
 import { phone } from './phone.ts';
 import { isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
@@ -34,7 +35,7 @@ export function CallSpan({ call }: { readonly call: PhoneCall }): ReactNode {
     </Text>
   );
 }
-function stateWords(call: PhoneCall): string {
+export function stateWords(call: PhoneCall): string {
   if (call.state === 'ended') return t(`end_${call.end ?? 'over'}`);
   if (call.mending) return t('mending');
   return t(call.state);
@@ -55,32 +56,28 @@ const Action = ({ label, icon, pressed, disabled = false, onClick }: ActionProps
 
 type Tool = 'none' | 'keypad' | 'transfer';
 function Transfer({ call, onDone }: { readonly call: PhoneCall; readonly onDone: () => void }): ReactNode {
-  const [number, setNumber] = useNumber();
-  const empty = number.trim() === '';
-  const ask = (to: string): void => {
-    void phone.softphone?.consult(call.id, to);
-    onDone();
-  };
+  const input = useNumber();
+  const empty = input.value.trim() === '';
+  const submit = (then: Chosen): void =>
+    void input.submit((number, name) => {
+      then(number, name);
+      onDone();
+    });
   return (
     <Stack gap="xs">
-      <NumberField
-        value={number}
-        onChange={setNumber}
-        onSubmit={(to) => setNumber(to)}
-        label={t('transfer_to')}
-      />
+      <NumberField input={input} onSubmit={(number) => input.set(number)} label={t('transfer_to')} />
       <Group gap="xs" grow>
         <Button
           variant="default"
           disabled={empty}
-          onClick={() => {
-            void phone.softphone?.transfer(call.id, number);
-            onDone();
-          }}
+          onClick={() => submit((number) => void phone.softphone?.transfer(call.id, number))}
         >
           {t('transfer_now')}
         </Button>
-        <Button disabled={empty} onClick={() => ask(number)}>
+        <Button
+          disabled={empty}
+          onClick={() => submit((number, name) => void phone.softphone?.consult(call.id, number, name))}
+        >
           {t('ask_first')}
         </Button>
       </Group>

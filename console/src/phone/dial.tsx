@@ -3,10 +3,12 @@ import { useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { ActionIcon, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Contact } from '@offhook/contract/extensions.ts';
 import { Delete } from 'lucide-react';
 import { useClient, useMe } from '../app/session.tsx';
-import { LETTERS, dialled, isTone } from './number.ts';
+import { tellFailure } from '../app/tell.ts';
+import { LETTERS, dialled, hasLetters, isName, isTone } from './number.ts';
 import styles from './phone.module.css';
 import { t } from './words.ts';
 
@@ -46,57 +48,102 @@ export function Keypad({ onKey, keyboard = false }: KeypadProps): ReactNode {
   );
 }
 
-interface NumberFieldProps {
+/** Whom a text calls: `name` is empty where nobody of the directory has the number. */
+export type Chosen = (number: string, name: string) => void;
+/** A text that is a number, or part of a name of the directory, and what becomes of it. */
+export interface NumberInput {
   readonly value: string;
-  readonly onChange: (value: string) => void;
+  readonly set: (value: string) => void;
+  /** What is pressed beside the field. */
+  readonly press: (key: string) => void;
+  readonly named: readonly Contact[];
+  /** Why the text calls nobody, once it was to. */
+  readonly problem: 'which' | 'nobody' | null;
+  /** A name is the only person it finds, never the digits of its letters. */
+  readonly submit: (then: Chosen) => Promise<void>;
+}
+export function useNumber(): NumberInput {
+  const client = useClient();
+  const { extension } = useMe();
+  const queries = useQueryClient();
+  const busy = useRef(false);
+  const [value, setValue] = useState('');
+  const [problem, setProblem] = useState<NumberInput['problem']>(null);
+  const [wanted] = useDebouncedValue(value.trim(), 200);
+  const query = (q: string) => ({
+    queryKey: ['phone', 'names', q],
+    queryFn: async ({ signal }: { readonly signal: AbortSignal }) =>
+      (await client.contacts({ q, limit: NAMED + 1 }, signal)).contacts.filter(
+        (contact) => contact.extension !== extension,
+      ),
+  });
+  const asked = (q: string): boolean => (q.length >= 2 || hasLetters(q)) && dialled(q) !== extension;
+  const { data } = useQuery({ ...query(wanted), enabled: asked(wanted) });
+  const set = (next: string): void => {
+    setValue(next);
+    setProblem(null);
+  };
+  return {
+    value,
+    set,
+    press: (key) => set(value + key),
+    named: asked(wanted) ? (data ?? []).slice(0, NAMED) : [],
+    problem,
+    async submit(then) {
+      const text = value.trim();
+      if (text === '' || busy.current) return;
+      if (!hasLetters(text)) {
+        const known = queries.getQueryData<readonly Contact[]>(query(text).queryKey);
+        return then(text, known?.find((contact) => contact.extension === text)?.name ?? '');
+      }
+      busy.current = true;
+      try {
+        // What is offered may still be that of fewer letters.
+        const [first, ...more] = await queries.fetchQuery(query(text));
+        if (first === undefined && !isName(text)) then(text, '');
+        else if (first !== undefined && more.length === 0) then(first.extension, first.name);
+        else setProblem(first === undefined ? 'nobody' : 'which');
+      } catch (error) {
+        tellFailure(error);
+      } finally {
+        busy.current = false;
+      }
+    },
+  };
+}
+
+interface NumberFieldProps {
+  readonly input: NumberInput;
   /** Enter, or a name that was chosen. */
-  readonly onSubmit: (number: string) => void;
+  readonly onSubmit: Chosen;
   readonly label: string;
   readonly description?: string;
   readonly field?: RefObject<HTMLInputElement | null>;
 }
 /** A number, or part of a name of the directory. */
-export function NumberField({
-  value,
-  onChange,
-  onSubmit,
-  label,
-  description,
-  field,
-}: NumberFieldProps): ReactNode {
-  const client = useClient();
-  const { extension } = useMe();
+export function NumberField({ input, onSubmit, label, description, field }: NumberFieldProps): ReactNode {
   const own = useRef<HTMLInputElement>(null);
-  const input = field ?? own;
-  const [wanted] = useDebouncedValue(value.trim(), 200);
-  const { data } = useQuery({
-    queryKey: ['phone', 'names', wanted],
-    queryFn: ({ signal }) => client.contacts({ q: wanted, limit: NAMED + 1 }, signal),
-    enabled: wanted.length >= 2 && dialled(wanted) !== extension,
-  });
-  const named =
-    wanted.length < 2 ? [] : (data?.contacts ?? []).filter((c) => c.extension !== extension).slice(0, NAMED);
+  const ref = field ?? own;
+  const { value, set, named, problem } = input;
   const exact = named.length === 1 && named[0]?.extension === value.trim();
-  const isName = /\p{L}/u.test(value) && !/\d/.test(value);
   return (
     <div>
       <TextInput
-        ref={input}
+        ref={ref}
         label={label}
         description={description}
+        error={problem !== null && <span role="alert">{t(problem)}</span>}
         value={value}
         size="md"
         inputMode="tel"
         autoComplete="off"
         maxLength={64}
         data-autofocus
-        onChange={(event) => onChange(event.currentTarget.value)}
+        onChange={(event) => set(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return;
           event.preventDefault();
-          const [first] = named;
-          // A name that is still typed is whom it finds, not the digits of its letters.
-          onSubmit(isName && first !== undefined ? first.extension : value);
+          void input.submit(onSubmit);
         }}
         rightSection={
           value !== '' && (
@@ -106,8 +153,8 @@ export function NumberField({
               size="lg"
               aria-label={t('delete')}
               onClick={() => {
-                onChange(value.slice(0, -1));
-                input.current?.focus();
+                set(value.slice(0, -1));
+                ref.current?.focus();
               }}
             >
               <Delete size={18} aria-hidden />
@@ -122,7 +169,7 @@ export function NumberField({
               <UnstyledButton
                 className={styles.match}
                 aria-label={`${contact.name} ${contact.extension}`}
-                onClick={() => onSubmit(contact.extension)}
+                onClick={() => onSubmit(contact.extension, contact.name)}
               >
                 <Text size="sm" fw={550} truncate>
                   {contact.name}
@@ -137,13 +184,4 @@ export function NumberField({
       )}
     </div>
   );
-}
-/** The text of a field with what is pressed beside it. */
-export function useNumber(): readonly [
-  value: string,
-  set: (value: string) => void,
-  press: (key: string) => void,
-] {
-  const [value, set] = useState('');
-  return [value, set, (key) => set((before) => before + key)];
 }

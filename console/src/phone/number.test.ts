@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dialled } from './number.ts';
+import { dialled, isName } from './number.ts';
 
 test('phone number - what is typed, pasted or clicked becomes what can be dialled, or is refused', () => {
   for (const [text, number] of [
@@ -19,5 +19,11 @@ test('phone number - what is typed, pasted or clicked becomes what can be dialle
   }
   for (const text of ['', '   ', '+', '++49', '1+2', 'ä', '<b>', '1'.repeat(33), 'müller']) {
     assert.equal(dialled(text), null, text);
+  }
+});
+test('phone number - letters alone are a name, beside digits they may be those of the keys', () => {
+  for (const text of ['José', 'نور', 'van der Berg', '李']) assert.equal(isName(text), true, text);
+  for (const text of ['0800 FLOWERS', 'sip:1009@pbx.example', '1009', '*97', '']) {
+    assert.equal(isName(text), false, text);
   }
 });

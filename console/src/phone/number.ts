@@ -25,5 +25,8 @@ export function dialled(text: string): string | null {
     .replaceAll(/[a-z]/g, digitOf);
   return /^\+?[0-9*#]{1,32}$/.test(number) ? number : null;
 }
+export const hasLetters = (text: string): boolean => /\p{L}/u.test(text);
+/** Letters beside digits may be those of the keys; without one they are a name. */
+export const isName = (text: string): boolean => hasLetters(text) && !/\p{N}/u.test(text);
 /** Keys that make a tone in a call. */
 export const isTone = (key: string): boolean => /^[0-9*#]$/.test(key);

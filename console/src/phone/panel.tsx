@@ -5,7 +5,7 @@ import { ActionIcon, Alert, Button, Stack, Text, Title, VisuallyHidden } from '@
 import { ArrowLeft, Mic, MicOff, Phone, PhoneOff, Settings, X } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { PAGE_PATHS } from '../paths.ts';
-import { CallCard, CallSpan, whoOf } from './call-card.tsx';
+import { CallCard, CallSpan, stateWords, whoOf } from './call-card.tsx';
 import { Keypad, NumberField, useNumber } from './dial.tsx';
 import { phone } from './phone.ts';
 import { isLive, isUp } from './phone-state.ts';
@@ -54,34 +54,33 @@ const Trouble = ({ trouble, onRetry, onClose }: TroubleProps): ReactNode => (
   </Alert>
 );
 function Dial(): ReactNode {
-  const [number, setNumber, press] = useNumber();
-  const [last, setLast] = useState<string | null>(null);
+  const input = useNumber();
+  const [last, setLast] = useState<{ readonly number: string; readonly name: string } | null>(null);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
-  function call(to: string): void {
-    if (to.trim() === '') return;
-    void phone.softphone?.call(to);
-    setLast(to);
-    setNumber('');
+  function call(number: string, name: string): void {
+    void phone.softphone?.call(number, name);
+    setLast({ number, name });
+    input.set('');
   }
+  const again = input.value.trim() === '' ? last : null;
   return (
     <Stack gap="sm">
       <NumberField
-        value={number}
-        onChange={setNumber}
+        input={input}
         onSubmit={call}
         label={t('number')}
         description={t('number_hint')}
         field={field}
       />
-      <Keypad onKey={press} />
+      <Keypad onKey={input.press} />
       <Button
         size="md"
         leftSection={<Phone size={18} aria-hidden />}
-        disabled={number.trim() === '' && last === null}
-        onClick={() => call(number.trim() === '' ? (last ?? '') : number)}
+        disabled={input.value.trim() === '' && again === null}
+        onClick={() => (again === null ? void input.submit(call) : call(again.number, again.name))}
       >
-        {number.trim() === '' && last !== null ? t('redial', { number: last }) : t('call')}
+        {again === null ? t('call') : t('redial', { number: again.name || again.number })}
       </Button>
     </Stack>
   );
@@ -154,7 +153,7 @@ function Bar({ call, onOpen }: { readonly call: PhoneCall; readonly onOpen: () =
             {whoOf(call)}
           </Text>
           <Text span size="xs" c="dimmed">
-            {call.mending ? t('mending') : t(call.state === 'ended' ? 'end_over' : call.state)}{' '}
+            {stateWords(call)}{' '}
           </Text>
           <CallSpan call={call} />
         </span>
@@ -234,7 +233,12 @@ export function PhonePanel({ open, onOpen }: PhonePanelProps): ReactNode {
   }, [ringing, asked, onDesk, onOpen]);
   useShortcuts(settings?.shortcuts ?? false);
   const shown = calls.find((call) => call.state === 'talking') ?? calls.find(isLive);
-  const title = status.is === 'off' ? t('phone') : t(status.is);
+  const title =
+    status.is === 'off'
+      ? t('phone')
+      : status.is === 'ready' && shown !== undefined
+        ? stateWords(shown)
+        : t(status.is);
   return (
     <>
       <Announcer calls={calls} />

@@ -37,7 +37,7 @@ export interface PhoneCall {
   readonly id: string;
   readonly direction: 'in' | 'out';
   readonly number: string;
-  /** As the caller's side names itself: anything may stand in it. Empty where it does not. */
+  /** As the directory or the other side itself has it: anything may stand in it. Empty where neither does. */
   readonly name: string;
   /** `dialing` until the other side rings; `incoming` until it is answered here. */
   readonly state: 'dialing' | 'ringing' | 'incoming' | 'connecting' | 'talking' | 'held' | 'ended';

@@ -18,7 +18,7 @@ type Word =
   | { readonly is: 'who' }
   | { readonly is: 'here'; readonly page: string; readonly calls: number }
   | { readonly is: 'give' }
-  | { readonly is: 'call'; readonly number: string };
+  | { readonly is: 'call'; readonly number: string; readonly name: string };
 interface Person {
   readonly extension: string;
   readonly client: Client;
@@ -60,7 +60,7 @@ function hear({ data }: MessageEvent<Word>): void {
       if (core === null || going() === 0) void restart();
       return;
     case 'call':
-      if (core !== null) void core.call(data.number);
+      if (core !== null) void core.call(data.number, data.name);
   }
 }
 /** Waits to be the tab that is the phone, and is it until the end. */
@@ -195,27 +195,27 @@ export const phone = {
     return core;
   },
   /** Calls from this browser's phone, or from the tab that is it. False where it is switched off or cannot be used. */
-  call(number: string): boolean {
+  call(number: string, name = ''): boolean {
     const { is } = state.status;
     if (core !== null && is !== 'refused') {
-      void core.call(number);
+      void core.call(number, name);
       return true;
     }
     if (is !== 'elsewhere') return false;
-    say({ is: 'call', number });
+    say({ is: 'call', number, name });
     return true;
   },
 };
 
 /**
- * Calls a number: from this browser where its phone is on, else the person's own devices ring first. Rejects with what the
+ * Calls a number, and says `name` of it: from this browser where its phone is on, else the person's own devices ring first. Rejects with what the
  * service says where it refuses.
  */
-export function useCalling(): (number: string) => Promise<'browser' | 'devices'> {
+export function useCalling(): (number: string, name?: string) => Promise<'browser' | 'devices'> {
   const client = useClient();
   return useCallback(
-    async (number) => {
-      if (phone.call(number)) return 'browser';
+    async (number, name) => {
+      if (phone.call(number, name)) return 'browser';
       await client.calls.originate({ to: number });
       return 'devices';
     },

@@ -60,7 +60,11 @@ const streams = new WeakMap<Session, MediaStream>();
 /** The open microphone of a session, for who makes its offers and answers. */
 export const streamOf = (session: Session): MediaStream => streams.get(session) ?? new MediaStream();
 
-export function createSipCall(session: Inviter | Invitation, number: string, deps: SipCallDeps): SipCall {
+export function createSipCall(
+  session: Inviter | Invitation,
+  { number, name }: Pick<PhoneCall, 'number' | 'name'>,
+  deps: SipCallDeps,
+): SipCall {
   const id = `call-${(made += 1)}`;
   const incoming = session instanceof Invitation;
   const player = new Audio();
@@ -77,7 +81,7 @@ export function createSipCall(session: Inviter | Invitation, number: string, dep
     id,
     direction: incoming ? 'in' : 'out',
     number,
-    name: incoming ? session.remoteIdentity.displayName : '',
+    name,
     state: incoming ? 'incoming' : 'dialing',
     began: serverNow(),
     answered: null,

@@ -28,7 +28,8 @@ export interface SoftphoneDeps {
 }
 export interface Softphone {
   start(): Promise<void>;
-  call(number: string): Promise<void>;
+  /** `name`: whose number it is, as far as that is known. */
+  call(number: string, name: string): Promise<void>;
   answer(id: string): Promise<void>;
   hangUp(id: string): void;
   hold(id: string, on: boolean): Promise<void>;
@@ -37,7 +38,7 @@ export interface Softphone {
   /** Passes the other side on at once. */
   transfer(id: string, number: string): Promise<void>;
   /** Puts the call on hold and asks there first; `join` passes it on, hanging up goes back to it. */
-  consult(id: string, number: string): Promise<void>;
+  consult(id: string, number: string, name: string): Promise<void>;
   /** Connects the other sides of two calls, and leaves both. */
   join(id: string, other: string): Promise<void>;
   /** The settings were changed: the calls that go on use the other devices. */
@@ -206,8 +207,8 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   }
 
   // Calls.
-  function add(session: Inviter | Invitation, number: string): SipCall {
-    const call: SipCall = createSipCall(session, number, {
+  function add(session: Inviter | Invitation, number: string, name: string): SipCall {
+    const call: SipCall = createSipCall(session, { number, name }, {
       microphone: () => openMicrophone(settings().microphone),
       speaker: () => settings().speaker,
       onChange: () => {
@@ -248,7 +249,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   function take(invitation: Invitation): void {
     const tooMany = calls.filter((call) => isLive(call.shown)).length >= MOST_CALLS;
     if (retired || tooMany) return void invitation.reject({ statusCode: 486 }).catch(() => undefined);
-    add(invitation, invitation.remoteIdentity.uri.user ?? '');
+    add(invitation, invitation.remoteIdentity.uri.user ?? '', invitation.remoteIdentity.displayName);
     tell();
   }
   /** One of them is talked to; the others wait. */
@@ -256,7 +257,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     const others = calls.filter((other) => other !== call && other.shown.state === 'talking');
     await Promise.all(others.map((other) => other.hold(true)));
   }
-  async function place(number: string, consultFor: string | null): Promise<void> {
+  async function place(number: string, name: string, consultFor: string | null): Promise<void> {
     const wanted = dialled(number);
     if (wanted === null) return setTrouble('not_a_number');
     if (agent === null || status.is !== 'ready')
@@ -274,7 +275,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       earlyMedia: true,
       sessionDescriptionHandlerOptions: { constraints: { audio: true, video: false } } as object,
     });
-    const call = add(session, wanted);
+    const call = add(session, wanted, name);
     call.consultFor = consultFor;
     try {
       await call.place();
@@ -341,7 +342,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       tell();
       await connect();
     },
-    call: (number) => place(number, null),
+    call: (number, name) => place(number, name, null),
     answer: (id) =>
       steered(async () => {
         const call = find(id);
@@ -379,7 +380,8 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       }
       return steered(() => find(id)?.transfer(to), 'transfer_refused');
     },
-    consult: (id, number) => (find(id) === undefined ? Promise.resolve() : place(number, id)),
+    consult: (id, number, name) =>
+      find(id) === undefined ? Promise.resolve() : place(number, name, id),
     join: (id, other) => {
       const [first, second] = [find(id), find(other)];
       if (first === undefined || second === undefined) return Promise.resolve();
