@@ -208,13 +208,17 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
 
   // Calls.
   function add(session: Inviter | Invitation, number: string, name: string): SipCall {
-    const call: SipCall = createSipCall(session, { number, name }, {
-      microphone: () => openMicrophone(settings().microphone),
-      speaker: () => settings().speaker,
-      onChange: () => {
-        tell();
+    const call: SipCall = createSipCall(
+      session,
+      { number, name },
+      {
+        microphone: () => openMicrophone(settings().microphone),
+        speaker: () => settings().speaker,
+        onChange: () => {
+          tell();
+        },
       },
-    });
+    );
     // What is over makes room for what comes: two cards of one person are one too many.
     for (const old of calls.filter((other) => !isLive(other.shown))) remove(old);
     calls.push(call);
@@ -380,8 +384,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       }
       return steered(() => find(id)?.transfer(to), 'transfer_refused');
     },
-    consult: (id, number, name) =>
-      find(id) === undefined ? Promise.resolve() : place(number, name, id),
+    consult: (id, number, name) => (find(id) === undefined ? Promise.resolve() : place(number, name, id)),
     join: (id, other) => {
       const [first, second] = [find(id), find(other)];
       if (first === undefined || second === undefined) return Promise.resolve();
