@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Locator, Route } from 'playwright-core';
+import { connect } from '../../server/test/support/conversation-stage.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import {
@@ -441,6 +442,27 @@ describe('agent desk', () => {
     await isIn(page, 'Ready');
     await page.getByRole('button', { name: 'Log out' }).press('Enter');
     await isIn(page, 'Logged out');
+    await close(page);
+  });
+
+  test('desk - whom a colleague passes a call has it whole: who is there, and what can be done with it', async () => {
+    await using phone = await site().phone('1003');
+    await using colleague = await site().phone('1004');
+    await using caller = await site().phone('1008');
+    await put('login');
+    const page = await desk();
+    const [, taken] = await connect(caller, '1004', colleague, 300);
+    await taken.hold();
+    const [asked, call] = await connect(colleague, '1003', phone, 300);
+    await page.getByTestId('party').getByText('José Ibáñez').waitFor();
+    await taken.join(asked);
+    await taken.transferred();
+    await page.getByTestId('party').getByText('Olha').waitFor();
+    await press(page, 'Hold');
+    await press(page, 'Retrieve');
+    await page.getByRole('button', { name: 'Hold', exact: true }).waitFor();
+    await press(page, 'Hang up');
+    await call.ended();
     await close(page);
   });
 
