@@ -190,6 +190,19 @@ describe('wallboard', () => {
     await until('one board is left', async () => (await supervisor.boards.list()).boards.length === 1);
     await focusIsOn(page, page.locator('#content'));
     await tile(page, 'sales').waitFor();
+
+    await page.getByLabel('Choose a board').selectOption('Every queue');
+    await page.waitForURL('**/wallboard/0');
+    await page.getByRole('button', { name: 'Actions of this board' }).click();
+    await page.getByRole('menuitem', { name: 'Displays' }).click();
+    await page.getByText('This one is built in: save it').waitFor();
+    await page.getByLabel('Name').fill('Wall');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByText('No display shows this board').waitFor();
+    await page.keyboard.press('Escape');
+    await page.waitForURL('**/wallboard/3');
+    await page.getByRole('option', { name: 'Wall' }).waitFor({ state: 'attached' });
+    await supervisor.boards.remove(3);
     assertNoTrouble(page);
     await page.close();
   });
@@ -221,9 +234,23 @@ describe('wallboard', () => {
     page.setDefaultTimeout(8_000);
     await page.getByRole('button', { name: 'Actions of this board' }).click();
     await page.getByRole('menuitem', { name: 'Displays' }).click();
-    await page.getByLabel('Where it hangs').fill('Lobby');
-    await page.getByRole('button', { name: 'Make a link' }).click();
-    const link = await page.locator('[data-display-link]').inputValue();
+    const madeLink = async (name: string): Promise<string> => {
+      await page.getByLabel('Where it hangs').fill(name);
+      await page.getByRole('button', { name: 'Make a link' }).click();
+      await page.getByRole('button', { name: `Revoke: ${name}` }).waitFor();
+      return page.locator('[data-display-link]').inputValue();
+    };
+    await madeLink('Hall');
+    await page.getByRole('button', { name: 'Revoke: Hall' }).click();
+    const asks = page.getByRole('dialog', { name: 'Revoke the key of Hall?' });
+    await asks.getByRole('button', { name: 'Cancel' }).click();
+    await asks.waitFor({ state: 'detached' });
+    assert.equal(await page.locator('[data-display-link]').count(), 1, 'nothing is revoked unasked');
+    await page.getByRole('button', { name: 'Revoke: Hall' }).click();
+    await asks.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('No display shows this board').waitFor();
+    assert.equal(await page.locator('[data-display-link]').count(), 0, 'a dead link is not shown');
+    const link = await madeLink('Lobby');
     await assertAccessible(page, 'the displays');
     assert.match(link, /\/display\/1#key=ohk_/);
     await page.keyboard.press('Escape');

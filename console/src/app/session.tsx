@@ -12,6 +12,7 @@ import type { LoginInput, Client, LoginResult } from '@offhook/client';
 import { OffhookError, createClient } from '@offhook/client';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
+import { deviceOf } from './device.ts';
 import { LiveContext, createLive } from './live.ts';
 import type { Live } from './live.ts';
 import { learnTime, onJump } from './now.ts';
@@ -164,7 +165,12 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       state,
       siteTitle,
       async signIn(input) {
-        const { user } = await client.login({ ...input, device_name: 'Console', platform: 'web' });
+        const { browser, system } = deviceOf(navigator.userAgent);
+        const { user } = await client.login({
+          ...input,
+          device_name: `Console, ${browser}`,
+          platform: system ?? 'web',
+        });
         tabs.current?.postMessage(user);
         const before = here.current;
         if (before.is === 'ended' && before.me.extension !== user.extension) {

@@ -4,13 +4,14 @@ import { Badge, Button, Group, Paper, Table, Text, VisuallyHidden } from '@manti
 import { useQuery } from '@tanstack/react-query';
 import { KeyRound, Plus } from 'lucide-react';
 import type { ApiKey } from '@offhook/contract/keys.ts';
+import { Danger } from '../app/danger.tsx';
 import { formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { ApiKeyForm } from './api-key-form.tsx';
-import { Ago, Danger, PageHead, Rows, ShownOnce, useChange } from './parts.tsx';
+import { Ago, PageHead, Rows, ShownOnce, useChange } from './parts.tsx';
 import { t } from './words.ts';
 
 const MOST_SHOWN = 4;

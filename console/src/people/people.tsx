@@ -89,13 +89,15 @@ export function PeoplePage(): ReactNode {
           </>
         }
       >
+        <Button component={Link} href={`${PAGE_PATHS.config}/extensions`} variant="default">
+          {t('to_configuration')}
+        </Button>
         <Button
           component={Link}
-          href={`${PAGE_PATHS.config}/extensions`}
-          variant="default"
+          href={`${PAGE_PATHS.config}/extensions?new=1`}
           leftSection={<UserPlus size={16} aria-hidden />}
         >
-          {t('to_configuration')}
+          {t('new_person')}
         </Button>
       </PageHead>
       <Paper withBorder p="md">

@@ -5,12 +5,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { SignInPerson } from '@offhook/contract/people.ts';
 import { DeviceTable } from '../account/devices.tsx';
+import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { Danger, PageHead, Section, ShownOnce, useChange } from './parts.tsx';
+import { PageHead, Section, ShownOnce, useChange } from './parts.tsx';
 import { LevelBadge, SecondFactorMark } from './people.tsx';
 import { t } from './words.ts';
 

@@ -18,6 +18,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-quer
 import { RefreshCw } from 'lucide-react';
 import { useLocation } from 'wouter';
 import type { DeliveryState, Webhook, WebhookDelivery, WebhookTested } from '@offhook/contract/webhooks.ts';
+import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
@@ -25,7 +26,7 @@ import { Empty, Failure, Loading } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { Danger, Facts, More, PageHead, Rows, Section, ShownOnce, useChange } from './parts.tsx';
+import { Facts, More, PageHead, Rows, Section, ShownOnce, useChange } from './parts.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { t } from './webhook-words.ts';
 import { WebhookState } from './webhooks.tsx';

@@ -1,17 +1,15 @@
 /** Tells the exchange how a call sounded, once it is over. */
 import { OffhookError } from '@offhook/client';
 import type { Client } from '@offhook/client';
+import { deviceOf } from '../app/device.ts';
 import type { QualityReport } from './quality.ts';
 
 /** A call is in the history a moment after it began. */
 const AGAIN_MS = [1_000, 3_000, 8_000];
-/** e.g. `Firefox 145, Linux`; no more of the browser than that leaves the page. */
+/** e.g. `Firefox 145, Linux`. */
 function deviceName(): string {
-  const agent = navigator.userAgent;
-  const [, browser = 'Browser', version = ''] = /(Firefox|Edg|Chrome|Version)\/(\d+)/.exec(agent) ?? [];
-  const names: Readonly<Record<string, string>> = { Edg: 'Edge', Version: 'Safari' };
-  const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent)?.[1] ?? '';
-  return `${names[browser] ?? browser} ${version}${system === '' ? '' : `, ${system}`}`;
+  const { browser, system } = deviceOf(navigator.userAgent);
+  return system === null ? browser : `${browser}, ${system}`;
 }
 export interface Reporter {
   /** In its own time, again where the call is not known yet. A call whose id was never learned is not reported. */

@@ -1,4 +1,5 @@
 /** What is done to a board, loaded with the first of it. */
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Drawer, Group, Modal, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
@@ -8,14 +9,15 @@ import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { Displays } from './displays.tsx';
+import { Displays, SaveFirst } from './displays.tsx';
 import { Editor } from './editor.tsx';
 import { t as e } from './editor-words.ts';
 import { t } from './words.ts';
 
 export type Opened =
   | { readonly is: 'editor'; readonly board: Board | null; readonly from: Required<NewBoard> }
-  | { readonly is: 'displays' | 'delete'; readonly board: Board };
+  | { readonly is: 'displays'; readonly board: Board | null; readonly from: Required<NewBoard> }
+  | { readonly is: 'delete'; readonly board: Board };
 interface DialogsProps {
   readonly opened: Opened;
   readonly onClose: () => void;
@@ -35,11 +37,7 @@ export function Dialogs({ opened, onClose }: DialogsProps): ReactNode {
         </Drawer>
       );
     case 'displays':
-      return (
-        <Modal opened onClose={onClose} title={t('displays')} size="lg">
-          <Displays board={opened.board} />
-        </Modal>
-      );
+      return <DisplaysOf board={opened.board} from={opened.from} onClose={onClose} />;
     case 'delete':
       return (
         <Modal opened onClose={onClose} title={e('delete_board')}>
@@ -47,6 +45,25 @@ export function Dialogs({ opened, onClose }: DialogsProps): ReactNode {
         </Modal>
       );
   }
+}
+type DisplaysOfProps = Omit<Extract<Opened, { readonly is: 'displays' }>, 'is'> &
+  Pick<DialogsProps, 'onClose'>;
+function DisplaysOf({ board, from, onClose }: DisplaysOfProps): ReactNode {
+  const queries = useQueryClient();
+  const [, go] = useLocation();
+  const [saved, setSaved] = useState(board);
+  const close = (): void => {
+    onClose();
+    if (saved === null || saved === board) return;
+    // Not sooner: the dialog is on the page of the board that is built in.
+    void queries.invalidateQueries({ queryKey: ['boards'] });
+    go(PAGE_PATHS.board.replace(':board', String(saved.id)));
+  };
+  return (
+    <Modal opened onClose={close} title={t('displays')} size="lg">
+      {saved === null ? <SaveFirst from={from} onSaved={setSaved} /> : <Displays board={saved} />}
+    </Modal>
+  );
 }
 function Delete({ board, onDone }: { readonly board: Board; readonly onDone: () => void }): ReactNode {
   const client = useClient();

@@ -14,15 +14,17 @@ import {
 } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Copy, Monitor } from 'lucide-react';
-import type { Board } from '@offhook/contract/boards.ts';
+import type { Board, DisplayKey, NewBoard } from '@offhook/contract/boards.ts';
 import { formatAgo, formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
+import { Danger } from '../app/danger.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { t as e } from './editor-words.ts';
 import { t as app } from '../app/app-words.ts';
+import { t } from './words.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS = [7, 30, 365];
@@ -51,10 +53,6 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
       setName('');
       await again();
     },
-  });
-  const revoke = useOnce({
-    mutationFn: (id: number) => client.boards.revokeDisplayKey(board.id, id),
-    onSettled: again,
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -118,7 +116,6 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
       <Divider />
       {keys.isPending && <Loader size="sm" />}
       {keys.error !== null && <Failure error={keys.error} onRetry={() => void keys.refetch()} />}
-      {revoke.error !== null && <Failure error={revoke.error} />}
       {keys.isSuccess && list.length === 0 && (
         <Text size="sm" c="dimmed">
           {e('no_displays')}
@@ -140,17 +137,77 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
               </Text>
             </div>
           </Group>
-          <Button
-            size="xs"
-            variant="default"
-            loading={revoke.isPending && revoke.variables === key.id}
-            onClick={() => revoke.mutate(key.id)}
-            aria-label={`${e('revoke')}: ${key.name}`}
-          >
-            {e('revoke')}
-          </Button>
+          <Revoke
+            board={board}
+            display={key}
+            onRevoked={async () => {
+              if (make.data?.display_key.id === key.id) make.reset();
+              await again();
+            }}
+          />
         </Group>
       ))}
     </Stack>
+  );
+}
+interface RevokeProps {
+  readonly board: Board;
+  readonly display: DisplayKey;
+  readonly onRevoked: () => Promise<void>;
+}
+function Revoke({ board, display, onRevoked }: RevokeProps): ReactNode {
+  const client = useClient();
+  const revoke = useOnce<unknown, undefined>({
+    mutationFn: () => client.boards.revokeDisplayKey(board.id, display.id),
+    onSettled: onRevoked,
+  });
+  return (
+    <Danger
+      label={e('revoke')}
+      about={display.name}
+      title={e('revoke_title', { name: display.name })}
+      text={e('revoke_text')}
+      size="xs"
+      change={revoke}
+    />
+  );
+}
+
+interface SaveFirstProps {
+  readonly from: Required<NewBoard>;
+  readonly onSaved: (board: Board) => void;
+}
+/** A key opens a board that is kept; what everybody sees by itself is none. */
+export function SaveFirst({ from, onSaved }: SaveFirstProps): ReactNode {
+  const client = useClient();
+  const [name, setName] = useState(from.name);
+  const save = useOnce({
+    mutationFn: () => client.boards.create({ ...from, name }),
+    onSuccess: ({ board }) => onSaved(board),
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <Stack>
+        <Text size="sm">{e('save_first')}</Text>
+        <TextInput
+          label={t('name')}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          maxLength={80}
+          required
+        />
+        {save.error !== null && <Failure error={save.error} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={save.isPending}>
+            {e('save')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 }

@@ -39,6 +39,10 @@ export const t = defineWords({
     link: 'Link for the display',
     link_once: 'Open it on the display now: it cannot be shown again.',
     revoke: 'Revoke',
+    revoke_title: 'Revoke the key of {{name}}?',
+    revoke_text: 'The display goes dark at once, and its link opens nothing any more.',
+    save_first:
+      'A display shows a board that is saved. This one is built in: save it under a name, then make the link.',
     last_used: 'last used {{ago}}',
     never_used: 'never used',
     no_displays: 'No display shows this board',
@@ -81,6 +85,10 @@ export const t = defineWords({
     link: 'Ekran bağlantısı',
     link_once: 'Şimdi ekranda açın: bir daha gösterilemez.',
     revoke: 'İptal et',
+    revoke_title: '{{name}} ekranının anahtarı iptal edilsin mi?',
+    revoke_text: 'Ekran hemen kapanır, bağlantısı artık hiçbir şey açmaz.',
+    save_first:
+      'Ekran, kaydedilmiş bir panoyu gösterir. Bu pano hazır gelir: önce bir adla kaydedin, sonra bağlantıyı oluşturun.',
     last_used: 'son kullanım {{ago}}',
     never_used: 'hiç kullanılmadı',
     no_displays: 'Bu panoyu gösteren ekran yok',
@@ -123,6 +131,10 @@ export const t = defineWords({
     link: 'Link für die Anzeige',
     link_once: 'Jetzt auf der Anzeige öffnen: Er kann nicht noch einmal gezeigt werden.',
     revoke: 'Widerrufen',
+    revoke_title: 'Schlüssel von {{name}} widerrufen?',
+    revoke_text: 'Die Anzeige wird sofort dunkel, und ihr Link öffnet nichts mehr.',
+    save_first:
+      'Eine Anzeige zeigt ein gespeichertes Board. Dieses ist vorgegeben: Speichern Sie es unter einem Namen, dann erstellen Sie den Link.',
     last_used: 'zuletzt benutzt {{ago}}',
     never_used: 'nie benutzt',
     no_displays: 'Keine Anzeige zeigt dieses Board',

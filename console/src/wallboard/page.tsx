@@ -20,7 +20,9 @@ import styles from './page.module.css';
 
 const pathOf = (id: number): string => PAGE_PATHS.board.replace(':board', String(id));
 const lastKey = (extension: string): string => `offhook.board.${extension}`;
-/** What is shown where nothing was kept yet; its first edit keeps it. */
+/** In the address and the list, where every board that is kept has another. */
+const BUILT_IN = 0;
+/** What everybody sees without a board of their own; an edit of it keeps one. */
 const starting = (): Required<NewBoard> => ({
   name: t('every_queue'),
   queues: null,
@@ -40,15 +42,19 @@ export function WallboardPage({ params }: PageProps): ReactNode {
   const boards = useQuery({ queryKey: ['boards'], queryFn: ({ signal }) => client.boards.list(signal) });
   const list = boards.data?.boards ?? [];
   const asked = params['board'];
-  const last = Number(localStorage.getItem(lastKey(me.extension)));
-  const id = asked === undefined ? (list.find((one) => one.id === last) ?? list[0])?.id : Number(asked);
+  const last = localStorage.getItem(lastKey(me.extension));
+  const choices = [
+    { value: String(BUILT_IN), label: t('every_queue') },
+    ...list.map((board) => ({ value: String(board.id), label: board.name })),
+  ];
+  const known = last !== null && choices.some(({ value }) => value === last);
+  const id = asked === undefined ? Number(known ? last : (list[0]?.id ?? BUILT_IN)) : Number(asked);
   useEffect(() => {
-    if (id !== undefined) localStorage.setItem(lastKey(me.extension), String(id));
-  }, [id, me.extension]);
+    if (boards.isSuccess && list.length > 0) localStorage.setItem(lastKey(me.extension), String(id));
+  }, [boards.isSuccess, list.length, id, me.extension]);
   if (boards.isPending) return <Loading />;
   if (boards.error !== null && list.length === 0)
     return <Failure error={boards.error} onRetry={() => void boards.refetch()} />;
-  const choices = list.map((board) => ({ value: String(board.id), label: board.name }));
   const choose = (
     <NativeSelect
       aria-label={t('choose_board')}
@@ -58,8 +64,8 @@ export function WallboardPage({ params }: PageProps): ReactNode {
       w={{ base: '100%', xs: 240 }}
     />
   );
-  return id === undefined ? (
-    <Kept key="new" board={null} choose={null} />
+  return id === BUILT_IN ? (
+    <Kept key="new" board={null} choose={list.length === 0 ? null : choose} />
   ) : (
     <One key={id} id={id} choose={choose} />
   );
@@ -97,7 +103,8 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
       board: null,
       from: { ...from(), name: t('copy_of', { name: shown.name }).slice(0, 80), shared: false },
     });
-  const from = (): Required<NewBoard> => (board === null ? start : writable(board));
+  const from = (): Required<NewBoard> =>
+    board === null ? { ...start, name: t('my_board') } : writable(board);
   return (
     <div ref={frame} className={styles.frame} data-screen={screen || undefined}>
       {screen && <StaleBanner />}
@@ -141,10 +148,10 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
                 <Menu.Item leftSection={<Copy size={16} aria-hidden />} onClick={copy}>
                   {t('copy_board')}
                 </Menu.Item>
-                {board !== null && mine && isSupervisor && (
+                {mine && isSupervisor && (
                   <Menu.Item
                     leftSection={<MonitorUp size={16} aria-hidden />}
-                    onClick={() => setOpened({ is: 'displays', board })}
+                    onClick={() => setOpened({ is: 'displays', board, from: from() })}
                   >
                     {t('displays')}
                   </Menu.Item>

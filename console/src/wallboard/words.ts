@@ -4,6 +4,7 @@ export const t = defineWords({
   en: {
     title: 'Wallboard',
     every_queue: 'Every queue',
+    my_board: 'My board',
     waiting: 'Waiting',
     longest_wait_seconds: 'Longest wait',
     service_level: 'Service level',
@@ -103,6 +104,7 @@ export const t = defineWords({
   tr: {
     title: 'Duvar panosu',
     every_queue: 'Tüm kuyruklar',
+    my_board: 'Panom',
     waiting: 'Bekleyen',
     longest_wait_seconds: 'En uzun bekleme',
     service_level: 'Hizmet düzeyi',
@@ -202,6 +204,7 @@ export const t = defineWords({
   de: {
     title: 'Wallboard',
     every_queue: 'Alle Warteschlangen',
+    my_board: 'Mein Board',
     waiting: 'Wartend',
     longest_wait_seconds: 'Längste Wartezeit',
     service_level: 'Servicelevel',

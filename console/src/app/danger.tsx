@@ -1,0 +1,84 @@
+/** What is asked once more before it is done. */
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { t as app } from './app-words.ts';
+import type { Once } from './once.ts';
+import { Failure } from './states.tsx';
+
+interface AskProps {
+  readonly title: string;
+  readonly text: string;
+  readonly yes: string;
+  readonly opened: boolean;
+  readonly busy: boolean;
+  readonly error: unknown;
+  readonly onYes: () => void;
+  readonly onClose: () => void;
+}
+/** Asks once more before something that cannot be taken back. */
+export const Ask = ({ title, text, yes, opened, busy, error, onYes, onClose }: AskProps): ReactNode => (
+  <Modal opened={opened} onClose={onClose} title={title} centered>
+    <Stack>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {text}
+      </Text>
+      {error !== null && error !== undefined && <Failure error={error} />}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose} data-autofocus>
+          {app('cancel')}
+        </Button>
+        <Button color="red.8" loading={busy} onClick={onYes}>
+          {yes}
+        </Button>
+      </Group>
+    </Stack>
+  </Modal>
+);
+/** What `useChange` gives for work without an input. */
+type Change = Pick<Once<unknown, undefined>, 'isPending' | 'error' | 'reset' | 'mutateAsync'>;
+interface DangerProps {
+  readonly label: string;
+  /** For who hears it without the row around it. */
+  readonly about?: string;
+  readonly title: string;
+  readonly text: string;
+  readonly size?: 'xs' | 'sm';
+  readonly change: Change;
+  readonly disabled?: boolean;
+}
+/** A button that asks before it does something; its dialog stays where that fails. */
+export function Danger({ label, about, title, text, size = 'sm', change, disabled }: DangerProps): ReactNode {
+  const [opened, setOpened] = useState(false);
+  return (
+    <>
+      <Button
+        variant="default"
+        size={size}
+        {...(disabled === true ? { disabled } : { c: 'var(--offhook-alert)' })}
+        aria-label={about === undefined ? undefined : `${label}: ${about}`}
+        onClick={() => {
+          change.reset();
+          setOpened(true);
+        }}
+      >
+        {label}
+      </Button>
+      <Ask
+        title={title}
+        text={text}
+        yes={label}
+        opened={opened}
+        busy={change.isPending}
+        error={change.error}
+        onYes={() =>
+          void change.mutateAsync(undefined).then(
+            () => setOpened(false),
+            () => undefined,
+          )
+        }
+        onClose={() => setOpened(false)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+/** As what this browser is told from others: no more of it than that leaves the page. */
+const BROWSERS: readonly (readonly [string, RegExp])[] = [
+  // Each of these also says that it is what stands below it.
+  ['Edge', /Edg(?:A|iOS)?\/(\d+)/],
+  ['Opera', /OPR\/(\d+)/],
+  ['Firefox', /(?:Firefox|FxiOS)\/(\d+)/],
+  ['Chrome', /(?:Chrome|CriOS)\/(\d+)/],
+  ['Safari', /Version\/(\d+)/],
+];
+const SYSTEMS: readonly (readonly [string, RegExp])[] = [
+  ['Windows', /Windows/],
+  ['Android', /Android/],
+  ['iOS', /iPhone|iPad/],
+  ['macOS', /Mac OS X/],
+  ['ChromeOS', /CrOS/],
+  ['Linux', /Linux/],
+];
+/** e.g. `Firefox 145` on `Linux`; the system is null where it is not known. */
+export function deviceOf(userAgent: string): { readonly browser: string; readonly system: string | null } {
+  const version = (pattern: RegExp): string | undefined => pattern.exec(userAgent)?.[1];
+  const known = BROWSERS.find(([, pattern]) => version(pattern) !== undefined);
+  return {
+    browser: known === undefined ? 'Browser' : `${known[0]} ${version(known[1])}`,
+    system: SYSTEMS.find(([, pattern]) => pattern.test(userAgent))?.[0] ?? null,
+  };
+}
