@@ -29,7 +29,7 @@ export interface LegState extends Pick<
  */
 export type CallState = Pick<
   Call,
-  'call_id' | 'direction' | 'dialled' | 'started_at' | 'answered_at' | 'extensions'
+  'call_id' | 'direction' | 'dialled' | 'placed' | 'started_at' | 'answered_at' | 'extensions'
 > & {
   /** Who is on the first leg. */
   readonly caller: { readonly number: string; readonly name: string };
@@ -242,12 +242,13 @@ function joined(kept: CallState, other: CallState | undefined): CallState {
   };
 }
 const callRead = (call: Call): CallState => {
-  const { call_id, direction, dialled, started_at, answered_at, extensions, parties, legs } = call;
+  const { call_id, direction, dialled, placed, started_at, answered_at, extensions, parties, legs } = call;
   const [first] = parties;
   return {
     call_id,
     direction,
     dialled,
+    ...(placed === undefined ? {} : { placed }),
     started_at,
     answered_at,
     extensions,
@@ -271,12 +272,13 @@ export const callsFold: Fold<CallState> = {
       return into === undefined ? [gone] : [gone, { key: into.call_id, value: callRead(into) }];
     }
     if (event.type === 'call.started') {
-      const { leg, dialled } = event.data;
+      const { leg, dialled, placed } = event.data;
       const caller = { number: leg.number, name: leg.name };
       const started = {
         call_id,
         direction,
         dialled,
+        ...(placed === undefined ? {} : { placed }),
         started_at: event.time,
         answered_at: null,
         extensions,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CallDirection } from './directions.ts';
+import { CallDirection, Placed } from './directions.ts';
 
 export const Leg = z
   .object({
@@ -25,6 +25,7 @@ export const Call = z
       .describe('What the call as a whole does: talk counts before waiting, and waiting before ringing.'),
     direction: CallDirection,
     dialled: z.string(),
+    placed: Placed.optional(),
     started_at: z.string(),
     answered_at: z.string().nullable(),
     extensions: z.array(z.string()).describe('Every extension that has or had a leg in it.'),

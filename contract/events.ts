@@ -3,7 +3,7 @@ import { AgentSummary, PendingState } from './agents.ts';
 import { Call } from './calls.ts';
 import { ConfigApply, ConfigProblem, DriftFile } from './config-applies.ts';
 import { ConversationEvent } from './conversations.ts';
-import { CallDirection } from './directions.ts';
+import { CallDirection, Placed } from './directions.ts';
 import { Presence } from './extensions.ts';
 import { QueueStats } from './wallboard.ts';
 
@@ -55,7 +55,7 @@ export const EVENT_DATA = {
   'presence.changed': Presence.extend({ extension: z.string() }).describe(
     'What an extension can be reached by, does or says has changed; the whole presence as it is now.',
   ),
-  'call.started': CallRef.extend({ leg: Leg, dialled: z.string() }).describe(
+  'call.started': CallRef.extend({ leg: Leg, dialled: z.string(), placed: Placed.optional() }).describe(
     'The first leg of a call exists.',
   ),
   'call.ringing': CallRef.extend({ leg: Leg, caller: FirstParty }).describe('A leg rings.'),

@@ -129,6 +129,7 @@ export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
     direction: isLeg ? directionWith(call, ch) : call.direction,
     extensions: withExtension(call.extensions, ch.extension),
     started: call.started || isLeg,
+    ...(ch.placed === undefined ? {} : { placed: ch.placed }),
   };
   s.calls.set(call.id, joined);
   touchCall(s, call.id);
@@ -136,6 +137,7 @@ export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
     emit(t, 'call.started', `calls/${call.id}`, {
       ...nowTold(s, { ...callRef(joined), leg: legRef(s, ch) }),
       dialled: ch.dialled || placedTo(s, call),
+      ...(joined.placed === undefined ? {} : { placed: joined.placed }),
     });
   }
 }
@@ -338,6 +340,7 @@ export function callView(s: State, call: Call): LiveCall {
     direction: call.direction ?? 'internal',
     extensions: call.extensions,
     dialled: call.dialled,
+    ...(call.placed === undefined ? {} : { placed: call.placed }),
     started_at: call.started_at,
     answered_at: call.answered_at,
     legs: Object.freeze(legs),

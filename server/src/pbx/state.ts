@@ -1,5 +1,5 @@
 import type { AgentSummary, PendingState, ReadinessSource } from '@offhook/contract/agents.ts';
-import type { CallDirection } from '@offhook/contract/directions.ts';
+import type { CallDirection, Placed } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
@@ -60,6 +60,7 @@ export interface Call {
   readonly first_leg: ChannelId | null;
   /** What the first leg dialled. */
   readonly dialled: string;
+  readonly placed?: Placed;
   /** Null until the first leg. */
   readonly direction: CallDirection | null;
   /** Extensions that have or had a leg in it, sorted. */

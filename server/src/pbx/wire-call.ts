@@ -36,6 +36,7 @@ export const wireCall = (call: LiveCall): Call => ({
   state: stateOf(call),
   direction: call.direction,
   dialled: call.dialled,
+  ...(call.placed === undefined ? {} : { placed: call.placed }),
   started_at: rfc3339(call.started_at),
   answered_at: rfc3339OrNull(call.answered_at),
   extensions: [...call.extensions],

@@ -2,6 +2,7 @@
  * The engine as the rest of the house sees it: facts up (`EngineEvent`), verbs down (`Engine`).
  * No word of a vendor crosses this file; an adapter translates in both directions.
  */
+import type { Placed } from '@offhook/contract/directions.ts';
 import type { BridgeId, CallId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from './directory.ts';
 
@@ -44,6 +45,8 @@ export interface EngineChannel {
   readonly connected: Party;
   /** The number it dialled, or that was dialled to reach it. */
   readonly dialled: string;
+  /** Of what the service placed itself: the first half of its pair, or somebody who listens. */
+  readonly placed?: Placed;
   readonly created_at: number;
 }
 

@@ -1,6 +1,6 @@
 import type { AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
-import type { CallDirection } from '@offhook/contract/directions.ts';
+import type { CallDirection, Placed } from '@offhook/contract/directions.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
 import type {
@@ -74,6 +74,7 @@ export interface LiveCall {
   readonly extensions: readonly string[];
   /** What its first leg dialled, or was reached by. */
   readonly dialled: string;
+  readonly placed?: Placed;
   readonly started_at: number;
   readonly answered_at: number | null;
   readonly legs: readonly LiveLeg[];

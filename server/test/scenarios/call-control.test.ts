@@ -105,6 +105,9 @@ describe('call control', () => {
 
     const { operation: listening } = await ask(site(), soren, `/${call}/listen`);
     const ear = await office.incoming();
+    const started = new Map(eventsOf(site(), 'call.started').map(({ data }) => [data['call_id'], data]));
+    assert.equal(started.get(call)?.['placed'], 'call', 'and not dialled by a phone');
+    assert.equal(started.get(listening.own_call_id)?.['placed'], 'listen');
     await ear.answer();
     await doneBy(site(), listening, 'operation.completed');
     await ear.hears();

@@ -5,7 +5,7 @@ import type { CallVerbs, CommandOptions, PlacedPart } from '../../../ports/engin
 import type { AmiConnection } from '../ami/connection.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';
-import { KEYS, REACH_CONTEXT } from '../conf/call-contexts.ts';
+import { KEYS, PLACE_CONTEXTS, REACH_CONTEXT } from '../conf/call-contexts.ts';
 import { PJSIP } from '../events/names.ts';
 
 /*
@@ -91,7 +91,7 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
       const [first, second] = call.pair;
       const { does } = call.part;
       const fields = {
-        Channel: `Local/${called(call.number)}@${does === 'call' || does === 'pickup' ? 'place-call' : 'place-listen'}/n`,
+        Channel: `Local/${called(call.number)}@${PLACE_CONTEXTS[does === 'call' || does === 'pickup' ? does : 'listen']}/n`,
         // The pair's near half only waits: it is gone as soon as the own device has answered.
         Context: 'placed-pair',
         Exten: 's',

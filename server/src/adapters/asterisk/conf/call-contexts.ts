@@ -1,4 +1,5 @@
 /** The fixed contexts and keys behind the verbs for calls (actions/calls.ts): nothing but digits and ids reaches them. */
+import type { Placed } from '@offhook/contract/directions.ts';
 import { conf, joined } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -21,6 +22,12 @@ export const HOLD_CONTEXT = 'held-by';
 /** Where a number that a person chose is looked for. */
 export const REACH_CONTEXT = 'reach';
 
+/** Where a pair is whose far half rings the own devices, by what they ring for. */
+export const PLACE_CONTEXTS: Readonly<Record<Placed, string>> = {
+  call: 'place-call',
+  pickup: 'place-pickup',
+  listen: 'place-listen',
+};
 /** Where somebody who listens to a call is, or is to be once the own device has answered. */
 export const LISTENING_CONTEXTS: ReadonlySet<string> = new Set([
   'place-listen',
@@ -73,6 +80,9 @@ exten => s,1,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},b(place-own^s^1)iG(placed^$\
 [place-own]
 exten => s,1,Set(CHANNEL(namedcallgroup)=)
  same => n,Return()
+
+[place-pickup]
+include => place-call
 
 [place-listen]
 include => place-call

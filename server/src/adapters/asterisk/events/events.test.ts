@@ -49,6 +49,10 @@ test('events - a name of a channel tells its endpoint, a pair, or that it is nei
       'Local/1001@queue-agent-00000003;2',
       { kind: 'local', endpoint: null, pair: 'Local/1001@queue-agent-00000003' },
     ],
+    ...(['call', 'pickup', 'listen'] as const).map((placed): [string, ReturnType<typeof describeChannel>] => [
+      `Local/+49-30@place-${placed}-00000003;2`,
+      { kind: 'local', endpoint: null, pair: `Local/+49-30@place-${placed}-00000003`, placed },
+    ]),
     ['Snoop/1763683200.42-00000001', { kind: 'other', endpoint: null, pair: null }],
     ['Message/ast_msg_queue', { kind: 'other', endpoint: null, pair: null }],
     ['', { kind: 'other', endpoint: null, pair: null }],

@@ -1,5 +1,7 @@
+import type { Placed } from '@offhook/contract/directions.ts';
 import type { ChannelState, DeviceState, EngineChannel, Party } from '../../../ports/engine.ts';
 import { DEVICE_STATES } from '../../../ports/engine.ts';
+import { PLACE_CONTEXTS } from '../conf/call-contexts.ts';
 
 /** Technology prefix of every SIP endpoint. */
 export const PJSIP = 'PJSIP/';
@@ -23,8 +25,13 @@ export const extensionOfMember = (iface: string): string | null => {
   return found ? (found[1] ?? found[2] ?? null) : null;
 };
 
+const PLACED = new Map(
+  (Object.keys(PLACE_CONTEXTS) as Placed[]).map((placed) => [PLACE_CONTEXTS[placed], placed]),
+);
 /** What a channel's name tells: `PJSIP/1001-web-0000001a`, `Local/1001@queue-agent-00000003;1`, or a helper. */
-export const describeChannel = (name: string): Pick<EngineChannel, 'kind' | 'endpoint' | 'pair'> => {
+export const describeChannel = (
+  name: string,
+): Pick<EngineChannel, 'kind' | 'endpoint' | 'pair' | 'placed'> => {
   if (name.startsWith(PJSIP)) {
     // A channel that is about to die in a masquerade carries a mark behind its number and is nobody's device any more.
     const dash = name.lastIndexOf('-');
@@ -33,7 +40,15 @@ export const describeChannel = (name: string): Pick<EngineChannel, 'kind' | 'end
   } else if (name.startsWith(LOCAL)) {
     const end = name.length - 2;
     if (name.endsWith(';1') || name.endsWith(';2'))
-      return { kind: 'local', endpoint: null, pair: name.slice(0, end) };
+{
+      const placed = PLACED.get(/@(.+)-[^-]+$/.exec(name)?.[1] ?? '');
+      return {
+        kind: 'local',
+        endpoint: null,
+        pair: name.slice(0, end),
+        ...(placed === undefined ? {} : { placed }),
+      };
+    }
   }
   return { kind: 'other', endpoint: null, pair: null };
 };
