@@ -39,8 +39,7 @@ export const describeChannel = (
       return { kind: 'endpoint', endpoint: name.slice(PJSIP.length, dash), pair: null };
   } else if (name.startsWith(LOCAL)) {
     const end = name.length - 2;
-    if (name.endsWith(';1') || name.endsWith(';2'))
-{
+    if (name.endsWith(';1') || name.endsWith(';2')) {
       const placed = PLACED.get(/@(.+)-[^-]+$/.exec(name)?.[1] ?? '');
       return {
         kind: 'local',
