@@ -21,10 +21,9 @@ import { isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
 import styles from './phone.module.css';
 import { QualityView } from './quality-view.tsx';
+import { isMet, stateWords, whoOf } from './say.ts';
 import { t } from './words.ts';
 
-export const whoOf = ({ name, number }: Pick<PhoneCall, 'name' | 'number'>): string =>
-  name || number || t('unknown_caller');
 /** How long it lasts, ticking. */
 export function CallSpan({ call }: { readonly call: PhoneCall }): ReactNode {
   const now = useSecond();
@@ -34,11 +33,6 @@ export function CallSpan({ call }: { readonly call: PhoneCall }): ReactNode {
       {formatSpan(now - Math.floor(call.answered / 1000))}
     </Text>
   );
-}
-export function stateWords(call: PhoneCall): string {
-  if (call.state === 'ended') return t(`end_${call.end ?? 'over'}`);
-  if (call.mending) return t('mending');
-  return t(call.state);
 }
 interface ActionProps {
   readonly label: string;
@@ -132,10 +126,10 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
               {t('muted')}
             </Text>
           )}
-          {up && <CallSpan call={call} />}
+          {up && isMet(call) && <CallSpan call={call} />}
         </Group>
       </div>
-      {call.state === 'talking' && <QualityView quality={call.quality} />}
+      {call.state === 'talking' && isMet(call) && <QualityView quality={call.quality} />}
       {call.state === 'incoming' && (
         <Group gap="xs" grow>
           <Button

@@ -1,8 +1,8 @@
 /** Which of the exchange's calls the calls of this page are, and who is on the other side by now. */
 import type { Client } from '@offhook/client';
-import { matchLegs } from './match-legs.ts';
-import type { LiveCall } from './match-legs.ts';
-import { isUp } from './phone-state.ts';
+import { isTaken, matchLegs } from './match-legs.ts';
+import type { LiveCall, Matched } from './match-legs.ts';
+import { isLive, isUp } from './phone-state.ts';
 import type { SipCall } from './sip-call.ts';
 
 /** The calls of this person as the exchange's events tell them. */
@@ -17,25 +17,43 @@ interface Looked {
   found: LiveCall | null;
 }
 type Mine = { readonly calls: readonly SipCall[]; readonly endpoint: string } | null;
+type Contacts = Awaited<ReturnType<Client['contacts']>>;
 /** Calls that were asked for; the oldest give way. */
 const MOST = 50;
 
 export function followCalls(client: Client, live: LiveCalls, mine: () => Mine) {
   /** Calls that were asked for, as of what the events had told of each. */
   const looked = new Map<string, Looked>();
+  /** Whose number it is that was placed for us: the call has nobody on that side yet. */
+  const names = new Map<string, string>();
   function learn(): void {
     const own = mine();
     if (own === null) return;
     const told = new Map([...live.now()].map((call) => [call.call_id, call]));
     for (const [id, { of, found }] of looked) if (found !== null && told.get(id) === of) told.set(id, found);
-    const up = own.calls.map((call) => call.shown).filter(isUp);
-    const known = matchLegs(up, [...new Set(told.values())], own.endpoint);
+    const alive = own.calls.map((call) => call.shown).filter(isLive);
+    const known = matchLegs(alive, [...new Set(told.values())], own.endpoint);
     for (const call of own.calls) {
       const matched = known.get(call.id);
-      if (matched !== undefined) call.know(matched);
+      if (matched !== undefined) call.know({ ...matched, name: matched.name || nameOf(matched) });
+      const over = isLive(call.shown) ? undefined : told.get(call.shown.call_id ?? '');
+      if (over !== undefined && isTaken(over, own.endpoint)) call.taken();
       const id = call.shown.call_id;
       if (isUp(call.shown) && id !== null && (matched?.number ?? '') === '') void lookUp(id);
     }
+  }
+  function nameOf({ placed, number }: Matched): string {
+    if (placed === null || number === '') return '';
+    const known = names.get(number);
+    if (known !== undefined) return known;
+    names.set(number, '');
+    const learnt = ({ contacts }: Contacts): void => {
+      names.set(number, contacts.find((contact) => contact.extension === number)?.name ?? '');
+      learn();
+    };
+    // Without it the number stands there, and the next call asks again.
+    client.contacts({ q: number }).then(learnt, () => names.delete(number));
+    return '';
   }
   /** After a transfer the other side came from a call that was not ours, so no event told of it. */
   async function lookUp(id: string): Promise<void> {

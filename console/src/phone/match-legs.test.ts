@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallState } from '@offhook/client';
-import { matchLegs } from './match-legs.ts';
+import { isTaken, matchLegs } from './match-legs.ts';
+import type { LiveCall } from './match-legs.ts';
 import type { PhoneCall } from './phone-state.ts';
 
 type Leg = CallState['legs'][number];
@@ -18,7 +19,7 @@ const leg = (nth: number, endpoint: string, over: Partial<Leg> = {}): Leg => ({
 });
 const mine = (id: string, began: number): PhoneCall =>
   ({ id, began: began * 1000, state: 'talking', number: '', name: '' }) as PhoneCall;
-const call = (call_id: string, ...legs: Leg[]) => ({ call_id, legs });
+const call = (call_id: string, ...legs: Leg[]) => ({ call_id, dialled: '1002', answered_at: 'then', legs });
 
 test('phone calls - are those of the exchange that began with them, in order', () => {
   const there = [
@@ -31,8 +32,22 @@ test('phone calls - are those of the exchange that began with them, in order', (
   assert.deepEqual(
     ['first', 'second'].map((id) => found.get(id)),
     [
-      { call_id: 'a', leg_id: 'ast1:1001.10', name: 'Person 1002', number: '1002' },
-      { call_id: 'b', leg_id: 'ast1:1001.12', name: 'Person 1003', number: '1003' },
+      {
+        call_id: 'a',
+        leg_id: 'ast1:1001.10',
+        name: 'Person 1002',
+        number: '1002',
+        placed: null,
+        there: 'up',
+      },
+      {
+        call_id: 'b',
+        leg_id: 'ast1:1001.12',
+        name: 'Person 1003',
+        number: '1003',
+        placed: null,
+        there: 'up',
+      },
     ],
   );
 });
@@ -44,8 +59,46 @@ test('phone calls - a leg that a dead page left behind is nobody’s', () => {
   const found = matchLegs([mine('x', 1_090.1)], there, '1001-web');
   assert.deepEqual(
     found.get('x'),
-    { call_id: 'now', leg_id: 'ast1:1090.900', name: '', number: '' },
+    { call_id: 'now', leg_id: 'ast1:1090.900', name: '', number: '', placed: null, there: 'up' },
     'with two others it has no name',
   );
   assert.equal(matchLegs([mine('x', 1_050)], there, '1001-web').size, 0);
+});
+test('phone calls - what was placed is of who is called, from the first ring on; nobody who rings is taken for it', () => {
+  const incoming: PhoneCall = { ...mine('x', 1_001.2), direction: 'in', state: 'incoming' };
+  const own = leg(10, '1001-web', { state: 'ringing' });
+  const placed: LiveCall = { ...call('a', own), answered_at: null, placed: 'call' };
+  const found = (state: PhoneCall['state'], there: LiveCall): unknown[] => {
+    const one = matchLegs([{ ...incoming, state }], [there], '1001-web').get('x');
+    return [one?.placed, one?.there, one?.number];
+  };
+  assert.deepEqual(found('incoming', placed), ['call', null, '1002']);
+  const other = leg(11, '1002', { state: 'ringing' });
+  assert.deepEqual(found('talking', { ...placed, legs: [own, other] }), ['call', 'rings', '1002']);
+  const desk = leg(12, '1001', { state: 'ringing' });
+  assert.deepEqual(
+    found('incoming', { ...placed, legs: [own, desk] }),
+    ['call', null, '1002'],
+    'the own desk',
+  );
+  const met = [own, other].map((one) => ({ ...one, state: 'connected' as const }));
+  assert.deepEqual(found('talking', { ...placed, answered_at: 'now', legs: met }), ['call', 'up', '1002']);
+  const { placed: _none, ...usual } = placed;
+  const rung = { ...usual, legs: [leg(9, '1002', { state: 'calling' }), own] };
+  assert.deepEqual(
+    ['incoming', 'talking'].map(
+      (state) => matchLegs([{ ...incoming, state } as PhoneCall], [rung], '1001-web').get('x')?.number,
+    ),
+    ['', undefined],
+    'a usual call keeps the name it came with',
+  );
+});
+test('phone calls - a ring that was taken back is answered elsewhere where two others talk', () => {
+  const caller = leg(10, '1005');
+  const ours = leg(12, '1001-web');
+  assert.equal(isTaken(call('a', caller), '1001-web'), false, 'it waits on');
+  assert.equal(isTaken(call('a', caller, ours), '1001-web'), false, 'answered here');
+  assert.equal(isTaken(call('a', caller, leg(11, '1003', { state: 'ringing' })), '1001-web'), false);
+  assert.equal(isTaken(call('a', caller, leg(11, '1003')), '1001-web'), true);
+  assert.equal(isTaken(call('a', caller, leg(11, '1001')), '1001-web'), true, 'by the own desk phone');
 });

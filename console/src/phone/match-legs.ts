@@ -1,5 +1,6 @@
 /** Which of the exchange's calls the calls of this page are: SIP and the API name them differently. */
 import type { CallState } from '@offhook/client';
+import { isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
 
 type LiveLeg = Pick<CallState['legs'][number], 'leg_id' | 'extension' | 'endpoint' | 'number' | 'name'> & {
@@ -8,6 +9,9 @@ type LiveLeg = Pick<CallState['legs'][number], 'leg_id' | 'extension' | 'endpoin
 /** What events tell of a call, or what the API answers about it. */
 export interface LiveCall {
   readonly call_id: string;
+  readonly dialled: string;
+  readonly placed?: CallState['placed'];
+  readonly answered_at: string | null;
   readonly legs: readonly LiveLeg[];
 }
 export interface Matched {
@@ -17,7 +21,15 @@ export interface Matched {
   /** The other side as it is now; empty where nobody, or more than one, is there. */
   readonly name: string;
   readonly number: string;
+  readonly placed: PhoneCall['placed'];
+  readonly there: PhoneCall['there'];
 }
+const isUpThere = ({ state }: LiveLeg): boolean => state === 'connected' || state === 'held';
+/** By what events tell, and by what the API answers. */
+const rings = ({ state }: LiveLeg): boolean => state === 'ringing' || state === 'alerting';
+/** Whether somebody talks with the caller of a call that this phone does not ring for any more. */
+export const isTaken = (call: LiveCall, endpoint: string): boolean =>
+  call.legs.filter((leg) => leg.endpoint !== endpoint && isUpThere(leg)).length > 1;
 /** How far the exchange's clock and ours may be apart, and how long an INVITE may take. */
 const NEAR_MS = 10_000;
 /** `ast1:1763683200.42`: when the leg began in seconds, and a number that grows with each. */
@@ -26,20 +38,22 @@ function beganAt(leg: string): readonly [ms: number, nth: number] {
   return [Number(seconds) * 1000, Number(nth)];
 }
 
+function fits(mine: PhoneCall, { call, leg }: { readonly call: LiveCall; readonly leg: LiveLeg }): boolean {
+  if (!isUp(mine)) return mine.direction === 'in' && rings(leg);
+  return isUpThere(leg) || (mine.direction === 'in' && call.placed !== undefined);
+}
+
 /**
- * Calls that are up here with the legs of this phone's endpoint that are up there: those that began at the same time, in order. A leg
- * of a page that died is of another time.
+ * Calls here with the legs of this phone's endpoint there that do the same: those that began at the same time, in order. A leg of a
+ * page that died is of another time. The own leg of what was placed is told to ring until the other side answers.
  */
 export function matchLegs(
   here: readonly PhoneCall[],
   there: readonly LiveCall[],
   endpoint: string,
 ): ReadonlyMap<string, Matched> {
-  const isUp = ({ state }: LiveLeg): boolean => state === 'connected' || state === 'held';
   const legs = there
-    .flatMap((call) =>
-      call.legs.filter((leg) => leg.endpoint === endpoint && isUp(leg)).map((leg) => ({ call, leg })),
-    )
+    .flatMap((call) => call.legs.filter((leg) => leg.endpoint === endpoint).map((leg) => ({ call, leg })))
     .map((one) => ({ ...one, began: beganAt(one.leg.leg_id) }))
     .toSorted((a, b) => a.began[1] - b.began[1]);
   const left = new Set(legs);
@@ -47,18 +61,24 @@ export function matchLegs(
   for (const mine of here.toSorted((a, b) => a.began - b.began)) {
     const apart = (leg: (typeof legs)[number]): number => Math.abs(leg.began[0] + 500 - mine.began);
     const [nearest] = [...left]
-      .filter((leg) => apart(leg) <= NEAR_MS)
+      .filter((leg) => fits(mine, leg) && apart(leg) <= NEAR_MS)
       .toSorted((a, b) => apart(a) - apart(b));
     if (nearest === undefined) continue;
     left.delete(nearest);
     const { call, leg } = nearest;
-    const [side, ...more] = call.legs.filter((other) => other !== leg && isUp(other));
+    const others = call.legs.filter((other) => other !== leg && other.extension !== leg.extension);
+    const [side, ...more] = isUp(mine) ? call.legs.filter((o) => o !== leg && isUpThere(o)) : [];
     const known = side !== undefined && more.length === 0;
+    const placed = mine.direction === 'in' ? (call.placed ?? null) : null;
+    const there = call.answered_at !== null || known ? 'up' : others.some(rings) ? 'rings' : null;
+    const called = placed !== null && there !== 'up' ? call.dialled : '';
     matched.set(mine.id, {
       call_id: call.call_id,
       leg_id: leg.leg_id,
       name: known ? side.name : '',
-      number: known ? (side.extension ?? side.number) : '',
+      number: known ? (side.extension ?? side.number) : called,
+      placed,
+      there,
     });
   }
   return matched;

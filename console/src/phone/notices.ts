@@ -1,5 +1,6 @@
 /** Tells of a call that rings while nobody looks at the page: the system's notice, and a title that changes. */
 import type { PhoneCall } from './phone-state.ts';
+import { stateWords } from './say.ts';
 import { t } from './words.ts';
 
 const BLINK_MS = 1_000;
@@ -46,7 +47,7 @@ export function beginNotices(): Notices {
       if (notice?.call === ringing.id || !notify || !document.hidden) return;
       if (!canNotify() || Notification.permission !== 'granted') return;
       unnotice();
-      const shown = new Notification(t('incoming'), {
+      const shown = new Notification(stateWords(ringing), {
         body: who,
         tag: 'offhook.call',
         requireInteraction: true,

@@ -5,12 +5,13 @@ import { ActionIcon, Alert, Button, Stack, Text, Title, VisuallyHidden } from '@
 import { ArrowLeft, Mic, MicOff, Phone, PhoneOff, Settings, X } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { PAGE_PATHS } from '../paths.ts';
-import { CallCard, CallSpan, stateWords, whoOf } from './call-card.tsx';
+import { CallCard, CallSpan } from './call-card.tsx';
 import { Keypad, NumberField, useNumber } from './dial.tsx';
 import { phone } from './phone.ts';
 import { isLive, isUp } from './phone-state.ts';
 import type { PhoneCall, PhoneState, PhoneStatus, PhoneTrouble } from './phone-state.ts';
 import styles from './phone.module.css';
+import { isMet, ringingWords, stateWords, whoOf } from './say.ts';
 import { SettingsView } from './settings-view.tsx';
 import { t } from './words.ts';
 
@@ -22,9 +23,10 @@ function Announcer({ calls }: { readonly calls: readonly PhoneCall[] }): ReactNo
   const key = talking === undefined ? 'incoming_from' : 'waiting_from';
   return (
     <VisuallyHidden>
-      <div aria-live="assertive">{ringing.map((call) => t(key, { who: whoOf(call) })).join('. ')}</div>
+      <div aria-live="assertive">{ringing.map((call) => ringingWords(call, key)).join('. ')}</div>
       <div aria-live="polite">
-        {talking !== undefined && t('said_answered', { who: whoOf(talking) })}
+        {talking !== undefined &&
+          (isMet(talking) ? t('said_answered', { who: whoOf(talking) }) : stateWords(talking))}
         {ended !== undefined && t(`end_${ended.end ?? 'over'}`)}
       </div>
     </VisuallyHidden>

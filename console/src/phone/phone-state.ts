@@ -1,4 +1,5 @@
 /** What the phone of this page is and does, as the page and other parts of it see it. */
+import type { CallState } from '@offhook/client';
 import type { CallQuality } from './quality.ts';
 
 /** Why the phone cannot be used on this page. */
@@ -50,11 +51,16 @@ export interface PhoneCall {
   /** It asks whether a call goes on to there, and this is that call's id. */
   readonly consultFor: string | null;
   readonly quality: CallQuality | null;
+  /** Null also for a moment after the end: whether somebody else answered is not known at once. */
   readonly end: CallEnd | null;
   /** Of the exchange, once it is known which of its calls this is. */
   readonly call_id: string | null;
   /** Of this phone in that call. */
   readonly leg_id: string | null;
+  /** What the exchange rings this phone for on its person's own behalf; null for every other call. */
+  readonly placed: NonNullable<CallState['placed']> | null;
+  /** The other side of what was placed; null while it neither rings nor talks. */
+  readonly there: 'rings' | 'up' | null;
 }
 /** What went wrong last, until it is dismissed or something else is done. */
 export type PhoneTrouble =

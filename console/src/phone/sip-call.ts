@@ -34,6 +34,10 @@ export interface SipCall {
   /** After the network was away: tells the exchange where we are now, and finds a new way for the sound. */
   mend(): Promise<void>;
   know(call: Matched): void;
+  /** It rang here and was not answered here: somebody else talks with the caller. */
+  taken(): void;
+  /** The same, and nobody does. */
+  missed(): void;
   useMicrophone(): Promise<void>;
   useSpeaker(): void;
   measure(seconds: number): Promise<void>;
@@ -77,6 +81,8 @@ export function createSipCall(
   let heard = false;
   /** The other side is being passed on: the end of this side is no end of the call. */
   let passing = false;
+  /** The engine says so of every ring that a queue takes back, also where nobody answered. */
+  let maybeTaken = false;
   let shown: PhoneCall = {
     id,
     direction: incoming ? 'in' : 'out',
@@ -92,6 +98,8 @@ export function createSipCall(
     end: null,
     call_id: null,
     leg_id: null,
+    placed: null,
+    there: null,
   };
   const show = (change: Partial<PhoneCall>): void => {
     shown = { ...shown, ...change };
@@ -218,7 +226,15 @@ export function createSipCall(
         player.srcObject = null;
         const reason =
           end ??
-          (passing ? 'transferred' : shown.answered !== null ? 'over' : incoming ? 'missed' : 'failed');
+          (passing
+            ? 'transferred'
+            : shown.answered !== null
+              ? 'over'
+              : !incoming
+                ? 'failed'
+                : maybeTaken
+                  ? null
+                  : 'missed');
         show({ state: 'ended', end: reason, quality: null, mending: false });
         return;
       }
@@ -228,7 +244,7 @@ export function createSipCall(
   if (incoming) {
     session.delegate = {
       onCancel: ({ request }) => {
-        if (/cause=200\b/.test(request.getHeader('reason') ?? '')) end = 'answered_elsewhere';
+        maybeTaken = /cause=200\b/.test(request.getHeader('reason') ?? '');
       },
     };
   }
@@ -303,15 +319,21 @@ export function createSipCall(
         }
       }),
     mend,
-    know({ call_id, leg_id, name, number: theirs }) {
-      if (
-        shown.leg_id === leg_id &&
-        shown.call_id === call_id &&
-        shown.name === name &&
-        shown.number === theirs
-      )
-        return;
-      show({ call_id, leg_id, name: name || shown.name, number: theirs || shown.number });
+    know(matched) {
+      const { call_id, leg_id, placed, there } = matched;
+      const number = matched.number || shown.number;
+      // Of somebody else than was shown before, nothing is left over.
+      const name = matched.name || (placed === null || number === shown.number ? shown.name : '');
+      const next = { call_id, leg_id, placed, there, name, number };
+      const keys = Object.keys(next) as (keyof typeof next)[];
+      if (keys.some((key) => shown[key] !== next[key])) show(next);
+    },
+    taken() {
+      if (maybeTaken && shown.state === 'ended' && shown.end !== 'answered_elsewhere')
+        show({ end: 'answered_elsewhere' });
+    },
+    missed() {
+      if (shown.state === 'ended' && shown.end === null) show({ end: 'missed' });
     },
     async useMicrophone() {
       if (own === null) return;

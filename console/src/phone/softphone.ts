@@ -54,6 +54,8 @@ type Sip = LoginResult['sip'];
 const MEASURE_MS = 2_000;
 /** How long an ended call is shown, with why it ended. */
 const ENDED_MS = 5_000;
+/** Events tell of an answer well before that. */
+const TOLD_MS = 1_500;
 /** More than these at once nobody can tell apart. */
 const MOST_CALLS = 4;
 const BACKOFF_MS = [500, 1_000, 2_000, 4_000];
@@ -240,6 +242,12 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     if (end === 'busy' || end === 'failed' || end === 'not_found' || end === 'not_allowed') {
       playOnce('busy', settings().speaker);
     }
+    if (end === null) {
+      learn();
+      setTimeout(() => {
+        if (!liveCalls.isStale()) call.missed();
+      }, TOLD_MS);
+    }
     // Who was asked is gone: back to whom it was asked for.
     const first = consultFor === null ? undefined : find(consultFor);
     const passedOn = end === 'transferred' || first === undefined || !isUp(first.shown);
@@ -253,7 +261,9 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
   function take(invitation: Invitation): void {
     const tooMany = calls.filter((call) => isLive(call.shown)).length >= MOST_CALLS;
     if (retired || tooMany) return void invitation.reject({ statusCode: 486 }).catch(() => undefined);
-    add(invitation, invitation.remoteIdentity.uri.user ?? '', invitation.remoteIdentity.displayName);
+    const { uri, displayName } = invitation.remoteIdentity;
+    const number = uri.user ?? '';
+    add(invitation, number, displayName === number ? '' : displayName);
     tell();
   }
   /** One of them is talked to; the others wait. */

@@ -1,0 +1,22 @@
+/** What is said of a call, wherever it is shown. */
+import { isUp } from './phone-state.ts';
+import type { PhoneCall } from './phone-state.ts';
+import { t } from './words.ts';
+
+export const whoOf = ({ name, number }: Pick<PhoneCall, 'name' | 'number'>): string =>
+  name || number || t('unknown_caller');
+/** Somebody is on the other side: what was placed is answered here before it rings there. */
+export const isMet = ({ placed, there }: PhoneCall): boolean => placed === null || there === 'up';
+export function stateWords(call: PhoneCall): string {
+  const { state, placed, there } = call;
+  if (state === 'ended') return t(`end_${call.end ?? 'over'}`);
+  if (call.mending) return t('mending');
+  if (placed === null) return t(state);
+  if (state === 'incoming') return t(`placed_${placed}`);
+  if (placed === 'listen') return t(state === 'talking' ? 'listening' : state);
+  return isUp(call) && !isMet(call) ? t(there === 'rings' ? 'ringing' : 'connecting') : t(state);
+}
+/** Of a call that rings here, for those who do not look. */
+export function ringingWords(call: PhoneCall, key: 'incoming_from' | 'waiting_from'): string {
+  return call.placed === null ? t(key, { who: whoOf(call) }) : `${whoOf(call)}: ${stateWords(call)}`;
+}
