@@ -29,10 +29,10 @@ async function begin(page: Page, kinds: string, kind: string): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: 'Configuration' }).click();
   await page.getByRole('link', { name: new RegExp(`^${kinds}`) }).click();
   await page
-    .getByRole('link', { name: `New: ${kind}` })
+    .getByRole('link', { name: `New ${kind.toLowerCase()}` })
     .first()
     .click();
-  await page.getByRole('heading', { level: 1, name: `New: ${kind}` }).waitFor();
+  await page.getByRole('heading', { level: 1, name: `New ${kind.toLowerCase()}` }).waitFor();
 }
 export interface NewPerson {
   readonly extension: string;

@@ -201,11 +201,13 @@ describe('console admin', () => {
     }));
     await ask(site(), 'POST', '/draft/changes', { changes });
     await follow(page, '/admin/config/extensions');
-    await page.getByText(/10,01\d objects/).waitFor();
+    await page.getByText(/10,01\d extensions/).waitFor();
     assert.ok((await page.locator('tbody tr').count()) < 100, 'too many lines are drawn');
     await page.getByLabel('Filter by name').fill('Person 9999');
-    await page.getByText('1 object', { exact: true }).waitFor();
+    await page.getByText('1 extension', { exact: true }).waitFor();
     await page.getByRole('link', { name: '20001' }).waitFor();
+    await follow(page);
+    await page.getByRole('link', { name: /^Feature codes\s*Standard/ }).waitFor();
     await both();
   });
 

@@ -1,5 +1,5 @@
 /** What fields, options and kinds are called; a kind's own word goes before the common one. */
-import { defineWords } from '../app/words.ts';
+import { defineWords, language } from '../app/words.ts';
 import { formatNumber } from '../app/format.ts';
 import { de } from './fields-de.ts';
 import { en } from './fields-en.ts';
@@ -26,6 +26,13 @@ export const optionLabel = (name: string, option: string): string =>
   said([`o_${name}_${option}`, `o_${option}`], option);
 export const kindName = (kind: string): string => said([`k_${kind}`], kind);
 export const kindNames = (kind: string): string => said([`ks_${kind}`], kind);
+/** `new queue`, where the language writes it so within a sentence. */
+const within = (name: string): string => (language() === 'de' ? name : name.toLocaleLowerCase(language()));
+/** The values of a sentence about a kind. */
+export const kindWords = (kind: string): { readonly kind: string; readonly kinds: string } => ({
+  kind: within(kindName(kind)),
+  kinds: within(kindNames(kind)),
+});
 export const groupName = (group: string): string => said([`g_${group}`], group);
 /** `members.3.extension` as people read it: `Members 4, Extension`. */
 export const pathLabel = (kind: string, path: string): string =>

@@ -19,17 +19,21 @@ import { DestinationInput, ReferenceSelect, SoundInput } from './references.tsx'
 import { initialOf } from './schema.ts';
 import type { Field, Fields, Mistake } from './schema.ts';
 import { SoundUpload } from './sound-upload.tsx';
+import { language } from '../app/words.ts';
 import { t } from './words.ts';
 
 /** What is wrong: in the reader's language, and then as the service said it. */
 export const mistakeText = ({ text, values }: Mistake): string => t(text, values);
+/** What a field is refused for is said by the service, in English; who reads another language is told that it is refused. */
 export function Wrong({ mistake }: { readonly mistake: Mistake }): ReactNode {
+  const { detail, text } = mistake;
+  const said = text === 'refused' && detail !== '' && language() === 'en' ? '' : mistakeText(mistake);
   return (
     <>
-      {mistakeText(mistake)}
-      {mistake.detail !== '' && (
+      {said}
+      {detail !== '' && (
         <Text span inherit lang="en">
-          {` – ${mistake.detail}`}
+          {said === '' ? detail : ` – ${detail}`}
         </Text>
       )}
     </>

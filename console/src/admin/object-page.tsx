@@ -14,7 +14,7 @@ import { Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { listHref, objectHref, objectQuery, pathOf, textOf, titleOf, useRenewed } from './data.ts';
 import type { AnyObject } from './data.ts';
-import { kindName, kindNames, pathLabel } from './field-words.ts';
+import { kindName, kindNames, kindWords, pathLabel } from './field-words.ts';
 import { HandOver } from './hand-over.tsx';
 import type { Handed } from './hand-over.tsx';
 import { ObjectFields, ObjectLink } from './object-form.tsx';
@@ -126,7 +126,7 @@ function New({ kind, copy }: { readonly kind: ConfigKind; readonly copy?: Fields
   }
   return (
     <Stack gap="md" maw={980}>
-      <Heading kind={kind} title={t('new_kind', { kind: kindName(kind) })} />
+      <Heading kind={kind} title={t('new_kind', kindWords(kind))} />
       <ObjectFields
         kind={kind}
         isNew

@@ -16,7 +16,7 @@ import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { PAGE, listHref, listPage, objectHref } from './data.ts';
 import type { AnyObject } from './data.ts';
-import { fieldLabel, kindName, kindNames } from './field-words.ts';
+import { fieldLabel, kindNames, kindWords } from './field-words.ts';
 import { LAYOUTS } from './layout.ts';
 import { PendingBadge } from './pending.tsx';
 import { valueText } from './value.tsx';
@@ -95,7 +95,7 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
           )}
           {(!one || (query.data !== undefined && total === 0)) && (
             <Button component={Link} href={newHref} leftSection={<Plus size={16} aria-hidden />}>
-              {t('new_kind', { kind: kindName(kind) })}
+              {t('new_kind', kindWords(kind))}
             </Button>
           )}
         </Group>
@@ -110,7 +110,8 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
           w={{ base: '100%', sm: 320 }}
         />
         <Text size="sm" c="dimmed" role="status">
-          {query.data !== undefined && t('total', { count: total, number: formatNumber(total) })}
+          {query.data !== undefined &&
+            t('total', { count: total, number: formatNumber(total), ...kindWords(kind) })}
           {isFetchingNextPage && ` · ${t('reading', { number: formatNumber(rows.length) })}`}
         </Text>
       </Group>
@@ -120,10 +121,19 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
         <Loading />
       ) : rows.length === 0 ? (
         <Paper withBorder>
-          <Empty title={q === '' ? t('none_yet', { kind: kindNames(kind) }) : t('nothing_found')}>
+          <Empty
+            title={
+              q !== ''
+                ? t('nothing_found')
+                : kind === 'feature_code'
+                  ? t('codes_standard')
+                  : t('none_yet', kindWords(kind))
+            }
+          >
+            {q === '' && kind === 'feature_code' && <Text size="sm">{t('codes_text')}</Text>}
             {q === '' && (
               <Button component={Link} href={newHref} variant="light">
-                {t('new_kind', { kind: kindName(kind) })}
+                {t('new_kind', kindWords(kind))}
               </Button>
             )}
           </Empty>

@@ -93,9 +93,17 @@ function Kinds(): ReactNode {
                     {kindNames(kind)}
                   </Text>
                   <Group justify="space-between" gap="xs">
-                    <Text size="xl" fw={650} className={styles.count ?? ''}>
-                      {total === undefined ? '–' : formatNumber(total)}
-                    </Text>
+                    {kind === 'feature_code' && total !== undefined ? (
+                      <Text size="sm">
+                        {total === 0
+                          ? t('codes_standard')
+                          : t('codes_changed', { number: formatNumber(total) })}
+                      </Text>
+                    ) : (
+                      <Text size="xl" fw={650} className={styles.count ?? ''}>
+                        {total === undefined ? '–' : formatNumber(total)}
+                      </Text>
+                    )}
                     {own > 0 && (
                       <Text size="xs" c="var(--offhook-info)" fw={600}>
                         {t('changed_count', { count: own, number: formatNumber(own) })}
@@ -129,7 +137,7 @@ function Found({ q }: { readonly q: string }): ReactNode {
           ? t('searching')
           : total === 0
             ? t('nothing_found')
-            : t('total', { count: total, number: formatNumber(total) })}
+            : t('found', { count: total, number: formatNumber(total) })}
       </Text>
       {failed !== undefined && <Failure error={failed.error} />}
       {KINDS.map((kind, i) => {

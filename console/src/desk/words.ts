@@ -27,7 +27,7 @@ export const t = defineWords({
     held_next: 'The caller hears music. Retrieve the call to go on.',
     offered_next: 'Answer on your phone.',
     wrap_up_next: 'Finish your note. The next call comes when the time is over.',
-    busy_other_next: 'This call is no queue’s; queue calls wait until it is over.',
+    busy_other_next: 'This is not a queue call; queue calls wait until it is over.',
     not_responding_next:
       'Calls rang at you and nobody answered, so you get no more of them. Press Ready when you are back.',
     not_ready_next: 'You receive no queue calls until you are ready again.',

@@ -68,8 +68,8 @@ test('pbx-config - a way to what is not there is found, with the field that name
 test('pbx-config - a number that means two things is found with both of them', () => {
   const ring: Given = ['ring_group', { name: 'a', number: '500', title: 'A', members: ['1001'] }];
   assert.deepEqual(found(exit({ kind: 'extension', key: '1001' }), ring), [
-    'ring_group a: number: 500 is queue support too',
-    'queue support: number: 500 is ring group a too',
+    'ring_group a: number: 500 is taken by queue support',
+    'queue support: number: 500 is taken by ring group a',
   ]);
 });
 

@@ -146,10 +146,10 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
         takers.set(number, [object, path]);
         continue;
       }
-      find(object, path, `${number} is ${other} too`);
+      find(object, path, `${number} is taken by ${other}`);
       // Told of both, because either may be the one that was just written.
       const taker = takers.get(number);
-      if (taker !== undefined) find(...taker, `${number} is ${what} too`);
+      if (taker !== undefined) find(...taker, `${number} is taken by ${what}`);
     }
   }
   for (const object of model.of('extension').values()) {
