@@ -101,7 +101,12 @@ describe('supervisor page', () => {
     await heard.answer();
     await dialog.waitFor({ state: 'detached' });
     assert.equal(await audited('calls.listen'), 1);
+    const listening = page.locator('[data-call-id]', { hasText: 'Søren Kjærgaard' });
+    await listening.getByText('listens to José Ibáñez 1004').waitFor();
+    await listening.getByText('Listening', { exact: true }).waitFor();
+    await assertAccessible(page, 'who listens');
     await heard.hangup();
+    await listening.waitFor({ state: 'detached' });
 
     const settings = { crm_link: null, confirm_supervision: true };
     await (await admin()).consoleSettings.set(settings);
@@ -165,6 +170,9 @@ describe('supervisor page', () => {
       await waits('support', [lea, kwame, priya].slice(0, i + 1));
     }
     await assertAccessibleInBoth(page, 'callers wait');
+    await page.getByRole('tab', { name: /^Calls/ }).click();
+    await page.locator('[data-call-id]').first().getByText('Internal · Support').waitFor();
+    await page.getByRole('tab', { name: /^Queues/ }).click();
     await act(page, priya, 'To the front');
     await waits('support', [priya, lea, kwame]);
     const byKeyboard = async (name: string, item: string): Promise<void> => {

@@ -15,11 +15,11 @@ import {
 } from 'lucide-react';
 import type { CallState } from '@offhook/client';
 import { formatSpan } from '../app/format.ts';
-import { useRecord } from '../app/live.ts';
+import { useRecord, useTopic } from '../app/live.ts';
 import { useSince } from '../app/now.ts';
 import { useMe } from '../app/session.tsx';
 import { useAsk } from './ask.ts';
-import { callWord, canListen, nameOf, sidesOf } from './supervise.ts';
+import { callWord, canListen, nameOf, queueOf, sidesOf } from './supervise.ts';
 import type { CallWord } from './supervise.ts';
 import { t } from './words.ts';
 import styles from './supervisor.module.css';
@@ -29,6 +29,7 @@ const ICONS: Readonly<Record<CallWord, typeof BellRing>> = {
   talking: PhoneCall,
   on_hold: Pause,
   parked: SquareParking,
+  listening: Ear,
 };
 const Since = ({ time }: { readonly time: string }): ReactNode => (
   <span className={styles.since}>{formatSpan(useSince(time))}</span>
@@ -40,6 +41,8 @@ export const callNames = (call: CallState): string =>
 
 function Parties({ call }: { readonly call: CallState }): ReactNode {
   const sides = sidesOf(call);
+  const called = useRecord('agents', call.dialled);
+  const name = called === undefined ? call.dialled : `${called.name} ${call.dialled}`;
   return (
     <div className={styles.parties}>
       {sides.map((side, i) => (
@@ -57,10 +60,21 @@ function Parties({ call }: { readonly call: CallState }): ReactNode {
       ))}
       {sides.length === 1 && call.dialled !== '' && (
         <Text size="sm" c="dimmed" truncate>
-          {t('calls_whom', { number: call.dialled })}
+          {call.placed === 'listen' ? t('listens_to', { name }) : t('calls_whom', { number: name })}
         </Text>
       )}
     </div>
+  );
+}
+/** The direction of a call; of a queue's its name, which says more. */
+function Kind({ call }: { readonly call: CallState }): ReactNode {
+  const queues = useTopic('queues').records;
+  const agents = useTopic('agents').records;
+  const queue = queueOf(call.call_id, queues.values(), agents.values());
+  return (
+    <Text size="xs" c="dimmed" truncate>
+      {queue === null ? t(call.direction) : `${t(call.direction)} · ${queues.get(queue)?.title || queue}`}
+    </Text>
   );
 }
 export const CallRow = memo(function CallRow({ id }: { readonly id: string }): ReactNode {
@@ -84,9 +98,7 @@ export const CallRow = memo(function CallRow({ id }: { readonly id: string }): R
           <span>{t(word)}</span>
           <Since time={call.answered_at ?? call.started_at} />
         </span>
-        <Text size="xs" c="dimmed">
-          {t(call.direction)}
-        </Text>
+        <Kind call={call} />
       </div>
       <div className={styles.actions}>
         {listens && (

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallState, LegState } from '@offhook/client';
+import type { AgentSummary } from '@offhook/contract/agents.ts';
+import type { CallState, LegState, QueueState } from '@offhook/client';
 import type { QueueCaller } from '@offhook/contract/queues.ts';
-import { callWord, canListen, holds, placeOf, sidesOf } from './supervise.ts';
+import { callWord, canListen, holds, placeOf, queueOf, sidesOf } from './supervise.ts';
 
 const leg = (leg_id: string, extension: string | null, more: Partial<LegState> = {}): LegState => ({
   leg_id,
@@ -58,6 +59,8 @@ test('supervisor - the word of a call is what people would say', () => {
     'on_hold',
   );
   assert.equal(callWord(call([leg('1', '1003', { slot: '701', state: 'parked' })])), 'parked');
+  const listening = { answered_at: null, placed: 'listen' as const };
+  assert.equal(callWord(call([leg('1', '1002', { state: 'ringing' })], listening)), 'listening');
 });
 test('supervisor - a caller moves among those of the same priority only', () => {
   const caller = (id: string, position: number, priority: number | null): QueueCaller => ({
@@ -84,4 +87,17 @@ test('supervisor - a search takes words of any of the texts', () => {
   assert.equal(holds('muller sup', ['Zoë Müller', 'support', null]), true);
   assert.equal(holds('', []), true);
   assert.equal(holds('x', ['y']), false);
+});
+test('supervisor - a call is of the queue it waits in, or of that of the agent who rings or talks', () => {
+  const callers = [{ call_id: 'waits' }];
+  const queues = [
+    { name: 'sales', callers: [] },
+    { name: 'support', callers },
+  ] as unknown as QueueState[];
+  const agents = [
+    { call_id: 'talks', queue: 'sales' },
+    { call_id: 'own', queue: null },
+  ] as AgentSummary[];
+  const found = ['waits', 'talks', 'own', 'other'].map((id) => queueOf(id, queues, agents));
+  assert.deepEqual(found, ['support', 'sales', null, null]);
 });

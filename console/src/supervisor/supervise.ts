@@ -1,6 +1,6 @@
 /** What a supervisor's lists show and what can be done about it; pure. */
 import type { AgentSummary } from '@offhook/contract/agents.ts';
-import type { CallState, LegState } from '@offhook/client';
+import type { CallState, LegState, QueueState } from '@offhook/client';
 import type { QueueCaller } from '@offhook/contract/queues.ts';
 import { fold } from '@offhook/contract/search.ts';
 
@@ -30,12 +30,22 @@ export function sidesOf(call: CallState): Side[] {
 /** Words of it that people read; a number where there is no name. */
 export const nameOf = ({ name, number }: { readonly name: string; readonly number: string }): string =>
   name === '' ? number : name;
-export type CallWord = 'ringing' | 'talking' | 'on_hold' | 'parked';
-export function callWord({ answered_at, legs }: CallState): CallWord {
+export type CallWord = 'ringing' | 'talking' | 'on_hold' | 'parked' | 'listening';
+export function callWord({ answered_at, legs, placed }: CallState): CallWord {
+  if (placed === 'listen') return 'listening';
   if (legs.some(({ slot }) => slot !== null)) return 'parked';
   if (answered_at === null) return 'ringing';
   return legs.some(({ held }) => held) ? 'on_hold' : 'talking';
 }
+/** The queue a call waits in, rings agents for, or was answered of; null where it is no queue's. */
+export const queueOf = (
+  id: string,
+  queues: Iterable<QueueState>,
+  agents: Iterable<AgentSummary>,
+): string | null =>
+  [...queues].find(({ callers }) => callers.some(({ call_id }) => call_id === id))?.name ??
+  [...agents].find(({ call_id, queue }) => call_id === id && queue !== null)?.queue ??
+  null;
 /** Whether somebody of the site talks in it, who could be listened to. */
 export const canListen = (call: CallState, own: string): boolean =>
   call.answered_at !== null &&
