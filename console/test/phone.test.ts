@@ -9,7 +9,7 @@ import { openFarSide } from '../../server/test/support/phone.ts';
 import { freePort } from '../../server/test/support/ports.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+import { assertAccessible, assertAccessibleInBoth, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
 import {
   button,
   callOf,
@@ -246,6 +246,7 @@ describe('phone', () => {
       await says_why.getByText(why).waitFor();
       assert.equal(await button(a, 'Hang up').count(), 0, text);
     }
+    await assertAccessibleInBoth(a, 'nobody has this name');
     await field.fill('نور');
     await button(a, 'Call').click();
     await callOf(a, names.b).getByText('1009').waitFor();

@@ -65,7 +65,12 @@ export function themeOf(close: string, showPassword: string): MantineThemeOverri
   });
 }
 /** White words on the library's own red have too little contrast. */
-const RED = { '--mantine-color-red-filled': '#c92a2a', '--mantine-color-red-filled-hover': '#b02525' };
+const RED = {
+  '--mantine-color-red-filled': '#c92a2a',
+  '--mantine-color-red-filled-hover': '#b02525',
+  // The library's own is too faint to read, in the light and in the dark.
+  '--mantine-color-error': 'var(--offhook-alert)',
+};
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

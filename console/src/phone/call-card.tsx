@@ -87,6 +87,8 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
   const softphone = useSyncExternalStore(phone.subscribe, () => phone.softphone);
   const [tool, setTool] = useState<Tool>('none');
   const up = isUp(call);
+  // Nobody is there who could be put on hold or passed on.
+  const listens = call.placed === 'listen';
   const first = others.find((other) => other.id === call.consultFor && isUp(other));
   const consults = others.some((other) => other.consultFor === call.id && other.state !== 'ended');
   const joins =
@@ -167,20 +169,21 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
             }
             icon={call.state === 'held' ? <Play size={20} aria-hidden /> : <Pause size={20} aria-hidden />}
             pressed={call.state === 'held'}
+            disabled={listens}
             onClick={() => void softphone?.hold(call.id, call.state !== 'held')}
           />
           <Action
             label={t('keypad')}
             icon={<Grid3x3 size={20} aria-hidden />}
             pressed={tool === 'keypad'}
-            disabled={call.state === 'held'}
+            disabled={listens || call.state === 'held'}
             onClick={() => toggle('keypad')}
           />
           <Action
             label={t('transfer')}
             icon={<PhoneForwarded size={20} aria-hidden />}
             pressed={tool === 'transfer'}
-            disabled={first !== undefined || consults}
+            disabled={listens || first !== undefined || consults}
             onClick={() => toggle('transfer')}
           />
         </div>

@@ -168,12 +168,11 @@ export function NumberField({ input, onSubmit, label, description, field }: Numb
             <li key={contact.extension}>
               <UnstyledButton
                 className={styles.match}
-                aria-label={`${contact.name} ${contact.extension}`}
                 onClick={() => onSubmit(contact.extension, contact.name)}
               >
                 <Text size="sm" fw={550} truncate>
                   {contact.name}
-                </Text>
+                </Text>{' '}
                 <Text size="sm" c="dimmed">
                   {contact.extension}
                 </Text>

@@ -11,7 +11,7 @@ import { phone } from './phone.ts';
 import { isLive, isUp } from './phone-state.ts';
 import type { PhoneCall, PhoneState, PhoneStatus, PhoneTrouble } from './phone-state.ts';
 import styles from './phone.module.css';
-import { isMet, ringingWords, stateWords, whoOf } from './say.ts';
+import { isMet, ringingWords, stateWords, titleWords, whoOf } from './say.ts';
 import { SettingsView } from './settings-view.tsx';
 import { t } from './words.ts';
 
@@ -239,7 +239,7 @@ export function PhonePanel({ open, onOpen }: PhonePanelProps): ReactNode {
     status.is === 'off'
       ? t('phone')
       : status.is === 'ready' && shown !== undefined
-        ? stateWords(shown)
+        ? titleWords(shown)
         : t(status.is);
   return (
     <>

@@ -16,6 +16,9 @@ export function stateWords(call: PhoneCall): string {
   if (placed === 'listen') return t(state === 'talking' ? 'listening' : state);
   return isUp(call) && !isMet(call) ? t(there === 'rings' ? 'ringing' : 'connecting') : t(state);
 }
+/** Short: what is to be done stands at the call itself. */
+export const titleWords = (call: PhoneCall): string =>
+  call.state === 'incoming' && call.placed !== null ? t('phone') : stateWords(call);
 /** Of a call that rings here, for those who do not look. */
 export function ringingWords(call: PhoneCall, key: 'incoming_from' | 'waiting_from'): string {
   return call.placed === null ? t(key, { who: whoOf(call) }) : `${whoOf(call)}: ${stateWords(call)}`;
