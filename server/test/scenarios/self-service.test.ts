@@ -393,7 +393,7 @@ describe('self-service', () => {
     assert.ok(said('1012').length - before <= let_through, 'what was refused is heard by nobody');
     const features: number[] = [];
     for (let i = 0; i < 10; i += 1) features.push((await ask(PATH, { dnd_enabled: true })).status);
-    assert.ok(features.includes(429), `features count with it: ${features}`);
+    assert.ok(features.includes(429), `features count with it: ${features.join(' ')}`);
     const supervisor = await site().person('1002');
     const path = '/api/v1/extensions/1012/features';
     for (let i = 0; i < 40; i += 1) assert.equal((await send(supervisor, 'PUT', path, OFF)).status, 200);
