@@ -382,13 +382,6 @@ describe('wallboard', () => {
     await card.waitFor({ state: 'detached' });
     await admin.agents.login('1004', { queue: 'sales' });
     await card.waitFor();
-    let newest = '';
-    page.on('websocket', (socket) =>
-      socket.on('framereceived', ({ payload }) => {
-        const frame = String(payload);
-        if (frame.includes('"queue.stats"') && frame.includes('queues/sales')) newest = frame;
-      }),
-    );
     await page.reload();
     const asTable = page.getByRole('button', { name: 'Show as a table' });
     const offered = async (): Promise<number> => {
@@ -399,16 +392,16 @@ describe('wallboard', () => {
     await page.getByRole('table').locator('tbody td').first().waitFor();
     const first = await offered();
     assert.ok(first > 0);
+    await using caller = await site().phone('1007');
     await page.getByRole('link', { name: 'Directory' }).click();
     await page.locator('li[data-extension]').first().waitFor();
-    await using caller = await site().phone('1007');
     const call = await caller.invite('510');
     await call.answered();
     await call.hangup();
-    await until(
-      'the page is told of the whole call',
-      () => newest.includes(`"offered":${first + 1},`) && newest.includes('"open":0'),
-    );
+    await until('the whole call is counted', async () => {
+      const { sums } = (await admin.queues.stats('sales')).stats ?? {};
+      return sums?.offered === first + 1 && sums.open === 0;
+    });
     await page.getByRole('link', { name: 'Wallboard' }).click();
     await asTable.click();
     await until('the chart has the call', async () => (await offered()) === first + 1);
