@@ -230,6 +230,32 @@ test('stream - after a gap the state comes anew, and only then the cursor moves 
   assert.deepEqual(r.states, ['resuming', 'live']);
 });
 
+test('stream - cut before its snapshots came it begins where it began, for they come only then', async (t) => {
+  const r = await rig(t, { topics: ['queues', 'agents'], snapshot: true });
+  const shown = (topic: string, cursor: number): ServerFrame => ({ op: 'snapshot', topic, cursor, data: [] });
+  const first = await r.subscribed(0, 7);
+  first.send(shown('queues', 7));
+  await r.heard(1);
+  first.cut();
+  await r.retried();
+  const second = await r.subscribed(1, 9);
+  const fresh = { op: 'subscribe', id: 's2', topics: ['queues', 'agents'], snapshot: true };
+  assert.deepEqual(second.frames[0], fresh);
+  second.send(shown('queues', 9), shown('agents', 9));
+  await r.heard(3);
+  second.cut();
+  await r.retried();
+  const third = await r.subscribed(2, 9);
+  const resumed = { ...fresh, id: 's3', cursor: 9, epoch: EPOCH };
+  assert.deepEqual(third.frames[0], resumed);
+  third.send({ op: 'gap', from: 9, to: 20, reason: 'cursor_outdated' }, shown('agents', 20));
+  await r.heard(5);
+  third.cut();
+  await r.retried();
+  const fourth = await r.subscribed(3, 30);
+  assert.deepEqual(fourth.frames[0], { ...resumed, id: 's4' });
+});
+
 test('stream - without snapshots a gap is said and the stream goes on after it', async (t) => {
   const r = await rig(t, { cursor: { epoch: EPOCH, seq: 5 } });
   const link = await r.subscribed(0, 5);

@@ -108,6 +108,9 @@ export function createStream(
   let received: number | null = options.cursor?.seq ?? null;
   let cursor: StreamCursor | null = options.cursor ?? null;
   let reading = false;
+  /** Snapshots that are on their way. A connection that is lost before them is as if it had not been: they come only then. */
+  const awaited = new Set<string>();
+  let before: { readonly received: number | null; readonly epoch: string | null } = { received, epoch };
 
   function enter(next: StreamState, why: string): void {
     if (state === next || state === 'closed') return;
@@ -279,6 +282,7 @@ export function createStream(
         if (frame.id !== own.asked) return;
         own.subscribed = true;
         if (received === null) {
+          awaitSnapshots();
           received = frame.cursor;
           if (!snapshot) settle();
           live(own, 'subscribed');
@@ -289,6 +293,7 @@ export function createStream(
         return;
       case 'snapshot':
         if (!own.subscribed) return;
+        awaited.delete(frame.topic);
         // Events follow from the oldest of several.
         received = Math.min(received ?? frame.cursor, frame.cursor);
         items.push({
@@ -326,8 +331,15 @@ export function createStream(
     }
   }
   let serverEpoch = '';
+  function awaitSnapshots(): void {
+    if (!snapshot) return;
+    before = { received, epoch };
+    for (const topic of topics) awaited.add(topic);
+  }
   function hello(now: string, own: Link): void {
     serverEpoch = now;
+    if (awaited.size > 0) ({ received, epoch } = before);
+    awaited.clear();
     if (received === null) epoch = now;
     if (topics.length === 0) return live(own, 'connected');
     if (received !== null) enter('resuming', 'connected');
@@ -347,10 +359,12 @@ export function createStream(
       return enter('stale', `the reader is ${items.size} events behind`);
     }
     received = item.seq;
+    awaited.clear();
     items.push({ item, at: placeOf(item.seq) });
   }
   /** What follows is led on from `to`; where snapshots were asked for they follow first. */
   function gap({ from, to, reason }: ServerFrame & { op: 'gap' }, own: Link): void {
+    awaitSnapshots();
     epoch = serverEpoch;
     received = to;
     items.push({ item: { type: 'gap', from, to, reason }, at: snapshot ? null : placeOf(to) });
