@@ -342,11 +342,12 @@ describe('wallboard', () => {
     // Nothing happens to this agent here.
     const desk = await signedIn(site(), browser(), '1004', { path: '/desk' });
     desk.setDefaultTimeout(8_000);
-    let [day, told, asked] = ['', 0, 0];
+    let [day, told, asked, heard] = ['', 0, 0, false];
     await desk.routeWebSocket(/\/api\/v1\/stream/, (socket) => {
       socket.connectToServer().onMessage((frame) => {
         const text = String(frame);
         told += Number(text.includes('"queue.stats"'));
+        heard ||= text.includes('"op":"snapshot","topic":"queues');
         socket.send(day === '' ? text : text.replaceAll(/"day":"[^"]*"/g, `"day":"${day}"`));
       });
     });
@@ -354,6 +355,8 @@ describe('wallboard', () => {
     await desk.clock.install();
     await desk.reload();
     await desk.locator('[aria-labelledby=desk-figures] [aria-busy=false]').waitFor();
+    // What is told before is in the snapshot and no event.
+    await until('the queues are heard', () => heard);
     const admin = await clientOf(site(), '1001');
     const stats = async (threshold_seconds: number): Promise<void> => {
       const before = told;
