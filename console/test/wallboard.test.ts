@@ -6,7 +6,6 @@ import { prepareDemo } from '../../server/test/support/company.ts';
 import { openFarSide } from '../../server/test/support/phone.ts';
 import type { Phone } from '../../server/test/support/phone.ts';
 import { freePort } from '../../server/test/support/ports.ts';
-import { statusIs } from '../../server/test/support/steps.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import {
@@ -109,7 +108,6 @@ describe('wallboard', () => {
     await assertAccessibleInBoth(page, 'the board with an alert');
 
     await using desk = await site().phone('1003');
-    await statusIs(await site().person('1003'), 'READY');
     const incoming = await desk.incoming();
     incoming.ring();
     await page.locator('[data-agent="1003"][data-state=offered]').waitFor();
