@@ -215,6 +215,13 @@ export function createSipCall(
       default:
     }
   }
+  /** What its state tells, where nothing else said why; null while it is open whether somebody else answered. */
+  function endOf(): CallEnd | null {
+    if (passing) return 'transferred';
+    if (shown.answered !== null) return 'over';
+    if (!incoming) return 'failed';
+    return maybeTaken ? null : 'missed';
+  }
   session.stateChange.addListener((state) => {
     switch (state) {
       case SessionState.Established:
@@ -224,18 +231,7 @@ export function createSipCall(
       case SessionState.Terminated: {
         if (own !== null) stopStream(own);
         player.srcObject = null;
-        const reason =
-          end ??
-          (passing
-            ? 'transferred'
-            : shown.answered !== null
-              ? 'over'
-              : !incoming
-                ? 'failed'
-                : maybeTaken
-                  ? null
-                  : 'missed');
-        show({ state: 'ended', end: reason, quality: null, mending: false });
+        show({ state: 'ended', end: end ?? endOf(), quality: null, mending: false });
         return;
       }
       default:

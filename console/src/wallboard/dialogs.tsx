@@ -61,7 +61,11 @@ function DisplaysOf({ board, from, onClose }: DisplaysOfProps): ReactNode {
   };
   return (
     <Modal opened onClose={close} title={t('displays')} size="lg">
-      {saved === null ? <SaveFirst from={from} onSaved={setSaved} /> : <Displays board={saved} />}
+      {saved === null ? (
+        <SaveFirst from={from} onSaved={setSaved} onClose={close} />
+      ) : (
+        <Displays board={saved} />
+      )}
     </Modal>
   );
 }

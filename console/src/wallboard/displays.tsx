@@ -15,6 +15,7 @@ import {
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Copy, Monitor } from 'lucide-react';
 import type { Board, DisplayKey, NewBoard } from '@offhook/contract/boards.ts';
+import { ChangeForm } from '../app/change-form.tsx';
 import { formatAgo, formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { Danger } from '../app/danger.tsx';
@@ -176,9 +177,10 @@ function Revoke({ board, display, onRevoked }: RevokeProps): ReactNode {
 interface SaveFirstProps {
   readonly from: Required<NewBoard>;
   readonly onSaved: (board: Board) => void;
+  readonly onClose: () => void;
 }
 /** A key opens a board that is kept; what everybody sees by itself is none. */
-export function SaveFirst({ from, onSaved }: SaveFirstProps): ReactNode {
+export function SaveFirst({ from, onSaved, onClose }: SaveFirstProps): ReactNode {
   const client = useClient();
   const [name, setName] = useState(from.name);
   const save = useOnce({
@@ -186,28 +188,15 @@ export function SaveFirst({ from, onSaved }: SaveFirstProps): ReactNode {
     onSuccess: ({ board }) => onSaved(board),
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
-      <Stack>
-        <Text size="sm">{e('save_first')}</Text>
-        <TextInput
-          label={t('name')}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          maxLength={80}
-          required
-        />
-        {save.error !== null && <Failure error={save.error} />}
-        <Group justify="flex-end">
-          <Button type="submit" loading={save.isPending}>
-            {e('save')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <ChangeForm change={save} submit={e('save')} onClose={onClose}>
+      <Text size="sm">{e('save_first')}</Text>
+      <TextInput
+        label={t('name')}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        maxLength={80}
+        required
+      />
+    </ChangeForm>
   );
 }
