@@ -58,8 +58,9 @@ async function rig() {
   };
 }
 const journalOn = (store: JournalStore): Journal => openJournal({ store, node: nodeId('ast1') });
-const feed = (counter: Counter, journal: Journal, events: readonly DomainEvent[]): void =>
+const feed = (counter: Counter, journal: Journal, events: readonly DomainEvent[]): void => {
   counter.take(journal.append(events), events);
+};
 
 /** Everything that is counted and open, as text: equal texts are equal figures, whatever is asked. */
 async function whole(counter: Counter, store: WallboardStore): Promise<string> {

@@ -30,8 +30,11 @@ export interface Counter {
   /** Grows with everything that can change a figure. */
   readonly version: number;
   readonly position: Position;
-  /** Rows as they are committed; those that are counted already are passed over, and what is missing before them is read. */
-  take(rows: readonly JournalRow[], events: readonly DomainEvent[]): void;
+  /**
+   * Counts rows as they are committed; skips rows that are counted already and reads the ones missing before them.
+   * Returns the queues whose sums changed.
+   */
+  take(rows: readonly JournalRow[], events: readonly DomainEvent[]): ReadonlySet<string>;
   today(): { readonly date: string; readonly span: Span };
   /** Today's sums of a queue or agent up to `now`, from memory. Not to be changed. */
   sumsOfToday(of: Count['of'], name: string, running: Running): Sums;
@@ -79,6 +82,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
   let version = 0;
   let savedSeq = position.seq;
   let saving: Promise<void> | null = null;
+  let countedQueues = new Set<string>();
 
   let date = '';
   let span: Span = { from: 0, to: 0 };
@@ -106,6 +110,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
   };
   const count = (one: Count): void => {
     const { of, name, slot } = one;
+    if (of === 'queue') countedQueues.add(name);
     take(unsaved.at(of, name, slot), one);
     if (slot >= recentFrom) take(recent.at(of, name, slot), one);
     const total = isToday(slot) ? totals[of].get(name) : undefined;
@@ -234,6 +239,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
       return position;
     },
     take(rows, events) {
+      countedQueues = new Set();
       for (const [i, row] of rows.entries()) {
         while (row.seq > position.seq + 1) {
           const missing = journal.read(position.seq, Math.min(PAGE, row.seq - position.seq - 1));
@@ -242,6 +248,7 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
         }
         if (row.seq > position.seq) takeRow(row, events[i]);
       }
+      return countedQueues;
     },
     today() {
       keepTime();

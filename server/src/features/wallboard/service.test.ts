@@ -439,6 +439,28 @@ test('wallboard - queue.stats: who works is less busy the longer nothing happens
   await clock.advance(8 * 3_600_000);
   assert.ok(published.length - told10 < 12, `${published.length - told10} while nothing but time goes on`);
 });
+test('wallboard - queue.stats: a wrap-up that ends after the agent has left the queue is published', async (t) => {
+  const { clock, published, pbx, commit } = await rig(t);
+  pbx.linkUp();
+  await clock.advance(1_000);
+  commit(
+    told.loggedIn(clock.now(), '1003'),
+    told.loggedIn(clock.now(), '1003', 'sales'),
+    told.talking(clock.now(), '1003', 'y'),
+    told.loggedOut(clock.now(), '1003'),
+    told.wrapUp(clock.now(), '1003', 'y', 0, at(1)),
+  );
+  await clock.advance(5_000);
+  published.length = 0;
+  commit(told.ready(clock.now(), '1003', null));
+  await clock.advance(1_000);
+  const support = published.map((event) => event.data as QueueStats).filter((one) => one.queue === 'support');
+  assert.deepEqual(
+    support.map(({ sums }) => [sums.handled, sums.wrap_up_seconds]),
+    [[1, 5]],
+  );
+});
+
 test('wallboard - queue.stats: a new day begins at midnight of the site', async (t) => {
   const { clock, published, pbx } = await rig(t, { before: visits(), zone: 'America/New_York' });
   pbx.linkUp();

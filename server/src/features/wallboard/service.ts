@@ -335,7 +335,8 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
   };
   return {
     onCommitted(rows, events) {
-      counter.take(rows, events);
+      // An agent's wrap-up can end in a queue that the agent has left.
+      for (const name of counter.take(rows, events)) publisher.touch(name);
       for (const event of events) touch(event);
     },
     stats: (name) => (directory.queue(name) === undefined ? undefined : stats(name)),
