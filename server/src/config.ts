@@ -295,7 +295,8 @@ export const SETTINGS = {
     name: 'OFFHOOK_UNREACHABLE_SECONDS',
     expects: 'whole seconds from 1 to 3600',
     initial: '15',
-    about: 'How long none of the devices of an agent may be reached before it shows as `unreachable`.',
+    about:
+      'How long none of the devices of an agent may be reached before it shows as `unreachable`; at once where none was reached since the service started.',
     parse: integer(1, 3_600),
   }),
   logLevel: setting({

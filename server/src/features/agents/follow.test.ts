@@ -358,3 +358,17 @@ test('agents follow - unreachable after the grace, not for a blink, and back at 
   rig.pbx.deviceState('1003', 'NOT_INUSE');
   assert.equal(shown(rig).state, 'not_ready');
 });
+
+test('agents follow - an agent whose devices were never reached is unreachable at once', async (t) => {
+  const rig = await agentsRig(t);
+  rig.pbx.deviceState('1003', 'UNAVAILABLE');
+  await rig.act({ action: 'login' });
+  await rig.clock.advance(0);
+  assert.equal(shown(rig).state, 'unreachable');
+  rig.pbx.deviceState('1003', 'NOT_INUSE');
+  assert.equal(shown(rig).state, 'available');
+  await rig.clock.advance(0);
+  rig.pbx.deviceState('1003', 'UNAVAILABLE');
+  await rig.clock.advance(14_000);
+  assert.equal(shown(rig).state, 'available', 'from now on it can be away for a moment');
+});

@@ -148,12 +148,16 @@ export function createFollower(deps: FollowDeps): Follower {
     kick(extension);
   };
   const gone = new Map<string, number>();
+  /** Extensions with a device that this process has seen reachable: only these can be away for a moment. */
+  const reached = new Set<string>();
   const lookForDevices = (extension: string): void => {
     const agent = live.agent(extension);
+    const reachability = live.extension(extension)?.reachability;
+    if (reachability === 'online' || reachability === 'push_only') reached.add(extension);
     const away =
       agent?.summary.session === 'logged_in' &&
       agent.summary.engagement !== 'unreachable' &&
-      live.extension(extension)?.reachability === 'offline';
+      reachability === 'offline';
     if (!away) {
       gone.delete(extension);
       absences.clear(extension);
@@ -161,7 +165,7 @@ export function createFollower(deps: FollowDeps): Follower {
     }
     const since = gone.get(extension) ?? clock.now();
     gone.set(extension, since);
-    absences.set(extension, since + settings.unreachableMs);
+    absences.set(extension, since + (reached.has(extension) ? settings.unreachableMs : 0));
   };
 
   const countMissed = (extension: string | null): void => {
