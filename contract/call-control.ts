@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import { numberOf } from './numbers.ts';
 
 /** The id of a call or of a leg, as events and lists show it. */
 export const CallRef = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a call or a leg');
 export const CallPath = z.strictObject({ id: CallRef });
-/** What can be dialled: digits, and a plus in front. Whether it may be is another question. */
-export const ToNumber = z.string().regex(/^\+?[0-9*#]{1,32}$/, 'not a number: digits, and a + in front');
+/** What can be dialled: digits and a plus in front, with or without spaces, hyphens and brackets. Whether it may be is another question. */
+export const ToNumber = numberOf(/^\+?[0-9*#]{1,32}$/, 'not a number: digits, and a + in front');
 const Extension = z.string().regex(/^[0-9]{1,20}$/, 'not an extension');
 
 /** The devices of an extension by the place they stand at. */

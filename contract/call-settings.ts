@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LEVELS } from './ids.ts';
+import { numberOf } from './numbers.ts';
 
 /** What a number is, for what it may cost. `feature_code` and `unknown` are never reached from the API. */
 export const DESTINATIONS = [
@@ -16,7 +17,7 @@ export const Destination = z.enum(DESTINATIONS);
 export type Destination = z.infer<typeof Destination>;
 export const PermittedDestination = Destination.exclude(['feature_code', 'unknown']);
 
-const Digits = z.string().regex(/^[0-9]{1,20}$/, 'not 1 to 20 digits');
+const Digits = numberOf(/^[0-9]{1,20}$/, 'not 1 to 20 digits');
 const PersonLevel = z.enum(LEVELS).exclude(['public']);
 /** What calls that are asked for by the API may cost: kept by the site, changed by an administrator. */
 export const CallSettings = z

@@ -4,15 +4,14 @@
  */
 import { z } from 'zod';
 import { LEVELS } from './ids.ts';
+import { numberOf } from './numbers.ts';
 
 /** Machine name of an object. */
 export const Slug = z.string().regex(/^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/, 'not 1 to 40 of a-z 0-9 _ -');
 /** A number of ours, as it is dialled. */
 export const OwnNumber = z.string().regex(/^[1-9][0-9]{1,9}$/, 'not 2 to 10 digits, the first not 0');
 /** A number outside, or the beginning of one. */
-export const Outside = z
-  .string()
-  .regex(/^\+?[0-9]{1,32}$/, 'not 1 to 32 digits, with or without a + in front');
+export const Outside = numberOf(/^\+?[0-9]{1,32}$/, 'not 1 to 32 digits, with or without a + in front');
 /** What people read: one line of any script, with nothing in it that a file of the engine or a page could take for its own. */
 export const Title = z
   .string()

@@ -1,13 +1,61 @@
 import { z } from 'zod';
+import { numberOf } from './numbers.ts';
 
-/** Which of the own devices ring. */
-export const PHONE_MODES = ['all', 'desk', 'softphone', 'mobile'] as const;
+/** The own devices that can ring. */
+export const PHONE_KINDS = ['desk', 'softphone', 'mobile'] as const;
+export const PhoneKind = z.enum(PHONE_KINDS);
+export type PhoneKind = z.infer<typeof PhoneKind>;
+/** Which of the own devices ring: all, one kind, or two kinds. */
+export const PHONE_MODES = [
+  'all',
+  ...PHONE_KINDS,
+  'desk,softphone',
+  'desk,mobile',
+  'softphone,mobile',
+] as const;
 export const PhoneMode = z.enum(PHONE_MODES);
 export type PhoneMode = z.infer<typeof PhoneMode>;
 
-const ForwardNumber = z
-  .string()
-  .regex(/^(\+?[0-9]{1,32})?$/, 'not a number: digits, a + in front, or nothing for off');
+/** What other exchanges and their apps call the kinds; `video` is none, it is what a call can carry. */
+const KINDS_OF: Readonly<Record<string, readonly PhoneKind[]>> = {
+  all: PHONE_KINDS,
+  both: PHONE_KINDS,
+  webrtc_only: ['softphone', 'mobile'],
+  sip_only: ['desk'],
+  desk: ['desk'],
+  sip: ['desk'],
+  softphone: ['softphone'],
+  web: ['softphone'],
+  webrtc: ['softphone'],
+  mobile: ['mobile'],
+  mobil: ['mobile'],
+  video: [],
+};
+const modeOf = (kinds: ReadonlySet<PhoneKind>): PhoneMode =>
+  kinds.size === PHONE_KINDS.length
+    ? 'all'
+    : (PHONE_KINDS.filter((kind) => kinds.has(kind)).join(',') as PhoneMode);
+/** A word, or words with commas between them or in a list; an empty text is all. */
+const WrittenMode = z.union([z.string(), z.array(z.string().max(20)).max(10)]).transform((written, ctx) => {
+  const words = typeof written === 'string' ? written.split(',') : written;
+  const kinds = new Set<PhoneKind>();
+  for (const word of words.map((one) => one.trim())) {
+    const named = word === '' && words.length === 1 ? PHONE_KINDS : KINDS_OF[word];
+    if (named === undefined) {
+      ctx.addIssue(`"${word}" is no kind of device: ${Object.keys(KINDS_OF).join(', ')}`);
+      return z.NEVER;
+    }
+    for (const kind of named) kinds.add(kind);
+  }
+  if (kinds.size > 0) return modeOf(kinds);
+  ctx.addIssue('names no device that rings; for no calls set dnd_enabled');
+  return z.NEVER;
+});
+
+const ForwardNumber = numberOf(
+  /^(\+?[0-9]{1,32})?$/,
+  'not a number: digits, a + in front, or nothing for off',
+);
 const Seconds = z.int().min(5).max(120);
 const fields = {
   dnd_enabled: z.boolean().describe('The own devices do not ring; callers find the person busy.'),
@@ -21,11 +69,22 @@ const fields = {
     'Where a call goes that nobody answers, or that finds no device; empty for off.',
   ),
   cf_noanswer_timeout: Seconds.describe('Seconds the devices ring before that.'),
-  allowed_phone_mode: PhoneMode.describe('Which of the own devices ring.'),
 };
-
+const MODE = 'Which of the own devices ring.';
+const RINGING = {
+  allowed_phone_mode: WrittenMode.describe(
+    `${MODE} Also taken: \`both\`, \`webrtc_only\`, \`sip_only\`, \`web\`, \`mobil\`, \`sip\`, and lists of them.`,
+  ),
+  phone_modes: WrittenMode.describe('The same; counts where both are given.'),
+};
 /** What an extension has set for its own calls. */
-export const Features = z.object({ extension: z.string(), ...fields }).meta({ id: 'Features' });
+export const Features = z
+  .object({
+    extension: z.string(),
+    ...fields,
+    allowed_phone_mode: PhoneMode.describe(MODE),
+  })
+  .meta({ id: 'Features' });
 export type Features = z.infer<typeof Features>;
 export const FeaturesReply = z.object({
   success: z.literal(true),
@@ -34,12 +93,13 @@ export const FeaturesReply = z.object({
 });
 export type FeaturesReply = z.infer<typeof FeaturesReply>;
 /** Body of a change; what is left out stays as it is. */
-export const FeaturesChange = z.strictObject(fields).partial();
+export const FeaturesChange = z.strictObject({ ...fields, ...RINGING }).partial();
 export type FeaturesChange = z.infer<typeof FeaturesChange>;
 /** Body of features.php, JSON or form; a form has texts: `true`, `false`, `1`, `0`, and digits. */
 export const FeaturesRequest = z
   .object({
     ...fields,
+    ...RINGING,
     dnd_enabled: z.union([z.boolean(), z.enum(['true', 'false', '1', '0'])]),
     cf_noanswer_timeout: z.union([
       Seconds,

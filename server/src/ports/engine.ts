@@ -88,6 +88,13 @@ export interface EndpointContact {
   readonly reachable: boolean;
 }
 
+/** Which of the own devices ring: all, those of one kind, or those of two. */
+export type RingingDevices = 'all' | EndpointKind | (typeof KIND_PAIRS)[number];
+/** Two kinds at once, in the order of `EndpointKind`. */
+export const KIND_PAIRS = ['sip-webrtc', 'sip-mobile', 'webrtc-mobile'] as const;
+/** Whether devices of this kind are among them. */
+export const isRung = (devices: RingingDevices, kind: EndpointKind): boolean =>
+  devices === 'all' || devices.split('-').includes(kind);
 /**
  * What a person set for its own calls; the engine keeps it in a store of its own and follows it without us. An empty number
  * is no forward.
@@ -101,8 +108,7 @@ export interface ExtensionFeatures {
   /** Where a call goes that nobody answered in `ring_seconds`, or that found no device. */
   readonly forward_no_answer: string;
   readonly ring_seconds: number;
-  /** Which of the own devices ring. */
-  readonly devices: EndpointKind | 'all';
+  readonly devices: RingingDevices;
   /** Milliseconds since 1970 by the clock of who changed it last, always more than before; 0 for never. */
   readonly changed_at: number;
 }

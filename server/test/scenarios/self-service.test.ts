@@ -113,6 +113,63 @@ describe('self-service', () => {
     await set(person, { ...OFF });
   });
 
+  test("self-service - The Android client's stored request, byte for byte, saves do-not-disturb and a forward", async () => {
+    await using caller = await site().phone('1005');
+    await using owner = await site().phone('1007');
+    await using other = await site().phone('1008');
+    const person = await site().person('1007');
+    const stored = async (body: string): Promise<Features> => {
+      const reply = await fetch(site().base + PATH, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${person.token}`,
+          'content-type': 'application/json; charset=utf-8',
+          'user-agent': 'okhttp/4.12.0',
+        },
+        body,
+      });
+      const text = await reply.text();
+      assert.equal(reply.status, 200, text);
+      return FeaturesReply.parse(JSON.parse(text)).features;
+    };
+    const quiet = await stored(
+      '{"dnd_enabled":true,"call_forward_number":"","cf_busy_number":"10-08","cf_noanswer_number":"","cf_noanswer_timeout":20,"allowed_phone_mode":"both"}',
+    );
+    assert.deepEqual(quiet, { extension: '1007', ...OFF, dnd_enabled: true, cf_busy_number: '1008' });
+    assert.equal((await (await site().person('1012')).contact('1007')).presence.personal, 'dnd');
+    await rings(caller, '1007', other);
+    const led = await stored(
+      '{"dnd_enabled":false,"call_forward_number":"(10) 08","cf_busy_number":"","cf_noanswer_number":"","cf_noanswer_timeout":20,"allowed_phone_mode":"both"}',
+    );
+    assert.deepEqual(led, { extension: '1007', ...OFF, call_forward_number: '1008' });
+    await rings(caller, '1007', other);
+    assert.equal(owner.seen, 0);
+    const allowed = await site().person('1009');
+    const outside = await set(allowed, {
+      call_forward_number: '0 (30) 123-45-67',
+      phone_modes: ['web', 'mobil'],
+    });
+    assert.deepEqual(
+      [outside.call_forward_number, outside.allowed_phone_mode],
+      ['0301234567', 'softphone,mobile'],
+    );
+    assert.match(await site().engineCli('database show offhook/1009'), /devices *: webrtc-mobile/);
+    for (const [change, mode] of [
+      [{ allowed_phone_mode: 'webrtc_only' }, 'softphone,mobile'],
+      [{ allowed_phone_mode: 'sip_only' }, 'desk'],
+      [{ allowed_phone_mode: 'mobil' }, 'mobile'],
+      [{ allowed_phone_mode: 'web,sip,video' }, 'desk,softphone'],
+      ['allowed_phone_mode=sip', 'desk'],
+      [{ phone_modes: ['web', 'mobil', 'sip', 'video'] }, 'all'],
+      [{ phone_modes: ['sip'], allowed_phone_mode: 'both' }, 'desk'],
+      [{ allowed_phone_mode: '' }, 'all'],
+    ] as const) {
+      assert.equal((await set(allowed, change)).allowed_phone_mode, mode, JSON.stringify(change));
+    }
+    await set(allowed, OFF);
+    await set(person, OFF);
+  });
+
   test('self-service - what is dialled is in the directory, on the stream and in the API within a second', async () => {
     await using owner = await site().phone('1007');
     const person = await site().person('1007');
@@ -246,6 +303,9 @@ describe('self-service', () => {
       [{ cf_noanswer_timeout: 5.5 }, 400, 'invalid_request'],
       ['cf_noanswer_timeout=1e1', 400, 'invalid_request'],
       [{ allowed_phone_mode: 'fax' }, 400, 'invalid_request'],
+      [{ allowed_phone_mode: 'sip,fax' }, 400, 'invalid_request'],
+      [{ phone_modes: ['video'] }, 400, 'invalid_request'],
+      [{ phone_modes: [] }, 400, 'invalid_request'],
       ...[
         '1008\r\nAction: Ping',
         '1008\n',
@@ -253,7 +313,8 @@ describe('self-service', () => {
         '1008&1009',
         '１００８',
         '${SHELL(touch /tmp/x)}',
-        ' 1008',
+        '1008,2',
+        '\t1008',
         '9'.repeat(10_000),
       ].map((number) => [{ call_forward_number: number }, 400, 'invalid_request'] as const),
     ] as const) {

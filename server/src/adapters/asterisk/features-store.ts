@@ -1,5 +1,5 @@
-import type { ExtensionFeatures } from '../../ports/engine.ts';
-import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { ExtensionFeatures, RingingDevices } from '../../ports/engine.ts';
+import { FEATURES_OFF, KIND_PAIRS } from '../../ports/engine.ts';
 import type { AmiConnection } from './ami/connection.ts';
 import { header } from './ami/frame.ts';
 import type { Frame } from './ami/frame.ts';
@@ -15,6 +15,8 @@ const ROW = new RegExp(`^/${STORE}/([0-9]{1,20})/([a-z]{1,10})$`);
 const NUMBER = /^\+?[0-9]{1,32}$/;
 const WHOLE = /^[0-9]{1,15}$/;
 
+const DEVICES: ReadonlySet<string> = new Set(['sip', 'webrtc', 'mobile', ...KIND_PAIRS]);
+
 type Draft = { -readonly [K in keyof ExtensionFeatures]: ExtensionFeatures[K] };
 
 /** What the dialplan would make of a value; one that it does not follow counts as none. */
@@ -26,8 +28,7 @@ function take(draft: Draft, name: string, text: string): void {
   else if (name === KEYS.forward_busy) draft.forward_busy = number;
   else if (name === KEYS.forward_no_answer) draft.forward_no_answer = number;
   else if (name === KEYS.ring_seconds) draft.ring_seconds = whole === 0 ? FEATURES_OFF.ring_seconds : whole;
-  else if (name === KEYS.devices)
-    draft.devices = text === 'sip' || text === 'webrtc' || text === 'mobile' ? text : 'all';
+  else if (name === KEYS.devices) draft.devices = DEVICES.has(text) ? (text as RingingDevices) : 'all';
   else if (name === KEYS.changed_at) draft.changed_at = whole;
 }
 

@@ -4,6 +4,7 @@ import type { RouteTestEnd, RouteTestStep } from '@offhook/contract/config-route
 import { dialMatcher } from '../../core/dial-pattern.ts';
 import { inboundOrder, inboundRoute, outboundFinder, outboundOrder } from '../../core/routes.ts';
 import { opening, siteMoment } from '../../core/site-time.ts';
+import { isRung } from '../../ports/engine.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';
 import type { Site, SiteExtension } from '../../ports/site.ts';
 
@@ -109,9 +110,10 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     if (e.voicemail) end(way, 'mailbox', of, `the mailbox of ${e.extension}`);
     else end(way, 'ends', of, busy ? 'busy' : 'nobody answers', { cause: busy ? 17 : 19 });
   }
-  /** All of them, or those of the one kind that was chosen, where there is such a kind. */
+  /** All of them, or those of the kinds that were chosen, where there are such. */
   function devicesOf({ extension, endpoints }: SiteExtension): string[] {
-    const chosen = endpoints.filter((p) => p.kind === question.features.get(extension)?.devices);
+    const devices = question.features.get(extension)?.devices ?? 'all';
+    const chosen = endpoints.filter((p) => isRung(devices, p.kind));
     return (chosen.length > 0 ? chosen : endpoints).map((p) => p.name);
   }
   function person(extension: string, way: Way): void {

@@ -1,6 +1,7 @@
 import type { Destination } from '@offhook/contract/call-settings.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Directory, EndpointKind } from '../../ports/directory.ts';
+import { isRung } from '../../ports/engine.ts';
 import type { FeatureChanges } from './view.ts';
 
 export interface RuleDeps {
@@ -46,7 +47,9 @@ export function checkChanges(deps: RuleDeps, extension: string, changes: Feature
   const { devices = 'all' } = changes;
   if (devices === 'all') return;
   const endpoints = deps.directory.byExtension(extension)?.endpoints ?? [];
-  if (!endpoints.some(({ kind }) => kind === devices)) {
-    throw new ServiceError('invalid_request', `allowed_phone_mode: ${extension} has no ${WORDS[devices]}`);
+  if (!endpoints.some(({ kind }) => isRung(devices, kind))) {
+    const missing = (Object.keys(WORDS) as EndpointKind[]).filter((kind) => isRung(devices, kind));
+    const named = missing.map((kind) => WORDS[kind]).join(' and no ');
+    throw new ServiceError('invalid_request', `allowed_phone_mode: ${extension} has no ${named}`);
   }
 }

@@ -1,21 +1,21 @@
 /** Between the words of the API and those of the engine port. */
 import type { Features, FeaturesChange, PhoneMode } from '@offhook/contract/features.ts';
-import type { ExtensionFeatures } from '../../ports/engine.ts';
+import type { ExtensionFeatures, RingingDevices } from '../../ports/engine.ts';
 
 export type FeatureChanges = Partial<Omit<ExtensionFeatures, 'changed_at'>>;
 
-const KIND_OF: Readonly<Record<PhoneMode, ExtensionFeatures['devices']>> = {
+const DEVICES_OF: Readonly<Record<PhoneMode, RingingDevices>> = {
   all: 'all',
   desk: 'sip',
   softphone: 'webrtc',
   mobile: 'mobile',
+  'desk,softphone': 'sip-webrtc',
+  'desk,mobile': 'sip-mobile',
+  'softphone,mobile': 'webrtc-mobile',
 };
-const MODE_OF: Readonly<Record<ExtensionFeatures['devices'], PhoneMode>> = {
-  all: 'all',
-  sip: 'desk',
-  webrtc: 'softphone',
-  mobile: 'mobile',
-};
+const MODE_OF = Object.fromEntries(
+  Object.entries(DEVICES_OF).map(([mode, devices]) => [devices, mode]),
+) as Readonly<Record<RingingDevices, PhoneMode>>;
 const [SHORTEST, LONGEST] = [5, 120];
 
 /** A time that was written into the engine's store by hand is shown as one the contract knows. */
@@ -30,14 +30,15 @@ export const featuresOf = (extension: string, f: ExtensionFeatures): Features =>
 });
 export function changesOf(change: FeaturesChange): FeatureChanges {
   const { dnd_enabled, call_forward_number, cf_busy_number, cf_noanswer_number } = change;
-  const { cf_noanswer_timeout, allowed_phone_mode } = change;
+  const { cf_noanswer_timeout, phone_modes, allowed_phone_mode } = change;
+  const mode = phone_modes ?? allowed_phone_mode;
   return {
     ...(dnd_enabled === undefined ? {} : { dnd: dnd_enabled }),
     ...(call_forward_number === undefined ? {} : { forward: call_forward_number }),
     ...(cf_busy_number === undefined ? {} : { forward_busy: cf_busy_number }),
     ...(cf_noanswer_number === undefined ? {} : { forward_no_answer: cf_noanswer_number }),
     ...(cf_noanswer_timeout === undefined ? {} : { ring_seconds: cf_noanswer_timeout }),
-    ...(allowed_phone_mode === undefined ? {} : { devices: KIND_OF[allowed_phone_mode] }),
+    ...(mode === undefined ? {} : { devices: DEVICES_OF[mode] }),
   };
 }
 export const holds = (f: ExtensionFeatures, changes: FeatureChanges): boolean =>

@@ -249,10 +249,11 @@ ${outboundInclude(site)}${joined(
         ...few.map((e) => addresses(e.number, e.number, e.kinds)),
       ]),
       ...KINDS.map((kind) =>
-        context(
-          DEVICES_OF[kind],
-          patterns.map((p) => addresses(p, EXTEN, [kind])),
-        ),
+        context(DEVICES_OF[kind], [
+          ...patterns.map((p) => addresses(p, EXTEN, [kind])),
+          // The engine warns of an endpoint that is not there.
+          ...few.filter((e) => !e.kinds.includes(kind)).map((e) => exten(e.number, [conf`Return()`])),
+        ]),
       ),
       callContexts,
       flowContexts(site, recording, zone),

@@ -5,12 +5,13 @@
  */
 import { FORWARDED } from './cel-format.ts';
 import { at, context, exten } from './dialplan-text.ts';
-import { conf, joined } from './text.ts';
+import { KIND_PAIRS } from '../../../ports/engine.ts';
+import { conf, joined, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 import { NOTE_BUSY } from './unanswered.ts';
 
 export const STORE = conf`offhook`;
-/** Key of each thing in the store. `dnd` is 1; the forwards are numbers; `devices` is the one kind that rings. */
+/** Key of each thing in the store. `dnd` is 1; the forwards are numbers; `devices` is the kind that rings, or two with a hyphen. */
 export const KEYS = {
   dnd: conf`dnd`,
   forward: conf`forward`,
@@ -84,7 +85,19 @@ const ELSEWHERE = context(conf`elsewhere`, [
     at(conf`none`, conf`Return()`),
   ]),
 ]);
-/** The addresses of the devices that may ring: all, or those of the one kind that was chosen, where there is such a kind. */
+/** Two kinds of devices: the addresses of the one and of the other. */
+const PAIRS = KIND_PAIRS.map((pair) => {
+  const [one, other] = pair.split('-').map((kind) => conf`devices-${slug(kind, 'a kind of device')}`);
+  return context(conf`devices-${slug(pair, 'two kinds of devices')}`, [
+    exten(conf`_X.`, [
+      conf`Gosub(${one!},$\{EXTEN},1)`,
+      conf`Set(LOCAL(FIRST)=$\{GOSUB_RETVAL})`,
+      conf`Gosub(${other!},$\{EXTEN},1)`,
+      conf`Return($\{FIRST}&$\{GOSUB_RETVAL})`,
+    ]),
+  ]);
+});
+/** The addresses of the devices that may ring: all, or those of the kinds that were chosen, where there are such. */
 const OWN_DEVICES = context(conf`own-devices`, [
   exten(conf`_X.`, [
     conf`Set(LOCAL(KIND)=devices-${own(KEYS.devices)})`,
@@ -111,4 +124,4 @@ const KEEP = context(conf`keep-feature`, [
   ]),
 ]);
 
-export const selfServiceContexts: ConfText = joined([ELSEWHERE, OWN_DEVICES, KEEP], '');
+export const selfServiceContexts: ConfText = joined([ELSEWHERE, ...PAIRS, OWN_DEVICES, KEEP], '');

@@ -195,6 +195,8 @@ test('conf/self-service - only the devices ring that were chosen, for a call and
   for (const [devices, rings, silent] of [
     ['mobile', mobile, desk],
     ['sip', desk, mobile],
+    ['webrtc-mobile', mobile, desk],
+    ['sip-webrtc', desk, mobile],
   ] as const) {
     await engine.cli(`database put offhook/1006 devices ${devices}`);
     for (const number of ['1006', '500']) {

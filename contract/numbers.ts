@@ -1,0 +1,18 @@
+/** Numbers as people and address books write them, and as they are dialled. */
+import { z } from 'zod';
+
+/** Spaces, hyphens and dashes, brackets, dots and slashes; no line breaks and no control characters. */
+const WRITTEN_BETWEEN = /[ \u00a0\u2007\u2009\u202f().\-/\u2010-\u2015\u00b7]/g;
+
+/**
+ * A number without what is written between its digits: `+90 (532) 111-22-33` is `+905321112233`. The `(0)` of `+49 (0)30` is
+ * dialled inside the country only and goes too. Any other character stays, and is refused by whoever asks for digits.
+ */
+export function bareNumber(text: string): string {
+  const international = text.trimStart().startsWith('+') ? text.replace('(0)', '') : text;
+  return international.replace(WRITTEN_BETWEEN, '');
+}
+
+/** A number in any common spelling; `pattern` is what its bare form must be. */
+export const numberOf = (pattern: RegExp, message: string) =>
+  z.string().overwrite(bareNumber).regex(pattern, message);
