@@ -23,6 +23,8 @@ test('search - words in any order, without case and accents, the dotted and the 
     ['555 123', [0]],
     ['(555) 1234567', [0]],
     ['lag 1001', []],
+    ['\u00b4', []],
+    ['\u0301\u0308', []],
   ] as const) {
     assert.deepEqual(found(q), expected, q);
   }

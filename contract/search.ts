@@ -13,15 +13,18 @@ const PLAIN: Readonly<Record<string, string>> = {
   ħ: 'h',
 };
 
-/** A text as it is compared in a search: no case, no accents, single spaces. */
-export const fold = (text: string): string =>
-  text
-    .toLowerCase()
+/** A text as it is compared in a search: no case, no accents, single spaces. A text of accents alone keeps them. */
+export const fold = (text: string): string => {
+  const lower = text.toLowerCase();
+  const plain = lower
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .replace(/[ıßøđðłæœþħ]/g, (letter) => PLAIN[letter]!)
     .replace(/\s+/g, ' ')
     .trim();
+  // Without anything to compare, a search would find everything.
+  return plain === '' ? lower.trim() : plain;
+};
 
 /** The digits of a number written for people, with its leading plus; null where the text is no number. */
 export const digitsOf = (text: string): string | null =>
