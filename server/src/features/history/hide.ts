@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Store } from '../../ports/store.ts';
+import { inChunks } from './chunks.ts';
 import type { StoredRow } from './list.ts';
 import type { Tables } from './tables.ts';
 import { createTotals } from './totals.ts';
@@ -24,14 +25,21 @@ async function hideRows(db: Kysely<Tables>, rows: readonly StoredRow[]): Promise
   await totals.write(db);
 }
 
-/** Hides the given conversations from one extension's own view; returns how many were visible until now. */
+/**
+ * Hides the given conversations from one extension's own view; returns how many were visible until now. The key of a
+ * call that was joined into another conversation names that conversation: a page read before still shows it.
+ */
 export const hideCalls = (store: Store, extension: string, keys: readonly string[]): Promise<number> =>
   store.transaction<Tables, number>(async (db) => {
+    const joined = await inChunks(keys, (some) =>
+      db.selectFrom('history_calls').select('root').where('call', 'in', some).execute(),
+    );
+    const roots = [...new Set([...keys, ...joined.map((call) => call.root)])];
     const rows = await db
       .selectFrom('history_rows')
       .selectAll()
       .where('extension', '=', extension)
-      .where('root', 'in', keys)
+      .where('root', 'in', roots)
       .where('hidden', '=', 0)
       .execute();
     await hideRows(db, rows);

@@ -9,6 +9,7 @@ import { hostFixture } from '../../../test/support/host-fixture.ts';
 import type { Host } from '../../http/host.ts';
 import { readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
+import { hideCalls } from './hide.ts';
 import { historyRoutes } from './routes.ts';
 import { createHistoryService } from './service.ts';
 import type { Tables } from './tables.ts';
@@ -303,6 +304,17 @@ test('history - hiding and clearing change the own view only', async () => {
   assert.deepEqual([cleared.total_returned, cleared.stats.total_calls], [0, 0]);
   await s.scene.feed(...calls(1, 50));
   assert.equal((await s.get()).body.total_returned, 1, 'what comes later is seen');
+  const { stored, counted } = await s.scene.totals();
+  assert.deepEqual(stored, counted);
+});
+
+test('history - hiding by the key of a call that was joined hides the conversation it is in', async () => {
+  await using s = await site();
+  const records = recorded('attended-transfer');
+  await s.scene.feed(...records);
+  const [key] = keysOf((await s.get({ extension: '1002' }, 'supervisor')).body);
+  const joined = [...new Set(records.map((r) => r.call))].find((call) => call !== key)!;
+  assert.deepEqual(await hideCalls(s.scene.store, '1002', [joined]), 1);
   const { stored, counted } = await s.scene.totals();
   assert.deepEqual(stored, counted);
 });
