@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import { execFile } from 'node:child_process';
-import { mkdir, open, readdir, readlink, rename, rm, rmdir, symlink } from 'node:fs/promises';
+import { mkdir, open, readdir, readlink, rename, rm, rmdir, symlink, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -181,6 +181,22 @@ test('recordings - a link in the place of a file leads nowhere', async (t) => {
   const { status, bytes } = await rig.get(BOSS, `/${id}/audio`);
   assert.equal(status, 409);
   assert.equal(bytes.includes('WAVE'), false);
+});
+
+test('recordings - a file that was cut or grew after it was stored is refused by its size', async (t) => {
+  const rig = await recordingsRig(t);
+  const id = await rig.stored(1_000);
+  const file = path.join(rig.folder, `${id}.wav`);
+  const { length } = wav(8_000);
+  for (const size of [0, 44, length - 1, length + 1]) {
+    await truncate(file, size);
+    const { status, body } = await rig.get(BOSS, `/${id}/audio`);
+    assert.deepEqual([status, body.code], [409, 'no_audio'], `${size}`);
+    assert.match(
+      String((body as { detail?: unknown }).detail),
+      new RegExp(`has ${size} bytes, ${length} were stored`),
+    );
+  }
 });
 
 test('recordings - a folder or a pipe in the place of a file is none, and nobody waits for it', async (t) => {

@@ -57,6 +57,8 @@ const WHY_NOT: Record<Exclude<RecordingRow['state'], 'stored'>, string> = {
 };
 const noSuch = (): ServiceError => new ServiceError('not_found', 'there is no such recording');
 const noAudio = (state: keyof typeof WHY_NOT): ServiceError => new ServiceError('no_audio', WHY_NOT[state]);
+const damaged = (size: number, stored: number): ServiceError =>
+  new ServiceError('no_audio', `the file is damaged: it has ${size} bytes, ${stored} were stored`);
 
 export function createRecordingService(deps: ServiceDeps): RecordingService {
   const { store, files, disposal, conversations, audit, clock } = deps;
@@ -101,9 +103,12 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       const handle = await files.open(row.file);
       if (handle === null) throw noAudio('missing');
       try {
+        const { size } = await handle.stat();
+        // Its ETag is the hash of what was stored.
+        if (row.bytes !== null && size !== row.bytes) throw damaged(size, row.bytes);
         return {
           handle,
-          bytes: (await handle.stat()).size,
+          bytes: size,
           sha256: row.sha256 ?? '',
           name: `recording-${new Date(row.started_ms).toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${row.id}.wav`,
           play: () => plays.begin(actor, row),
