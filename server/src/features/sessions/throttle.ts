@@ -1,5 +1,5 @@
-import net from 'node:net';
 import { ServiceError } from '../../core/errors.ts';
+import { networkOf } from '../../core/networks.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 const WINDOW_MS = 15 * 60_000;
@@ -22,24 +22,6 @@ export interface Throttle {
    * like a thousand sent one after another. Throws `too_many_attempts`, or `overloaded` when too many wait.
    */
   enter(account: string, ip: string): Promise<Attempt>;
-}
-
-/** The network an address belongs to: /24 of IPv4, /64 of IPv6. */
-export function networkOf(ip: string): string {
-  const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(ip)?.[1];
-  if (v4 !== undefined) return v4;
-  if (net.isIPv6(ip)) {
-    const [head = '', tail = ''] = ip.split('%')[0]!.split('::', 2) as [string?, string?];
-    const front = head === '' ? [] : head.split(':');
-    const back = tail === '' ? [] : tail.split(':');
-    const zeros = Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => '0');
-    const groups = ip.includes('::') ? [...front, ...zeros, ...back] : front;
-    return groups
-      .slice(0, 4)
-      .map((g) => Number.parseInt(g, 16).toString(16))
-      .join(':');
-  }
-  return 'unknown';
 }
 
 interface Counter {

@@ -1,0 +1,36 @@
+import net from 'node:net';
+
+const V4_BITS = 32;
+const GROUPS = 8;
+
+/** The groups of an IPv6 address, without its zone. */
+function groupsOf(ip: string): number[] {
+  const [head = '', tail = ''] = ip.split('%', 1)[0]!.split('::', 2) as [string?, string?];
+  const front = head === '' ? [] : head.split(':');
+  const back = tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: Math.max(0, GROUPS - front.length - back.length) }, () => '0');
+  const groups = ip.includes('::') ? [...front, ...zeros, ...back] : front;
+  return groups.map((g) => Number.parseInt(g, 16));
+}
+
+/**
+ * The network an address belongs to, as one word: its first `v4` bits (whole bytes) or `v6` bits. An IPv4 address that is
+ * written as one of IPv6 is one of IPv4. `unknown` for anything else.
+ */
+export function networkOf(ip: string, v4: 8 | 16 | 24 | 32 = 24, v6 = 56): string {
+  const inside = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
+  if (inside !== undefined) {
+    return inside
+      .split('.')
+      .slice(0, (v4 / V4_BITS) * 4)
+      .join('.');
+  }
+  if (!net.isIPv6(ip)) return 'unknown';
+  return groupsOf(ip)
+    .slice(0, Math.ceil(v6 / 16))
+    .map((group, i) => {
+      const bits = Math.min(16, v6 - i * 16);
+      return ((group >> (16 - bits)) << (16 - bits)).toString(16);
+    })
+    .join(':');
+}
