@@ -174,8 +174,7 @@ describe('api page and first steps', () => {
     await using own = await site().phone('1001');
     await until('the own phone is ticked', () => done('own_phone'));
     // The next step is open by itself.
-    await page.getByRole('button', { name: 'Show my own SIP details' }).press('Enter');
-    await page.getByText('My SIP password').waitFor();
+    await page.getByText('the SIP password of the extension').waitFor();
     await using other = await site().phone('1002');
     await until('the second phone is ticked', () => done('second_phone'));
     await page.getByRole('button', { name: /^Call .*1002/ }).press('Enter');

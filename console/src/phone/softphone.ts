@@ -129,7 +129,7 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     if (stopping.signal.aborted || retired) return;
     try {
       if (registration === null) await begin();
-      else await registration.renew();
+      else await renew(registration);
       attempt = 0;
       if (status.is === 'ready') return;
       setStatus({ is: 'ready' });
@@ -150,6 +150,19 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       // Not all pages of an office at the same moment.
       clearTimeout(retry);
       retry = setTimeout(() => void connect(), wait * (0.75 + Math.random() / 2));
+    }
+  }
+  /** A session that took the place of another, as after a new password, has another SIP password. */
+  async function renew(on: Registration): Promise<void> {
+    try {
+      await on.renew();
+    } catch (error) {
+      if (!(error instanceof RegistrationRefused) || agent === null) throw error;
+      const before = sip?.sip_password;
+      ({ sip } = await client.session.sip(stopping.signal));
+      if (sip.sip_password === before) throw error;
+      agent.configuration.authorizationPassword = sip.sip_password;
+      await on.renew();
     }
   }
   async function begin(): Promise<void> {

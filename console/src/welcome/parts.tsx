@@ -1,5 +1,4 @@
 /** What each of the first steps says and offers. */
-import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Anchor, Button, Code, CopyButton, Group, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -103,7 +102,6 @@ const Copied = ({ what, text }: { readonly what: string; readonly text: string }
 );
 export function SecondPhoneStep(): ReactNode {
   const client = useClient();
-  const [shown, setShown] = useState(false);
   const { data, error, refetch } = useQuery({
     queryKey: ['welcome', 'sip'],
     queryFn: async ({ signal }) => await client.session.sip(signal),
@@ -116,12 +114,6 @@ export function SecondPhoneStep(): ReactNode {
   const rows: readonly (readonly [what: string, value: string])[] = [
     [t('server'), sip.domain],
     [t('port'), String(sip.sip_port)],
-    ...(shown
-      ? ([
-          [t('own_user'), sip.sip_username],
-          [t('own_password'), sip.sip_password],
-        ] as const)
-      : []),
   ];
   return (
     <>
@@ -146,9 +138,6 @@ export function SecondPhoneStep(): ReactNode {
         </div>
       </dl>
       <Group gap="sm">
-        <Button variant="default" onClick={() => setShown(!shown)} aria-expanded={shown}>
-          {t(shown ? 'hide' : 'show_own')}
-        </Button>
         <Button component={Link} href="/admin/config/extensions" variant="default">
           {t('to_extension')}
         </Button>

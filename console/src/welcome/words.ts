@@ -49,11 +49,7 @@ export const t = defineWords({
     user_text: 'the extension',
     password: 'Password',
     password_text:
-      'the SIP password of the extension, not the one for signing in. It is set with the extension in the configuration; everybody sees the own one here:',
-    show_own: 'Show my own SIP details',
-    hide: 'Hide',
-    own_user: 'My user name for a desk phone',
-    own_password: 'My SIP password',
+      'the SIP password of the extension, not the one for signing in. It is shown once: when the extension is created, or when you set a new SIP password in the configuration.',
     to_extension: 'Extensions in the configuration',
     call: 'The first call',
     call_text:
@@ -135,11 +131,7 @@ export const t = defineWords({
     user_text: 'dahili numara',
     password: 'Parola',
     password_text:
-      'dahilinin SIP parolası; oturum açma parolası değil. Yapılandırmada dahiliyle birlikte verilir; herkes kendisininkini burada görür:',
-    show_own: 'Kendi SIP bilgilerimi göster',
-    hide: 'Gizle',
-    own_user: 'Masa telefonu için kullanıcı adım',
-    own_password: 'SIP parolam',
+      'dahilinin SIP parolası; oturum açma parolası değil. Bir kez gösterilir: dahili oluşturulurken ya da yapılandırmada yeni bir SIP parolası verirken.',
     to_extension: 'Yapılandırmadaki dahililer',
     call: 'İlk çağrı',
     call_text:
@@ -224,11 +216,7 @@ export const t = defineWords({
     user_text: 'die Nebenstelle',
     password: 'Passwort',
     password_text:
-      'das SIP-Passwort der Nebenstelle, nicht das zum Anmelden. Es wird mit der Nebenstelle in der Konfiguration gesetzt; das eigene sieht jeder hier:',
-    show_own: 'Meine SIP-Daten zeigen',
-    hide: 'Verbergen',
-    own_user: 'Mein Benutzername für ein Tischtelefon',
-    own_password: 'Mein SIP-Passwort',
+      'das SIP-Passwort der Nebenstelle, nicht das zum Anmelden. Es wird einmal gezeigt: beim Anlegen der Nebenstelle oder wenn Sie in der Konfiguration ein neues SIP-Passwort setzen.',
     to_extension: 'Nebenstellen in der Konfiguration',
     call: 'Das erste Gespräch',
     call_text:
