@@ -66,7 +66,15 @@ const store = await openSqliteStore(path.join(data, 'offhook.db'));
 const journal = openJournal({ store: openSqliteJournal(path.join(data, 'journal.db')), node });
 const directory = createDirectory(await openObjects(store));
 const audit = await createAudit(store, clock, log);
-const sessions = await createSessions({ store, clock, directory, audit, log, config });
+const sessions = await createSessions({
+  store,
+  clock,
+  directory,
+  audit,
+  log,
+  config,
+  sipKey: Buffer.alloc(32),
+});
 const began = performance.now();
 const engine = createAsteriskEngine({
   node,

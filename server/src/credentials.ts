@@ -10,6 +10,8 @@ export interface Credential {
   readonly full_name: string;
   readonly level: string;
   readonly password: string;
+  /** What a desk phone of this extension registers with. */
+  readonly sip_password: string;
 }
 /** No letters or digits that are mistaken for one another, since people type these. */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
@@ -59,7 +61,8 @@ export async function giveCredentials(
     if (known.has(person.id)) continue;
     const password = newPassword();
     const { extension, username, name: full_name, level } = person;
-    fresh.push({ extension, username, full_name, level, password });
+    const sip_password = directory.sipPassword(extension);
+    fresh.push({ extension, username, full_name, level, password, sip_password });
   }
   if (fresh.length === 0) return;
   // The file first: a password that was set and never written down would lock its person out.

@@ -167,5 +167,10 @@ export function addRoutes(app: App, parts: Parts): void {
   applyRoutes(app, parts.applies);
   routeTestRoutes(app, { objects: parts.objects, codes: FEATURE_CODES, live, clock, zone: config.siteZone });
   wallboardRoutes(app, parts.wallboard);
-  sipRelayRoutes(app, { port: parts.enginePort, log, metrics: health.metrics });
+  sipRelayRoutes(app, {
+    port: parts.enginePort,
+    credentials: parts.sessions.sip,
+    log,
+    metrics: health.metrics,
+  });
 }

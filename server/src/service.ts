@@ -71,6 +71,7 @@ import { RECORDS } from './record-move.ts';
 import { giveCredentials, newPassword } from './credentials.ts';
 import { DISK_FLOOR_BYTES, addGauges, checksOf } from './health.ts';
 import { addRoutes } from './routes.ts';
+import { siteKey } from './site-key.ts';
 
 export const VERSION = '0.1.0';
 const READY_POLL_MS = 50;
@@ -135,7 +136,8 @@ export async function startService(
   const directory = createDirectory(objects);
   const audit = await createAudit(store, clock, log);
   stack.defer(() => audit.close());
-  const sessions = await createSessions({ store, clock, directory, audit, log, config });
+  const sipKey = await siteKey(config.data);
+  const sessions = await createSessions({ store, clock, directory, audit, log, config, sipKey });
   stack.defer(() => sessions.close());
   const siteConsole = await createConsoleSettings({ store, audit, zone: config.siteZone });
   const boards = await createBoards({ store, clock, directory, audit, keys: () => apiKeys.display });

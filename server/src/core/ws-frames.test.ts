@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { finished } from 'node:stream/promises';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FrameError, closeFrame, frameGuard, frameWatch } from './ws-frames.ts';
+import { FrameError, closeFrame, frameWatch } from './ws-frames.ts';
+import { messageFilter } from './ws-messages.ts';
 
 /** A frame as a client sends it. */
 function clientFrame(payload: number, first = 0x82): Buffer {
@@ -26,7 +27,7 @@ async function pass(
   cuts: readonly number[],
   max: number,
 ): Promise<{ out: Buffer; code: number | null }> {
-  const guard = frameGuard(max);
+  const guard = messageFilter(max, () => null);
   const out: Buffer[] = [];
   guard.on('data', (chunk: Buffer) => out.push(chunk));
   let at = 0;

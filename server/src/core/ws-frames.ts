@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { Transform } from 'node:stream';
 
 /** What a peer did that ends its connection; `code` is a close code of RFC 6455. */
 export class FrameError extends Error {
@@ -68,28 +67,6 @@ function payloadSize(header: Buffer): number {
   return short === 126 ? header.readUInt16BE(2) : short === 127 ? Number(header.readBigUInt64BE(2)) : short;
 }
 
-/**
- * Passes the bytes of a client's WebSocket frames on unchanged and fails with a `FrameError` at the first frame that is
- * not masked, uses reserved bits (nothing was negotiated) or a reserved opcode, is a control frame in pieces or of more than
- * 125 bytes, or holds more than `maxPayload` bytes. The chunk with such a frame does not pass.
- */
-export function frameGuard(maxPayload: number): Transform {
-  const walk = frameWalk(checkStart, ({ payload }) => {
-    if (payload > maxPayload) {
-      throw new FrameError(1009, `a frame of ${payload} bytes is larger than ${maxPayload}`);
-    }
-  });
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      try {
-        walk.step(chunk);
-        done(null, chunk);
-      } catch (error) {
-        done(error as Error);
-      }
-    },
-  });
-}
 /** Throws `FrameError` 1002 for the first two bytes of a header that no client may send where nothing was negotiated. */
 export function checkStart(first: number, second: number): void {
   const refuse = (reason: string): never => {

@@ -5,7 +5,10 @@ import { after, before, beforeEach, test } from 'node:test';
 import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
 import type { Host } from './host.ts';
 import { sipRelayRoutes } from './sip-relay.ts';
-import { closeFrame } from '../core/ws-frames.ts';
+import { digestAnswer } from '../../test/support/sip/digest.ts';
+import { closeFrame, serverFrame } from '../core/ws-frames.ts';
+import { frameReader } from '../core/ws-messages.ts';
+import type { SipCredentials } from '../ports/sip.ts';
 
 /** The engine's side: accepts the handshake and then does what the test says. */
 interface FakeEngine {
@@ -14,6 +17,8 @@ interface FakeEngine {
   sockets: net.Socket[];
   /** What it answers instead of a handshake. */
   says: string | null;
+  /** What it answers to a whole message, in place of an echo. */
+  answers: ((message: string) => string) | null;
   close(): Promise<void>;
 }
 async function fakeEngine(): Promise<FakeEngine> {
@@ -22,6 +27,7 @@ async function fakeEngine(): Promise<FakeEngine> {
     requests: [],
     sockets: [],
     says: null,
+    answers: null,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
   const server = net.createServer((socket) => {
@@ -39,6 +45,16 @@ async function fakeEngine(): Promise<FakeEngine> {
       socket.write(
         `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: sip\r\n\r\n`,
       );
+      const { answers } = engine;
+      if (answers !== null) {
+        const read = frameReader(65_536, true);
+        socket.on('data', (bytes) => {
+          for (const message of read(bytes))
+            if (message.opcode === 1)
+              socket.write(serverFrame(0x1, Buffer.from(answers(message.payload().toString()))));
+        });
+        return;
+      }
       // Echoes the bytes it gets; masks are of no matter here.
       socket.pipe(socket);
     });
@@ -109,6 +125,9 @@ const frame = (payload: string): Buffer => {
   return Buffer.concat([Buffer.from([0x81, 0x80 | body.length, 0, 0, 0, 0]), body]);
 };
 
+/** Nobody is known. */
+const nobody: SipCredentials = { prove: () => null, endsAt: () => null, onSessionEnded: () => () => {} };
+
 let engine: FakeEngine;
 let host: Host;
 let port: number;
@@ -117,6 +136,7 @@ before(async () => {
   host = await hostFixture();
   sipRelayRoutes(host.app, {
     port: () => engine.port,
+    credentials: nobody,
     log: { debug() {}, info() {}, warn() {}, error() {}, child: () => assert.fail() },
     metrics: host.metrics,
     limits: { maxFrame: 1_000, answerMs: 300 },
@@ -290,6 +310,7 @@ test('sip relay - one address cannot open connections without end', async () => 
   const small = await hostFixture();
   sipRelayRoutes(small.app, {
     port: () => engine.port,
+    credentials: nobody,
     log: { debug() {}, info() {}, warn() {}, error() {}, child: () => assert.fail() },
     limits: { burst: 3, perSecond: 0 },
   });
@@ -305,4 +326,110 @@ test('sip relay - one address cannot open connections without end', async () => 
     assert.equal(client.bytes().readUInt16BE(2), 1012);
   }
   await closing;
+});
+
+const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => assert.fail() };
+const until401 = (text: string): boolean => text.includes('SIP/2.0 401');
+/** A relay of its own, whose engine answers each registration with 200, or refuses the proof that is all zeros. */
+async function registrar(credentials: SipCredentials, limits: object) {
+  const small = await hostFixture();
+  const own = await fakeEngine();
+  own.answers = (message) => {
+    const cseq = /CSeq: \d+ REGISTER/i.exec(message)?.[0] ?? '';
+    const good = /response="[0-9a-f]{32}"/.test(message) && !message.includes('0'.repeat(32));
+    return `SIP/2.0 ${good ? '200 OK' : '401 Unauthorized'}\r\n${cseq}\r\n\r\n`;
+  };
+  sipRelayRoutes(small.app, { port: () => own.port, credentials, log, limits });
+  const at = await small.listen({ host: '127.0.0.1', port: 0 });
+  return { port: at.port, close: () => Promise.all([small.close(), own.close()]) };
+}
+const register = (password: string, cseq = 1): Buffer => {
+  const uri = 'sip:pbx.example.com';
+  const proof = digestAnswer('Digest realm="offhook",nonce="n"', {
+    method: 'REGISTER',
+    uri,
+    username: '1008-web',
+    password,
+  });
+  const text = `REGISTER ${uri} SIP/2.0\r\nCSeq: ${cseq} REGISTER\r\nAuthorization: ${proof}\r\n\r\n`;
+  const head = Buffer.from([0x81, 0x80 | 126, 0, 0, 0, 0, 0, 0]);
+  head.writeUInt16BE(text.length, 2);
+  return Buffer.concat([head, Buffer.from(text)]);
+};
+/** One session, whose password is `right`, until it is ended. */
+function oneSession() {
+  const listeners = new Set<(id: number) => void>();
+  let live = true;
+  const credentials: SipCredentials = {
+    prove: (device, matches) =>
+      live && device === '1008-web' && matches('right') ? { session_id: 7, secret: 'engine' } : null,
+    endsAt: () => (live ? Infinity : null),
+    onSessionEnded: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  const end = (): void => {
+    live = false;
+    for (const listener of listeners) listener(7);
+  };
+  return { credentials, end };
+}
+
+test('sip relay - without an accepted registration a connection ends, however many were refused; a registered phone stays until its session ends', async () => {
+  const { credentials, end } = oneSession();
+  const relay = await registrar(credentials, { registerMs: 400 });
+  const [silent, refused, phone] = [
+    await connect(relay.port),
+    await connect(relay.port),
+    await connect(relay.port),
+  ];
+  phone.socket.write(register('right'));
+  await phone.until(() => phone.bytes().includes('SIP/2.0 200'), 'the registration');
+  let cseq = 0;
+  const guessing = setInterval(() => refused.socket.write(register('wrong', (cseq += 1))), 30);
+  await refused.until(() => until401(refused.bytes().toString()), 'a refusal');
+  await refused.until(() => refused.isClosed(), 'the end of who was refused');
+  clearInterval(guessing);
+  await silent.until(() => silent.isClosed(), 'the end of who says nothing');
+  assert.equal(silent.bytes().readUInt16BE(2), 1008);
+  assert.equal(phone.isClosed(), false);
+  phone.socket.write(register('right', 2));
+  await phone.until(
+    () => phone.bytes().toString().split('SIP/2.0 200').length === 3,
+    'the next registration',
+  );
+  end();
+  await phone.until(() => phone.isClosed(), 'the end with the session');
+  assert.equal(phone.bytes().subarray(-21).includes('the session ended'), true);
+  await relay.close();
+});
+test('sip relay - one network holds so many that have not registered, and the oldest make room where all is full', async () => {
+  const { credentials } = oneSession();
+  const relay = await registrar(credentials, { maxWaiting: 2 });
+  const phone = await connect(relay.port);
+  phone.socket.write(register('right'));
+  await phone.until(() => phone.bytes().includes('SIP/2.0 200'), 'the registration');
+  const waiting = [await connect(relay.port), await connect(relay.port)];
+  assert.match((await rawExchange(relay.port, handshake())).text, /"overloaded"/);
+  waiting[0]?.socket.write(register('right'));
+  await waiting[0]?.until(() => waiting[0]?.bytes().includes('SIP/2.0 200') === true, 'the registration');
+  const next = await connect(relay.port);
+  assert.match(next.head, /^HTTP\/1\.1 101 /, 'who has registered holds nobody up');
+  await relay.close();
+
+  const full = await registrar(credentials, { maxRelays: 2 });
+  const registered = await connect(full.port);
+  registered.socket.write(register('right'));
+  await registered.until(() => registered.bytes().includes('SIP/2.0 200'), 'the registration');
+  const older = await connect(full.port);
+  const newer = await connect(full.port);
+  assert.match(newer.head, /^HTTP\/1\.1 101 /);
+  await older.until(() => older.isClosed(), 'the end of the oldest that has not registered');
+  assert.equal(older.bytes().readUInt16BE(2), 1013);
+  assert.deepEqual([registered.isClosed(), newer.isClosed()], [false, false]);
+  newer.socket.write(register('right'));
+  await newer.until(() => newer.bytes().includes('SIP/2.0 200'), 'the registration');
+  assert.match((await rawExchange(full.port, handshake())).text, /"overloaded"/);
+  await full.close();
 });

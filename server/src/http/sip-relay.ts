@@ -4,21 +4,32 @@ import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { App } from '../ports/http.ts';
-import type { Metrics } from './metrics.ts';
-import { FrameError, acceptOf, closeFrame, frameGuard, frameWatch, isHandshake } from '../core/ws-frames.ts';
+import { networkOf } from '../core/networks.ts';
+import { FrameError, acceptOf, closeFrame, frameWatch, isHandshake } from '../core/ws-frames.ts';
 import type { FrameWatch } from '../core/ws-frames.ts';
+import { frameReader, messageFilter } from '../core/ws-messages.ts';
+import type { App } from '../ports/http.ts';
+import type { SipCredentials } from '../ports/sip.ts';
+import type { Metrics } from './metrics.ts';
+import { answerOf } from './sip-digest.ts';
+import { createSipSessions } from './sip-sessions.ts';
 
 export interface SipRelayOptions {
   /** The engine's own HTTP port on loopback, asked at every connection; null while there is none. */
   readonly port: () => number | null;
+  readonly credentials: SipCredentials;
   readonly log: Log;
   readonly metrics?: Metrics;
   readonly limits?: Partial<SipRelayLimits>;
 }
 export interface SipRelayLimits {
   readonly maxRelays: number;
-  /** Upgrades one address may make at once, and how many a second come back: an office behind one address reconnects whole. */
+  /** Connections of one network (/24, /56) that have not registered yet, and of a wide one (/16, /48). */
+  readonly maxWaiting: number;
+  readonly maxWaitingWide: number;
+  /** A connection on which the engine accepted no registration by then is closed, whatever else was said on it. */
+  readonly registerMs: number;
+  /** Upgrades one network may make at once, and how many a second come back: an office behind one address reconnects whole. */
   readonly burst: number;
   readonly perSecond: number;
   /** A SIP message over WebSocket is one frame; Asterisk itself takes 64 KiB. */
@@ -27,6 +38,9 @@ export interface SipRelayLimits {
 }
 const LIMITS: SipRelayLimits = {
   maxRelays: 10_000,
+  maxWaiting: 500,
+  maxWaitingWide: 2_000,
+  registerMs: 30_000,
   burst: 1_000,
   perSecond: 100,
   maxFrame: 64 * 1024,
@@ -37,24 +51,55 @@ interface Pair {
   readonly engine: net.Socket;
   /** What the client was sent. */
   readonly sent: FrameWatch;
+  readonly end: (code: number, reason: string) => void;
 }
+/** Close codes of ours: the session of the phone ended, as on the event stream. */
+const SESSION_ENDED = 4409;
 const MAX_ADDRESSES = 10_000;
+const MAX_ENGINE_FRAME = 1_048_576;
 const MAX_HEAD = 8 * 1024;
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine byte for byte once both sides agreed. Phones
- * prove themselves to the engine with SIP digest; here only who floods and what is too large is refused. Nothing of the
- * client's request (cookies, addresses, extensions) is passed on.
+ * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine once both sides agreed. A phone proves
+ * itself by SIP digest with the password of its session, which is checked here and exchanged for the device's own secret at
+ * the engine (docs/adr/0016); nothing else of a message is changed. With its session the connection ends, and with that the
+ * engine drops the phone's address. Nothing of the client's request (cookies, addresses, extensions) is passed on.
  */
 export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   const limits = { ...LIMITS, ...options.limits };
   const { log } = options;
   const open = new Set<Pair>();
+  /** Those that have not registered yet, oldest first, and how many of each network. */
+  const waiting = new Map<Pair, string[]>();
+  const perNetwork = new Map<string, number>();
+  const sessions = createSipSessions<Pair>(options.credentials, (pair, reason) =>
+    pair.end(SESSION_ENDED, reason),
+  );
   const allowed = rateLimit(limits.burst, limits.perSecond);
   let closing = false;
   let connecting = 0;
   options.metrics?.gauge('offhook_sip_relays', 'Open SIP over WebSocket connections.', () => open.size);
+
+  const isFull = (networks: readonly string[]): boolean =>
+    networks.some(
+      (network, i) => (perNetwork.get(network) ?? 0) >= (i === 0 ? limits.maxWaiting : limits.maxWaitingWide),
+    );
+  /** Where there is no room, the one that has not registered for longest makes it; a registered phone never does. */
+  function hasRoom(): boolean {
+    if (open.size + connecting < limits.maxRelays) return true;
+    const [oldest] = waiting.keys();
+    oldest?.end(1013, 'others need the room');
+    return oldest !== undefined;
+  }
+  function leave(pair: Pair): void {
+    for (const network of waiting.get(pair) ?? []) {
+      const left = (perNetwork.get(network) ?? 1) - 1;
+      if (left > 0) perNetwork.set(network, left);
+      else perNetwork.delete(network);
+    }
+    waiting.delete(pair);
+  }
 
   async function relay(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { upgrade } = request;
@@ -72,7 +117,8 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     if (!protocols.includes('sip')) {
       throw new ServiceError('invalid_request', 'Sec-WebSocket-Protocol must name "sip"');
     }
-    if (closing || open.size + connecting >= limits.maxRelays || !allowed(request.ip)) {
+    const networks = [networkOf(request.ip), `wide ${networkOf(request.ip, 16, 48)}`];
+    if (closing || !allowed(networks[0]!) || isFull(networks) || !hasRoom()) {
       throw new ServiceError('overloaded', 'too many connections; try again later');
     }
     connecting += 1;
@@ -84,8 +130,29 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     reply.hijack();
     const client = upgrade.take();
     const sent = frameWatch();
-    const pair: Pair = { client, engine: engine.socket, sent };
+    const end = (code: number, reason: string): void => {
+      if (!open.delete(pair)) return;
+      clearTimeout(unregistered);
+      leave(pair);
+      sessions.closed(pair);
+      endClient(pair, code, reason);
+      engine.socket.destroy();
+    };
+    const pair: Pair = { client, engine: engine.socket, sent, end };
     open.add(pair);
+    waiting.set(pair, networks);
+    for (const network of networks) perNetwork.set(network, (perNetwork.get(network) ?? 0) + 1);
+    const unregistered = setTimeout(() => {
+      log.info({ ip: request.ip }, 'a SIP WebSocket did not register in time');
+      end(1008, 'no registration was accepted in time');
+    }, limits.registerMs);
+    unregistered.unref();
+    const answers = frameReader(MAX_ENGINE_FRAME, false);
+    const onAnswer = (chunk: Buffer): void => {
+      if (!waiting.has(pair) || !registers(answers, chunk) || !sessions.isProven(pair)) return;
+      clearTimeout(unregistered);
+      leave(pair);
+    };
     if (client instanceof net.Socket) {
       client.setTimeout(0);
       client.setNoDelay(true);
@@ -96,16 +163,12 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
         `Sec-WebSocket-Accept: ${acceptOf(key)}\r\nSec-WebSocket-Protocol: sip\r\n\r\n`,
     );
     sent.see(engine.rest);
+    onAnswer(engine.rest);
     client.write(engine.rest);
-    const guard = frameGuard(limits.maxFrame);
+    const guard = messageFilter(limits.maxFrame, (message) => sessions.rewrite(pair, message));
     guard.write(upgrade.head);
-    const end = (code: number, reason: string): void => {
-      if (!open.delete(pair)) return;
-      endClient(pair, code, reason);
-      engine.socket.destroy();
-    };
     guard.on('error', (error) => {
-      const code = error instanceof FrameError ? error.code : 1011;
+      const code = error instanceof FrameError ? error.code : error instanceof ServiceError ? 1013 : 1011;
       log.info({ ip: request.ip, code, reason: error.message }, 'a SIP WebSocket broke a rule');
       end(code, error.message);
     });
@@ -119,6 +182,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     pipeline(guard, engine.socket, () => setImmediate(end, 1011, 'the engine closed the connection'));
     engine.socket.on('data', (chunk: Buffer) => {
       sent.see(chunk);
+      onAnswer(chunk);
       if (client.writable && !client.write(chunk)) engine.socket.pause();
     });
     client.on('drain', () => engine.socket.resume());
@@ -139,19 +203,31 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
       schema: {
         tags: ['sip'],
         summary: 'SIP over WebSocket (RFC 7118), relayed to the engine',
-        description: 'Sub-protocol `sip`. Phones sign in with SIP digest.',
+        description:
+          'Sub-protocol `sip`. Phones sign in with SIP digest and the `sip_password` of their session; without an accepted registration a connection is closed after 30 s (1008), and with its session it ends (4409).',
       },
     },
     relay,
   );
   app.addHook('preClose', (done) => {
     closing = true;
-    for (const pair of open) {
-      endClient(pair, 1012, 'the service is restarting');
-      pair.engine.destroy();
-    }
+    for (const pair of open) pair.end(1012, 'the service is restarting');
+    sessions.close();
     done();
   });
+}
+
+/** Whether the engine accepted a registration in these bytes; what is no frame says nothing. */
+function registers(read: ReturnType<typeof frameReader>, chunk: Buffer): boolean {
+  try {
+    return read(chunk).some((frame) => {
+      if (frame.opcode > 2) return false;
+      const answer = answerOf(frame.payload().toString('latin1'));
+      return answer?.status === 200 && answer.method === 'REGISTER';
+    });
+  } catch {
+    return false;
+  }
 }
 
 /** Ends politely, unless the engine did or cannot any more; who does not answer is cut off after a second. */

@@ -99,7 +99,15 @@ async function openSite(
     trustProxy: [],
     ...options.config,
   };
-  const sessions = await createSessions({ store, clock, directory, audit, log, config });
+  const sessions = await createSessions({
+    store,
+    clock,
+    directory,
+    audit,
+    log,
+    config,
+    sipKey: Buffer.alloc(32, 7),
+  });
   const host = await createHost({
     version: '0.0.0-test',
     authenticator: sessions,
@@ -115,7 +123,7 @@ async function openSite(
   auditRoutes(host.app, audit);
   frontDoorRoutes(host.app, { config, version: '0.0.0-test', clock });
   healthRoutes(host.app, { metrics: host.metrics, engineUp, checks: options.checks ?? [] });
-  sipRelayRoutes(host.app, { port: options.sipPort ?? (() => null), log });
+  sipRelayRoutes(host.app, { port: options.sipPort ?? (() => null), credentials: sessions.sip, log });
   options.routes?.(host.app);
   await host.app.ready();
   const shut = async (): Promise<void> => {

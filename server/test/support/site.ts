@@ -24,6 +24,7 @@ const Credential = z.object({
   full_name: z.string(),
   level: z.string(),
   password: z.string(),
+  sip_password: z.string(),
 });
 export type Credential = z.infer<typeof Credential>;
 
@@ -183,9 +184,10 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
       return person;
     },
     async phone(extension) {
-      const { sip } = (await site.person(extension)).login;
-      const [username, password] = [sip.native_sip_username, sip.sip_password];
-      return registerPhone({ server: { host: '127.0.0.1', port: sipPort }, extension, username, password });
+      const found = (await credentials()).find((c) => c.extension === extension);
+      if (!found) throw new Error(`credentials.json has nobody at ${extension}`);
+      const server = { host: '127.0.0.1', port: sipPort };
+      return registerPhone({ server, extension, password: found.sip_password });
     },
     async engineCli(text) {
       const found = engine();

@@ -2,7 +2,7 @@ import type { LoginReply, SessionUser, Sip } from '@offhook/contract/session.ts'
 import { ROLE_OF_LEVEL } from '@offhook/contract/ids.ts';
 import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
-import type { Directory, EndpointKind, Person } from '../../ports/directory.ts';
+import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { Issued } from './service.ts';
 
 /** The person as every session reply shows them. */
@@ -17,12 +17,12 @@ export const userOf = (person: Person): z.infer<typeof SessionUser> => ({
 });
 
 /**
- * What the person's phones register with. `origin` is this service as the client reaches it (`https://pbx.example.com`);
+ * What the phones of a session register with: `password` is that session's and ends with it. `origin` is this service as the client reaches it (`https://pbx.example.com`);
  * they register at its host, over WebSocket at its `/ws`.
  */
 export function sipOf(
   person: Person,
-  directory: Directory,
+  password: string,
   origin: string,
   sipPort: number,
 ): z.infer<typeof Sip> {
@@ -34,7 +34,7 @@ export function sipOf(
     sip_username: endpoint('mobile'),
     native_sip_username: endpoint('sip'),
     webrtc_username: endpoint('webrtc'),
-    sip_password: directory.sipPassword(person.extension),
+    sip_password: password,
     domain: address.hostname,
     sip_port: sipPort,
     ws_url: `${address.protocol === 'https:' ? 'wss' : 'ws'}://${address.host}/ws`,

@@ -46,12 +46,12 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
       `${SESSION_COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`,
     );
   };
-  const sipFor = (request: FastifyRequest, person: Person) =>
-    sipOf(person, directory, request.ownOrigin(), config.sipListen.port);
+  const sipFor = (request: FastifyRequest, person: Person, password: string) =>
+    sipOf(person, password, request.ownOrigin(), config.sipListen.port);
   /** A page of our own gets the session as a cookie too; others get the token only, so nobody signs a browser in from outside. */
   const answer = (request: FastifyRequest, reply: FastifyReply, issued: Issued, cookie: boolean) => {
     if (cookie) setCookie(request, reply, issued.token, config.sessionAbsoluteSeconds);
-    return loginReply(issued, sipFor(request, issued.person));
+    return loginReply(issued, sipFor(request, issued.person, issued.sip_password));
   };
 
   /** A page's own GET has no `Origin`: browsers tell by `Sec-Fetch-Site` whose it is, where the address is one they trust. */
@@ -152,19 +152,21 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   app.get(
     '/api/v1/session/sip',
     {
-      config: { level: 'user' },
+      config: { level: 'user', errors: ['store_unavailable'] },
       schema: {
         tags,
         summary: 'What my phones register with',
         description:
-          'The same as `sip` of the sign-in, for a page that was loaded again and keeps no password.',
+          'The same as `sip` of the sign-in, for a page that was loaded again and keeps no password. It is of this session and ends with it.',
         response: { 200: SipReply },
       },
     },
-    (request) => {
-      const person = directory.byExtension(request.person().extension);
+    async (request) => {
+      const caller = request.person();
+      const person = directory.byExtension(caller.extension);
       if (person === undefined) throw new ServiceError('not_authenticated', 'sign in first');
-      return { success: true as const, sip: sipFor(request, person) };
+      const password = await sessions.sipPassword(caller.session_id);
+      return { success: true as const, sip: sipFor(request, person, password) };
     },
   );
   app.get(

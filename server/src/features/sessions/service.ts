@@ -7,6 +7,7 @@ import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { Authenticator, Caller } from '../../ports/http.ts';
+import type { SipCredentials } from '../../ports/sip.ts';
 import type { Store } from '../../ports/store.ts';
 import { createCache } from './cache.ts';
 import type { Live } from './cache.ts';
@@ -19,6 +20,7 @@ import { createProof } from './proof.ts';
 import type { Claim } from './proof.ts';
 import { createSecondFactor } from './second-factor.ts';
 import type { SecondFactor } from './second-factor.ts';
+import { createSessionSip } from './sip.ts';
 import { createSessionStore } from './store.ts';
 
 /** How long a token works on after the one that replaced it was first used: requests may still be on their way. */
@@ -39,6 +41,8 @@ export interface SessionsOptions {
   readonly audit: Required<Audit>;
   readonly log: Log;
   readonly config: SessionSettings;
+  /** From which the SIP passwords of sessions are derived. */
+  readonly sipKey: Buffer;
 }
 export interface LoginInput extends Claim {
   readonly device_name?: string | null | undefined;
@@ -51,6 +55,8 @@ export interface Issued {
   readonly token: string;
   readonly session_id: number;
   readonly person: Person;
+  /** What the phones of this session register with. */
+  readonly sip_password: string;
   /** Milliseconds since 1970 when it stops working unless used or refreshed. */
   readonly expires_at: number;
 }
@@ -81,6 +87,10 @@ export interface Sessions extends Authenticator {
   setPassword(personId: number, password: string): Promise<void>;
   /** Ids of everyone who has one. */
   withPassword(): Promise<ReadonlySet<number>>;
+  /** What the relay checks phones with. */
+  readonly sip: SipCredentials;
+  /** The SIP password of a live session. Throws `not_authenticated`, `store_unavailable`. */
+  sipPassword(sessionId: number): Promise<string>;
   /** Something that stays open uses this session: when it now ends (milliseconds since 1970), or null where it has. */
   use(sessionId: number): Promise<number | null>;
   /** Called with each session that ended, so that its sockets are closed; returns the way to stop. */
@@ -100,6 +110,16 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   const cache = createCache((tokenHash) => store.token(tokenHash));
   const listeners = new Set<(sessionId: number, reason: EndReason) => void>();
   const person = personById(directory);
+  const sip = createSessionSip({
+    key: options.sipKey,
+    live: (personId, now) => store.live(personId, now),
+    lastUsed: (id) => cache.lastUsed(id),
+    touch: (id, now) => cache.touchSession(id, now),
+    directory,
+    person,
+    idleMs,
+    clock,
+  });
   const proof = createProof({ store, otp, clock, directory, person, audit, log });
 
   const expiry = (lastUsed: number, endsAt: number): number => Math.min(lastUsed + idleMs, endsAt);
@@ -107,6 +127,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   const ended = (ids: readonly number[], reason: EndReason): void => {
     for (const id of ids) {
       cache.end(id);
+      sip.ended(id);
       for (const listener of listeners) {
         try {
           listener(id, reason);
@@ -134,7 +155,15 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     };
     const { id, crowded } = await store.add(session);
     ended(crowded, 'crowded');
-    return { token, session_id: id, person: who, expires_at: expiry(at, session.ends_at) };
+    const row = { id, person_id: who.id, created_at: at, last_used_at: at, ends_at: session.ends_at };
+    sip.opened(row);
+    return {
+      token,
+      session_id: id,
+      person: who,
+      sip_password: sip.passwordOf(row),
+      expires_at: expiry(at, session.ends_at),
+    };
   }
 
   /** The live session behind a token; its idle life is not looked at. */
@@ -227,6 +256,10 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   purge();
   sweep();
 
+  const onSessionEnded: Sessions['onSessionEnded'] = (listener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
   return {
     authenticate(token) {
       if (!TOKEN.test(token)) return null;
@@ -281,6 +314,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
         token: next,
         session_id: live.session.id,
         person: who,
+        sip_password: sip.passwordOf(live.session),
         expires_at: expiry(now, live.session.ends_at),
       };
     },
@@ -343,9 +377,14 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       cache.touchSession(sessionId, now);
       return expiry(now, row.ends_at);
     },
-    onSessionEnded(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+    onSessionEnded,
+    sip: { ...sip, onSessionEnded },
+    async sipPassword(sessionId) {
+      const row = await store.session(sessionId);
+      if (row === undefined || row.ended_at !== null) {
+        throw new ServiceError('not_authenticated', 'sign in first');
+      }
+      return sip.passwordOf(row);
     },
     save,
     async close() {

@@ -424,12 +424,14 @@ test('login reply - the body real clients decode, with the addresses they reach 
     role: 'cc_agent',
     level: 'agent',
   });
+  const { sip_password } = body.sip;
+  assert.match(sip_password, /^[A-Za-z0-9_-]{32}$/);
   assert.deepEqual(body.sip, {
     extension: '1008',
     sip_username: '1008',
     native_sip_username: '1008',
     webrtc_username: '1008',
-    sip_password: 'sip-secret-of-1008',
+    sip_password,
     domain: 'pbx.example.com',
     sip_port: 5060,
     ws_url: 'ws://pbx.example.com:8443/ws',

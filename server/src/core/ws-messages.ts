@@ -1,0 +1,159 @@
+import { Transform } from 'node:stream';
+import { FrameError, checkStart } from './ws-frames.ts';
+
+const CONTROL = 0x8;
+const HEADER_MAX = 14;
+const FIRST_ROOM = 2_048;
+/** A message in more pieces than that costs more than it carries. */
+const MAX_PIECES = 64;
+
+export interface WholeFrame {
+  readonly opcode: number;
+  readonly fin: boolean;
+  /** As it came, header and mask included. */
+  readonly raw: Buffer;
+  /** Without its mask. */
+  payload(): Buffer;
+}
+
+/**
+ * Puts frames together from chunks that are cut anywhere. `masked`: frames of a client, which must be masked and keep
+ * to what `checkStart` allows. Throws `FrameError` for one that does not, or holds more than `maxPayload` bytes.
+ */
+export function frameReader(maxPayload: number, masked: boolean): (chunk: Buffer) => WholeFrame[] {
+  let raw = Buffer.allocUnsafe(FIRST_ROOM);
+  let filled = 0;
+  /** Bytes of header and payload; 0 until the header is complete. */
+  let size = 0;
+  let header = 0;
+  const room = (bytes: number): void => {
+    if (raw.length >= bytes) return;
+    const larger = Buffer.allocUnsafe(Math.min(Math.max(bytes, raw.length * 2), maxPayload + HEADER_MAX));
+    raw.copy(larger, 0, 0, filled);
+    raw = larger;
+  };
+  const take = (chunk: Buffer, at: number, until: number): number => {
+    const step = Math.min(until - filled, chunk.length - at);
+    room(filled + step);
+    chunk.copy(raw, filled, at, at + step);
+    filled += step;
+    return at + step;
+  };
+  return (chunk) => {
+    const frames: WholeFrame[] = [];
+    let at = 0;
+    while (at < chunk.length) {
+      if (size === 0) {
+        at = take(chunk, at, filled < 2 ? 2 : header);
+        if (filled < 2) continue;
+        const second = raw[1]!;
+        if (header === 0) {
+          if (masked) checkStart(raw[0]!, second);
+          const length = second & 0x7f;
+          header = 2 + (length === 126 ? 2 : length === 127 ? 8 : 0) + (second & 0x80 ? 4 : 0);
+        }
+        if (filled < header) continue;
+        const short = second & 0x7f;
+        const payload =
+          short === 126 ? raw.readUInt16BE(2) : short === 127 ? Number(raw.readBigUInt64BE(2)) : short;
+        if (payload > maxPayload) {
+          throw new FrameError(1009, `a frame of ${payload} bytes is larger than ${maxPayload}`);
+        }
+        size = header + payload;
+      }
+      if (filled < size) at = take(chunk, at, size);
+      if (filled < size) continue;
+      frames.push(frameOf(Buffer.from(raw.subarray(0, size)), header));
+      raw = Buffer.allocUnsafe(FIRST_ROOM);
+      filled = size = header = 0;
+    }
+    return frames;
+  };
+}
+function frameOf(raw: Buffer, header: number): WholeFrame {
+  return {
+    opcode: raw[0]! & 0x0f,
+    fin: (raw[0]! & 0x80) !== 0,
+    raw,
+    payload() {
+      const payload = Buffer.from(raw.subarray(header));
+      if ((raw[1]! & 0x80) === 0) return payload;
+      for (let i = 0; i < payload.length; i += 1) payload[i]! ^= raw[header - 4 + (i & 3)]!;
+      return payload;
+    },
+  };
+}
+
+/** A whole message of a client; `null` as the answer passes it on as it came. */
+export type Rewrite = (message: Buffer) => Buffer | null | Promise<Buffer | null>;
+/**
+ * Passes a client's frames on, a message only once it is whole, and in order: each is shown to `rewrite` first. Fails as
+ * `frameReader` does, and with what `rewrite` throws.
+ */
+export function messageFilter(maxPayload: number, rewrite: Rewrite): Transform {
+  const read = frameReader(maxPayload, true);
+  let pieces: WholeFrame[] = [];
+  let bytes = 0;
+  function collect(frame: WholeFrame): WholeFrame[] | null {
+    if ((frame.opcode === 0) !== pieces.length > 0) {
+      throw new FrameError(
+        1002,
+        'a frame goes on with a message that was not begun, or begins one inside another',
+      );
+    }
+    pieces.push(frame);
+    bytes += frame.raw.length;
+    if (bytes > maxPayload + pieces.length * HEADER_MAX) {
+      throw new FrameError(1009, `a message is larger than ${maxPayload} bytes`);
+    }
+    if (pieces.length > MAX_PIECES) throw new FrameError(1008, 'message fragmented into too many frames');
+    if (!frame.fin) return null;
+    const whole = pieces;
+    [pieces, bytes] = [[], 0];
+    return whole;
+  }
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const filter = async (frames: readonly WholeFrame[]): Promise<void> => {
+        for (const frame of frames) {
+          if (frame.opcode >= CONTROL) {
+            this.push(frame.raw);
+            continue;
+          }
+          const whole = collect(frame);
+          if (whole === null) continue;
+          const message =
+            whole.length === 1 ? whole[0]!.payload() : Buffer.concat(whole.map((f) => f.payload()));
+          const answer = rewrite(message);
+          // oxlint-disable-next-line no-await-in-loop -- messages keep their order
+          const other = answer instanceof Promise ? await answer : answer;
+          if (other === null) for (const piece of whole) this.push(piece.raw);
+          else this.push(clientFrame(whole[0]!.opcode, other));
+        }
+      };
+      const run = async (): Promise<void> => {
+        let failed: Error | null = null;
+        try {
+          await filter(read(chunk));
+        } catch (error) {
+          failed = error as Error;
+        }
+        done(failed);
+      };
+      void run();
+    },
+  });
+}
+
+/** A whole frame as a client sends it; its mask is all zeros, which is enough on loopback. */
+function clientFrame(opcode: number, payload: Buffer): Buffer {
+  const { length } = payload;
+  const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+  const frame = Buffer.alloc(start + 4 + length);
+  frame[0] = 0x80 | opcode;
+  frame[1] = 0x80 | (start === 2 ? length : start === 4 ? 126 : 127);
+  if (start === 4) frame.writeUInt16BE(length, 2);
+  if (start === 10) frame.writeBigUInt64BE(BigInt(length), 2);
+  payload.copy(frame, start + 4);
+  return frame;
+}

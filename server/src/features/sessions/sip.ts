@@ -1,0 +1,131 @@
+import { createHmac } from 'node:crypto';
+import type { Clock } from '../../ports/clock.ts';
+import type { Directory, Person } from '../../ports/directory.ts';
+import type { SipCredentials, SipGrant } from '../../ports/sip.ts';
+import type { SessionRow } from './store.ts';
+
+type Known = Pick<SessionRow, 'id' | 'created_at'>;
+type Opened = Known & Pick<SessionRow, 'person_id' | 'last_used_at' | 'ends_at'>;
+interface Entry extends Known {
+  readonly password: string;
+  readonly ends_at: number;
+  last_used_at: number;
+}
+export interface SessionSip extends Omit<SipCredentials, 'onSessionEnded'> {
+  /** The SIP password of a session: the same as long as it lives, whatever token it has. */
+  passwordOf(session: Known): string;
+  opened(session: Opened): void;
+  ended(sessionId: number): void;
+}
+
+/**
+ * SIP credentials of sessions. They are derived from the key of the site, so that nothing of them is stored; what is stolen
+ * of one session says nothing of another. The sessions of people whose devices register are held in memory.
+ */
+export function createSessionSip(deps: {
+  readonly key: Buffer;
+  readonly live: (personId: number, now: number) => Promise<SessionRow[]>;
+  /** When a session was last used, where memory knows it later than the store. */
+  readonly lastUsed: (sessionId: number) => number | undefined;
+  readonly touch: (sessionId: number, now: number) => void;
+  readonly directory: Directory;
+  readonly person: (id: number) => Person | undefined;
+  readonly idleMs: number;
+  readonly clock: Clock;
+}): SessionSip {
+  const { key, directory, clock, idleMs } = deps;
+  const held = new Map<number, Map<number, Entry>>();
+  const ownerOf = new Map<number, number>();
+  /** Grows with every change, so that what was read before one is not kept after it. */
+  let generation = 0;
+
+  const passwordOf = ({ id, created_at }: Known): string =>
+    createHmac('sha256', key)
+      .update(`sip ${id} ${created_at}`)
+      .digest()
+      .subarray(0, 24)
+      .toString('base64url');
+
+  const entryOf = ({ id, created_at, last_used_at, ends_at }: Opened): Entry => ({
+    id,
+    created_at,
+    last_used_at,
+    ends_at,
+    password: passwordOf({ id, created_at }),
+  });
+  function forget(personId: number): void {
+    for (const id of held.get(personId)?.keys() ?? []) ownerOf.delete(id);
+    held.delete(personId);
+  }
+  async function read(personId: number): Promise<Map<number, Entry>> {
+    for (;;) {
+      const before = generation;
+      // oxlint-disable-next-line no-await-in-loop -- read anew only where something changed meanwhile
+      const rows = await deps.live(personId, clock.now());
+      if (before !== generation) continue;
+      forget(personId);
+      const entries = new Map(rows.map((row) => [row.id, entryOf(row)]));
+      held.set(personId, entries);
+      for (const id of entries.keys()) ownerOf.set(id, personId);
+      return entries;
+    }
+  }
+  /** When it ends unless it is used; what other doors saw of its use counts too. */
+  function expiry(entry: Entry): number {
+    entry.last_used_at = Math.max(entry.last_used_at, deps.lastUsed(entry.id) ?? 0);
+    return Math.min(entry.last_used_at + idleMs, entry.ends_at);
+  }
+  function grant(
+    who: Person,
+    entries: ReadonlyMap<number, Entry>,
+    matches: (password: string) => boolean,
+  ): SipGrant | Entry | null {
+    const now = clock.now();
+    for (const entry of entries.values()) {
+      if (!matches(entry.password)) continue;
+      if (now >= entry.ends_at) return null;
+      if (now >= expiry(entry)) return entry;
+      entry.last_used_at = now;
+      deps.touch(entry.id, now);
+      return { session_id: entry.id, secret: directory.sipPassword(who.extension) };
+    }
+    return null;
+  }
+
+  return {
+    passwordOf,
+    opened(session) {
+      generation += 1;
+      if (!held.has(session.person_id)) return;
+      held.get(session.person_id)?.set(session.id, entryOf(session));
+      ownerOf.set(session.id, session.person_id);
+    },
+    ended(sessionId) {
+      generation += 1;
+      const owner = ownerOf.get(sessionId);
+      if (owner === undefined) return;
+      ownerOf.delete(sessionId);
+      held.get(owner)?.delete(sessionId);
+    },
+    prove(device, matches) {
+      const who = directory.byEndpoint(device);
+      if (who === undefined || !who.active) return null;
+      const fresh = async (): Promise<SipGrant | null> => {
+        const found = grant(who, await read(who.id), matches);
+        return found !== null && 'secret' in found ? found : null;
+      };
+      const entries = held.get(who.id);
+      if (entries === undefined) return fresh();
+      const found = grant(who, entries, matches);
+      // Too long unused for all that is known here: the store may know of a later use.
+      return found === null || 'secret' in found ? found : fresh();
+    },
+    endsAt(sessionId) {
+      const owner = ownerOf.get(sessionId);
+      const entry = owner === undefined ? undefined : held.get(owner)?.get(sessionId);
+      if (entry === undefined || deps.person(owner ?? 0)?.active !== true) return null;
+      const at = expiry(entry);
+      return clock.now() >= at ? null : at;
+    },
+  };
+}

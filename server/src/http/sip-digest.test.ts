@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { digestAnswer } from '../../test/support/sip/digest.ts';
+import { NO_RESPONSE, answerOf, proofsOf, withResponses } from './sip-digest.ts';
+
+const URI = 'sip:pbx.example.com';
+const answer = (
+  password: string,
+  challenge = 'Digest realm="offhook",nonce="1/a,b=c",qop="auth",opaque="x"',
+) => digestAnswer(challenge, { method: 'REGISTER', uri: URI, username: '1008-web', password });
+const request = (...headers: string[]): string =>
+  [
+    `REGISTER ${URI} SIP/2.0`,
+    'Via: SIP/2.0/WS x',
+    ...headers,
+    'Content-Length: 0',
+    '',
+    'response="body"',
+  ].join('\r\n');
+
+test('sip digest - a proof is known by its password, with and without qop, however the header is written', () => {
+  for (const header of [
+    `Authorization: ${answer('right')}`,
+    `AUTHORIZATION :\t${answer('right')}`,
+    `authorization:${answer('right').replaceAll(', ', ',\r\n ')}`,
+    `Proxy-Authorization: ${answer('right', 'Digest realm="offhook",nonce="n"')}`,
+    `Authorization: ${answer('right').replace('Digest', 'DIGEST').replace('algorithm=MD5', 'algorithm="md5"')}`,
+  ]) {
+    const text = request(header);
+    const [proof, ...others] = proofsOf(text) ?? [];
+    assert.ok(proof, header);
+    assert.equal(others.length, 0);
+    assert.equal(proof.username, '1008-web');
+    assert.equal(proof.matches('right'), true, header);
+    assert.equal(proof.matches('wrong'), false);
+    const other = withResponses(text, [[proof, proof.responseOf('secret')]]);
+    assert.equal(proofsOf(other)?.[0]?.matches('secret'), true);
+    assert.equal(other.length, text.length, 'nothing else is changed');
+    assert.match(other, /\r\n\r\nresponse="body"$/);
+  }
+});
+test('sip digest - what is no digest of a request, or of another algorithm, is never taken', () => {
+  for (const text of [
+    '',
+    '\r\n\r\n',
+    `SIP/2.0 200 OK\r\nAuthorization: ${answer('right')}\r\n\r\n`,
+    request('Authorization: Basic MTAwODpyaWdodA=='),
+    request('Authorization: Digest username="1008-web"'),
+    request(`X-Authorization: ${answer('right')}`),
+  ]) {
+    assert.deepEqual(proofsOf(text), [], text);
+  }
+  for (const changed of [
+    answer('right').replace('algorithm=MD5', 'algorithm=SHA-256'),
+    answer('right').replace('qop=auth', 'qop=auth-int'),
+    answer('right').replace(/uri="[^"]*"/, 'uri="sip:elsewhere"'),
+    answer('right').replace(/nonce="[^"]*"/, 'nonce="other"'),
+  ]) {
+    assert.equal(proofsOf(request(`Authorization: ${changed}`))?.[0]?.matches('right'), false, changed);
+  }
+  const invite = request(`Authorization: ${answer('right')}`).replace('REGISTER', 'INVITE');
+  assert.equal(proofsOf(invite)?.[0]?.matches('right'), false, 'of another method');
+});
+test('sip digest - every response of every header is replaced; more than eight headers are refused', () => {
+  const twice = `${answer('right')}, response="0123"`;
+  const text = request(`Authorization: ${twice}`, `Proxy-Authorization: ${answer('right')}`);
+  const proofs = proofsOf(text) ?? [];
+  assert.deepEqual(
+    proofs.map(({ at }) => at.length),
+    [2, 1],
+  );
+  const none = withResponses(
+    text,
+    proofs.map((proof) => [proof, NO_RESPONSE]),
+  );
+  assert.equal(none.split(`response="${NO_RESPONSE}"`).length, 4);
+  assert.equal(
+    proofsOf(request(...Array.from({ length: 9 }, () => `Authorization: ${answer('right')}`))),
+    null,
+  );
+});
+test('sip digest - any text is read in time that grows with its length', () => {
+  fc.assert(
+    fc.property(
+      fc.string({
+        unit: fc.constantFrom('"', '\\', ',', '=', ' ', '\r\n', ':', 'a', 'Digest '),
+        maxLength: 200,
+      }),
+      (text) => {
+        const whole = request(`Authorization: Digest ${text}`);
+        const proofs = proofsOf(whole) ?? [];
+        for (const { at } of proofs)
+          for (const { from, to } of at) assert.ok(from <= to && to <= whole.length);
+        withResponses(
+          whole,
+          proofs.map((proof) => [proof, NO_RESPONSE]),
+        );
+      },
+    ),
+  );
+  for (const part of ['"', '\\', ',', '=', 'a', ' ', '\r\n ', 'a=",', 'response=']) {
+    const long = request(`Authorization: Digest ${part.repeat(64_000 / part.length)}`);
+    const began = performance.now();
+    proofsOf(long);
+    assert.ok(
+      performance.now() - began < 200,
+      `${JSON.stringify(part)} took ${performance.now() - began} ms`,
+    );
+  }
+});
+test('sip digest - what an answer says', () => {
+  const of = (text: string) => answerOf(text);
+  assert.deepEqual(of('SIP/2.0 200 OK\r\nCSeq: 3 REGISTER\r\n\r\n'), { status: 200, method: 'REGISTER' });
+  assert.deepEqual(of('SIP/2.0 401 Unauthorized\r\nCSEQ:  3 REGISTER\r\n\r\n'), {
+    status: 401,
+    method: 'REGISTER',
+  });
+  assert.equal(of('OPTIONS sip:x SIP/2.0\r\nCSeq: 3 OPTIONS\r\n\r\n'), null);
+});

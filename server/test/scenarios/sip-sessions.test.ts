@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { signIn } from '../support/api.ts';
+import type { Person } from '../support/api.ts';
+import { registerPhone } from '../support/phone.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+import { openWsPhone } from '../support/ws-phone.ts';
+
+describe('sip sessions', () => {
+  const site = useSite();
+  /** A session of its own beside the one the site keeps. */
+  async function session(extension: string): Promise<Person> {
+    const found = (await site().credentials()).find((c) => c.extension === extension);
+    return signIn(site().base, extension, found?.password ?? '');
+  }
+  const phoneOf = (
+    { login: { sip } }: Person,
+    as: 'sip_username' | 'webrtc_username' | 'native_sip_username',
+  ) => openWsPhone({ url: site().wsUrl, username: sip[as], password: sip.sip_password });
+  const request = async (person: Person, method: string, path: string, body?: unknown): Promise<unknown> => {
+    const response = await fetch(`${site().base}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${person.token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    assert.equal(response.ok, true, `${method} ${path}: ${response.status}`);
+    return response.json();
+  };
+  const contacts = async (device: string): Promise<number> =>
+    (await site().engineCli('pjsip show contacts'))
+      .split('\n')
+      .filter((line) => line.includes(`Contact:  ${device}/`)).length;
+  const has = (device: string, count: number) =>
+    until(`${count} addresses of ${device}`, async () => (await contacts(device)) === count || undefined);
+
+  test('sip sessions - each session has a secret of its own; the permanent one is handed out to none', async () => {
+    const [one, two] = [await session('1008'), await session('1008')];
+    assert.notEqual(one.login.sip.sip_password, two.login.sip.sip_password);
+    const permanent = (await site().credentials()).find((c) => c.extension === '1008')?.sip_password ?? '';
+    assert.ok(![one, two].some((p) => p.login.sip.sip_password === permanent));
+    await using a = await phoneOf(one, 'webrtc_username');
+    await using b = await phoneOf(two, 'sip_username');
+    await using c = await openWsPhone({
+      url: site().wsUrl,
+      username: two.login.sip.native_sip_username,
+      password: two.login.sip.sip_password,
+      answers: false,
+    });
+    assert.deepEqual([await a.register(), await b.register(), await c.register()], [200, 200, 200]);
+    await Promise.all([has('1008-web', 1), has('1008-mobile', 1), has('1008', 1)]);
+    await using wrong = await openWsPhone({ url: site().wsUrl, username: '1008-web', password: permanent });
+    assert.equal(await wrong.register(), 401, 'the secret of desk phones is of no use over /ws');
+    const other = await openWsPhone({
+      url: site().wsUrl,
+      username: '1009-web',
+      password: one.login.sip.sip_password,
+    });
+    assert.equal(await other.register(), 401, 'nor is one of another person');
+    await other[Symbol.asyncDispose]();
+    await assert.rejects(
+      registerPhone({ server: site().sip, extension: '1008', password: one.login.sip.sip_password }),
+      /401/,
+      'nor is one of a session at the address of desk phones',
+    );
+    await request(two, 'POST', '/api/v1/session/logout', {});
+    assert.deepEqual([await b.end(), await c.end()], [4409, 4409]);
+    await Promise.all([has('1008-web', 1), has('1008-mobile', 0), has('1008', 0)]);
+  });
+
+  test('sip sessions - ended sessions: the phone is cut, its address gone, the stolen secret refused; a desk phone stays', async () => {
+    const [mine, stolen] = [await session('1009'), await session('1009')];
+    await using desk = await site().phone('1009');
+    await using phone = await phoneOf(mine, 'webrtc_username');
+    await using thief = await phoneOf(stolen, 'webrtc_username');
+    assert.deepEqual([await phone.register(), await thief.register()], [200, 200]);
+    await has('1009-web', 2);
+    const { sessions } = (await request(mine, 'GET', '/api/v1/sessions')) as {
+      sessions: { id: number; current: boolean }[];
+    };
+    for (const { id, current } of sessions)
+      if (!current) await request(mine, 'DELETE', `/api/v1/sessions/${id}`);
+    assert.equal(await thief.end(), 4409);
+    await has('1009-web', 1);
+    await using again = await phoneOf(stolen, 'webrtc_username');
+    assert.equal(await again.register(), 401);
+    assert.equal(await phone.register(), 200, 'the session that is left goes on');
+
+    const password = (await site().credentials()).find((c) => c.extension === '1009')?.password ?? '';
+    const fresh = (await request(mine, 'POST', '/api/v1/session/password', {
+      current_password: password,
+      new_password: 'an altogether new one',
+    })) as Person['login'];
+    assert.equal(await phone.end(), 4409);
+    await has('1009-web', 0);
+    await using old = await phoneOf(mine, 'webrtc_username');
+    assert.equal(await old.register(), 401);
+    await using renewed = await openWsPhone({
+      url: site().wsUrl,
+      username: fresh.sip.webrtc_username,
+      password: fresh.sip.sip_password,
+    });
+    assert.equal(await renewed.register(), 200);
+    await desk.register();
+    await has('1009', 1);
+  });
+
+  test('sip sessions - refresh keeps the secret, and it works over restarts of service and engine', async () => {
+    const mobile = await session('1010');
+    const refreshed = (await request(mobile, 'GET', '/api/mobile/refresh.php')) as Person['login'];
+    assert.equal(refreshed.sip.sip_password, mobile.login.sip.sip_password);
+    const before = await phoneOf(mobile, 'sip_username');
+    assert.equal(await before.register(), 200);
+    await site().kill('SIGKILL');
+    await before.end();
+    await site().start();
+    await using after = await phoneOf(mobile, 'sip_username');
+    assert.equal(await after.register(), 200);
+    await has('1010-mobile', 1);
+
+    const engine = site().enginePid();
+    assert.ok(engine !== null);
+    process.kill(engine, 'SIGKILL');
+    await after.end(20_000);
+    await until('another engine', () => (site().enginePid() ?? engine) !== engine || undefined, {
+      ms: 20_000,
+    });
+    await site().ready();
+    await using last = await phoneOf(mobile, 'sip_username');
+    assert.equal(await last.register(), 200);
+    await has('1010-mobile', 1);
+  });
+});

@@ -1,0 +1,87 @@
+/** Registers over SIP on a WebSocket, as a browser or a mobile app does, and nothing else. */
+import { digestAnswer } from './sip/digest.ts';
+import { formatMessage, header, headersNamed, methodOf, parseMessage, statusOf } from './sip/message.ts';
+import type { SipMessage } from './sip/message.ts';
+import { randomTag } from './sip/transport.ts';
+import { until } from './until.ts';
+
+export interface WsPhone extends AsyncDisposable {
+  /** The final status of a registration, after the challenge was answered; 0 where the socket closed before. */
+  register(expires?: number): Promise<number>;
+  /** The code the socket was closed with; null while it is open. */
+  readonly closed: number | null;
+  /** Waits for that code. */
+  end(ms?: number): Promise<number>;
+}
+export async function openWsPhone(options: {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  /** False: what the engine asks is left without an answer, as by a phone that hangs. */
+  readonly answers?: boolean;
+}): Promise<WsPhone> {
+  const { url, username, password } = options;
+  const socket = new WebSocket(url, ['sip']);
+  socket.binaryType = 'arraybuffer';
+  let closed: number | null = null;
+  const answers: SipMessage[] = [];
+  socket.addEventListener('close', (event) => void (closed = event.code));
+  socket.addEventListener('message', ({ data }) => {
+    const message = parseMessage(
+      typeof data === 'string' ? Buffer.from(data) : Buffer.from(data as ArrayBuffer),
+    );
+    if (message === undefined) return;
+    if (statusOf(message) > 0) answers.push(message);
+    else if (methodOf(message) !== 'ACK' && options.answers !== false) {
+      const kept = ['via', 'from', 'to', 'call-id', 'cseq'];
+      const headers = kept.flatMap((name) =>
+        headersNamed(message, name).map((value) => [name, value] as const),
+      );
+      socket.send(formatMessage({ start: 'SIP/2.0 200 OK', headers, body: '' }).toString());
+    }
+  });
+  await until('an open socket', () => socket.readyState === WebSocket.OPEN || closed !== null);
+  const callId = randomTag();
+  const from = `<sip:${username}@offhook.test>`;
+  const tag = randomTag();
+  let cseq = 0;
+  async function send(expires: number, proof?: string): Promise<SipMessage | null> {
+    if (socket.readyState !== WebSocket.OPEN) return null;
+    cseq += 1;
+    const mine = `${cseq} REGISTER`;
+    const headers: (readonly [string, string])[] = [
+      ['via', `SIP/2.0/WS ${callId}.invalid;branch=z9hG4bK${randomTag()}`],
+      ['max-forwards', '70'],
+      ['from', `${from};tag=${tag}`],
+      ['to', from],
+      ['call-id', callId],
+      ['cseq', mine],
+      ['contact', `<sip:${callId.slice(0, 8)}@${callId}.invalid;transport=ws>`],
+      ['expires', String(expires)],
+    ];
+    if (proof !== undefined) headers.push(['authorization', proof]);
+    socket.send(formatMessage({ start: 'REGISTER sip:offhook.test SIP/2.0', headers, body: '' }).toString());
+    const answer = await until(`an answer to ${mine}`, () =>
+      closed !== null ? 'closed' : answers.find((m) => header(m, 'cseq') === mine && statusOf(m) >= 200),
+    );
+    return answer === 'closed' ? null : answer;
+  }
+  return {
+    async register(expires = 600) {
+      const first = await send(expires);
+      if (first === null || statusOf(first) !== 401) return first === null ? 0 : statusOf(first);
+      const challenge = header(first, 'www-authenticate');
+      const request = { method: 'REGISTER', uri: 'sip:offhook.test', username, password };
+      const answer = await send(expires, digestAnswer(challenge, request));
+      return answer === null ? 0 : statusOf(answer);
+    },
+    get closed() {
+      return closed;
+    },
+    end: (ms = 5_000) => until('the end of the socket', () => closed ?? undefined, { ms }),
+    async [Symbol.asyncDispose]() {
+      socket.close();
+      await until(`the end of the socket of ${username}`, () => closed !== null);
+    },
+  };
+}
