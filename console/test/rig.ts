@@ -49,9 +49,34 @@ export async function openConsole(
   await page.goto(site.base + path);
   return page;
 }
+/**
+ * Runs in the page before its own scripts: a script that takes the focus out of a field somebody types in is an error, unless a press of
+ * the pointer or of a key that is no text came just before. A dialog may take the focus, but into none of its fields, and hand it back.
+ */
+const WATCH_FOCUS = `(() => {
+  const FIELD = 'input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]';
+  const JUST_MS = 1000;
+  let acted = -Infinity;
+  const act = (event) => {
+    const text = event.type === 'keydown' && event.key.length === 1 && !event.ctrlKey && !event.altKey && !event.metaKey;
+    if (event.isTrusted && !(text && event.target.matches?.(FIELD))) acted = performance.now();
+  };
+  for (const type of ['pointerdown', 'keydown']) addEventListener(type, act, true);
+  const own = HTMLElement.prototype.focus;
+  HTMLElement.prototype.focus = function (...options) {
+    const from = document.activeElement;
+    const kept = from === null || from === this || !from.matches(FIELD) || from.closest('[role=dialog]') !== null ||
+      (this.closest('[role=dialog]') !== null && !this.matches(FIELD));
+    if (!kept && performance.now() - acted > JUST_MS)
+      console.error('the page took the focus from ' + from.outerHTML.slice(0, 120) + ' to ' + this.outerHTML.slice(0, 120));
+    return own.apply(this, options);
+  };
+  window.focusIsWatched = true;
+})()`;
 /** A page whose trouble is kept. */
 async function newPage(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
+  await page.addInitScript(WATCH_FOCUS);
   const said: string[] = [];
   trouble.set(page, said);
   page.on('pageerror', (error) => said.push(error.message));
@@ -135,7 +160,11 @@ export async function focusIsOn(page: Page, target: Locator): Promise<void> {
     { ms: 3_000, seen: () => ({ has }) },
   );
 }
-/** Fails where a script of the page failed or its policy refused something. */
+/** The watch over the focus is on in this page, and says so where it is taken. */
+export const focusIsWatched = async (page: Page): Promise<void> => {
+  assert.equal(await page.evaluate('window.focusIsWatched'), true);
+};
+/** Fails where a script of the page failed, took the focus from who typed, or its policy refused something. */
 export function assertNoTrouble(page: Page): void {
   assert.deepEqual(trouble.get(page) ?? ['this page was not opened by openConsole'], []);
 }

@@ -1,8 +1,9 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import {
   Button,
   Center,
+  FocusTrap,
   Group,
   Modal,
   Paper,
@@ -14,12 +15,18 @@ import {
 } from '@mantine/core';
 import { OffhookError } from '@offhook/client';
 import { t } from './app-words.ts';
+import { isField } from './focus.ts';
 import { LanguageSwitch } from './preferences.tsx';
 import { useSession } from './session.tsx';
 import { Failure } from './states.tsx';
 
-/** `username` is given where only the same person may sign in. */
-function SignInForm({ username: given }: { readonly username?: string }): ReactNode {
+interface SignInFormProps {
+  /** Given where only the same person may sign in. */
+  readonly username?: string;
+  /** The focus is not put into its fields. */
+  readonly quiet?: boolean;
+}
+function SignInForm({ username: given, quiet = false }: SignInFormProps): ReactNode {
   const { signIn } = useSession();
   const [username, setUsername] = useState(given ?? '');
   const [password, setPassword] = useState('');
@@ -64,7 +71,7 @@ function SignInForm({ username: given }: { readonly username?: string }): ReactN
           autoComplete="current-password"
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
-          data-autofocus={given !== undefined || undefined}
+          data-autofocus={(given !== undefined && !quiet) || undefined}
           required
         />
         {asksOtp && (
@@ -115,7 +122,13 @@ export function SignInPage(): ReactNode {
 /** Over the page as it was: what is on it stays. */
 export function SignInAgain(): ReactNode {
   const { state } = useSession();
-  if (state.is !== 'ended') return null;
+  // The session ends by itself: what somebody types at that moment is no password.
+  const typing = useRef<boolean | null>(null);
+  if (state.is !== 'ended') {
+    typing.current = null;
+    return null;
+  }
+  typing.current ??= isField(document.activeElement);
   const { me } = state;
   return (
     <Modal
@@ -127,9 +140,10 @@ export function SignInAgain(): ReactNode {
       centered
       title={t('ended_title')}
     >
+      {typing.current && <FocusTrap.InitialFocus />}
       <Stack>
         <Text size="sm">{t('ended_text', { name: me.full_name ?? me.username })}</Text>
-        <SignInForm username={me.username} />
+        <SignInForm username={me.username} quiet={typing.current} />
         <Button variant="subtle" onClick={() => location.assign('/')}>
           {t('other_person')}
         </Button>

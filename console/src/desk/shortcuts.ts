@@ -1,5 +1,6 @@
 /** Keys of the desk. They can be switched off, and never act while somebody types. */
 import { useLayoutEffect, useRef, useSyncExternalStore } from 'react';
+import { isTyped } from '../app/focus.ts';
 import type { t } from './words.ts';
 
 type Word = Parameters<typeof t>[0];
@@ -15,6 +16,7 @@ export const SHORTCUTS = {
   h: 'hold_or_retrieve',
   t: 'transfer',
   x: 'hang_up',
+  s: 'switch_call',
   n: 'note',
   u: 'outcome',
   k: 'crm',
@@ -39,11 +41,6 @@ function subscribe(listener: () => void): () => void {
 }
 export const useShortcutsOn = (): boolean => useSyncExternalStore(subscribe, isOn);
 
-/** Where letters are somebody's text, or choose from a list. */
-const TAKEN =
-  'input:not([type=checkbox]), textarea, select, [contenteditable], [role=menu], [role=dialog], [role=listbox]';
-const typing = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest(TAKEN) !== null;
 /** Does it while `run` is given and keys are on. */
 export function useShortcut(key: ShortcutKey, run: (() => void) | null): void {
   const on = useShortcutsOn();
@@ -55,7 +52,7 @@ export function useShortcut(key: ShortcutKey, run: (() => void) | null): void {
     if (!on || !there) return;
     const onKey = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() !== key || event.ctrlKey || event.altKey || event.metaKey) return;
-      if (event.defaultPrevented || event.repeat || typing(event.target)) return;
+      if (event.defaultPrevented || event.repeat || isTyped(event)) return;
       event.preventDefault();
       now.current?.();
     };

@@ -1,5 +1,5 @@
 /** The phone's place on every page: its button, and, once it is wanted, the panel that a call stays in whatever page is shown. */
-import { Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+import { Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { Text, UnstyledButton } from '@mantine/core';
 import { Phone } from 'lucide-react';
@@ -27,6 +27,7 @@ export function PhoneDock(): ReactNode {
   const { extension } = useMe();
   const state = useSyncExternalStore(phone.subscribe, () => phone.state);
   const [open, setOpen] = useState(false);
+  const asked = useRef(false);
   useEffect(() => {
     if (session.is === 'in') phone.use({ extension, client, live });
     else phone.retire();
@@ -40,7 +41,10 @@ export function PhoneDock(): ReactNode {
         aria-label={`${t('phone')}: ${t(lamp)}`}
         aria-expanded={open}
         aria-controls="phone"
-        onClick={() => setOpen(!open)}
+        onClick={() => {
+          asked.current = !open;
+          setOpen(!open);
+        }}
       >
         <Phone size={18} aria-hidden />
         <Text size="sm" fw={600} visibleFrom="md" aria-hidden>
@@ -50,7 +54,7 @@ export function PhoneDock(): ReactNode {
       </UnstyledButton>
       {wanted && (
         <Suspense fallback={null}>
-          <PhonePanel open={open} onOpen={setOpen} />
+          <PhonePanel open={open} asked={asked} onOpen={setOpen} />
         </Suspense>
       )}
     </>

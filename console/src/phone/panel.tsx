@@ -1,9 +1,10 @@
 /** What the phone shows: its state, its calls, a number to dial; or, folded away, the call that goes on. */
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
-import type { ReactNode } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import { ActionIcon, Alert, Button, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { ArrowLeft, Mic, MicOff, Phone, PhoneOff, Settings, X } from 'lucide-react';
 import { useLocation } from 'wouter';
+import { isField } from '../app/focus.ts';
 import { PAGE_PATHS } from '../paths.ts';
 import { CallCard, CallSpan } from './call-card.tsx';
 import { Keypad, NumberField, useNumber } from './dial.tsx';
@@ -55,11 +56,16 @@ const Trouble = ({ trouble, onRetry, onClose }: TroubleProps): ReactNode => (
     )}
   </Alert>
 );
-function Dial(): ReactNode {
+/** What the person has just opened, and so the next field may take the focus. */
+type Asked = RefObject<boolean>;
+function Dial({ asked }: { readonly asked: Asked }): ReactNode {
   const input = useNumber();
   const [last, setLast] = useState<{ readonly number: string; readonly name: string } | null>(null);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    // It also appears when a call ends: whoever types a note then goes on with it.
+    if (asked.current && !isField(document.activeElement)) field.current?.focus();
+  }, [asked]);
   function call(number: string, name: string): void {
     void phone.softphone?.call(number, name);
     setLast({ number, name });
@@ -87,14 +93,20 @@ function Dial(): ReactNode {
     </Stack>
   );
 }
-function Off(): ReactNode {
+function Off({ asked }: { readonly asked: Asked }): ReactNode {
   return (
     <Stack gap="sm">
       <Text fw={650}>{t('off_title')}</Text>
       <Text size="sm" c="dimmed">
         {t('off_text')}
       </Text>
-      <Button leftSection={<Phone size={18} aria-hidden />} onClick={() => phone.switchOn()}>
+      <Button
+        leftSection={<Phone size={18} aria-hidden />}
+        onClick={() => {
+          asked.current = true;
+          phone.switchOn();
+        }}
+      >
         {t('switch_on')}
       </Button>
     </Stack>
@@ -117,9 +129,9 @@ function Elsewhere({ status }: { readonly status: PhoneStatus & { is: 'elsewhere
     </Stack>
   );
 }
-function Body({ state }: { readonly state: PhoneState }): ReactNode {
+function Body({ state, asked }: { readonly state: PhoneState; readonly asked: Asked }): ReactNode {
   const { status, calls, trouble } = state;
-  if (status.is === 'off') return <Off />;
+  if (status.is === 'off') return <Off asked={asked} />;
   if (status.is === 'elsewhere') return <Elsewhere status={status} />;
   const alive = calls.some(isLive);
   return (
@@ -132,7 +144,7 @@ function Body({ state }: { readonly state: PhoneState }): ReactNode {
       {calls.map((call) => (
         <CallCard key={call.id} call={call} others={calls.filter((other) => other !== call)} />
       ))}
-      {!alive && status.is !== 'refused' && <Dial />}
+      {!alive && status.is !== 'refused' && <Dial asked={asked} />}
     </>
   );
 }
@@ -187,17 +199,34 @@ function Bar({ call, onOpen }: { readonly call: PhoneCall; readonly onOpen: () =
     </div>
   );
 }
+const one = (test: (call: PhoneCall) => boolean): PhoneCall | undefined => phone.state.calls.find(test);
+/** The call that keys act on. */
+const keyed = (): PhoneCall | undefined =>
+  one((call) => call.state === 'talking') ??
+  one((call) => call.state === 'held') ??
+  one((call) => call.state === 'incoming') ??
+  one(isLive);
+/** A press is decided on what was seen so long before it. */
+const SEEN_MS = 700;
 /** Alt+Shift and a letter, wherever the focus is. */
 function useShortcuts(on: boolean): void {
   useEffect(() => {
     if (!on) return;
+    let last = keyed()?.id;
+    let changed = -Infinity;
+    const unwatch = phone.subscribe(() => {
+      const now = keyed()?.id;
+      if (now === last) return;
+      // The call of before is gone: whoever presses now may still mean that one.
+      if (last !== undefined) changed = performance.now();
+      last = now;
+    });
     function press(event: KeyboardEvent): void {
       if (!event.altKey || !event.shiftKey || event.ctrlKey || event.metaKey) return;
-      const { softphone, state } = phone;
-      const of = (test: (call: PhoneCall) => boolean): PhoneCall | undefined => state.calls.find(test);
-      const ringing = of((call) => call.state === 'incoming');
-      const talking = of((call) => call.state === 'talking') ?? of((call) => call.state === 'held');
-      const target = talking ?? ringing ?? of(isLive);
+      const { softphone } = phone;
+      const ringing = one((call) => call.state === 'incoming');
+      const target = performance.now() - changed < SEEN_MS ? undefined : keyed();
+      const talking = target !== undefined && isUp(target) ? target : undefined;
       const actions: Readonly<Record<string, (() => void) | undefined>> = {
         KeyA: ringing && (() => void softphone?.answer(ringing.id)),
         KeyX: target && (() => softphone?.hangUp(target.id)),
@@ -210,29 +239,38 @@ function useShortcuts(on: boolean): void {
       action();
     }
     addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
+    return () => {
+      unwatch();
+      removeEventListener('keydown', press);
+    };
   }, [on]);
 }
 
 interface PhonePanelProps {
   readonly open: boolean;
+  /** Set by who opens it; over once it is drawn. */
+  readonly asked: Asked;
   readonly onOpen: (open: boolean) => void;
 }
-export function PhonePanel({ open, onOpen }: PhonePanelProps): ReactNode {
+export function PhonePanel({ open, asked, onOpen }: PhonePanelProps): ReactNode {
   const state = useSyncExternalStore(phone.subscribe, () => phone.state);
   const settings = useSyncExternalStore(phone.subscribe, () => phone.settings);
   const [setting, setSetting] = useState(false);
   const { status, calls } = state;
   const ringing = calls.find((call) => call.state === 'incoming')?.id;
-  const asked = calls.find((call) => call.state === 'dialing')?.id;
+  const placed = calls.find((call) => call.state === 'dialing')?.id;
   const onDesk = useLocation()[0] === PAGE_PATHS.desk;
   useEffect(() => {
     // A call is shown where it can be answered; the desk has its own buttons, which nothing may cover.
-    if ((ringing !== undefined && !onDesk) || asked !== undefined) {
+    if ((ringing !== undefined && !onDesk) || placed !== undefined) {
       onOpen(true);
       setSetting(false);
     }
-  }, [ringing, asked, onDesk, onOpen]);
+  }, [ringing, placed, onDesk, onOpen]);
+  // After the effects of what it shows.
+  useEffect(() => {
+    asked.current = false;
+  });
   useShortcuts(settings?.shortcuts ?? false);
   const shown = calls.find((call) => call.state === 'talking') ?? calls.find(isLive);
   const title =
@@ -249,6 +287,7 @@ export function PhonePanel({ open, onOpen }: PhonePanelProps): ReactNode {
         <aside
           className={styles.panel}
           id="phone"
+          tabIndex={-1}
           aria-label={t('phone')}
           onKeyDown={(event) => {
             if (event.key === 'Escape') onOpen(false);
@@ -261,7 +300,10 @@ export function PhonePanel({ open, onOpen }: PhonePanelProps): ReactNode {
                 color="gray"
                 size={40}
                 aria-label={t('back')}
-                onClick={() => setSetting(false)}
+                onClick={() => {
+                  asked.current = true;
+                  setSetting(false);
+                }}
               >
                 <ArrowLeft size={18} aria-hidden />
               </ActionIcon>
@@ -294,7 +336,7 @@ export function PhonePanel({ open, onOpen }: PhonePanelProps): ReactNode {
             {setting && settings !== null && status.is !== 'off' ? (
               <SettingsView settings={settings} />
             ) : (
-              <Body state={state} />
+              <Body state={state} asked={asked} />
             )}
           </div>
         </aside>
