@@ -234,7 +234,9 @@ describe('agent desk', () => {
     const next = await offered(phone, caller, '510');
     await next.answer();
     await isIn(page, 'In a call');
-    assert.equal(await note.inputValue(), '', 'another call has a note of its own');
+    assert.equal(await note.inputValue(), 'Half a thought', 'what is half written stays under the hands');
+    await note.press('Escape');
+    await until('another call has a note of its own', async () => (await note.inputValue()) === '');
     await page.getByRole('button', { name: /^Note of/ }).click();
     assert.equal(await note.inputValue(), 'Half a thought');
     const lose = async (route: Route): Promise<void> => {

@@ -10,6 +10,8 @@ import { useShortcutsOn } from './shortcuts.ts';
 import styles from './desk.module.css';
 
 export interface Action {
+  /** Nothing can be begun for now. */
+  readonly waits: boolean;
   /** What is under way. */
   readonly busy: string | null;
   readonly failed: { readonly what: string; readonly error: unknown } | null;
@@ -17,12 +19,14 @@ export interface Action {
   readonly run: (what: string, work: () => Promise<unknown>) => Promise<boolean>;
   readonly clear: () => void;
 }
-export function useAction(): Action {
+export function useAction(waits = false): Action {
   const [busy, setBusy] = useState<string | null>(null);
   const [failed, setFailed] = useState<Action['failed']>(null);
   const running = useRef(false);
+  const waiting = useRef(waits);
+  waiting.current = waits;
   const run = useCallback<Action['run']>(async (what, work) => {
-    if (running.current) return false;
+    if (running.current || waiting.current) return false;
     running.current = true;
     setBusy(what);
     setFailed(null);
@@ -38,7 +42,7 @@ export function useAction(): Action {
     }
   }, []);
   const clear = useCallback(() => setFailed(null), []);
-  return { busy, failed, run, clear };
+  return { waits, busy, failed, run, clear };
 }
 
 interface ActionButtonProps extends ButtonProps {
@@ -56,7 +60,7 @@ export function ActionButton({ action, label, work, icon, shortcut, ...look }: A
     <Button
       {...look}
       aria-busy={mine}
-      aria-disabled={action.busy !== null}
+      aria-disabled={action.busy !== null || action.waits}
       {...(shortcut === undefined ? {} : { 'aria-keyshortcuts': shortcut })}
       leftSection={mine ? <Loader size={16} color="currentColor" /> : icon}
       rightSection={<Key name={shortcut} />}

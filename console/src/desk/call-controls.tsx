@@ -2,12 +2,13 @@ import { Suspense, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group } from '@mantine/core';
 import { ArrowRightLeft, PhoneOff, Pause, Play } from 'lucide-react';
-import type { CallState } from '@offhook/client';
 import type { Agent } from '@offhook/contract/agents.ts';
 import { useClient } from '../app/session.tsx';
 import { ActionButton, ActionError, Key, useAction } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
+import { useHolding } from './use-desk.ts';
 import { ownLeg } from './view.ts';
+import type { OwnCall } from './view.ts';
 import { t } from './words.ts';
 import styles from './desk.module.css';
 import { late } from '../app/late.tsx';
@@ -16,28 +17,32 @@ const TransferPanel = late(async () => (await import('./transfer-panel.tsx')).Tr
 
 interface CallControlsProps {
   readonly agent: Agent;
-  readonly call: CallState;
+  readonly one: OwnCall;
+  /** It came in the place of another one just now: a press may still mean that one, and does nothing. */
+  readonly settling: boolean;
 }
-export function CallControls({ agent, call }: CallControlsProps): ReactNode {
+export function CallControls({ agent, one, settling }: CallControlsProps): ReactNode {
+  const { call } = one;
+  const { hold: setHold } = useHolding();
   const client = useClient();
-  const action = useAction();
+  const action = useAction(settling);
   const [transfer, setTransfer] = useState(false);
   const id = call.call_id;
   const leg = ownLeg(call, agent.extension);
   const up = leg !== undefined && (leg.state === 'connected' || leg.state === 'held');
   const held = leg?.held === true;
   // A consult that was begun before this page was loaded, or by another one, is shown too.
-  const consulting = up && call.legs.filter((one) => one.state !== 'calling').length > 2;
+  const consulting = up && call.legs.filter((leg) => leg.state !== 'calling').length > 2;
   useEffect(() => {
     if (consulting) setTransfer(true);
   }, [consulting]);
-  const doHold = (): Promise<unknown> => (held ? client.calls.retrieve(id) : client.calls.hold(id));
+  const doHold = (): Promise<unknown> => setHold(one, !held);
   const doHangUp = (): Promise<unknown> => client.calls.hangup(id);
   const hangUp = t(leg?.state === 'ringing' ? 'decline' : 'hang_up');
   const hold = t(held ? 'retrieve' : 'hold');
   useShortcut('h', up ? () => void action.run(hold, doHold) : null);
   useShortcut('x', leg === undefined ? null : () => void action.run(hangUp, doHangUp));
-  useShortcut('t', up ? () => setTransfer(true) : null);
+  useShortcut('t', up && !settling ? () => setTransfer(true) : null);
   return (
     <>
       <Group gap="xs" className={styles.controls ?? ''}>
@@ -55,9 +60,10 @@ export function CallControls({ agent, call }: CallControlsProps): ReactNode {
               variant="default"
               aria-expanded={transfer}
               aria-keyshortcuts="t"
+              aria-disabled={settling}
               leftSection={<ArrowRightLeft size={18} aria-hidden />}
               rightSection={<Key name="t" />}
-              onClick={() => setTransfer(!transfer)}
+              onClick={() => setTransfer(settling ? transfer : !transfer)}
             >
               {t('transfer')}
             </Button>

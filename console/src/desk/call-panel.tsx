@@ -1,6 +1,6 @@
 /** The screen pop: who is at the other end, what was before, what is done with the call, and what is written down about it. */
-import { Suspense, useEffect, useState } from 'react';
-import type { ReactNode } from 'react';
+import { Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import { Badge, Button, Group, Paper, Text, Title } from '@mantine/core';
 import { ArrowDownLeft, ArrowUpRight, PhoneOff } from 'lucide-react';
 import type { CallState, QueueState } from '@offhook/client';
@@ -10,10 +10,11 @@ import { useSince } from '../app/now.ts';
 import { Loading } from '../app/states.tsx';
 import { CallControls } from './call-controls.tsx';
 import { CrmLink } from './crm-panel.tsx';
-import { NotesPanel, UnsentNotes } from './notes-panel.tsx';
-import { useConversation, useMyCalls } from './use-desk.ts';
+import { MyCalls } from './my-calls.tsx';
+import { NotesPanel, UnsentNotes, isHalfWritten } from './notes-panel.tsx';
+import { useConversation, useShownCall } from './use-desk.ts';
 import type { Conversation } from './use-desk.ts';
-import { currentCall, otherParty, ownLeg } from './view.ts';
+import { otherParty, ownLeg } from './view.ts';
 import type { Party } from './view.ts';
 import { t } from './words.ts';
 import styles from './desk.module.css';
@@ -34,24 +35,70 @@ function useFocus(agent: Agent, call: CallState | undefined): string | null {
   return now ?? last;
 }
 
+/** A note that is being written: it stays in its field whatever calls come and go. */
+interface Written {
+  readonly id: string;
+  readonly who: string;
+}
+/** Calls `onLeft` once the focus is elsewhere in this page; another window is not elsewhere. */
+function useLeft(area: RefObject<HTMLElement | null>, on: boolean, onLeft: () => void): void {
+  const now = useRef(onLeft);
+  now.current = onLeft;
+  useEffect(() => {
+    if (!on) return;
+    const look = (): void =>
+      queueMicrotask(() => {
+        if (area.current?.contains(document.activeElement) !== true) now.current();
+      });
+    const kinds = ['focusin', 'focusout', 'pointerup'];
+    for (const kind of kinds) document.addEventListener(kind, look);
+    return () => {
+      for (const kind of kinds) document.removeEventListener(kind, look);
+    };
+  }, [area, on]);
+}
+
 interface CallPanelProps {
   readonly agent: Agent;
   readonly queues: ReadonlyMap<string, QueueState>;
 }
 export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
-  const calls = useMyCalls();
-  const call = currentCall(agent, calls);
+  const mine = useShownCall(agent.extension);
+  const { shown } = mine;
+  const call = shown?.call;
   const focus = useFocus(agent, call);
   const [chosen, setChosen] = useState<string | null>(null);
   const id = chosen ?? focus;
   const conversation = useConversation(id).data;
   const live = call !== undefined && call.call_id === id ? call : undefined;
+  const notes = useRef<HTMLDivElement>(null);
+  const [written, setWritten] = useState<Written | null>(null);
+  useLeft(notes, written !== null, () => setWritten(null));
+  const [about, setAbout] = useState(id);
+  /** The field that the next call's one takes the place of. */
+  const into = useRef<string | null>(null);
+  if (about !== id) {
+    setAbout(id);
+    // An empty field is that of the next call; what is half written stays in it.
+    if (written !== null && !isHalfWritten(agent.extension, written.id)) {
+      const field = notes.current?.querySelector('textarea:focus, input:focus');
+      into.current = field?.tagName.toLowerCase() ?? null;
+      setWritten(null);
+    }
+  }
+  useLayoutEffect(() => {
+    if (into.current !== null) notes.current?.querySelector<HTMLElement>(into.current)?.focus();
+    into.current = null;
+  }, [about]);
   if (id === null) return <NoCall />;
   const party = partyOf(agent, live, conversation);
   const queue = queueOf(agent, live, conversation, queues);
   const title = queue === null ? null : queues.get(queue)?.title || queue;
+  const who = party.name || party.number || t('unknown_caller');
+  const noted = written?.id ?? id;
   return (
     <>
+      {mine.own.length > 1 && <MyCalls extension={agent.extension} calls={mine} />}
       <Paper
         withBorder
         component="section"
@@ -67,11 +114,13 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
           queue={title}
           queues={queues}
         />
-        {live !== undefined && <CallControls key={live.call_id} agent={agent} call={live} />}
+        {live !== undefined && shown !== undefined && (
+          <CallControls key={live.call_id} agent={agent} one={shown} settling={mine.settling} />
+        )}
         <CrmLink
           key={`crm ${id}`}
           callId={id}
-          answered={agent.state === 'talking' && live !== undefined}
+          answered={agent.state === 'talking' && live !== undefined && live.call_id === agent.call_id}
           values={{
             number: party.number,
             name: party.name,
@@ -85,9 +134,17 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
           </Button>
         )}
       </Paper>
-      <UnsentNotes shown={id} onChoose={setChosen} />
+      <UnsentNotes shown={noted} onChoose={setChosen} />
       <div className={styles.about}>
-        <NotesPanel key={`notes ${id}`} id={id} conversation={conversation} />
+        <div ref={notes} onFocus={() => setWritten((before) => before ?? { id, who })}>
+          <NotesPanel
+            key={`notes ${noted}`}
+            id={noted}
+            conversation={noted === id ? conversation : undefined}
+            other={noted === id ? null : (written?.who ?? null)}
+            onLeave={() => setWritten(null)}
+          />
+        </div>
         <Suspense fallback={<Loading />}>
           <HistoryPanel
             number={party.number}

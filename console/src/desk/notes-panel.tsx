@@ -9,11 +9,15 @@ import { formatDateTime, formatTime } from '../app/format.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { ActionButton, ActionError, useAction } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
+import { useConversation } from './use-desk.ts';
 import type { Conversation } from './use-desk.ts';
 import { t } from './words.ts';
 import styles from './desk.module.css';
 
 const NOTE = 'note.';
+const OUTCOME = 'outcome.';
+export const isHalfWritten = (extension: string, id: string): boolean =>
+  [NOTE, OUTCOME].some((kind) => draftsOf(extension, kind).some(({ name }) => name === kind + id));
 /** What the service takes. */
 const MOST = 2_000;
 const CODE = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -25,12 +29,29 @@ interface NotesPanelProps {
   readonly id: string;
   readonly conversation: Conversation | undefined;
 }
-export function NotesPanel({ id, conversation }: NotesPanelProps): ReactNode {
+interface AllNotesProps extends NotesPanelProps {
+  /** Who is in this call, where it is not the one shown: what was begun is written on. */
+  readonly other: string | null;
+  readonly onLeave: () => void;
+}
+export function NotesPanel({ id, conversation: shown, other, onLeave }: AllNotesProps): ReactNode {
+  const read = useConversation(other === null ? null : id).data;
+  const conversation = other === null ? shown : read;
   return (
     <Paper withBorder component="section" aria-labelledby="desk-note" className={styles.panel ?? ''}>
       <Title order={2} size="h5" id="desk-note">
         {t('note')}
       </Title>
+      {other !== null && (
+        <Group gap="xs" justify="space-between" className={styles.writing ?? ''} role="status">
+          <Text size="sm" fw={600} className={styles.shrink ?? ''}>
+            {t('writing_about', { who: other })}
+          </Text>
+          <Button size="xs" variant="default" onClick={onLeave}>
+            {t('writing_leave')}
+          </Button>
+        </Group>
+      )}
       <Note id={id} />
       <Outcome id={id} conversation={conversation} />
       {conversation !== undefined && conversation.notes.length > 0 && (
@@ -118,7 +139,7 @@ function Outcome({ id, conversation }: NotesPanelProps): ReactNode {
   const queries = useQueryClient();
   const action = useAction();
   const me = useMe().extension;
-  const [code, setCode, clear] = useDraft(`outcome.${id}`);
+  const [code, setCode, clear] = useDraft(`${OUTCOME}${id}`);
   const field = useRef<HTMLInputElement>(null);
   useShortcut('u', () => field.current?.focus());
   const lately = useQuery({

@@ -1,5 +1,5 @@
 /** What the desk reads: the agent, its calls, and the conversation it is about. */
-import { useEffect, useMemo, useRef } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { CallState, Client, QueueState } from '@offhook/client';
@@ -7,6 +7,10 @@ import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
 import { useTopic } from '../app/live.ts';
 import { conversationQuery, pauseReasonsQuery } from '../app/queries.ts';
 import { useClient, useMe, useSession } from '../app/session.tsx';
+import { phone, usePhone } from '../phone/phone.ts';
+import { isUp } from '../phone/phone-state.ts';
+import { isTalkedIn, ownCalls, shownCall } from './view.ts';
+import type { OwnCall } from './view.ts';
 
 export interface Desk {
   /** As the stream says it; with the queues as they were read after its newest event. */
@@ -38,6 +42,88 @@ export function useDesk(): Desk {
 
 const MINE = ['mine'] as const;
 export const useMyCalls = (): ReadonlyMap<string, CallState> => useTopic('calls', MINE).records;
+
+export interface ShownCalls {
+  /** Every call of the person, the oldest first. */
+  readonly own: readonly OwnCall[];
+  readonly shown: OwnCall | undefined;
+  /** It took the place of another one by itself, so lately that a press may still mean that one. */
+  readonly settling: boolean;
+  /** The person is about to make this the one talked in. */
+  readonly choose: (id: string) => void;
+}
+/** A press is decided on what was seen so long before it. */
+const SEEN_MS = 700;
+export function useShownCall(extension: string): ShownCalls {
+  const calls = useMyCalls();
+  const began = useRef(new Map<string, number>());
+  const count = useRef(0);
+  const before = useRef<string | null>(null);
+  const chosen = useRef<string | null>(null);
+  const [, draw] = useState(0);
+  const own = useMemo(() => ownCalls(calls.values(), extension), [calls, extension]);
+  for (const one of own) {
+    const { call_id } = one.call;
+    if (!isTalkedIn(one)) began.current.delete(call_id);
+    else if (!began.current.has(call_id)) began.current.set(call_id, (count.current += 1));
+  }
+  const shown = shownCall(own, before.current, began.current);
+  const id = shown?.call.call_id ?? null;
+  // Also where there was none for a moment between the two.
+  const change = useRef({ count: 0, from: id, gone: -Infinity });
+  const [settled, setSettled] = useState(0);
+  if (id !== before.current) {
+    const { from, gone } = change.current;
+    const now = performance.now();
+    const replaced = id !== null && from !== null && id !== from && id !== chosen.current;
+    if (replaced && (before.current !== null || now - gone < SEEN_MS)) change.current.count += 1;
+    if (id === null) change.current.gone = now;
+    else change.current.from = id;
+    before.current = id;
+  }
+  const changes = change.current.count;
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(changes), SEEN_MS);
+    return () => clearTimeout(timer);
+  }, [changes]);
+  useEffect(() => {
+    if (chosen.current === id) chosen.current = null;
+  }, [id]);
+  const choose = (next: string): void => {
+    chosen.current = next;
+    began.current.set(next, (count.current += 1));
+    draw((n) => n + 1);
+  };
+  return { own, shown, settling: settled !== changes, choose };
+}
+/** Steers a call where the phone of this page has it, else over the API: both put the other side on hold, and neither undoes the other's. */
+export function useHolding(): {
+  readonly hold: (one: OwnCall, on: boolean) => Promise<unknown>;
+  readonly switchTo: (next: OwnCall, own: readonly OwnCall[]) => Promise<void>;
+} {
+  const client = useClient();
+  const { calls } = usePhone();
+  const here = (id: string) => calls.find((call) => call.call_id === id && isUp(call));
+  const hold = async ({ call }: OwnCall, on: boolean): Promise<unknown> => {
+    const mine = here(call.call_id);
+    if (on) return client.calls.hold(call.call_id);
+    if (mine?.state === 'held') return phone.softphone?.hold(mine.id, false);
+    return client.calls.retrieve(call.call_id);
+  };
+  return {
+    hold,
+    async switchTo(next, own) {
+      const { call_id } = next.call;
+      const mine = here(call_id);
+      // The phone of this page holds its other calls by itself.
+      for (const one of own) {
+        const other = one !== next && one.state === 'talking';
+        if (other && (mine?.state !== 'held' || here(one.call.call_id) === undefined)) await hold(one, true);
+      }
+      if (next.state === 'held') await hold(next, false);
+    },
+  };
+}
 export const useMyQueues = (names: readonly string[]): ReadonlyMap<string, QueueState> =>
   useTopic('queues', names).records;
 

@@ -48,18 +48,33 @@ export const ownLeg = (call: CallState, extension: string): CallState['legs'][nu
   call.legs.find((leg) => leg.extension === extension && leg.state !== 'ringing') ??
   call.legs.find((leg) => leg.extension === extension);
 
-/** The call the desk is about: that of the queue, else the one talked in, else what rings. */
-export function currentCall(
-  agent: AgentSummary,
-  calls: ReadonlyMap<string, CallState>,
-): CallState | undefined {
-  const own = [...calls.values()].filter((call) => ownLeg(call, agent.extension) !== undefined);
-  const rank = (call: CallState): number => {
-    const leg = ownLeg(call, agent.extension);
-    return leg === undefined || leg.state === 'ringing' ? 2 : leg.held ? 1 : 0;
-  };
-  return (
-    own.find((call) => call.call_id === agent.call_id) ??
-    own.toSorted((a, b) => rank(a) - rank(b) || (a.started_at < b.started_at ? -1 : 1))[0]
-  );
+/** A call that the person has a leg in. */
+export interface OwnCall {
+  readonly call: CallState;
+  readonly state: 'talking' | 'calling' | 'held' | 'ringing';
+}
+/** Every call of `extension`, the oldest first. */
+export const ownCalls = (calls: Iterable<CallState>, extension: string): readonly OwnCall[] =>
+  [...calls]
+    .flatMap((call): OwnCall[] => {
+      const leg = ownLeg(call, extension);
+      if (leg === undefined) return [];
+      if (leg.state === 'ringing' || leg.state === 'calling') return [{ call, state: leg.state }];
+      return [{ call, state: leg.held ? 'held' : 'talking' }];
+    })
+    .toSorted((a, b) => (a.call.started_at < b.call.started_at ? -1 : 1));
+const RANKS: Readonly<Record<OwnCall['state'], number>> = { talking: 0, calling: 0, held: 1, ringing: 2 };
+export const isTalkedIn = ({ state }: OwnCall): boolean => RANKS[state] === 0;
+/**
+ * The call the desk is about: the one talked in, else one that is held, else what rings. `began` says in which order calls came to be
+ * talked in; where that decides nothing it stays the call that was shown.
+ */
+export function shownCall(
+  own: readonly OwnCall[],
+  before: string | null,
+  began: ReadonlyMap<string, number>,
+): OwnCall | undefined {
+  const stays = ({ call }: OwnCall): number => Number(call.call_id === before);
+  const at = ({ call }: OwnCall): number => began.get(call.call_id) ?? 0;
+  return own.toSorted((a, b) => RANKS[a.state] - RANKS[b.state] || at(b) - at(a) || stays(b) - stays(a))[0];
 }

@@ -1,0 +1,232 @@
+/** Several calls of one person at the desk: which of them is shown, what keys act on, and where what is typed goes. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { connect } from '../../server/test/support/conversation-stage.ts';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { COMPANY, close, deskSteps, isIn, offered, region } from './desk-steps.ts';
+import { button, contextOf, openPanel, panel, ready, says } from './phone-rig.ts';
+import { assertAccessible, buildFirst, focusIsOn, focusIsWatched } from './rig.ts';
+
+describe('calls of the desk', () => {
+  before(buildFirst);
+  const site = useSite({ prepare: COMPANY });
+  const browser = useBrowser();
+  const { api, put, desk } = deskSteps(site, browser);
+
+  const note = (page: Page) => page.getByRole('textbox', { name: 'Note' });
+  const calls = (page: Page) => region(page, 'My calls').getByRole('listitem');
+  const party = (page: Page, name: string) => page.getByTestId('party').getByText(name).waitFor();
+  /** A key, once what it does is there, what it acts on was seen, and nothing else is under way. */
+  const byKey = async (page: Page, letter: string): Promise<void> => {
+    await page.locator(`[aria-keyshortcuts="${letter}"]:not([aria-disabled="true"])`).waitFor();
+    await page.keyboard.press(letter);
+  };
+  const ids = async (extension = '1003'): Promise<readonly string[]> => {
+    const { calls: own } = await api<{ calls: { call_id: string }[] }>(extension, 'GET', '/api/v1/calls');
+    return own.map((call) => call.call_id);
+  };
+
+  test('focus - a note goes on in its field while calls end, ring and come with the phone open; its keys do nothing', async () => {
+    await using caller = await site().phone('1008');
+    await using second = await site().phone('1004');
+    const context = await contextOf(browser());
+    const page = await desk('1003', { context });
+    await openPanel(page);
+    await button(page, 'Switch the phone on').click();
+    await ready(page);
+    await put('login');
+    await put('unpause');
+    await isIn(page, 'Ready');
+    const call = await caller.invite('1003');
+    await button(page, 'Answer').click();
+    await call.answered();
+    await party(page, 'Olha');
+    await note(page).click();
+    await page.keyboard.type('first ');
+    await call.hangup();
+    await says(page, 'Call ended');
+    await panel(page).getByLabel('Number or name').waitFor();
+    await page.keyboard.type('fprx ');
+    await focusIsOn(page, note(page));
+    assert.equal(await panel(page).getByLabel('Number or name').inputValue(), '');
+    const again = await second.invite('1003');
+    await says(page, 'Incoming call');
+    await page.keyboard.type('second ');
+    await again.hangup();
+    await panel(page).getByLabel('Number or name').waitFor();
+    await page.keyboard.type('third');
+    assert.equal(await note(page).inputValue(), 'first fprx second third');
+    await isIn(page, 'Ready');
+    await focusIsWatched(page);
+    await close(page);
+  });
+
+  test('focus - another call is talked in while a note is typed: the note stays that of its call until its field is left', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    await using second = await site().phone('1004');
+    const page = await desk();
+    const [, first] = await connect(caller, '1003', phone, 300);
+    await party(page, 'Olha');
+    await note(page).click();
+    await page.keyboard.type('about Olha ');
+    await first.hold();
+    const [other, next] = await connect(second, '1003', phone, 300);
+    await party(page, 'José Ibáñez');
+    await page.keyboard.type('xht and more');
+    assert.equal(await note(page).inputValue(), 'about Olha xht and more');
+    await page.getByText('You are writing about the call with Olha').waitFor();
+    await page.getByRole('heading', { level: 1 }).click();
+    await until('the note is that of the call talked in', async () => (await note(page).inputValue()) === '');
+    assert.equal((await ids()).length, 2, 'no key hung up');
+    // An empty field is that of the call talked in, wherever the focus is.
+    await note(page).click();
+    await other.hangup();
+    await next.ended();
+    await party(page, 'Olha');
+    assert.equal(await note(page).inputValue(), 'about Olha xht and more');
+    await focusIsOn(page, note(page));
+    await first.hangup();
+    await close(page);
+  });
+
+  test('keys - nothing is done by what is typed on after a field is gone', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    await using second = await site().phone('1004');
+    const page = await desk();
+    const [, first] = await connect(caller, '1003', phone, 300);
+    await first.hold();
+    const [asking] = await connect(second, '1003', phone, 300);
+    await party(page, 'José Ibáñez');
+    await byKey(page, 't');
+    const field = page.getByRole('textbox', { name: 'Name or number' });
+    await field.waitFor();
+    await page.keyboard.type('ol');
+    // Its call ends under the hands: the field goes with it.
+    await asking.hangup();
+    await field.waitFor({ state: 'detached' });
+    await party(page, 'Olha');
+    await page.keyboard.type('xhx');
+    assert.equal((await ids()).length, 1, 'the held call goes on');
+    await first.hangup();
+    await close(page);
+  });
+
+  test('calls - with one held and one talked in, both are shown, and keys, note, outcome, hold and transfer are those of the one talked in', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    await using second = await site().phone('1004');
+    await put('login');
+    await put('unpause');
+    const page = await desk();
+    // A call of the queue is held: it is not what is talked in.
+    const first = await offered(phone, caller, '510');
+    await first.answer();
+    await isIn(page, 'In a call');
+    await first.hold();
+    const [far, next] = await connect(second, '1003', phone, 300);
+    await party(page, 'José Ibáñez');
+    await until('both are listed', async () => (await calls(page).count()) === 2);
+    const current = region(page, 'My calls').locator('[aria-current="true"]');
+    await current.getByText('José Ibáñez').waitFor();
+    await current.getByText('Talking').waitFor();
+    await calls(page).filter({ hasText: 'Olha' }).getByText('On hold').waitFor();
+    await assertAccessible(page);
+    await note(page).fill('for José');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('status').getByText('Saved').waitFor();
+    await page.keyboard.press('Escape');
+    await byKey(page, 'h');
+    await until('José hears music', async () => {
+      const { calls: all } = await api<{ calls: { legs: { extension: string; held: boolean }[] }[] }>(
+        '1003',
+        'GET',
+        '/api/v1/calls',
+      );
+      const held = all.filter((one) => one.legs.some((leg) => leg.extension === '1003' && leg.held));
+      return held.length === 2;
+    });
+    await party(page, 'José Ibáñez');
+    await byKey(page, 'h');
+    await current.getByText('Talking').waitFor();
+    await page.locator('#content').focus();
+    await byKey(page, 'x');
+    await far.ended();
+    assert.equal(next.endedBy, 'them');
+    await party(page, 'Olha');
+    assert.equal((await ids()).length, 1, 'the held one goes on');
+    assert.equal(first.state, 'up');
+    await first.hangup();
+    await put('logout');
+    await close(page);
+  });
+
+  test('calls - a key pressed at the moment another call takes the place of the one shown acts on neither', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    await using second = await site().phone('1004');
+    const page = await desk();
+    const [, first] = await connect(caller, '1003', phone, 300);
+    await first.hold();
+    const [far] = await connect(second, '1003', phone, 300);
+    await party(page, 'José Ibáñez');
+    await page.locator('#content').focus();
+    // Whoever looks at José presses X; the very moment before, José hung up and the desk shows Olha.
+    await page.evaluate(`new MutationObserver((_, me) => {
+      if (!document.querySelector('[data-testid=party]')?.textContent.includes('Olha')) return;
+      me.disconnect();
+      for (const key of ['x', 'h', 't']) document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })`);
+    await far.hangup();
+    await party(page, 'Olha');
+    const [id] = await ids();
+    assert.notEqual(id, undefined);
+    assert.equal((await ids()).length, 1);
+    assert.equal(await page.getByRole('textbox', { name: 'Name or number' }).count(), 0);
+    assert.equal(first.state, 'up');
+    // Once it has been seen, the key means it.
+    await until('the key means this call', async () => {
+      await page.keyboard.press('x');
+      return first.state === 'ended';
+    });
+    await close(page);
+  });
+
+  test('calls - one click and one key change between two calls of the phone of the page', async () => {
+    await using caller = await site().phone('1008');
+    await using second = await site().phone('1004');
+    const context = await contextOf(browser());
+    const page = await desk('1003', { context });
+    await openPanel(page);
+    await button(page, 'Switch the phone on').click();
+    await ready(page);
+    const one = await caller.invite('1003');
+    await button(page, 'Answer').click();
+    await one.answered();
+    await party(page, 'Olha');
+    const two = await second.invite('1003');
+    await button(page, 'Hold and answer').click();
+    await two.answered();
+    await party(page, 'José Ibáñez');
+    await page.locator('#content').focus();
+    await byKey(page, 's');
+    await party(page, 'Olha');
+    await calls(page)
+      .filter({ hasText: 'José' })
+      .getByRole('button', { name: 'Switch to José Ibáñez' })
+      .click();
+    await party(page, 'José Ibáñez');
+    await calls(page).filter({ hasText: 'Olha' }).getByText('On hold').waitFor();
+    await page.screenshot({ path: '/tmp/desk-two-calls.png', fullPage: true });
+    await page.locator('#content').focus();
+    await byKey(page, 'x');
+    await two.ended();
+    await one.hears();
+    await party(page, 'Olha');
+    await one.hangup();
+    await close(page);
+  });
+});
