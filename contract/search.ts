@@ -28,7 +28,7 @@ export const fold = (text: string): string => {
 
 /** The digits of a number written for people, with its leading plus; null where the text is no number. */
 export const digitsOf = (text: string): string | null =>
-  /^\+?[\d\s()./-]*\d[\d\s()./-]*$/.test(text.trim()) ? text.replace(/[\s()./-]/g, '') : null;
+  /^\+?[\s()./-]*\d[\d\s()./-]*$/.test(text.trim()) ? text.replace(/[\s()./-]/g, '') : null;
 
 /** What a search looks at: folded texts, each on its own line so that no word is found across two, and numbers as digits. */
 export interface Searched {

@@ -111,4 +111,4 @@ export function isOutdated(phc: string): boolean {
   const parts = PHC.exec(phc);
   return parts === null || Number(parts[1]) < COST.memory || Number(parts[2]) < COST.passes;
 }
-const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
+const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/={1,2}$/, '');

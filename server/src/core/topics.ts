@@ -53,6 +53,6 @@ export function topicsOf(event: DomainEvent): readonly string[] {
 export function topicsOfType(type: EventType): readonly string[] {
   const data = { extension: '{extension}', extensions: ['{extension}'], queue: '{name}' };
   const topics = topicsOf({ type, data } as unknown as DomainEvent);
-  const named = topics.map((topic) => topic.replace(/^(.+\/mine)\/.*$/, '$1'));
+  const named = topics.map((topic) => topic.replace(/\/mine\/.*/s, '/mine'));
   return named.includes(EVERYONE) ? [...named.filter((topic) => topic !== EVERYONE), 'every topic'] : named;
 }

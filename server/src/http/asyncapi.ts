@@ -197,7 +197,7 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
       ...(topic.includes('{')
         ? {
             parameters: Object.fromEntries(
-              [...topic.matchAll(/\{(.+?)\}/g)].map(([, name]) => [
+              [...topic.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => [
                 name!,
                 { description: `One ${key.split('-')[0]} by its ${name}.` },
               ]),

@@ -2,7 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { SESSION_COOKIE } from '@offhook/contract/session.ts';
 import type { Credential } from '../ports/http.ts';
 
-const TOKEN = /^[A-Za-z0-9._~+/-]{1,512}=*$/;
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+const MAX_TOKEN = 512;
+const isToken = (text: string): boolean => text.length <= MAX_TOKEN && TOKEN.test(text);
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
 /** True for `host[:port]` that can stand in an address we hand out. */
@@ -14,7 +16,7 @@ export function readCredential(request: FastifyRequest): Credential | null {
   if (headers.authorization !== undefined) {
     if (count(rawHeaders, 'authorization') > 1) return null;
     const bearer = /^bearer +([^ ]+)$/i.exec(headers.authorization)?.[1];
-    return bearer !== undefined && TOKEN.test(bearer) ? { token: bearer, cookie: false } : null;
+    return bearer !== undefined && isToken(bearer) ? { token: bearer, cookie: false } : null;
   }
   if (headers.cookie === undefined) return null;
   const values = headers.cookie
@@ -23,9 +25,7 @@ export function readCredential(request: FastifyRequest): Credential | null {
     .filter((pair) => pair.startsWith(`${SESSION_COOKIE}=`))
     .map((pair) => pair.slice(SESSION_COOKIE.length + 1));
   const [value] = values;
-  return values.length === 1 && value !== undefined && TOKEN.test(value)
-    ? { token: value, cookie: true }
-    : null;
+  return values.length === 1 && value !== undefined && isToken(value) ? { token: value, cookie: true } : null;
 }
 /** How often a header stands in the request, whatever node kept of it. */
 export function count(rawHeaders: readonly string[], name: string): number {
@@ -66,10 +66,8 @@ export function secretInQuery(url: string): string | undefined {
   const at = url.indexOf('?');
   if (at < 0) return undefined;
   return [...new URLSearchParams(url.slice(at + 1)).keys()].find((name) => {
-    const plain = name
-      .toLowerCase()
-      .replaceAll('-', '_')
-      .replaceAll(/\[.*\]$/g, '');
-    return URL_SECRETS.has(plain);
+    const bracket = name.indexOf('[');
+    const plain = bracket >= 0 && name.endsWith(']') ? name.slice(0, bracket) : name;
+    return URL_SECRETS.has(plain.toLowerCase().replaceAll('-', '_'));
   });
 }

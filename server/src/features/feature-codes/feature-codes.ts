@@ -35,7 +35,7 @@ export const FEATURE_CODES: readonly FeatureCode[] = [
 
 /** How a pattern is written for people: `_*22ZX` is `*22<n>`. */
 const dialledAs = (pattern: string): string =>
-  pattern.startsWith('_') ? pattern.slice(1).replace(/[XZN][XZN.]*$/, '…') : pattern;
+  pattern.startsWith('_') ? pattern.slice(1).replace(/[XZN].*/s, '…') : pattern;
 
 /** The body of docs/feature-codes.md: a Markdown table with one row for each code. */
 export function featureCodesTable(): string {

@@ -7,7 +7,7 @@ const LINE = /^\[[^\]]+\] (WARNING|ERROR|NOTICE)\[\d+\](?:\[[^\]]*\])?: ([\w./-]
 const STANDING: readonly RegExp[] = [
   /^taskprocessor_push: Taskprocessor '.*' queue reached \d+ scheduled tasks/,
   /is not reloadable, maintaining previous values/,
-  /^sip_transport_apply|Transport '.*' is not fully reloadable/,
+  /^sip_transport_apply|Transport '[^']*' is not fully reloadable/,
 ];
 /**
  * What only a throw-away engine says: without a socket it has no address of its own that a registration could tell. Where

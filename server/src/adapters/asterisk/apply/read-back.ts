@@ -185,7 +185,7 @@ const READERS: readonly { readonly kinds: readonly Kind[]; readonly read: Reader
   {
     kinds: ['feature'],
     read: (a, put) =>
-      names(a, 'features show', /^(\S+) +no def +(\S+)? *$/gm, ([, name, keys]) =>
+      names(a, 'features show', /^(\S+) +no def +(?:(\S+) *)?$/gm, ([, name, keys]) =>
         put(`feature ${name}`, keys ?? ''),
       ),
   },

@@ -126,7 +126,7 @@ export function readSections(name: string, files: EngineFiles): FileRead {
       if (line.startsWith('[')) {
         open(line, where);
       } else if (line.startsWith('#')) {
-        const include = /^#(include|tryinclude)\s+["<]?([^">]+?)[">]?$/.exec(line);
+        const include = /^#(include|tryinclude)\s+["<]?([^\s">][^">]*)[">]?$/.exec(line);
         if (include !== null && !read(include[2]!, depth + 1) && include[1] === 'include')
           throw new Refused(`${where}: there is no ${include[2]}`);
       } else {

@@ -84,7 +84,7 @@ export const filePath = rule(
   'must be an absolute path without control characters, ; " \\ $ ` | < > or a blank at its end',
 );
 export const host = rule(
-  /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/,
+  /^(?=.{1,253}$)(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)$/,
   'must be a host name or address',
 );
 export const timeZone = rule(

@@ -40,7 +40,7 @@ export const describeChannel = (
   } else if (name.startsWith(LOCAL)) {
     const end = name.length - 2;
     if (name.endsWith(';1') || name.endsWith(';2')) {
-      const placed = PLACED.get(/@(.+)-[^-]+$/.exec(name)?.[1] ?? '');
+      const placed = PLACED.get(name.slice(name.indexOf('@') + 1, name.lastIndexOf('-')));
       return {
         kind: 'local',
         endpoint: null,

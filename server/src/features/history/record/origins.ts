@@ -138,7 +138,7 @@ function sentOn(
 }
 /** A number as people know it: without the technology in front of it and the context behind. */
 export const plainNumber = (target: string): string =>
-  target.replace(/^[A-Za-z]+\//, '').replace(/[@/].*$/, '');
+  target.replace(/^[A-Za-z]+\//, '').replace(/[@/].*/s, '');
 /** How many of them had begun by then. */
 function startedBy(all: readonly Dialling[], at: number): number {
   let [low, high] = [0, all.length];

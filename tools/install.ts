@@ -1,0 +1,85 @@
+/**
+ * The linters, generators and checkers that only `npm run check` and `npm test` use. They have a lockfile of their own, so that
+ * `npm start` does not install them; who needs them first installs them here, once for each state of the lockfile.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** The folder with `package.json` and, once installed, `node_modules`. */
+export const TOOLS = import.meta.dirname;
+const MODULES = path.join(TOOLS, 'node_modules');
+/** Written last; holds the hash of the lockfile the packages were installed from. */
+const INSTALLED = path.join(MODULES, '.offhook-installed');
+const LOCK = path.join(TOOLS, 'node_modules.lock');
+
+const read = (file: string): string | null => {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+};
+const wanted = (): string =>
+  createHash('sha256')
+    .update(fs.readFileSync(path.join(TOOLS, 'package-lock.json')))
+    .digest('hex');
+
+/** Installs the tools where they are not installed from today's lockfile; safe to call from many processes at once. */
+export async function installTools(): Promise<void> {
+  while (read(INSTALLED) !== wanted()) {
+    if (!takeLock()) {
+      await pause(200);
+      continue;
+    }
+    try {
+      if (read(INSTALLED) !== wanted()) await install();
+    } finally {
+      fs.rmSync(LOCK, { force: true });
+    }
+  }
+}
+/** A module of the tools by its name; untyped, because the packages are not there when the house is type-checked. */
+export async function tool(name: string): Promise<unknown> {
+  await installTools();
+  return createRequire(path.join(TOOLS, 'package.json'))(name) as unknown;
+}
+
+/** False while another process installs; the lock of a process that has ended is removed. */
+function takeLock(): boolean {
+  try {
+    fs.writeFileSync(LOCK, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const owner = Number(read(LOCK));
+  // An empty file is one whose owner is just writing it.
+  if (owner > 0 && !fs.existsSync(`/proc/${owner}`)) fs.rmSync(LOCK, { force: true });
+  return false;
+}
+async function install(): Promise<void> {
+  process.stderr.write('offhook: installing the tools of check and test (tools/package-lock.json) …\n');
+  fs.rmSync(MODULES, { recursive: true, force: true });
+  const child = spawn('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: TOOLS,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (part: Buffer) => (said += String(part)));
+  const code = await new Promise<number | string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (status, signal) => resolve(status ?? signal ?? 'no status'));
+  });
+  if (code !== 0) {
+    throw new Error(
+      `the tools of check and test could not be installed: npm ci in ${TOOLS} ended with ${code}. ` +
+        `They need the npm registry once. npm's own words:\n${said}`,
+    );
+  }
+  fs.writeFileSync(INSTALLED, wanted());
+}
