@@ -3,9 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/errors.ts';
 import type { App } from '../ports/http.ts';
 import { checkJson } from '../core/json-check.ts';
+import { parseInTurns } from './large-json.ts';
 
 /** Bytes a body may have where its route does not say more. */
 export const BODY_LIMIT = 64 * 1024;
+/** Bytes from which on a JSON body is read in turns with other requests. */
+const LARGE = 256 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 const FORM_TYPE =
   /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
@@ -68,8 +71,18 @@ export function addBodyParsers(app: App): void {
     // Clients name the type of a body they do not send: a DELETE with nothing in it is a DELETE.
     if (bytes.length === 0 && request.method === 'DELETE') return done(null, null);
     const text = utf8(bytes);
+    const parse = (part: string): unknown => {
+      let parsed: unknown;
+      void parseJson(request, part, (error: Error | null, value: unknown) => {
+        if (error !== null) throw error;
+        parsed = value;
+      });
+      return parsed;
+    };
+    if (bytes.length > LARGE) return parseInTurns(text, parse);
     checkJson(text);
-    void parseJson(request, text, done);
+    done(null, parse(text));
+    return undefined;
   });
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',

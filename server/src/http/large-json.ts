@@ -1,0 +1,49 @@
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import { ServiceError } from '../core/errors.ts';
+import { jsonCheck } from '../core/json-check.ts';
+
+/** Characters that are parsed before others get their turn: about 1 ms. */
+const TURN = 64 * 1024;
+
+/**
+ * Parses a large text without keeping other requests waiting: it is checked in pieces, and each list that is a member of the
+ * outermost object is parsed element by element. `parse` is the parser of small bodies, so both refuse the same.
+ */
+export async function parseInTurns(text: string, parse: (part: string) => unknown): Promise<unknown> {
+  const check = jsonCheck(text);
+  let step = check.next();
+  while (step.done !== true) {
+    // oxlint-disable-next-line no-await-in-loop -- the pauses are what this is for
+    await turnOfOthers();
+    step = check.next();
+  }
+  const lists = step.value;
+  // In the skeleton each list holds nothing but its number.
+  let skeleton = '';
+  let at = 0;
+  for (const [n, { from, to }] of lists.entries()) {
+    skeleton += `${text.slice(at, from)}${n}`;
+    at = to;
+  }
+  const whole = parse(skeleton + text.slice(at));
+  if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) return whole;
+  let parsed = 0;
+  for (const place of Object.values(whole) as unknown[]) {
+    if (!Array.isArray(place)) continue;
+    const { from, to, commas } = lists[place.pop() as number]!;
+    if (commas.length === 0 && isBlank(text, from, to)) continue;
+    let start = from;
+    for (const end of [...commas, to]) {
+      if (isBlank(text, start, end)) throw new ServiceError('invalid_request', 'body: not valid JSON');
+      place.push(parse(text.slice(start, end)));
+      parsed += end - start;
+      start = end + 1;
+      if (parsed < TURN) continue;
+      parsed = 0;
+      // oxlint-disable-next-line no-await-in-loop -- the pauses are what this is for
+      await turnOfOthers();
+    }
+  }
+  return whole;
+}
+const isBlank = (text: string, from: number, to: number): boolean => text.slice(from, to).trim() === '';
