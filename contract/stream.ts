@@ -31,7 +31,7 @@ export const Topic = z
   .string()
   .regex(
     /^(presence(\/\d{1,20})?|calls(\/mine)?|queues(\/[a-z0-9_-]{1,64})?|agents(\/\d{1,20})?|history(\/mine)?|config|system)$/,
-    'not a topic',
+    'not a topic; topics are presence, calls, queues, agents, history, config and system, some with /<extension>, /<queue> or /mine',
   );
 export type Topic = z.infer<typeof Topic>;
 

@@ -132,8 +132,8 @@ test('config command - what is refused is told once, each with its field', async
       1,
       [
         'The request is not valid:',
-        '  ring_group care title: it is missing',
-        '  ring_group care members: Invalid input: expected array, received string',
+        '  ring_group care title: is missing',
+        '  ring_group care members: expected an array, received a string',
       ],
     ],
   );
@@ -161,7 +161,7 @@ test('config command - what cannot be read or fits nothing is named, and nothing
     [bomb, /Excessive alias count/],
     ['- 1\n', /expected a document/],
     ['', /expected a document/],
-    ['offhook: !!js/function "x"\n', /offhook: Invalid input: expected 1/],
+    ['offhook: !!js/function "x"\n', /offhook: must be 1/],
     ['offhook: 1\nquues: []\n', /quues: unknown field/],
     ['offhook: 1\n__proto__: {a: 1}\n', /not valid JSON/],
     ['offhook: 1\nring_groups:\n  - name: care\n    number: 550\n', /ring_group care number: .*string/],

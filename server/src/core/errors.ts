@@ -1,5 +1,7 @@
 import { ERRORS } from '@offhook/contract/errors.ts';
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
+import { spoken } from './said.ts';
+import type { Said } from './said.ts';
 
 export interface ErrorExtras {
   readonly cause?: unknown;
@@ -13,10 +15,13 @@ export interface ErrorExtras {
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly extras: ErrorExtras;
-  constructor(code: ErrorCode, detail: string, extras: ErrorExtras = {}) {
-    super(detail, extras.cause === undefined ? undefined : { cause: extras.cause });
+  /** What the message is made of; a text with values in it says so, and can then be translated. */
+  readonly detail: Said | string;
+  constructor(code: ErrorCode, detail: Said | string, extras: ErrorExtras = {}) {
+    super(spoken(detail), extras.cause === undefined ? undefined : { cause: extras.cause });
     this.name = 'ServiceError';
     this.code = code;
+    this.detail = detail;
     this.extras = extras;
   }
   get status(): number {

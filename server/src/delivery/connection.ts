@@ -9,8 +9,10 @@ import {
   STREAM_PROTOCOL,
 } from '@offhook/contract/stream.ts';
 import type { ServerFrame } from '@offhook/contract/stream.ts';
+import { faultsOf } from '../core/check-input.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 import { checkJson } from '../core/json-check.ts';
+import { say } from '../core/said.ts';
 import { FrameError, closeFrame, serverFrame } from '../core/ws-frames.ts';
 import type { Log } from '../core/log.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -394,7 +396,8 @@ function invalid(raw: unknown, error: z.ZodError): ServiceError {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     return new ServiceError('bad_frame', 'a frame is a JSON object');
   }
-  const { path, message } = error.issues[0]!;
-  if (path[0] === 'op') return new ServiceError('bad_frame', 'op: not a word a client may say');
-  return new ServiceError('invalid_request', `${path.join('.') || 'frame'}: ${message}`);
+  const [issue] = error.issues;
+  if (issue!.path[0] === 'op') return new ServiceError('bad_frame', 'op: not a word a client may say');
+  const { path, rule } = faultsOf(issue!, raw)[0]!;
+  return new ServiceError('invalid_request', say`${path || 'frame'}: ${rule}`);
 }

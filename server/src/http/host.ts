@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import Fastify from 'fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
+import { serializerCompiler } from '@fastify/type-provider-zod';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import { inputValidator } from '../core/check-input.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { App, Authenticator, Caller, Credential } from '../ports/http.ts';
@@ -118,7 +119,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     clientErrorHandler: () => {},
   }).withTypeProvider<ZodTypeProvider>();
   Object.assign(app.server, { maxConnections: limits.maxConnections, dropMaxConnection: true });
-  app.setValidatorCompiler(validatorCompiler);
+  app.setValidatorCompiler(inputValidator);
   app.setSerializerCompiler(serializerCompiler);
   addBodyParsers(app);
   attachSockets(app.server, table, (request, response) => app.routing(request, response), BODY_LIMIT);

@@ -3,6 +3,7 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
+import { checkInput } from '../core/check-input.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyOperation, Commands, DefineOperation } from '../ports/operations.ts';
@@ -133,11 +134,8 @@ function split(op: AnyOperation, data: unknown): { params: never; body: never } 
     params[name] = typeof value === 'number' ? String(value) : value;
     delete rest[name];
   }
-  return { params: parsed(op.params as z.ZodType, params), body: parsed(op.body as z.ZodType, rest) };
-}
-function parsed(schema: z.ZodType, value: unknown): never {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data as never;
-  const { path, message } = result.error.issues[0]!;
-  throw new ServiceError('invalid_request', `data.${path.join('.')}: ${message}`);
+  return {
+    params: checkInput(op.params as z.ZodType, params, 'data') as never,
+    body: checkInput(op.body as z.ZodType, rest, 'data') as never,
+  };
 }

@@ -20,16 +20,7 @@ export interface Answer {
 /** Any thrown value as the `ServiceError` it is answered with; what is not ours is `internal`. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  const e = error as {
-    code?: unknown;
-    statusCode?: unknown;
-    validation?: unknown;
-    validationContext?: unknown;
-  };
-  if (Array.isArray(e?.validation)) {
-    return new ServiceError('invalid_request', validationDetail(e.validation, String(e.validationContext)));
-  }
-  switch (e?.code) {
+  switch ((error as { code?: unknown } | null | undefined)?.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new ServiceError('body_too_large', 'the body is larger than this path takes');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
@@ -53,25 +44,6 @@ export function asServiceError(error: unknown): ServiceError {
         },
       );
   }
-}
-
-interface ValidationIssue {
-  readonly instancePath?: string;
-  readonly message?: string;
-  readonly params?: { readonly keys?: readonly string[] };
-}
-function validationDetail(issues: readonly ValidationIssue[], where: string): string {
-  const place = where === 'querystring' ? 'query' : where;
-  return issues
-    .slice(0, 5)
-    .flatMap(({ instancePath = '/', message = 'not valid', params }) => {
-      const path = instancePath.split('/').filter(Boolean);
-      const unknown = params?.keys;
-      return unknown === undefined
-        ? [`${path.join('.') || place}: ${message}`]
-        : unknown.slice(0, 5).map((key) => `${[...path, key.slice(0, 64)].join('.')}: unknown field`);
-    })
-    .join('; ');
 }
 
 /** The problem document of an error. */

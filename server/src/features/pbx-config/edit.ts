@@ -3,7 +3,9 @@ import type { ConfigChange, ConfigFinding } from '@offhook/contract/config.ts';
 import { CONFIG_KINDS, CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
 import type { z } from 'zod';
+import { faultsOf } from '../../core/check-input.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { spoken } from '../../core/said.ts';
 import { mergePatch } from './merge-patch.ts';
 import { storedObject } from './model.ts';
 import type { Model, ObjectChange, ObjectRef, StoredObject } from './model.ts';
@@ -31,26 +33,17 @@ const nameOf = ({ kind, key }: ObjectRef): string => `${kind.replaceAll('_', ' '
 export const notFound = (ref: ObjectRef): ServiceError =>
   new ServiceError('not_found', `there is no ${nameOf(ref)}`);
 
-function detailOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'it is missing';
-  return issue.code === 'invalid_union' && issue.message === 'Invalid input'
-    ? 'none of the forms it may have'
-    : issue.message;
-}
 /** What the schema says, each with the field. */
-function* schemaFindings(error: z.ZodError, kind: ConfigKind, key: string): Generator<ConfigFinding> {
-  for (const issue of error.issues) {
-    if (issue.code === 'unrecognized_keys')
-      for (const name of issue.keys)
-        yield { kind, key, path: pathOf([...issue.path, name]), detail: 'unknown field' };
-    else yield { kind, key, path: pathOf(issue.path), detail: detailOf(issue) };
-  }
+function* schemaFindings(
+  error: z.ZodError,
+  { kind, key, object }: { kind: ConfigKind; key: string; object: unknown },
+): Generator<ConfigFinding> {
+  for (const issue of error.issues)
+    for (const { path, rule } of faultsOf(issue, object)) yield { kind, key, path, detail: spoken(rule) };
 }
 /** Where so much is wrong, the rest is not looked at. */
 export const MOST_FINDINGS = 1_000;
 const MAX_PART = 64;
-const pathOf = (parts: readonly PropertyKey[]): string =>
-  parts.map((part) => String(part).slice(0, MAX_PART)).join('.');
 /** The key an object gives itself; empty where it gives none. */
 export function ownKey(kind: ConfigKind, object: unknown): string {
   const value =
@@ -82,7 +75,7 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
     const result = shape.safeParse(given);
     const name = key ?? ownKey(kind, given);
     if (!result.success) {
-      for (const finding of schemaFindings(result.error, kind, name)) {
+      for (const finding of schemaFindings(result.error, { kind, key: name, object: given })) {
         if (findings.length >= MOST_FINDINGS) break;
         findings.push(finding);
       }

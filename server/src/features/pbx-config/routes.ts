@@ -1,4 +1,3 @@
-import { validatorCompiler } from '@fastify/type-provider-zod';
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import {
   CONFIG_SCHEMAS,
@@ -18,6 +17,7 @@ import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { Done } from '@offhook/contract/session.ts';
 import { z } from 'zod';
+import { checkInput, inputValidator } from '../../core/check-input.ts';
 import { entityTags } from '../../core/entity-tags.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { App } from '../../ports/http.ts';
@@ -37,8 +37,8 @@ const write = { level: 'admin', scope: 'config:write', errors: WRITE_ERRORS } as
 
 /** Bodies are checked by the draft, which names the object and the field of each thing that is wrong. */
 // oxlint-disable-next-line typescript/no-explicit-any -- it serves routes of every shape
-const checkedLater: FastifySchemaCompiler<any> = (route: Parameters<typeof validatorCompiler>[0]) =>
-  route.httpPart === 'body' ? (value) => ({ value }) : validatorCompiler(route);
+const checkedLater: FastifySchemaCompiler<any> = (route) =>
+  route.httpPart === 'body' ? (value) => ({ value }) : inputValidator(route);
 const quoted = (etag: string): string => `"${etag}"`;
 const tagsOf = (request: FastifyRequest, name: 'if-match' | 'if-none-match'): readonly string[] | '*' =>
   entityTags(request.headers[name], name);
@@ -121,15 +121,7 @@ function wholeDocument(body: unknown): ConfigDocument {
       name === 'offhook' ? z.literal(1) : z.array(z.unknown()).optional(),
     ]),
   );
-  const { data, error } = z.strictObject(lists).safeParse(body);
-  if (data !== undefined) return data as unknown as ConfigDocument;
-  const [issue] = error!.issues;
-  const unknown =
-    issue!.code === 'unrecognized_keys' ? `${issue.keys[0]!.slice(0, 64)}: unknown field` : null;
-  throw new ServiceError(
-    'invalid_request',
-    unknown ?? `${issue!.path.join('.') || 'body'}: ${issue!.message}`,
-  );
+  return checkInput(z.strictObject(lists), body, 'body') as unknown as ConfigDocument;
 }
 
 function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKind): void {

@@ -1,0 +1,31 @@
+/**
+ * A text for people with what was filled in, so that it can be translated: `key` is the English text with `{0}`, `{1}` … in
+ * the places of the values.
+ */
+export interface Said {
+  readonly key: string;
+  readonly values: readonly (string | number | Said)[];
+}
+
+/** A translatable text: say`the body is larger than ${n} bytes`. */
+export const say = (parts: TemplateStringsArray, ...values: Said['values']): Said => ({
+  key: parts.reduce((text, part, i) => `${text}{${i - 1}}${part}`),
+  values,
+});
+/** Several texts in a row. */
+export const sayAll = (all: readonly Said[], between: string): Said => ({
+  key: all.map((_, i) => `{${i}}`).join(between),
+  values: all,
+});
+/** The text, with its key led through `translate` where it is to be in another language. */
+export const spoken = (said: Said | string, translate: (key: string) => string = (key) => key): string =>
+  typeof said === 'string'
+    ? translate(said)
+    : translate(said.key).replace(/\{(\d{1,2})\}/g, (place, n: string) => {
+        const value = said.values[Number(n)];
+        return value === undefined
+          ? place
+          : typeof value === 'object'
+            ? spoken(value, translate)
+            : String(value);
+      });
