@@ -30,7 +30,7 @@ const MODULES = {
     'res_pjsip_exten_state',
     'res_pjsip_header_funcs',
     'res_pjsip_logger',
-    'res_pjsip_messaging',
+    // Never res_pjsip_messaging: one queue of 500 takes every MESSAGE, and where it is full SIP itself stands still.
     'res_pjsip_mwi',
     'res_pjsip_mwi_body_generator',
     'res_pjsip_nat',
