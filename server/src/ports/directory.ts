@@ -15,6 +15,8 @@ export interface Person {
   readonly email: string | null;
   readonly mobile: string | null;
   readonly department: string | null;
+  /** People of one group may pick up each other's ringing calls; null for nobody's. */
+  readonly pickup_group: string | null;
   readonly level: PersonLevel;
   readonly active: boolean;
   readonly endpoints: readonly Endpoint[];

@@ -15,6 +15,8 @@ export interface SiteExtension {
   readonly voicemail: boolean;
   /** People of one group (a slug) can pick up each other's ringing calls; null for none. */
   readonly pickup_group: string | null;
+  /** May pick up every ringing call, as a supervisor may by the API. */
+  readonly pickup_everywhere: boolean;
   /** Its calls may be forwarded to a number outside. */
   readonly forward_outside: boolean;
   readonly recording: RecordingRule;
@@ -60,6 +62,8 @@ export type SiteMailbox = ConfigBody<'mailbox'> & { readonly pin: string };
  *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before;
  * - context `forward-way`: `Gosub(forward-way,<extension>,1)` leaves the context in which a number must be there for the calls of
  *   the extension to be forwarded to it;
+ * - context `pickup-group`: `Gosub(pickup-group,<extension>,1)` leaves the pick-up group of an extension that has one; extensions
+ *   in `pickup-everywhere` may pick up every call. Test with `DIALPLAN_EXISTS` before;
  * - context `keep-feature`: `Gosub(keep-feature,s,1(<key>,<value>))` keeps what the caller set for its own calls, an empty value
  *   for nothing, and tells the service; the keys are `dnd` (value 1), `forward`, `busy` and `noanswer`.
  */

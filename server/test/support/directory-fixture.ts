@@ -27,6 +27,7 @@ export function personFixture(
     email: `${username}@example.test`,
     mobile: null,
     department: null,
+    pickup_group: null,
     level,
     active: true,
     endpoints: [

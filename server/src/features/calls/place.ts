@@ -170,8 +170,8 @@ export function createPlacing(deps: CallControlDeps): Placing {
     pickup(actor, id, wanted) {
       const own = ownOf(actor, wanted.from, wanted.device);
       const group = (extension: string | null): string | null =>
-        extension === null ? null : (directory.byExtension(extension)?.department ?? null);
-      const mine = own.person.department;
+        extension === null ? null : (directory.byExtension(extension)?.pickup_group ?? null);
+      const mine = own.person.pickup_group;
       const inGroup = (extension: string | null): boolean => mine !== null && group(extension) === mine;
       const call = findCall(deps, actor, id, (extensions) => extensions.some(inGroup));
       const ringing = call.legs.filter((leg) => leg.state === 'alerting');

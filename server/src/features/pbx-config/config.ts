@@ -40,7 +40,7 @@ function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
     kind,
   }));
   return {
-    person: Object.freeze({ id, ...who, endpoints }),
+    person: Object.freeze({ id, ...who, pickup_group, endpoints }),
     // The model makes them up where nobody gave any (draft.ts).
     sip_password: sip_password ?? '',
     voicemail_pin: voicemail_pin ?? '',

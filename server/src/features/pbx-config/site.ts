@@ -1,3 +1,4 @@
+import { includesLevel } from '@offhook/contract/ids.ts';
 import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
 import type { FeatureCode, Site } from '../../ports/site.ts';
 import type { PbxConfig } from './config.ts';
@@ -32,8 +33,9 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
     ...rest,
     extensions: people
       .filter(({ person }) => person.active)
-      .map(({ person: { extension, name, email, endpoints }, ...own }) => ({
+      .map(({ person: { extension, name, email, endpoints, level }, ...own }) => ({
         ...own,
+        pickup_everywhere: includesLevel(level, 'supervisor'),
         extension,
         name,
         email,

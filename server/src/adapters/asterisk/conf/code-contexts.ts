@@ -1,7 +1,7 @@
 /** Feature codes, as the site dials them. */
-import type { FeatureCode, Site } from '../../../ports/site.ts';
+import type { FeatureCode, Site, SiteExtension } from '../../../ports/site.ts';
 import { at, context, exten } from './dialplan-text.ts';
-import { application, applicationData, conf, joined, label, pattern, whole } from './text.ts';
+import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const nothing = conf``;
@@ -31,6 +31,25 @@ function moved(code: FeatureCode): readonly ConfText[] {
   return [all(dialledPatterns(code), what, [conf`Goto(moved-codes,${from}${rest},1)`])];
 }
 
+/** Who may pick up whose calls: the group of each extension, and the extensions that may everywhere. */
+function pickupContexts({ extensions }: Site): readonly ConfText[] {
+  const of = (e: SiteExtension): ConfText => dialled(e.extension, 'an extension');
+  return [
+    context(
+      conf`pickup-group`,
+      extensions.flatMap((e) =>
+        e.pickup_group === null
+          ? []
+          : [exten(of(e), [conf`Return(${slug(e.pickup_group, `extension ${of(e)}: pickup group`)})`])],
+      ),
+    ),
+    context(
+      conf`pickup-everywhere`,
+      extensions.filter((e) => e.pickup_everywhere).map((e) => exten(of(e), [conf`NoOp()`])),
+    ),
+  ];
+}
+
 export function codeContexts(site: Site): ConfText {
   const own = (code: FeatureCode): ConfText =>
     all(code.patterns, `feature code ${code.id}`, steps(code, site));
@@ -42,6 +61,7 @@ export function codeContexts(site: Site): ConfText {
         site.feature_codes.flatMap((code) => (code.moved === undefined ? [own(code)] : moved(code))),
       ),
       elsewhere.length === 0 ? nothing : context(conf`moved-codes`, elsewhere.map(own)),
+      ...pickupContexts(site),
     ],
     '',
   );

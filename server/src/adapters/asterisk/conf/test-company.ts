@@ -70,6 +70,7 @@ export const extension = (number: string, fields: Partial<SiteExtension> = {}): 
   voicemail_pin: '4711',
   voicemail: true,
   pickup_group: 'front',
+  pickup_everywhere: false,
   forward_outside: false,
   recording: 'never',
   caller_id: null,
