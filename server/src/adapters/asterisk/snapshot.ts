@@ -12,7 +12,7 @@ import type { AmiConnection } from './ami/connection.ts';
 import { ListVoid } from './ami/connection.ts';
 import { header } from './ami/frame.ts';
 import type { Frame } from './ami/frame.ts';
-import { LISTENING_CONTEXTS } from './conf/call-contexts.ts';
+import { LISTENING_CONTEXTS, NO_NUMBERS } from './conf/call-contexts.ts';
 import { contactRow } from './events/contact.ts';
 import { callerOf, connectedOf, need } from './events/decoding.ts';
 import { deviceRow } from './events/device-state.ts';
@@ -74,7 +74,7 @@ const channelRow = (node: NodeId, frame: Frame, now: number): EngineChannel => {
     state,
     caller,
     connected,
-    dialled: dialled === 's' || holder !== null ? '' : dialled,
+    dialled: NO_NUMBERS.has(dialled) || holder !== null ? '' : dialled,
     ...(LISTENING_CONTEXTS.has(frame.get(context) ?? '') ? { placed: 'listen' as const } : {}),
     created_at: bornAt(id) ?? now - durationMs(frame.get(duration)),
   };

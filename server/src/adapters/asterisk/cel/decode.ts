@@ -12,7 +12,7 @@ import { CEL_FIELDS, FORWARDED, QUEUE_LEFT, RECORDING } from '../conf/cel-format
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
 import { describeChannel } from '../events/names.ts';
 import { splitRecords } from './split.ts';
-import { LISTENING_CONTEXTS } from '../conf/call-contexts.ts';
+import { LISTENING_CONTEXTS, NO_NUMBERS } from '../conf/call-contexts.ts';
 
 type Fields = Readonly<Record<CelField, string>>;
 
@@ -163,7 +163,8 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | 'ignored
     pair,
     caller_number: cut(f.num),
     caller_name: cut(f.name),
-    dialled: cut(f.exten),
+    // One word for no number, whatever the engine's is.
+    dialled: NO_NUMBERS.has(f.exten) ? 's' : cut(f.exten),
     context: cut(f.context),
     app: cut(f.appname).toLowerCase(),
     app_data: cut(f.appdata),

@@ -1,5 +1,6 @@
 /** The fixed contexts and keys behind the verbs for calls (actions/calls.ts): nothing but digits and ids reaches them. */
 import type { Placed } from '@offhook/contract/directions.ts';
+import { guard, guarded } from './dialplan-text.ts';
 import { conf, joined } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -21,6 +22,12 @@ const HOLD = conf`hold`;
 export const HOLD_CONTEXT = 'held-by';
 /** Where a number that a person chose is looked for. */
 export const REACH_CONTEXT = 'reach';
+
+/** Number of a device that is rung for its own person: of letters, because a feature code takes no letters. */
+export const RUNG = 'ownring';
+const rung = conf`ownring`;
+/** Values of a channel's number that are no number. */
+export const NO_NUMBERS: ReadonlySet<string> = new Set(['s', RUNG]);
 
 /** Where a pair is whose far half rings the own devices, by what they ring for. */
 export const PLACE_CONTEXTS: Readonly<Record<Placed, string>> = {
@@ -62,19 +69,21 @@ export const callingPhone: ConfText = conf`$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]
 
 /**
  * Something placed for somebody. The far half of an internal pair rings the own devices of OFFHOOK_FOR, which are shown the
- * number. Nobody picks them up, or whoever did would listen in the place of a supervisor: they are in no group, and no number
- * leads to them, as they get the exten of the half that rings them. The one that answers leaves the pair (option G) and goes on by
+ * number. Nobody picks them up, or whoever did would listen in the place of a supervisor: they are in no group, and they get the
+ * exten of the half that rings them, `RUNG`, which no code accepts. The one that answers leaves the pair (option G) and goes on by
  * itself, so that from then on it is a caller like any other and no half of the pair stays in the call. It waits until the half that
  * rang it is gone, which looks at it once more after it was let go: an own device that ends or moves at that moment would be
- * looked at when it is no more.
+ * looked at when it is no more. It begins at the second step of `placed`, as option G has it.
  */
 const PLACED: ConfText = conf`
 [place-call]
-exten => _[+0-9].,1,Set(CALLERID(all)=<$\{EXTEN}>)
+exten => _[+0-9].,1,${guard()}
+ same => n,Set(CALLERID(all)=<$\{EXTEN}>)
  same => n,Set(OFFHOOK_NUMBER=$\{EXTEN})
  same => n,Gosub($\{OFFHOOK_DEVICES},$\{OFFHOOK_FOR},1)
- same => n,Goto(s,1)
-exten => s,1,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},b(place-own^s^1)iG(placed^$\{OFFHOOK_NUMBER}^1))
+ same => n,Goto(${rung},1)
+ same => n${guarded}
+exten => ${rung},1,Dial($\{GOSUB_RETVAL},$\{OFFHOOK_RING},b(place-own^s^1)iG(placed^$\{OFFHOOK_NUMBER}^1))
  same => n,Hangup($\{HANGUPCAUSE})
 
 [place-own]
@@ -89,29 +98,41 @@ include => place-call
 
 [placed]
 exten => _[+0-9].,1,Hangup()
+ same => n,${guard()}
  same => n,WaitForCondition(#,#["#{CHANNEL_EXISTS($\{OFFHOOK_PAIR})}" != "1"],5,0.02)
  same => n,Goto(placed-$\{OFFHOOK_DOES},$\{EXTEN},1)
+ same => n${guarded}
 
 [placed-call]
-exten => _[+0-9].,1,Set(CALLERID(num)=$\{OFFHOOK_FROM})
+exten => _[+0-9].,1,${guard()}
+ same => n,Set(CALLERID(num)=$\{OFFHOOK_FROM})
  same => n,ExecIf($["$\{OFFHOOK_LIMIT}" != ""]?Set(TIMEOUT(absolute)=$\{OFFHOOK_LIMIT}))
  same => n,Goto(reach,$\{EXTEN},1)
+ same => n${guarded}
 
 [placed-pickup]
-exten => _[+0-9].,1,PickupChan($\{OFFHOOK_CHANNEL})
+exten => _[+0-9].,1,${guard()}
+ same => n,PickupChan($\{OFFHOOK_CHANNEL})
  same => n,Hangup()
+ same => n${guarded}
 
 [placed-listen]
-exten => _[+0-9].,1,ChanSpy($\{OFFHOOK_CHANNEL},uqES)
+exten => _[+0-9].,1,${guard()}
+ same => n,ChanSpy($\{OFFHOOK_CHANNEL},uqES)
  same => n,Hangup()
+ same => n${guarded}
 
 [placed-whisper]
-exten => _[+0-9].,1,ChanSpy($\{OFFHOOK_CHANNEL},uqESw)
+exten => _[+0-9].,1,${guard()}
+ same => n,ChanSpy($\{OFFHOOK_CHANNEL},uqESw)
  same => n,Hangup()
+ same => n${guarded}
 
 [placed-barge]
-exten => _[+0-9].,1,ChanSpy($\{OFFHOOK_CHANNEL},uqESB)
+exten => _[+0-9].,1,${guard()}
+ same => n,ChanSpy($\{OFFHOOK_CHANNEL},uqESB)
  same => n,Hangup()
+ same => n${guarded}
 
 [placed-pair]
 exten => s,1,Wait(3600)
@@ -125,10 +146,12 @@ const HELD: ConfText = conf`
 exten => s,1,GotoIf($["$\{OFFHOOK_HELD_BY}" = ""]?nobody)
  same => n,Goto($\{OFFHOOK_HELD_BY},1)
  same => n(nobody),Return()
-exten => _[0-9A-Za-z]!,1,StartMusicOnHold()
+exten => _[0-9A-Za-z]!,1,${guard('name')}
+ same => n,StartMusicOnHold()
  same => n,WaitForCondition(#,#["#{OFFHOOK_HELD_BY}" != "$\{EXTEN}" | "#{CHANNEL_EXISTS($\{EXTEN})}" != "1"],7200,0.05)
  same => n,StopMusicOnHold()
  same => n,Return()
+ same => n${guarded}
 exten => i,1,Return()
 `;
 

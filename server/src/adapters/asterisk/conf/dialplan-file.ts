@@ -5,7 +5,7 @@ import type { Site, SiteExtension, SiteQueue, SiteService } from '../../../ports
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
 import { counted, destinationSteps } from './destinations.ts';
 import { codeContexts } from './code-contexts.ts';
-import { at, context, exten } from './dialplan-text.ts';
+import { at, context, exten, madeOf } from './dialplan-text.ts';
 import { flowContexts } from './flow-contexts.ts';
 import { forwardContexts, ownForward, watched } from './forward-contexts.ts';
 import {
@@ -67,7 +67,7 @@ function addresses(number: ConfText, who: ConfText, kinds: readonly EndpointKind
     const harmless = conf`^(${d}/sips?:[]A-Za-z0-9@:\\;=._~%+*!/?[-]+(&|$))*$`;
     return [
       conf`Set(LOCAL(${name(i)})=$\{PJSIP_DIAL_CONTACTS(${who}${SUFFIX[kind]})})`,
-      conf`ExecIf($\{REGEX("${harmless}" $\{${name(i)}})}?NoOp():Set(LOCAL(${name(i)})=${d}))`,
+      conf`ExecIf($[${madeOf(conf`$\{${name(i)}}`, 'unquoted')} & $\{REGEX("${harmless}" $\{${name(i)}})}]?NoOp():Set(LOCAL(${name(i)})=${d}))`,
     ];
   });
   const found = joined(

@@ -4,7 +4,7 @@
  * it, in any context and over any trunk (tried). What the phone asks for is read here instead, and only a number is followed.
  */
 import type { Site } from '../../../ports/site.ts';
-import { context, exten } from './dialplan-text.ts';
+import { context, exten, isNumber } from './dialplan-text.ts';
 import { outboundInclude } from './route-contexts.ts';
 import { conf, dialled, joined } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -24,15 +24,16 @@ exten => s,1,Set(REDIRECTING(to-num,i)=)
  same => n,Set(CHANNEL(hangup_handler_push)=watch-forward,h,1($\{ARG1}))
  same => n,Return()
 exten => h,1,GotoIf($\{LEN($\{REDIRECTING(to-num)})}?:over)
- same => n,GotoIf($["$\{REGEX("^[+]?[0-9]+$" $\{REDIRECTING(to-num)})}" = "1"]?:asked)
- same => n,Set(SHARED(OFFHOOK_FORWARD,$\{ARG1})=$\{REDIRECTING(to-num)})
+ same => n,Set(OFFHOOK_ASKED=$\{REDIRECTING(to-num)})
+ same => n,GotoIf(${isNumber(conf`OFFHOOK_ASKED`)}?:asked)
+ same => n,Set(SHARED(OFFHOOK_FORWARD,$\{ARG1})=$\{OFFHOOK_ASKED})
  same => n(asked),Set(CHANNEL(hangupsource)=$\{CHANNEL})
  same => n,TryExec(Hangup(23))
  same => n(over),Return()
 `;
 /** A call that comes back from parking rings who parked it; the engine's own line for that would follow a forward. */
 const PARKED_BACK = context(conf`park-dial`, [
-  exten(conf`_PJSIP_.`, [conf`Dial(PJSIP/$\{EXTEN:6},30,${ownForward})`, conf`Hangup()`]),
+  exten(conf`_PJSIP_.`, [conf`Dial(PJSIP/$\{EXTEN:6},30,${ownForward})`, conf`Hangup()`], 'name'),
 ]);
 
 export const forwardContexts = (site: Site): ConfText =>

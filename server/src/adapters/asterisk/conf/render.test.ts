@@ -13,6 +13,7 @@ import type {
   SiteQueue,
   SiteTrunk,
 } from '../../../ports/site.ts';
+import { guard, isNumber } from './dialplan-text.ts';
 import { renderSite } from './render.ts';
 import {
   INSTANCE,
@@ -26,6 +27,7 @@ import {
   queue as parsedQueue,
   trunk as parsedTrunk,
 } from './test-company.ts';
+import { conf } from './text.ts';
 import { reasonFixture } from '../../../../test/support/directory-fixture.ts';
 
 const SECRET = 'Secret_-0123456789abcdefgh';
@@ -329,7 +331,11 @@ const CASES: readonly Case[] = [
     value: like(/^\+?[0-9]{1,3}[0-9XZN]{0,6}[.!]?$/),
     render: (pattern) => render(withTrunk({}, { outbound_routes: [outRoute({ patterns: [pattern] })] })),
     read: (files) => valuesOf(extensions(files), (s) => s.name === 'outbound-1', 'exten'),
-    expected: (pattern) => [`_${pattern},1,GotoIf($["\${REGEX("^[+]?[0-9]+$" \${EXTEN})}" = "1"]?:number)`],
+    expected: (pattern) => [
+      /[.!]$/.test(pattern)
+        ? `_${pattern},1,${guard()}`
+        : `_${pattern},1,GotoIf(${isNumber(conf`EXTEN`)}?:number)`,
+    ],
   },
   {
     field: 'inbound number',

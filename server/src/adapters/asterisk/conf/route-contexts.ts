@@ -12,7 +12,7 @@ import type {
 } from '../../../ports/site.ts';
 import { callingPhone } from './call-contexts.ts';
 import { destinationSteps } from './destinations.ts';
-import { at, context, exten } from './dialplan-text.ts';
+import { at, context, exten, isNumber } from './dialplan-text.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { conf, dialled, joined, outside, outsidePattern, slug, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -23,8 +23,6 @@ const nothing = conf``;
 const EXTEN = conf`$\{EXTEN}`;
 const include = (name: ConfText): ConfText => conf`include => ${name}
 `;
-/** A number that is dialled may hold anything a SIP address can; in Dial, an & or a comma would be another destination. */
-const digitsOnly = (number: ConfText): ConfText => conf`$["$\{REGEX("^[+]?[0-9]+$" ${number})}" = "1"]`;
 /** Everything a trunk may send as a number; what begins otherwise is no call at all. */
 const ANY_NUMBER = conf`_[+0-9*#]!`;
 /** Calls of one caller to one number that go through us at once: more of them are one call that goes round and round. */
@@ -144,7 +142,7 @@ function outbound(
     return [at(label(i), first!), ...rest];
   });
   const steps = [
-    conf`GotoIf(${digitsOnly(EXTEN)}?:number)`,
+    conf`GotoIf(${isNumber(conf`EXTEN`)}?:number)`,
     conf`Gosub(outside-asked,s,1($\{CONTEXT},${classOf(route.class, what)},${EXTEN}))`,
     conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?refused)`,
     ...caller,
@@ -220,7 +218,7 @@ function sentOver(t: SiteTrunk): ConfText {
   const alike = conf`$\{FILTER(0-9+,$\{CALLERID(num)})}-$\{OFFHOOK_TO}`;
   const shown = conf`$\{IF($\{LEN($\{OFFHOOK_EXTENSION})}?${ownNumber(t) ?? conf`$\{OFFHOOK_EXTENSION}`}:)}`;
   const steps = [
-    conf`GotoIf(${digitsOnly(conf`$\{OFFHOOK_TO}`)}?:number)`,
+    conf`GotoIf(${isNumber(conf`OFFHOOK_TO`)}?:number)`,
     conf`Set(GROUP(alike)=${alike})`,
     conf`GotoIf($[$\{GROUP_COUNT(${alike}@alike)} > ${MOST_ALIKE}]?circle)`,
     ...full(t, conf`full`),

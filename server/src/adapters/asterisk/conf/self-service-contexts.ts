@@ -4,7 +4,7 @@
  * actions/features.ts, and `at`, milliseconds since 1970, is always written last: a change without it never came to be.
  */
 import { FORWARDED } from './cel-format.ts';
-import { at, context, exten } from './dialplan-text.ts';
+import { at, context, exten, isNumber } from './dialplan-text.ts';
 import { KIND_PAIRS } from '../../../ports/engine.ts';
 import { conf, joined, slug } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -76,7 +76,8 @@ const ELSEWHERE = context(conf`elsewhere`, [
     conf`GotoIf($\{LEN($\{ARG1})}?:none)`,
     conf`GotoIf($\{LEN($\{ARG2})}?forward)`,
     conf`CELGenUserEvent(${FORWARDED},$\{ARG1})`,
-    at(conf`forward`, conf`Gosub(forward-way,$\{EXTEN},1)`),
+    at(conf`forward`, conf`GotoIf(${isNumber(conf`ARG1`)}?:nowhere)`),
+    conf`Gosub(forward-way,$\{EXTEN},1)`,
     conf`GotoIf($[$\{LEN($\{OFFHOOK_FORWARDS})} < ${MOST} & $\{DIALPLAN_EXISTS($\{GOSUB_RETVAL},$\{ARG1},1)}]?:nowhere)`,
     conf`Set(OFFHOOK_FORWARDS=$\{OFFHOOK_FORWARDS}x)`,
     conf`Set(OFFHOOK_FORWARDER=$\{EXTEN})`,

@@ -1,6 +1,7 @@
 import { callId, channelId } from '@offhook/contract/ids.ts';
 import type { Party } from '../../../ports/engine.ts';
 import { header } from '../ami/frame.ts';
+import { NO_NUMBERS } from '../conf/call-contexts.ts';
 import type { EventDecoder } from './decoding.ts';
 import { callerOf, connectedOf, followCall, need, subject } from './decoding.ts';
 import { H } from './headers.ts';
@@ -44,7 +45,7 @@ const newChannel: EventDecoder = (frame, at, d) => {
       state,
       caller,
       connected,
-      dialled: dialled === 's' ? '' : dialled,
+      dialled: NO_NUMBERS.has(dialled) ? '' : dialled,
       created_at: at,
     },
   });

@@ -1,0 +1,281 @@
+/** What a phone may dial: every code and number with characters that separate in the dialplan, on a real engine. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { channelId, nodeId } from '@offhook/contract/ids.ts';
+import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
+import type { IncomingCall, Phone, PhoneCall } from '../../../../test/support/phone.ts';
+import { freePort } from '../../../../test/support/ports.ts';
+import { openTransport, randomTag } from '../../../../test/support/sip/transport.ts';
+import type { SipTransport } from '../../../../test/support/sip/transport.ts';
+import { methodOf, statusOf } from '../../../../test/support/sip/message.ts';
+import { systemClock } from '../../../core/clock.ts';
+import { silent } from '../../../core/log.ts';
+import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
+import { callActions } from '../actions/calls.ts';
+import { connectAmi } from '../ami/connection.ts';
+import type { AmiConnection } from '../ami/connection.ts';
+import { PASSWORD, company, extension, inboundRoute, outboundRoute, trunk } from './test-company.ts';
+import { startTestEngine } from './test-engine.ts';
+import type { TestEngine } from './test-engine.ts';
+
+const CARRIER = { host: '127.0.0.2', port: 0 };
+const GROUP: Readonly<Record<string, string | null>> = { '1007': 'back', '1008': null };
+const node = nodeId('ast1');
+let engine: TestEngine;
+let actions: AmiConnection;
+const stop = new AbortController();
+before(async () => {
+  CARRIER.port = await freePort();
+  engine = await startTestEngine(
+    company({
+      feature_codes: FEATURE_CODES.map((code) =>
+        code.id === 'forward_busy.on' ? { ...code, moved: { from: '*90', to: '#90' } } : code,
+      ),
+      extensions: company().extensions.map((e) =>
+        extension(e.extension, {
+          voicemail: false,
+          forward_outside: true,
+          pickup_everywhere: e.extension === '1009',
+          pickup_group: GROUP[e.extension] === undefined ? 'front' : GROUP[e.extension]!,
+        }),
+      ),
+      trunks: [trunk({ name: 'north', ...CARRIER })],
+      inbound_routes: [
+        inboundRoute({ name: 'desk', trunk: 'north', to: { kind: 'extension', key: '1002' } }),
+      ],
+      outbound_routes: [
+        outboundRoute({
+          name: 'out',
+          position: 1,
+          patterns: ['0X.', '+X.'],
+          class: 'national',
+          trunks: [{ trunk: 'north', strip: 0, prepend: '' }],
+        }),
+      ],
+    }),
+  );
+  actions = await connectAmi({
+    host: '127.0.0.1',
+    port: engine.instance.ami_port,
+    ...engine.instance.ami_actions,
+    events: 'off',
+    awaitBoot: false,
+    clock: systemClock,
+    log: silent,
+    signal: stop.signal,
+  });
+});
+after(async () => {
+  stop.abort();
+  await engine?.[Symbol.asyncDispose]();
+});
+const phone = (number: string): Promise<Phone> =>
+  registerPhone({ server: engine.server, extension: number, password: PASSWORD });
+/** A device rung on its own person's behalf, to listen to `channel`. */
+async function ringToListen(supervisor: Phone, channel: string): Promise<IncomingCall> {
+  const id = `oh-${randomTag()}-1`;
+  await callActions(() => actions).placeCall({
+    pair: [channelId(node, `${id}.1`), channelId(node, `${id}.2`)],
+    extension: supervisor.extension,
+    device: null,
+    number: '1002',
+    ring_seconds: 60,
+    part: { does: 'listen', channel: channelId(node, channel) },
+  });
+  const ringing = await supervisor.incoming();
+  ringing.ring();
+  return ringing;
+}
+
+/** Without the hyphen, which the engine ignores in a number: `100-1` is 1001. */
+const SPECIAL = '&@,|^(){}$"\\;%\'`<>[]=!?:~ /.a'.split('');
+/** How each code begins, and how numbers of every other kind do. */
+const beginnings = (): string[] => [
+  ...FEATURE_CODES.flatMap((c) => c.patterns.map((p) => /^_?([*#]+[0-9]*)/.exec(p)![1]!)),
+  '#90',
+  '100',
+  '600',
+  '700',
+  '70',
+  '05',
+  '+49',
+];
+/** Targets that would be reached where a character separated: of a placed call, a ringing extension, a place of the dialplan. */
+const TARGETS = ['s', 'ownring', '1002', '1002@internal', 's@internal', '1', 'PJSIP/1002'];
+const combinations = (): string[] => [
+  ...new Set([
+    ...beginnings().flatMap((begin) =>
+      SPECIAL.flatMap((c) => [
+        `${begin}1${c}${TARGETS[(begin.length * 7 + c.charCodeAt(0)) % TARGETS.length]!}`,
+        `${begin}${c}1`,
+        `${begin}1${c}`,
+      ]),
+    ),
+    ...TARGETS.flatMap((t) => SPECIAL.map((c) => `**1${c}${t}`)),
+    '**1-s',
+    '**1&1@ctx',
+    '**1&s',
+    '**s',
+    '**ownring',
+    '**1&ownring@internal',
+    '**1&ownring@place-call',
+    '**${EXTEN}',
+    '**1${SHELL(id)}',
+    '**$[1+1]',
+    '**1&1002@PICKUPMARK',
+    's',
+    'ownring',
+    'h',
+    'i',
+    't',
+    'PJSIP_1002',
+    '1002,2',
+    '1002&1003',
+    '05"&PJSIP/1003',
+    '05\\&PJSIP/1003',
+    '*721"&1003',
+  ]),
+];
+const dialAll = async (from: Phone, numbers: readonly string[]): Promise<Map<string, PhoneCall>> => {
+  const calls = new Map<string, PhoneCall>();
+  const rest = [...numbers];
+  const worker = async (): Promise<void> => {
+    for (let number = rest.shift(); number !== undefined; number = rest.shift()) {
+      const call = await from.invite(number);
+      calls.set(number, call);
+      await call.ended(20_000);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+  return calls;
+};
+
+test('conf/dialled - no code and no number with a character that separates picks up, hears or rings anything', async () => {
+  await using attacker = await phone('1007');
+  await using caller = await phone('1001');
+  await using victim = await phone('1002');
+  await using third = await phone('1003');
+  await using supervisor = await phone('1006');
+  await using carrier = await openFarSide({ server: engine.server, extension: '+49301', at: CARRIER });
+  const talk = await caller.invite('1003');
+  const answered = await third.incoming();
+  await answered.answer();
+  await talk.answered();
+  const [line] = /^PJSIP\/1003-.*$/m.exec(await engine.cli('core show channels concise'))!;
+  const id = line.split('!').at(-1)!;
+  const own = await ringToListen(supervisor, id);
+  const call = await caller.invite('1002');
+  const ringing = await victim.incoming(60_000);
+  ringing.ring();
+  await call.ringing();
+  const calls = await dialAll(attacker, combinations());
+  const reached = [...calls].filter(
+    ([number, c]) => c.times.answered > 0 && !/^(\*72|#90|\*92)?[*#+0-9]*$/.test(number),
+  );
+  assert.deepEqual(
+    reached.map(([number]) => number),
+    [],
+    'answered',
+  );
+  assert.equal(ringing.state, 'ringing', 'the call that rings at 1002');
+  assert.equal(call.state, 'ringing');
+  assert.equal(own.state, 'ringing', 'the device that is rung for a supervisor to listen');
+  assert.equal(supervisor.seen, 1);
+  assert.equal(carrier.seen, 0, 'nothing went out');
+  assert.equal(third.seen, 1);
+  const weird = [...calls].filter(([number]) => !/^[*#+0-9]*$/.test(number));
+  assert.ok(weird.length > 1000);
+  assert.deepEqual(
+    weird.filter(([, c]) => c.status < 400).map(([number, c]) => `${number} ${c.status}`),
+    [],
+  );
+  // By transfer too.
+  const sent = await attacker.invite('600');
+  await sent.answered();
+  for (const number of ['**1&s', '**1&ownring', '**1002,1', '1002&1003'])
+    await sent.transfer(number).catch(() => {});
+  assert.equal(own.state, 'ringing');
+  assert.equal(ringing.state, 'ringing');
+  const stored = await engine.cli('database show offhook/1007');
+  assert.doesNotMatch(stored, /[&",\\@|^(){}$]/);
+});
+
+test('conf/dialled - a directed pick-up takes what rings in the own group, a supervisor what rings anywhere', async () => {
+  await using caller = await phone('1001');
+  await using victim = await phone('1002');
+  await using back = await phone('1007');
+  await using nobody = await phone('1008');
+  await using colleague = await phone('1004');
+  await using boss = await phone('1009');
+  const rung = async (): Promise<[PhoneCall, IncomingCall]> => {
+    const call = await caller.invite('1002');
+    const ringing = await victim.incoming();
+    ringing.ring();
+    await call.ringing();
+    return [call, ringing];
+  };
+  const [first, ringing] = await rung();
+  for (const stranger of [back, nobody]) assert.equal(await engine.dial(stranger, '**1002'), 'im-sorry');
+  assert.equal(ringing.state, 'ringing');
+  const taken = await colleague.invite('**1002');
+  await Promise.all([taken.answered(), first.answered(), ringing.ended()]);
+  await taken.hangup();
+  await first.ended();
+  const [second, again] = await rung();
+  const by_boss = await boss.invite('**1002');
+  await Promise.all([by_boss.answered(), second.answered(), again.ended()]);
+  await by_boss.hangup();
+  await second.ended();
+});
+
+test('conf/dialled - a number from a trunk with a character that separates reaches nobody', async () => {
+  await using victim = await phone('1002');
+  await using carrier = await openFarSide({ server: engine.server, extension: '+49301', at: CARRIER });
+  for (const c of SPECIAL) {
+    const call = await carrier.invite(`+4930${c}1`);
+    await call.ended(10_000);
+    assert.ok(call.status >= 400, `${c}: ${call.status}`);
+  }
+  assert.equal(victim.seen, 0);
+  const good = await carrier.invite('+4930');
+  await (await victim.incoming()).answer();
+  await good.answered();
+  await good.hangup();
+});
+
+test('conf/dialled - the address that a phone registers leads to that phone only', async () => {
+  await using caller = await phone('1001');
+  await using victim = await phone('1003');
+  let rung = 0;
+  const transport: SipTransport = await openTransport({
+    server: engine.server,
+    username: '1007',
+    password: PASSWORD,
+    onRequest(m) {
+      if (methodOf(m) === 'ACK') return;
+      rung += 1;
+      transport.reply(m, { status: 486, reason: 'Busy Here', tag: 'gone' });
+    },
+  });
+  try {
+    const at = `${engine.server.host}:${engine.server.port}`;
+    const sent = transport.send(
+      {
+        callId: randomTag(),
+        local: `<sip:1007@${at}>;tag=${randomTag()}`,
+        remote: `<sip:1007@${at}>`,
+        target: `sip:${at}`,
+        cseq: 0,
+      },
+      'REGISTER',
+      { headers: [['contact', `<${transport.contact};x="&PJSIP/1003&y">`]] },
+    );
+    assert.equal(statusOf(await sent.response), 200);
+    const call = await caller.invite('1007');
+    await call.ended();
+    assert.ok(rung > 0);
+    assert.equal(victim.seen, 0);
+  } finally {
+    transport.close();
+  }
+});
