@@ -18,7 +18,7 @@ const people = Array.from({ length: entries }, (_, i): Person => {
     email: null,
     mobile: `+4930${extension}`,
     department: null,
-  pickup_group: null,
+    pickup_group: null,
     level: 'user',
     active: true,
     endpoints: [],

@@ -22,7 +22,7 @@ export function benchDirectory(): Directory {
       email: null,
       mobile: null,
       department: null,
-    pickup_group: null,
+      pickup_group: null,
       level: 'agent',
       active: true,
       endpoints: [
