@@ -38,6 +38,16 @@ const origins = (text: string): readonly string[] | undefined => {
     .filter(Boolean);
   return list.every((o) => URL.canParse(o) && new URL(o).origin === o) ? list : undefined;
 };
+/** Addresses of Debian mirrors, or null for those that are used by themselves. */
+const mirrors = (text: string): readonly string[] | null | undefined => {
+  const list = text
+    .split(',')
+    .map((s) => s.trim().replace(/\/+$/, ''))
+    .filter(Boolean);
+  const fits = list.every((m) => /^https?:\/\/[^\s"'\\]+$/.test(m) && URL.canParse(m));
+  if (!fits) return undefined;
+  return list.length === 0 ? null : list;
+};
 /** By its name: the engine knows no zone such as `+05:45`. */
 const zone = (text: string): string | undefined => {
   try {
@@ -140,6 +150,22 @@ export const SETTINGS = {
     about:
       'An Asterisk to use instead of the one Offhook gets by itself; `asterisk` on the PATH is used too.',
     parse: (text) => text,
+  }),
+  debianMirrors: setting({
+    name: 'OFFHOOK_DEBIAN_MIRRORS',
+    expects: 'addresses such as https://deb.debian.org/debian, separated by commas, or empty',
+    initial: '',
+    about:
+      'Where the engine’s packages come from. Empty: the machine’s own sources of Debian, then deb.debian.org, by https first.',
+    parse: mirrors,
+  }),
+  debianSecurity: setting({
+    name: 'OFFHOOK_DEBIAN_SECURITY',
+    expects: 'addresses such as https://deb.debian.org/debian-security, separated by commas, or empty',
+    initial: '',
+    about:
+      'Where their security updates come from. Empty: the machine’s own sources, then deb.debian.org where `OFFHOOK_DEBIAN_MIRRORS` is empty.',
+    parse: mirrors,
   }),
   corsOrigins: setting({
     name: 'OFFHOOK_CORS_ORIGINS',

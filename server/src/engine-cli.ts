@@ -1,8 +1,40 @@
 import { engineCommand } from './adapters/asterisk/process/control.ts';
 import { loadInstance } from './adapters/asterisk/process/instance-file.ts';
 import { findLiving } from './adapters/asterisk/process/living.ts';
-import { SETTINGS } from './config.ts';
+import { ownAsterisk, updateAsterisk } from './adapters/asterisk/provision/asterisk.ts';
+import { readConfig, SETTINGS } from './config.ts';
 import { messageOf } from './core/errors.ts';
+
+const USAGE = 'Usage: npm run engine -- "queue show"   or   npm run engine -- --update';
+
+/**
+ * `npm run engine -- --update`: fetches newer packages of the engine into the cache. The engine takes them at its next start;
+ * those of before stay until it ran. The exit code is 1 when they could not be had, or the engine is not ours to update.
+ */
+async function update(): Promise<number> {
+  const { cache, asterisk, debianMirrors, debianSecurity } = readConfig(process.env);
+  const own = await ownAsterisk({ cache, explicit: asterisk });
+  if (own !== null) {
+    console.error(`This site runs ${own}, which comes from this machine: update it there`);
+    return 1;
+  }
+  const { program, changes } = await updateAsterisk({
+    cache,
+    mirrors: debianMirrors ?? undefined,
+    security: debianSecurity ?? undefined,
+    progress: (line) => console.error(line),
+  });
+  if (changes.length === 0) {
+    console.log(`Asterisk ${program.version}: nothing newer`);
+    return 0;
+  }
+  console.log(`Asterisk ${program.version}: ${changes.length} packages are newer`);
+  for (const line of changes) console.log(`  ${line}`);
+  console.log(
+    'The engine takes them at its next start; npm run engine -- "core stop when convenient" brings that about once no call is left.',
+  );
+  return 0;
+}
 
 /**
  * `npm run engine -- "queue show"`: prints what this site's own Asterisk answers. Several arguments are one command,
@@ -10,8 +42,9 @@ import { messageOf } from './core/errors.ts';
  */
 async function main(args: readonly string[]): Promise<number> {
   const text = args.join(' ').trim();
-  if (text === '') {
-    console.error('Usage: npm run engine -- "queue show"');
+  if (text === '--update') return await update();
+  if (text === '' || text.startsWith('--')) {
+    console.error(USAGE);
     return 2;
   }
   const data = SETTINGS.data.parse(process.env[SETTINGS.data.name] ?? SETTINGS.data.initial);

@@ -3,13 +3,22 @@ import dgram from 'node:dgram';
 import net from 'node:net';
 import { createEngineConfig } from './adapters/asterisk/apply/engine-config.ts';
 import { sweepShadows } from './adapters/asterisk/apply/shadow.ts';
-import { prepareFolders } from './adapters/asterisk/conf/write.ts';
+import { asteriskConf } from './adapters/asterisk/conf/engine-files.ts';
+import { prepareFolders, readFileOf } from './adapters/asterisk/conf/write.ts';
+import { etcDir } from './adapters/asterisk/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from './adapters/asterisk/instance.ts';
 import { engineCommand } from './adapters/asterisk/process/control.ts';
 import { findLiving } from './adapters/asterisk/process/living.ts';
 import { superviseEngine } from './adapters/asterisk/process/supervise.ts';
 import type { EngineProcess } from './adapters/asterisk/process/supervise.ts';
-import { obtainAsteriskEventually } from './adapters/asterisk/provision/asterisk.ts';
+import {
+  isOnTrial,
+  newestAsterisk,
+  noteStart,
+  obtainAsteriskEventually,
+  packageAge,
+} from './adapters/asterisk/provision/asterisk.ts';
+import type { PackageAge } from './adapters/asterisk/provision/asterisk.ts';
 import type { Config } from './config.ts';
 import { ServiceError, messageOf } from './core/errors.ts';
 import type { Log } from './core/log.ts';
@@ -23,6 +32,8 @@ export interface Exchange {
   deskPhones(): boolean;
   /** Null until it was found. */
   program(): AsteriskProgram | null;
+  /** How old its packages are; null where it is a program of the machine's own, or not known yet. */
+  packageAge(): Promise<PackageAge | null>;
   /** What it does or what is missing, one sentence for people. */
   state(): string;
   /** The way configuration gets to it. */
@@ -44,6 +55,8 @@ export interface ExchangeOptions {
    * new start.
    */
   readonly configure: (lives: boolean) => Promise<readonly string[]>;
+  /** Writes the engine's files anew for another program, while none runs. False where that cannot be now. */
+  readonly refit: () => Promise<boolean>;
   readonly log: Log;
   readonly clock: Clock;
   /** Resolves once what an adopted engine holds is known here, so that starting it anew forgets nothing. */
@@ -101,10 +114,37 @@ export function runExchange(options: ExchangeOptions): Exchange {
     await engineCommand(program, instance, 'core stop when convenient');
   };
 
+  /** The program to start now; newer packages are taken only where the files fit them. */
+  async function choose(before: AsteriskProgram): Promise<AsteriskProgram> {
+    const wanted = await newestAsterisk(config.cache, before);
+    if (wanted === before) return before;
+    const facts = { from: before.packages?.root, to: wanted.packages?.root, version: wanted.version };
+    found = wanted;
+    try {
+      const written = async (): Promise<string> =>
+        (await readFileOf(etcDir(instance), 'asterisk.conf', false)) ?? '';
+      if ((await options.refit()) && (await written()).endsWith(asteriskConf(instance, wanted))) {
+        log.info(facts, 'the engine is started with other packages');
+        return wanted;
+      }
+      log.warn(
+        facts,
+        'the engine keeps its packages for now: its files cannot be written for the newer ones',
+      );
+    } catch (error) {
+      log.warn({ ...facts, error: messageOf(error) }, 'the engine keeps its packages for now');
+    }
+    found = before;
+    return before;
+  }
+
   async function run(): Promise<void> {
     const program = await obtainAsteriskEventually({
       cache: config.cache,
       explicit: config.asterisk,
+      mirrors: config.debianMirrors ?? undefined,
+      security: config.debianSecurity ?? undefined,
+      running: findLiving(instance)?.command,
       progress: say,
       clock,
       signal,
@@ -129,7 +169,24 @@ export function runExchange(options: ExchangeOptions): Exchange {
     await sweepShadows(instance.folder, clock);
     const untaken = await options.configure(living !== null);
     signal.throwIfAborted();
-    engine = superviseEngine({ program, instance, log, clock });
+    engine = superviseEngine({
+      program,
+      instance,
+      log,
+      clock,
+      choose: async () => {
+        const chosen = await choose(found ?? program);
+        return { program: chosen, trial: await isOnTrial(chosen) };
+      },
+      async tried(one, why) {
+        if (why !== null && (await isOnTrial(one)))
+          log.error(
+            { why, version: one.version },
+            'the newer packages of the engine did not start; back to the ones before',
+          );
+        await noteStart(config.cache, one, why);
+      },
+    });
     engine.start();
     for await (const status of engine.changes(signal)) {
       const up = status.state === 'running' || status.state === 'adopted';
@@ -161,6 +218,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
     deskPhones: () => deskPhones,
     program: () => found,
     state: () => state,
+    packageAge: async () => (found === null ? null : await packageAge(found)),
     engineConfig: createEngineConfig({ instance, settings, program: () => found, clock, log }),
     started: first.promise,
     async restartWhenConvenient() {

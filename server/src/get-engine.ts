@@ -7,10 +7,12 @@ import { messageOf } from './core/errors.ts';
 import { obtainAsterisk } from './adapters/asterisk/provision/asterisk.ts';
 
 try {
-  const { cache, asterisk } = readConfig(process.env);
+  const { cache, asterisk, debianMirrors, debianSecurity } = readConfig(process.env);
   const program = await obtainAsterisk({
     cache,
     explicit: asterisk,
+    mirrors: debianMirrors ?? undefined,
+    security: debianSecurity ?? undefined,
     progress: (line) => console.error(line),
   });
   console.log(`Asterisk ${program.version} (${program.origin}): ${program.command.at(-1)}`);

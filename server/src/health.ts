@@ -7,12 +7,16 @@ import type { Check } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { EngineLoop } from './journal/engine-loop.ts';
 import type { Journal } from './journal/journal.ts';
+import type { Clock } from './ports/clock.ts';
 import type { Engine } from './ports/engine.ts';
 import type { LiveView } from './ports/live.ts';
 import type { Store } from './ports/store.ts';
 
 /** Below this the disk counts as full. */
 export const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
+
+/** Debian mends its packages within days; older ones are shown as failing, while the service stays ready. */
+export const PACKAGES_OLD_MS = 30 * 86_400_000;
 
 export interface Watched {
   readonly config: Config;
@@ -25,6 +29,7 @@ export interface Watched {
   readonly records: Store;
   readonly calls: CallControlFeature;
   readonly webhooks: Webhooks;
+  readonly clock: Clock;
 }
 export function checksOf({
   config,
@@ -34,6 +39,7 @@ export function checksOf({
   loop,
   store,
   records,
+  clock,
 }: Watched): readonly Check[] {
   return [
     {
@@ -44,6 +50,27 @@ export function checksOf({
         return {
           ok,
           detail: ok ? `up, ${version ?? 'version unknown'}` : `${link}: ${reason || exchange.state()}`,
+        };
+      },
+    },
+    {
+      name: 'engine_packages',
+      needed: false,
+      run: async () => {
+        const program = exchange.program();
+        const age = await exchange.packageAge();
+        if (program === null) return { ok: true, detail: 'not known yet' };
+        if (age === null) return { ok: true, detail: `of this machine: ${program.origin}` };
+        const days = Math.max(0, Math.floor((clock.now() - age.as_of) / 86_400_000));
+        const more = age.waiting
+          ? ', newer ones wait for its next start'
+          : age.refused === null
+            ? ''
+            : `, newer ones did not start: ${age.refused}`;
+        const ok = days * 86_400_000 < PACKAGES_OLD_MS && age.refused === null;
+        return {
+          ok,
+          detail: `${days} days old, of ${new Date(age.as_of).toISOString().slice(0, 10)}${more}`,
         };
       },
     },

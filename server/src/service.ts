@@ -356,6 +356,7 @@ export async function startService(
     config,
     instance,
     configure: async (lives) => await applies.start(lives),
+    refit: async () => await applies.refit(),
     log,
     clock,
     async known(until) {
@@ -503,6 +504,7 @@ export async function startService(
     records,
     calls,
     webhooks,
+    clock,
   };
   const engineUp = (): boolean => live.view.live;
   const checks = checksOf(watched);

@@ -86,13 +86,29 @@ const Mark = ({
     </Text>
   </Group>
 );
-const NAMES = ['engine', 'journal', 'records', 'disk'] as const;
+const NAMES = ['engine', 'engine_packages', 'journal', 'records', 'disk'] as const;
 const checkName = (name: string): string => {
   const known = NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
 };
 const LAG = ['held', 'oldest_ms', 'dropped', 'failed', 'error'] as const;
 type Lag = Readonly<Partial<Record<(typeof LAG)[number], string | number | null>>>;
+const OLD_DAYS = 30;
+/** How old the engine's packages are, and what may be done; null for any other detail. */
+function packagesText(detail: string): string | null {
+  const own = /^of this machine: (.+)$/.exec(detail)?.[1];
+  if (own !== undefined) return t('packages_own', { path: own });
+  const aged = /^(\d+) days old, of (\d{4}-\d\d-\d\d)(?:, newer ones (wait|did not start: ([^]*)))?/.exec(
+    detail,
+  );
+  if (aged === null) return null;
+  const [, days = '', date, more = '', why = ''] = aged;
+  const told = [t('packages_age', { n: formatNumber(Number(days)), date })];
+  if (more === 'wait') told.push(t('packages_waiting'));
+  else if (why !== '') told.push(t('packages_refused', { why }));
+  else if (Number(days) >= OLD_DAYS) told.push(t('packages_update'));
+  return told.join(' · ');
+}
 /** What a check says, in the reader's words; of the journal what is nothing is left out. */
 function detailText(detail: string): string {
   if (detail.startsWith('{')) {
@@ -105,6 +121,8 @@ function detailText(detail: string): string {
   }
   const version = /^up, (.+)$/.exec(detail)?.[1];
   if (version !== undefined) return t('asterisk', { version });
+  const packages = packagesText(detail);
+  if (packages !== null) return packages;
   const free = /^(\d+) MiB free$/.exec(detail)?.[1];
   if (free !== undefined) return t('free', { n: formatNumber(Number(free)) });
   if (detail === 'no answer in 2 s') return t('no_answer');

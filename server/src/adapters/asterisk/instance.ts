@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { UnpackedPackages } from './provision/tree.ts';
 
 /** The program to run and where its read-only parts lie. */
 export interface AsteriskProgram {
@@ -12,6 +13,8 @@ export interface AsteriskProgram {
   readonly data_dir: string;
   /** Where it came from, for people: `packages` or the path that was given. */
   readonly origin: string;
+  /** The tree of packages it is in; null where it is a program of the machine's own. */
+  readonly packages?: UnpackedPackages | null;
 }
 
 /** Fixed facts of one site's engine, made once and kept in `<folder>/instance.json` (mode 0600), so that a living engine can be adopted. */

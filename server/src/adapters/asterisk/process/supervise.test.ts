@@ -243,6 +243,41 @@ test('engine process - a program that cannot be run is reported, not thrown', as
   await assert.rejects(engine.up(soon()), /cannot be started: .*ENOENT/);
 });
 
+test('engine process - a program on trial that ends at once, or hangs, gives way to the one before', async (t) => {
+  const good = await realProgram();
+  for (const [body, why] of [
+    [`process.exitCode = 3;`, /did not boot \(exit code 3\)/],
+    [`setInterval(() => {}, 1000);`, /did not boot \(signal SIGKILL\)/],
+  ] as const) {
+    const bad = fakeProgram(temporary(t), body);
+    const instance = await testInstance(t, good);
+    const told: (readonly [string, string | null])[] = [];
+    let refused = false;
+    await using engine = superviseEngine({
+      program: bad,
+      instance,
+      log: silent,
+      clock: systemClock,
+      random: () => 0.5,
+      trial_ms: 500,
+      choose: async () => (refused ? { program: good, trial: false } : { program: bad, trial: true }),
+      async tried(program, said) {
+        told.push([program === bad ? 'bad' : 'good', said]);
+        refused ||= said !== null;
+      },
+    });
+    engine.start();
+    await until('the engine of before', () => engine.status().state === 'running');
+    assert.deepEqual(
+      told.map(([which]) => which),
+      ['bad', 'good'],
+    );
+    assert.match(told[0]?.[1] ?? '', why);
+    assert.equal(told[1]?.[1], null);
+    await engine.stop();
+  }
+});
+
 test('engine process - one that hears neither its console nor SIGTERM is killed', async (t) => {
   const folder = temporary(t);
   const program = fakeProgram(

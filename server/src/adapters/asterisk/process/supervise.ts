@@ -55,6 +55,12 @@ export interface SuperviseOptions {
   readonly clock: Clock;
   /** Aborting is the same as `release()`: the engine goes on. */
   readonly signal?: AbortSignal;
+  /** Asked before each start: another program from now on, e.g. newer packages. `trial`: it never ran here before. */
+  readonly choose?: () => Promise<{ readonly program: AsteriskProgram; readonly trial: boolean }>;
+  /** Told of each start: `why` it did not boot, null where it did. */
+  readonly tried?: (program: AsteriskProgram, why: string | null) => Promise<void>;
+  /** How long a program on trial may take to boot; 2 min. */
+  readonly trial_ms?: number;
   /** 0 to below 1, for the jitter of the waits. */
   readonly random?: () => number;
 }
@@ -63,6 +69,7 @@ const BACKOFF_MS = { first: 500, most: 30_000, reset: 60_000 };
 const POLL_MS = 250;
 const STOP_MS = { command: 3_000, ends: 8_000, term: 4_000, kill: 4_000, patience: 30 * 60_000 };
 const QUEUE = 64;
+const TRIAL_MS = 120_000;
 
 /** A wait before the n-th start in a row (from 0), spread by a quarter so that many sites do not act as one. */
 export const backoffOf = (n: number, random: number): number =>
@@ -80,7 +87,9 @@ interface Ended {
 }
 
 export function superviseEngine(options: SuperviseOptions): EngineProcess {
-  const { program, instance, clock } = options;
+  const { instance, clock } = options;
+  let { program } = options;
+  let trial = false;
   const log = options.log.child({ part: 'engine-process' });
   const random = options.random ?? Math.random;
   const over = new AbortController();
@@ -102,6 +111,7 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
 
   /** Starts the engine in a session of its own, so that neither Ctrl-C nor the end of this service reaches it. */
   async function launch(): Promise<{ living: Living; ended: Promise<Ended>; from: number }> {
+    if (options.choose) ({ program, trial } = await options.choose());
     makeRunDir(instance.run_dir);
     const [command = '', ...leading] = program.command;
     const { fd, from } = openConsole(instance);
@@ -156,6 +166,27 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
     return false;
   }
 
+  /** As `booted`; a program on trial that hangs is ended, so that the one before it can be started. */
+  async function bootedInTime(born: Living, ended: Promise<Ended>): Promise<boolean> {
+    if (!trial) return await booted(born, ended);
+    const late = new AbortController();
+    const patience = clock
+      .sleep(options.trial_ms ?? TRIAL_MS, AbortSignal.any([late.signal, over.signal]))
+      .then(() => signalTo(born, 'SIGKILL'))
+      .catch(() => undefined);
+    try {
+      return await booted(born, ended);
+    } finally {
+      late.abort();
+      await patience;
+    }
+  }
+  async function tried(why: string | null): Promise<void> {
+    await options.tried?.(program, why).catch((error: unknown) => {
+      log.error({ error: messageOf(error) }, 'whether the engine’s program started could not be noted');
+    });
+  }
+
   async function trimNowAndThen(life: AbortSignal): Promise<void> {
     for (;;) {
       await clock.sleep(60_000, life);
@@ -164,7 +195,7 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
   }
 
   /** One life of the engine, from start or adoption to its end; resolves with how long it was up and why it ended. */
-  async function live(restarts: number): Promise<{ up_ms: number; why: string }> {
+  async function live(restarts: number): Promise<{ up_ms: number; why: string; booted: boolean }> {
     const found = findLiving(instance);
     let ended: Promise<Ended>;
     let from = 0;
@@ -185,10 +216,11 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
       ({ ended, from } = launched);
       become('starting');
       log.info({ pid: living.pid, version: program.version }, 'the engine was started');
-      if (await booted(living, ended)) {
+      if (await bootedInTime(living, ended)) {
         upSince = clock.now();
         become('running', { last_error: null });
         log.info({ pid: living.pid }, 'the engine has booted');
+        await tried(null);
       }
     }
     const life = new AbortController();
@@ -200,6 +232,7 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
       const what = upSince === null ? 'did not boot' : 'ended';
       return {
         up_ms: upSince === null ? 0 : clock.now() - upSince,
+        booted: upSince !== null,
         why: `the engine ${what} (${how})${told}`,
       };
     } finally {
@@ -224,10 +257,12 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
       try {
         const life = await live(restarts);
         why = life.why;
+        if (!life.booted) await tried(why);
         if (life.up_ms >= BACKOFF_MS.reset) failures = 0;
       } catch (error) {
         if (over.signal.aborted) return;
         why = `the engine cannot be started: ${messageOf(error)}`;
+        await tried(why);
       }
       living = null;
       const pause = backoffOf(failures, random());

@@ -22,7 +22,13 @@ export interface Workspace {
   readonly folder: string;
   readonly config: string;
   readonly archives: string;
+  readonly lists: string;
   readonly mirror: string;
+}
+/** One suite of a Debian mirror, e.g. `forky-security` of `https://deb.debian.org/debian-security`. */
+export interface Source {
+  readonly mirror: string;
+  readonly suite: string;
 }
 
 const LOCK_WAIT_MS = 60_000;
@@ -34,13 +40,13 @@ const quoted = (value: string): string => {
 };
 
 /**
- * Writes (or rewrites) the workspace in `folder` for one release and mirror. What was downloaded before stays.
- * `keyring` null takes the machine's own sources and keys instead of Debian's.
+ * Writes (or rewrites) the workspace in `folder` for these suites, the first of which names it in errors. What was
+ * downloaded before stays. `own` takes the machine's own sources and keys instead of Debian's.
  */
 export async function openWorkspace(
   folder: string,
   machine: Machine,
-  source: { readonly mirror: string; readonly release: string; readonly keyring: string } | 'own',
+  source: { readonly sources: readonly [Source, ...Source[]]; readonly keyring: string } | 'own',
 ): Promise<Workspace> {
   const at = (...parts: string[]): string => path.join(folder, ...parts);
   const folders = ['state/lists/partial', 'cache/archives/partial', 'empty.d', 'trusted.d', 'log'];
@@ -63,13 +69,12 @@ export async function openWorkspace(
     ['Acquire::Retries', '2'],
     ['Acquire::http::Timeout', '20'],
     ['Acquire::https::Timeout', '20'],
-    // A mirror may be older than the date its index is valid until.
-    ['Acquire::Check-Valid-Until', 'false'],
   ];
   if (source !== 'own') {
     const kept = `debian${path.extname(source.keyring) === '.asc' ? '.asc' : '.gpg'}`;
     await fs.copyFile(source.keyring, at('trusted.d', kept));
-    await fs.writeFile(at('sources.list'), `deb ${source.mirror} ${source.release} main\n`);
+    const lines = source.sources.map(({ mirror, suite }) => `deb ${mirror} ${suite} main\n`);
+    await fs.writeFile(at('sources.list'), lines.join(''));
     settings.push(
       ['Dir::Etc::Main', '/dev/null'],
       ['Dir::Etc::Parts', at('empty.d')],
@@ -89,7 +94,8 @@ export async function openWorkspace(
     folder,
     config: at('apt.conf'),
     archives: at('cache', 'archives'),
-    mirror: source === 'own' ? 'this machine’s own sources' : source.mirror,
+    lists: at('state', 'lists'),
+    mirror: source === 'own' ? 'this machine’s own sources' : source.sources[0].mirror,
   };
 }
 
@@ -98,6 +104,11 @@ const SYMPTOMS: readonly (readonly [RegExp, ProvisionError['reason'], string])[]
     /Hash Sum mismatch|unexpected size|Hashes of/i,
     'untrusted',
     'sent something that is not what its signed index says (changed on the way, or a mirror in the middle of an update)',
+  ],
+  [
+    /Release file .* is expired/i,
+    'outdated',
+    'sent an index whose time is over (a mirror that is no longer kept up, or a replay)',
   ],
   [
     /NO_PUBKEY|not signed|BADSIG|EXPKEYSIG|REVKEYSIG|couldn.t be verified|could not be verified|invalid signature|not valid yet|missing key|Sub-process .*(?:gpgv|sqv)/i,
@@ -176,11 +187,17 @@ async function aptGet(
 }
 
 /** Fetches the mirror's signed index. Errors: ProvisionError. */
-export async function updateIndex(workspace: Workspace, signal?: AbortSignal): Promise<void> {
+export async function updateIndex(
+  workspace: Workspace,
+  signal?: AbortSignal,
+  source?: Source,
+): Promise<void> {
   const outcome = await aptGet(workspace, ['update'], { signal });
   // Before apt 2.1 a failed index was only a warning.
   if (outcome.code !== 0 || /^(?:Err:|W: Failed to fetch)/m.test(`${outcome.stdout}\n${outcome.stderr}`)) {
-    throw aptError(workspace.mirror, 'the list of packages could not be had', outcome);
+    const what = source === undefined ? '' : ` of ${source.suite}`;
+    const from = source?.mirror ?? workspace.mirror;
+    throw aptError(from, `the list of packages${what} could not be had`, outcome);
   }
 }
 

@@ -4,8 +4,16 @@ import { messageOf } from '../../../core/errors.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { AsteriskProgram } from '../instance.ts';
 import { ProvisionError } from './error.ts';
-import { obtainPackages } from './packages.ts';
-import type { ObtainPackagesOptions } from './packages.ts';
+import {
+  confirmTree,
+  generationsOf,
+  newestTree,
+  obtainPackages,
+  refuseTree,
+  treeOfCommand,
+  updatePackages,
+} from './packages.ts';
+import type { ObtainPackagesOptions, UnpackedPackages } from './packages.ts';
 import { run } from './run.ts';
 
 const OLDEST = 20;
@@ -20,6 +28,8 @@ export interface ObtainAsteriskOptions extends Omit<ObtainPackagesOptions, 'pack
   readonly explicit?: string;
   /** The PATH to look on. */
   readonly path?: string;
+  /** Command of the engine that runs already: its own packages are taken, not newer ones. */
+  readonly running?: readonly string[] | undefined;
 }
 
 /** The version an Asterisk says it is, or why it cannot be used. */
@@ -81,25 +91,109 @@ async function linkData(root: string): Promise<string> {
   return folder;
 }
 
-async function fromPackages(options: ObtainAsteriskOptions): Promise<AsteriskProgram> {
-  const tree = await obtainPackages({ ...options, packages: PACKAGES, release: 'forky' });
+/** The program of a tree. Throws what kept it from saying its version. */
+async function programOf(tree: UnpackedPackages, signal?: AbortSignal): Promise<AsteriskProgram> {
   const command = tree.command('usr/sbin/asterisk');
+  return {
+    command,
+    version: await versionOf(command, signal),
+    modules_dir: path.join(tree.root, 'usr', 'lib', tree.triplet, 'asterisk', 'modules'),
+    data_dir: await linkData(tree.root),
+    origin: 'packages',
+    packages: tree,
+  };
+}
+const SET = { packages: PACKAGES, release: 'forky' };
+
+async function fromPackages(options: ObtainAsteriskOptions): Promise<AsteriskProgram> {
+  const { running, signal, cache } = options;
+  const own = running === undefined ? null : await treeOfCommand(cache, running);
+  const tree = own ?? (await obtainPackages({ ...options, ...SET }));
   try {
-    return {
-      command,
-      version: await versionOf(command, options.signal),
-      modules_dir: path.join(tree.root, 'usr', 'lib', tree.triplet, 'asterisk', 'modules'),
-      data_dir: await linkData(tree.root),
-      origin: 'packages',
-    };
+    return await programOf(tree, signal);
   } catch (error) {
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
+    await refuseTree(cache, tree, messageOf(error));
+    if ((await newestTree(tree)).root !== tree.root) return await fromPackages(options);
     throw new ProvisionError(
       'failed',
       `the Asterisk unpacked in ${tree.root} does not run (${messageOf(error)}); remove that folder and start again`,
       error,
     );
   }
+}
+
+/** What to start next: newer packages where some wait, the older ones where those were refused, else the same program. */
+export async function newestAsterisk(cache: string, program: AsteriskProgram): Promise<AsteriskProgram> {
+  const { packages } = program;
+  if (!packages) return program;
+  const tree = await newestTree(packages);
+  if (tree.root === packages.root) return program;
+  try {
+    return await programOf(tree);
+  } catch (error) {
+    await refuseTree(cache, tree, messageOf(error));
+    return program;
+  }
+}
+/** Notes whether a program started. One that waited is from now on the one to start, or given up. */
+export async function noteStart(cache: string, program: AsteriskProgram, why: string | null): Promise<void> {
+  if (!program.packages) return;
+  if (why === null) await confirmTree(cache, program.packages);
+  else await refuseTree(cache, program.packages, why);
+}
+/** Whether it waits for its first start. */
+export async function isOnTrial({ packages }: AsteriskProgram): Promise<boolean> {
+  return !!packages && (await generationsOf(packages)).next === path.basename(packages.root);
+}
+
+/** How old the packages of a program are, for people. */
+export interface PackageAge {
+  /** Date of the newest index that named nothing newer, else of when they were got; milliseconds since 1970. */
+  readonly as_of: number;
+  /** Newer ones wait for the engine's next start. */
+  readonly waiting: boolean;
+  /** Why the newer ones were given up; null where none were. */
+  readonly refused: string | null;
+}
+export async function packageAge({ packages }: AsteriskProgram): Promise<PackageAge | null> {
+  if (!packages) return null;
+  const { confirmed, next, current, refused } = await generationsOf(packages);
+  const name = path.basename(packages.root);
+  const own = packages.indexed ?? packages.unpacked;
+  return {
+    as_of: confirmed !== null && name === (next ?? current) ? Math.max(own, Date.parse(confirmed)) : own,
+    waiting: next !== null && next !== name,
+    refused: refused?.why ?? null,
+  };
+}
+
+export interface UpdatedAsterisk {
+  readonly program: AsteriskProgram;
+  /** `name old -> new` of each package; empty where nothing is newer. */
+  readonly changes: readonly string[];
+}
+/** Fetches newer packages of the engine, for its next start. Errors: ProvisionError. */
+export async function updateAsterisk(options: ObtainAsteriskOptions): Promise<UpdatedAsterisk> {
+  const { tree, changes } = await updatePackages({ ...options, ...SET });
+  try {
+    return { program: await programOf(tree, options.signal), changes };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    await refuseTree(options.cache, tree, messageOf(error));
+    throw new ProvisionError(
+      'failed',
+      `the newer Asterisk does not run here (${messageOf(error)}); the one of before is kept`,
+      error,
+    );
+  }
+}
+/** Whether the engine is of the machine's own: where it lies, or null where it comes from packages. */
+export async function ownAsterisk(options: ObtainAsteriskOptions): Promise<string | null> {
+  if (options.explicit) return options.explicit;
+  const found = await onPath(options.path ?? process.env['PATH'] ?? '');
+  const version = found === null ? '0' : await versionOf([found], options.signal).catch(() => '0');
+  return Number.parseInt(version, 10) >= OLDEST ? found : null;
 }
 
 const WAYS_OUT =

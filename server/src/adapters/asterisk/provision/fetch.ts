@@ -1,8 +1,10 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { downloadFiles, downloadOwn, openWorkspace, planFiles, updateIndex } from './apt.ts';
-import type { PlannedFile } from './apt.ts';
+import type { PlannedFile, Source, Workspace } from './apt.ts';
 import { ProvisionError } from './error.ts';
+import { readIndexDate, refuseReplay } from './index-date.ts';
+import type { IndexDates } from './index-date.ts';
 import type { Machine } from './machine.ts';
 import { run } from './run.ts';
 
@@ -39,19 +41,35 @@ async function keyringOf(debs: readonly string[], into: string, signal?: AbortSi
 }
 
 export interface Ask {
+  /** Remembers the newest index of each suite. */
+  readonly cache: string;
   readonly folder: string;
   readonly machine: Machine;
   readonly mirror: string;
+  /** Mirrors of the release's security suite, in the order they are tried; none where it is not to be asked. */
+  readonly security: readonly string[];
+  /** Whether a security suite that does not answer is an error. */
+  readonly strict: boolean;
   readonly release: string;
   readonly packages: readonly string[];
   readonly progress: (line: string) => void;
   readonly signal: AbortSignal | undefined;
 }
 
+/** What one mirror offered, with its files not yet fetched. */
+export interface Offer {
+  readonly workspace: Workspace;
+  readonly plan: readonly PlannedFile[];
+  readonly index: IndexDates;
+}
+
 /** Newer archive keys, by the package that Debian signed with the older ones this machine trusts. */
 async function newerKeyring(ask: Ask, keyring: string, release: string): Promise<string> {
   const folder = path.join(ask.folder, `keys-${release}`);
-  const workspace = await openWorkspace(folder, ask.machine, { mirror: ask.mirror, release, keyring });
+  const workspace = await openWorkspace(folder, ask.machine, {
+    sources: [{ mirror: ask.mirror, suite: release }],
+    keyring,
+  });
   await updateIndex(workspace, ask.signal);
   const plan = (await planFiles(workspace, [KEYRING_PACKAGE], ask.signal)).filter(
     (f) => f.name === KEYRING_PACKAGE,
@@ -61,29 +79,82 @@ async function newerKeyring(ask: Ask, keyring: string, release: string): Promise
   return await keyringOf(debs, path.join(folder, 'keys'), ask.signal);
 }
 
-/** Downloads everything from one mirror. */
-async function fetchFrom(ask: Ask): Promise<{ plan: PlannedFile[]; archives: string }> {
-  let keyring = ask.machine.keyrings[0] ?? (await foreignKeyring(ask.folder, ask.machine, ask.signal));
-  const open = (ring: string) =>
-    openWorkspace(ask.folder, ask.machine, { mirror: ask.mirror, release: ask.release, keyring: ring });
-  let workspace = await open(keyring);
-  ask.progress(`reading the list of packages of ${ask.mirror} (${ask.release})`);
+/**
+ * Reads the indexes of the release, its updates and its security suite, each signed, within its time and not older than one
+ * seen before. The suites beside the release are left out where the mirror has none.
+ */
+async function readIndexes(ask: Ask): Promise<{ workspace: Workspace; index: IndexDates }> {
+  const { signal, release, progress } = ask;
+  const main: Source = { mirror: ask.mirror, suite: release };
+  let keyring = ask.machine.keyrings[0] ?? (await foreignKeyring(ask.folder, ask.machine, signal));
+  const open = (sources: readonly [Source, ...Source[]]): Promise<Workspace> =>
+    openWorkspace(ask.folder, ask.machine, { sources, keyring });
+  let workspace = await open([main]);
+  progress(`reading the list of packages of ${ask.mirror} (${release})`);
   for (const step of [...KEY_STEPS, null]) {
     try {
-      await updateIndex(workspace, ask.signal);
+      await updateIndex(workspace, signal, main);
       break;
     } catch (error) {
       const old = error instanceof ProvisionError && error.reason === 'untrusted';
       if (!old || step === null) throw error;
       // The first refusal stays the one to report: the step is only a way round keys that are too old.
       const newer = await newerKeyring(ask, keyring, step).catch(() => null);
-      ask.signal?.throwIfAborted();
+      signal?.throwIfAborted();
       if (newer === null) continue;
       keyring = newer;
-      workspace = await open(keyring);
+      workspace = await open([main]);
     }
   }
-  const plan = await planFiles(workspace, ask.packages, ask.signal);
+  const index: Record<string, number> = {};
+  const noted = async (source: Source): Promise<void> => {
+    const date = await readIndexDate(workspace.lists, source.mirror, source.suite);
+    await refuseReplay(ask.cache, source, date);
+    index[source.suite] = date;
+  };
+  await noted(main);
+  const sources: [Source, ...Source[]] = [main];
+  const also = async (source: Source): Promise<void> => {
+    try {
+      workspace = await open([...sources, source]);
+      await updateIndex(workspace, signal, source);
+      await noted(source);
+      sources.push(source);
+    } catch (error) {
+      workspace = await open(sources);
+      throw error;
+    }
+  };
+  await also({ mirror: ask.mirror, suite: `${release}-updates` }).catch((error: unknown) => {
+    if (!(error instanceof ProvisionError) || error.reason !== 'missing') throw error;
+  });
+  const refusals: ProvisionError[] = [];
+  for (const mirror of ask.security) {
+    try {
+      await also({ mirror, suite: `${release}-security` });
+      return { workspace, index };
+    } catch (error) {
+      if (!(error instanceof ProvisionError)) throw error;
+      refusals.push(error);
+    }
+  }
+  // What is not signed or not fresh is never passed over; what is not there is, and is said.
+  const worst =
+    refusals.find((r) => !['missing', 'unreachable'].includes(r.reason)) ??
+    (ask.strict ? refusals.find((r) => r.reason !== 'missing') : undefined);
+  if (worst !== undefined) throw worst;
+  if (refusals[0] !== undefined) progress(`without ${release}-security: ${refusals[0].message}`);
+  return { workspace, index };
+}
+
+/** What one mirror offers now. */
+async function offerOf(ask: Ask): Promise<Offer> {
+  const { workspace, index } = await readIndexes(ask);
+  return { workspace, index, plan: await planFiles(workspace, ask.packages, ask.signal) };
+}
+
+/** Fetches the files of an offer. Errors: ProvisionError. */
+async function download(ask: Ask, { workspace, plan }: Offer): Promise<void> {
   const bytes = plan.reduce((sum, f) => sum + f.bytes, 0);
   await needRoom(ask.folder, bytes * 5);
   ask.progress(`downloading ${plan.length} packages, ${megabytes(bytes)}`);
@@ -96,18 +167,24 @@ async function fetchFrom(ask: Ask): Promise<{ plan: PlannedFile[]; archives: str
       ask.progress(`downloading: ${Math.round(percent)} %`);
     },
   });
-  return { plan, archives: workspace.archives };
 }
 
-/** Index, plan and files from the first mirror that has them all. Errors: ProvisionError, the last mirror's. */
+/**
+ * Index, plan and files from the first mirror that has them all; `wanted` may say that an offer need not be fetched.
+ * Errors: ProvisionError, the last mirror's.
+ */
 export async function fetchFromAny(
   ask: Omit<Ask, 'mirror'>,
   mirrors: readonly string[],
-): Promise<{ plan: PlannedFile[]; archives: string }> {
+  wanted: (offer: Offer) => boolean = () => true,
+): Promise<Offer> {
   const refusals: ProvisionError[] = [];
   for (const mirror of mirrors) {
+    const one = { ...ask, mirror };
     try {
-      return await fetchFrom({ ...ask, mirror });
+      const offer = await offerOf(one);
+      if (wanted(offer)) await download(one, offer);
+      return offer;
     } catch (error) {
       if (!(error instanceof ProvisionError) || error.reason === 'disk') throw error;
       refusals.push(error);

@@ -16,6 +16,8 @@ export interface Machine {
   readonly keyrings: readonly string[];
   /** The machine's own sources of Debian, in their order; empty on another distribution. */
   readonly mirrors: readonly string[];
+  /** The machine's own sources of Debian's security updates. */
+  readonly security: readonly string[];
   /** Lines of the machine’s own apt configuration that say how to reach a mirror (proxy, address family, time limits). */
   readonly aptLines: readonly string[];
 }
@@ -25,7 +27,10 @@ const ARCHES: Readonly<Record<string, { arch: string; triplet: string }>> = {
   arm64: { arch: 'arm64', triplet: 'aarch64-linux-gnu' },
 };
 const KEYRINGS = ['debian-archive-keyring.pgp', 'debian-archive-keyring.gpg'];
-/** Only how to reach a mirror is taken over: what weakens apt's checks of signatures is not in this list. */
+/**
+ * How to reach a mirror is taken over, and whether its dates are checked, which only a machine with an archive of its own
+ * switches off. What weakens apt's checks of signatures is not in this list.
+ */
 const TAKEN =
   /^Acquire::(?:https?(?:$|::)|ForceIPv[46]$|Retries$|Check-Date$|Check-Valid-Until$|Max-FutureTime$|Send-URI-Encoded$)/i;
 
@@ -41,23 +46,24 @@ export function parseOsRelease(text: string): Map<string, string> {
   return fields;
 }
 
-const usable = (uri: string, suites: readonly string[], components: readonly string[]): boolean =>
+type Kind = 'main' | 'security';
+const usable = (uri: string, suites: readonly string[], components: readonly string[], kind: Kind): boolean =>
   /^https?:\/\/[^\s"]+$/.test(uri) &&
-  !/security/.test(uri) &&
+  /security/.test(uri) === (kind === 'security') &&
   components.includes('main') &&
   // A suite with a slash at its end is a flat repository, never Debian's own.
-  suites.some((suite) => /^(?:[a-z]+)$/.test(suite));
+  suites.some((suite) => (kind === 'security' ? /^[a-z]+-security$/ : /^[a-z]+$/).test(suite));
 
 /** Debian's addresses in a one-line `sources.list`. */
-export function mirrorsOfList(text: string): string[] {
+export function mirrorsOfList(text: string, kind: Kind = 'main'): string[] {
   return text.split('\n').flatMap((line) => {
     const m = /^\s*deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s+([^#]+)/.exec(line);
-    return m && usable(m[1]!, [m[2]!], m[3]!.trim().split(/\s+/)) ? [m[1]!.replace(/\/+$/, '')] : [];
+    return m && usable(m[1]!, [m[2]!], m[3]!.trim().split(/\s+/), kind) ? [m[1]!.replace(/\/+$/, '')] : [];
   });
 }
 
 /** Debian's addresses in a deb822 `*.sources` file. */
-export function mirrorsOfSources(text: string): string[] {
+export function mirrorsOfSources(text: string, kind: Kind = 'main'): string[] {
   return text.split(/\n\s*\n/).flatMap((stanza) => {
     const fields = new Map<string, string[]>();
     let key = '';
@@ -70,19 +76,19 @@ export function mirrorsOfSources(text: string): string[] {
     const of = (name: string): string[] => fields.get(name) ?? [];
     if (of('enabled')[0] === 'no' || !of('types').includes('deb')) return [];
     return of('uris')
-      .filter((uri) => usable(uri, of('suites'), of('components')))
+      .filter((uri) => usable(uri, of('suites'), of('components'), kind))
       .map((uri) => uri.replace(/\/+$/, ''));
   });
 }
 
-async function readMirrors(etcApt: string): Promise<string[]> {
+async function readMirrors(etcApt: string, kind: Kind): Promise<string[]> {
   const parts = path.join(etcApt, 'sources.list.d');
   const names = (await fs.readdir(parts).catch(() => [])).toSorted((a, b) => (a < b ? -1 : 1));
-  const found = mirrorsOfList(await textOf(path.join(etcApt, 'sources.list')));
+  const found = mirrorsOfList(await textOf(path.join(etcApt, 'sources.list')), kind);
   for (const name of names) {
     const text = await textOf(path.join(parts, name));
-    if (name.endsWith('.list')) found.push(...mirrorsOfList(text));
-    if (name.endsWith('.sources')) found.push(...mirrorsOfSources(text));
+    if (name.endsWith('.list')) found.push(...mirrorsOfList(text, kind));
+    if (name.endsWith('.sources')) found.push(...mirrorsOfSources(text, kind));
   }
   return [...new Set(found)].filter((uri) => /debian/i.test(uri));
 }
@@ -131,7 +137,8 @@ export async function readMachine(signal?: AbortSignal, osRelease?: string): Pro
     like,
     ...machine,
     keyrings: rings.filter((_, i) => present[i]),
-    mirrors: id === 'debian' ? await readMirrors('/etc/apt') : [],
+    mirrors: id === 'debian' ? await readMirrors('/etc/apt', 'main') : [],
+    security: id === 'debian' ? await readMirrors('/etc/apt', 'security') : [],
     aptLines: acquireLines(dump.stdout),
   };
 }

@@ -5,6 +5,8 @@ import { makeFolder } from '../../../core/folders.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { ProvisionError } from './error.ts';
 import { fetchFromAny } from './fetch.ts';
+import type { Ask, Offer } from './fetch.ts';
+import { openNewest, readGenerations, removeSuperseded, writeGenerations } from './generations.ts';
 import { withLock } from './lock.ts';
 import { readMachine } from './machine.ts';
 import type { Machine } from './machine.ts';
@@ -13,7 +15,9 @@ import type { UnpackedPackages } from './tree.ts';
 
 export type { UnpackedPackages } from './tree.ts';
 
+/** Debian's own, by https where the machine can; the signatures are checked either way. */
 const DEBIAN = 'http://deb.debian.org/debian';
+const DEBIAN_SECURITY = 'http://deb.debian.org/debian-security';
 /** Of the machine's own mirrors; each dead one takes its time. */
 const OWN_MIRRORS = 2;
 
@@ -29,7 +33,9 @@ export interface ObtainPackagesOptions {
   /** Facts of the machine, where they are not to be read from it. */
   readonly machine?: Machine | (() => Promise<Machine>);
   /** Mirrors to try in this order instead of the machine's own and Debian's. */
-  readonly mirrors?: readonly string[];
+  readonly mirrors?: readonly string[] | undefined;
+  /** Mirrors of the security suite instead of the machine's own, and Debian's where `mirrors` is not given. */
+  readonly security?: readonly string[] | undefined;
 }
 /** Errors of the file system, told as what they mean here. */
 function cacheError(cache: string, error: unknown): unknown {
@@ -38,15 +44,15 @@ function cacheError(cache: string, error: unknown): unknown {
   return new ProvisionError('disk', `the cache ${cache} cannot be written: ${messageOf(error)}`, error);
 }
 
-/**
- * Gets Debian packages and what they depend on without root, container or installation: downloaded by a private apt
- * (which checks Debian's signatures), each file proven by its SHA-256, unpacked into one folder of `cache`.
- * The second time it is there already. Safe when several processes ask at once; an interrupted download is gone on
- * with. Errors: ProvisionError, after which nothing half unpacked remains; the signal's reason when aborted.
- */
-export async function obtainPackages(options: ObtainPackagesOptions): Promise<UnpackedPackages> {
-  const { cache, signal, release = 'forky' } = options;
-  const progress = options.progress ?? (() => undefined);
+/** What one set of packages is and where it lies. */
+interface PackageSet {
+  readonly packages: readonly string[];
+  readonly release: string;
+  /** Path of its first tree. */
+  readonly base: string;
+}
+function packageSet(options: ObtainPackagesOptions): PackageSet {
+  const { cache, release = 'forky' } = options;
   const packages = [...new Set(options.packages)].toSorted();
   if (
     packages.length === 0 ||
@@ -58,36 +64,182 @@ export async function obtainPackages(options: ObtainPackagesOptions): Promise<Un
   const key = createHash('sha256')
     .update(`${release}\n${process.arch}\n${packages.join('\n')}`)
     .digest('hex');
-  const root = path.join(cache, 'packages', `${options.packages[0] ?? ''}-${key.slice(0, 12)}`);
-  const there = await openTree(root);
-  if (there) return there;
+  const base = path.join(cache, 'packages', `${options.packages[0] ?? ''}-${key.slice(0, 12)}`);
+  return { packages, release, base };
+}
 
+/** A Debian address by https before the same by http, unless the machine reaches http by a proxy of its own. */
+function secured(machine: Machine, mirrors: readonly string[]): string[] {
+  const proxied = machine.aptLines.some((line) => /^Acquire::http::Proxy/i.test(line));
+  const all = mirrors.flatMap((mirror) => {
+    const debian = /^http:\/\/(?:deb|security)\.debian\.org\//.test(mirror);
+    return debian && !proxied ? [mirror.replace('http:', 'https:'), mirror] : [mirror];
+  });
+  return [...new Set(all)];
+}
+
+/** Runs `work` with the cache locked and what it needs to ask a mirror. */
+async function withCache<T>(
+  options: ObtainPackagesOptions,
+  { packages, release, base }: PackageSet,
+  strict: boolean,
+  work: (ask: Omit<Ask, 'mirror'>, mirrors: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const { cache, signal } = options;
+  const progress = options.progress ?? (() => undefined);
   const given = options.machine ?? (() => readMachine(signal));
   const machine = typeof given === 'function' ? await given() : given;
-  const own = machine.mirrors.slice(0, OWN_MIRRORS);
-  const mirrors = options.mirrors ?? [...new Set([...own, DEBIAN])];
+  const mirrors = options.mirrors ?? secured(machine, [...machine.mirrors.slice(0, OWN_MIRRORS), DEBIAN]);
+  const security =
+    options.security ??
+    (options.mirrors === undefined
+      ? secured(machine, [...machine.security.slice(0, OWN_MIRRORS), DEBIAN_SECURITY])
+      : machine.security);
   const folder = path.join(cache, 'apt', `${release}-${machine.arch}`);
-  const work = async (): Promise<UnpackedPackages> => {
-    const meanwhile = await openTree(root);
-    if (meanwhile) return meanwhile;
-    await removeUnfinished(path.dirname(root));
-    await fs.mkdir(folder, { recursive: true });
-    const ask = { folder, machine, release, packages, progress, signal };
-    const { plan, archives } = await fetchFromAny(ask, mirrors);
-    const marker = { packages, release, arch: machine.arch, triplet: machine.triplet };
-    const tree = await buildTree(root, { plan, archives, marker, progress, signal });
-    // The tree is what is kept; the index alone is 60 MB and read anew for the next packages.
-    await fs.rm(folder, { recursive: true, force: true });
-    return tree;
-  };
   try {
-    makeFolder(path.dirname(root));
-    return await withLock(path.join(cache, 'packages.lock'), work, {
-      signal,
-      onWait: () => progress('another Offhook is getting packages into the same cache; waiting for it'),
-    });
+    makeFolder(path.dirname(base));
+    return await withLock(
+      path.join(cache, 'packages.lock'),
+      async () => {
+        await removeUnfinished(path.dirname(base));
+        await fs.mkdir(folder, { recursive: true });
+        const ask = { cache, folder, machine, security, strict, release, packages, progress, signal };
+        return await work(ask, mirrors);
+      },
+      {
+        signal,
+        onWait: () => progress('another Offhook is getting packages into the same cache; waiting for it'),
+      },
+    );
   } catch (error) {
     signal?.throwIfAborted();
     throw cacheError(cache, error);
   }
+}
+
+const rfc3339 = (ms: number): string => new Date(ms).toISOString();
+async function unpackOffer(ask: Omit<Ask, 'mirror'>, offer: Offer, root: string): Promise<UnpackedPackages> {
+  const { packages, release, machine, progress, signal } = ask;
+  const index = Object.fromEntries(Object.entries(offer.index).map(([suite, ms]) => [suite, rfc3339(ms)]));
+  const marker = { packages, release, arch: machine.arch, triplet: machine.triplet, index };
+  const { plan, workspace } = offer;
+  const tree = await buildTree(root, { plan, archives: workspace.archives, marker, progress, signal });
+  // The tree is what is kept; the index alone is 60 MB and read anew for the next packages.
+  await fs.rm(ask.folder, { recursive: true, force: true });
+  return tree;
+}
+
+/**
+ * Gets Debian packages and what they depend on without root, container or installation: downloaded by a private apt
+ * (which checks Debian's signatures and dates), each file proven by its SHA-256, unpacked into one folder of `cache`.
+ * The second time it is there already. Safe when several processes ask at once; an interrupted download is gone on
+ * with. Errors: ProvisionError, after which nothing half unpacked remains; the signal's reason when aborted.
+ */
+export async function obtainPackages(options: ObtainPackagesOptions): Promise<UnpackedPackages> {
+  const set = packageSet(options);
+  const there = await openNewest(set.base);
+  if (there) return there;
+  return await withCache(options, set, false, async (ask, mirrors) => {
+    const meanwhile = await openNewest(set.base);
+    if (meanwhile) return meanwhile;
+    return await unpackOffer(ask, await fetchFromAny(ask, mirrors), set.base);
+  });
+}
+
+export interface UpdatedPackages {
+  /** What will be used from the next start on. */
+  readonly tree: UnpackedPackages;
+  /** `name old -> new` of each package that is another than in the tree before; empty where nothing is newer. */
+  readonly changes: readonly string[];
+}
+/**
+ * Reads the mirrors' indexes and unpacks what is newer beside what there is, to be taken at the next start; until that has
+ * run (`confirmTree`) the tree of before is kept. Without a tree it is `obtainPackages`. Errors: as there, and what a
+ * security suite refuses or does not answer.
+ */
+export async function updatePackages(options: ObtainPackagesOptions): Promise<UpdatedPackages> {
+  const set = packageSet(options);
+  return await withCache(options, set, true, async (ask, mirrors) => {
+    const there = await openNewest(set.base);
+    const changesOf = ({ plan }: Offer): string[] =>
+      plan.flatMap(({ name, version }) => {
+        const before = there?.versions[name];
+        return before === version ? [] : [`${name} ${before ?? '(new)'} -> ${version}`];
+      });
+    const offer = await fetchFromAny(ask, mirrors, (one) => there === null || changesOf(one).length > 0);
+    const changes = changesOf(offer);
+    if (there === null) return { tree: await unpackOffer(ask, offer, set.base), changes };
+    const generations = await readGenerations(set.base);
+    const indexed = rfc3339(Math.max(...Object.values(offer.index)));
+    if (changes.length === 0) {
+      await writeGenerations(set.base, { ...generations, confirmed: indexed });
+      await fs.rm(ask.folder, { recursive: true, force: true });
+      return { tree: there, changes };
+    }
+    const text = offer.plan.map((f) => `${f.file} ${f.sha256}`).toSorted();
+    const key = createHash('sha256').update(text.join('\n')).digest('hex').slice(0, 12);
+    const root = `${set.base}-${key}`;
+    // A tree that was refused before, or is whole from a run that was cut off, is offered again.
+    const tree = (await openTree(root)) ?? (await unpackOffer(ask, offer, root));
+    const next = path.basename(root);
+    await writeGenerations(set.base, { ...generations, next, refused: null, confirmed: null });
+    await removeSuperseded(set.base);
+    return { tree, changes };
+  });
+}
+
+const baseOf = (tree: UnpackedPackages): string | null => {
+  const m = /^(.+?-[0-9a-f]{12})(?:-[0-9a-f]{12})?$/.exec(path.basename(tree.root));
+  return m === null ? null : path.join(path.dirname(tree.root), m[1]!);
+};
+/** The newest tree of the same set; the tree itself where there is none other. */
+export async function newestTree(tree: UnpackedPackages): Promise<UnpackedPackages> {
+  const base = baseOf(tree);
+  return (base === null ? null : await openNewest(base)) ?? tree;
+}
+/** How a set's generations stand, for who shows them. */
+export async function generationsOf(tree: UnpackedPackages): ReturnType<typeof readGenerations> {
+  return await readGenerations(baseOf(tree) ?? tree.root);
+}
+/** The tree a process runs from, by its command; null where that is none of ours. */
+export async function treeOfCommand(
+  cache: string,
+  command: readonly string[],
+): Promise<UnpackedPackages | null> {
+  const folder = path.join(cache, 'packages');
+  const program = command.at(-1) ?? '';
+  const [name = ''] = path.relative(folder, program).split(path.sep);
+  return program.startsWith(`${folder}${path.sep}`) && name !== ''
+    ? await openTree(path.join(folder, name))
+    : null;
+}
+
+async function change(
+  cache: string,
+  tree: UnpackedPackages,
+  to: (was: Awaited<ReturnType<typeof readGenerations>>, name: string) => typeof was,
+): Promise<void> {
+  const base = baseOf(tree);
+  // Only one that waits is confirmed or refused; most starts have none and need no lock.
+  if (base === null || (await readGenerations(base)).next !== path.basename(tree.root)) return;
+  await withLock(path.join(cache, 'packages.lock'), async () => {
+    const was = await readGenerations(base);
+    const now = to(was, path.basename(tree.root));
+    if (now === was) return;
+    await writeGenerations(base, now);
+    await removeSuperseded(base);
+  });
+}
+/** A program of this tree runs: it is the one to start from now on, and the one before is kept. */
+export async function confirmTree(cache: string, tree: UnpackedPackages): Promise<void> {
+  await change(cache, tree, (was, name) =>
+    was.next === name ? { ...was, current: name, previous: was.current, next: null } : was,
+  );
+}
+/** A program of this tree did not start: the next start takes the one of before. */
+export async function refuseTree(cache: string, tree: UnpackedPackages, why: string): Promise<void> {
+  const at = rfc3339(Date.now());
+  await change(cache, tree, (was, name) =>
+    was.next === name ? { ...was, next: null, refused: { tree: name, why: why.slice(0, 500), at } } : was,
+  );
 }

@@ -17,10 +17,15 @@ export interface TestPackage {
   /** Path in the package → content. */
   readonly files: Readonly<Record<string, string | Buffer>>;
   readonly depends?: string;
+  /** 1.0 where nothing is said. */
+  readonly version?: string;
 }
 export interface TestRelease {
   readonly key: TestKey;
   readonly packages: readonly TestPackage[];
+  /** Milliseconds since 1970; a minute ago where nothing is said. */
+  readonly date?: number;
+  readonly valid_until?: number;
 }
 type Spoil = (body: Buffer, response: http.ServerResponse) => Buffer | null;
 export interface TestMirror extends AsyncDisposable {
@@ -30,15 +35,18 @@ export interface TestMirror extends AsyncDisposable {
   /** Spoils the answers whose path ends so; null answers nothing more than the function itself did. */
   spoil(ending: string, how: Spoil): void;
   mend(): void;
+  /** Puts a suite in the place of the one there was. */
+  publish(suite: string, release: TestRelease): Promise<void>;
 }
 
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 
 async function buildDeb(folder: string, wanted: TestPackage): Promise<Buffer> {
   const tree = path.join(folder, 'tree', wanted.name);
+  fs.rmSync(tree, { recursive: true, force: true });
   const files = {
     ...wanted.files,
-    'DEBIAN/control': `Package: ${wanted.name}\nVersion: 1.0\nArchitecture: ${ARCH}\nMaintainer: Test <t@example.invalid>\nDescription: for a test\n`,
+    'DEBIAN/control': `Package: ${wanted.name}\nVersion: ${wanted.version ?? '1.0'}\nArchitecture: ${ARCH}\nMaintainer: Test <t@example.invalid>\nDescription: for a test\n`,
   };
   for (const [name, content] of Object.entries(files)) {
     fs.mkdirSync(path.dirname(path.join(tree, name)), { recursive: true });
@@ -55,17 +63,21 @@ async function buildRelease(folder: string, suite: string, release: TestRelease,
   const stanzas: string[] = [];
   for (const wanted of release.packages) {
     const deb = await buildDeb(path.join(folder, suite), wanted);
-    const name = `pool/main/${suite}/${wanted.name}_1.0_${ARCH}.deb`;
+    const version = wanted.version ?? '1.0';
+    const name = `pool/main/${suite}/${wanted.name}_${version}_${ARCH}.deb`;
     files.set(name, deb);
     const depends = wanted.depends ? `Depends: ${wanted.depends}\n` : '';
     stanzas.push(
-      `Package: ${wanted.name}\nVersion: 1.0\nArchitecture: ${ARCH}\n${depends}Filename: ${name}\nSize: ${deb.length}\nSHA256: ${sha256(deb)}\nDescription: for a test\n`,
+      `Package: ${wanted.name}\nVersion: ${version}\nArchitecture: ${ARCH}\n${depends}Filename: ${name}\nSize: ${deb.length}\nSHA256: ${sha256(deb)}\nDescription: for a test\n`,
     );
   }
   const index = Buffer.from(stanzas.join('\n'));
   const at = `main/binary-${ARCH}/Packages`;
   files.set(`dists/${suite}/${at}`, index);
-  const text = `Origin: Debian\nSuite: ${suite}\nCodename: ${suite}\nDate: ${new Date(Date.now() - 60_000).toUTCString()}\nArchitectures: ${ARCH}\nComponents: main\nSHA256:\n ${sha256(index)} ${index.length} ${at}\n`;
+  const date = new Date(release.date ?? Date.now() - 60_000).toUTCString();
+  const until = release.valid_until;
+  const valid = until === undefined ? '' : `Valid-Until: ${new Date(until).toUTCString()}\n`;
+  const text = `Origin: Debian\nSuite: ${suite}\nCodename: ${suite}\nDate: ${date}\n${valid}Architectures: ${ARCH}\nComponents: main\nSHA256:\n ${sha256(index)} ${index.length} ${at}\n`;
   files.set(`dists/${suite}/InRelease`, Buffer.from(release.key.clearsign(text)));
 }
 
@@ -105,6 +117,7 @@ export async function testMirror(
     requests,
     spoil: (ending, how) => spoils.push([ending, how]),
     mend: () => spoils.splice(0),
+    publish: (suite, release) => buildRelease(path.join(folder, 'build'), suite, release, files),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
@@ -113,8 +126,9 @@ export async function testMirror(
 }
 
 /** A package that can be taken for a program's tree: it has a loader. */
-export const treePackage = (name: string, bytes = 1000): TestPackage => ({
+export const treePackage = (name: string, bytes = 1000, version = '1.0'): TestPackage => ({
   name,
+  version,
   files: {
     [`usr/lib/${TRIPLET}/ld-linux-test.so.2`]: 'loader',
     [`usr/share/${name}/data`]: Buffer.alloc(bytes, name),
@@ -129,5 +143,6 @@ export const testMachine = (keyrings: readonly string[], aptLines: readonly stri
   triplet: TRIPLET,
   keyrings,
   mirrors: [],
+  security: [],
   aptLines,
 });

@@ -14,6 +14,9 @@ export interface UnpackedPackages {
   readonly triplet: string;
   /** Version of each package by its name. */
   readonly versions: Readonly<Record<string, string>>;
+  /** When it was unpacked, and the date of the newest index it was planned by (null in a cache of before); ms since 1970. */
+  readonly unpacked: number;
+  readonly indexed: number | null;
   /** Command for a program of the tree (`usr/sbin/asterisk`) through the tree's own loader and libraries. */
   command(program: string): readonly string[];
 }
@@ -29,13 +32,16 @@ interface Marker {
   /** Folders of libraries, below the root. */
   readonly libraries: readonly string[];
   readonly versions: Readonly<Record<string, string>>;
+  /** Date of each suite's index, RFC 3339; not in a tree of before. */
+  readonly index?: Readonly<Record<string, string>>;
 }
 
 /** The whole tree at `root`, or null. */
 export async function openTree(root: string): Promise<UnpackedPackages | null> {
   try {
-    const marker = JSON.parse(await fs.readFile(path.join(root, MARKER), 'utf8')) as Marker;
-    return marker.format === FORMAT ? unpacked(root, marker) : null;
+    const file = path.join(root, MARKER);
+    const marker = JSON.parse(await fs.readFile(file, 'utf8')) as Marker;
+    return marker.format === FORMAT ? unpacked(root, marker, (await fs.stat(file)).mtimeMs) : null;
   } catch {
     return null;
   }
@@ -44,12 +50,17 @@ export async function openTree(root: string): Promise<UnpackedPackages | null> {
 /** Folders that Debian's alternatives system would have linked into the library path. */
 const SIDE_FOLDERS = ['', 'blas', 'lapack', 'pulseaudio'];
 
-function unpacked(root: string, marker: Marker): UnpackedPackages {
+function unpacked(root: string, marker: Marker, at: number): UnpackedPackages {
+  const dates = Object.values(marker.index ?? {})
+    .map(Date.parse)
+    .filter(Number.isFinite);
   const libraryPath = marker.libraries.map((folder) => path.join(root, folder)).join(':');
   return {
     root,
     triplet: marker.triplet,
     versions: marker.versions,
+    unpacked: Math.round(at),
+    indexed: dates.length === 0 ? null : Math.max(...dates),
     command: (program) => [
       path.join(root, marker.loader),
       '--library-path',
@@ -114,7 +125,7 @@ async function settle(folder: string): Promise<void> {
 export interface BuildOptions {
   readonly plan: readonly PlannedFile[];
   readonly archives: string;
-  readonly marker: Pick<Marker, 'packages' | 'release' | 'arch' | 'triplet'>;
+  readonly marker: Pick<Marker, 'packages' | 'release' | 'arch' | 'triplet' | 'index'>;
   readonly progress: (line: string) => void;
   readonly signal: AbortSignal | undefined;
 }
@@ -148,7 +159,7 @@ export async function buildTree(root: string, options: BuildOptions): Promise<Un
     await settle(temporary);
     await fs.rm(root, { recursive: true, force: true });
     await fs.rename(temporary, root);
-    return unpacked(root, marker);
+    return unpacked(root, marker, Date.now());
   } catch (error) {
     await fs.rm(temporary, { recursive: true, force: true });
     throw error;

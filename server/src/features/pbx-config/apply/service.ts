@@ -29,7 +29,7 @@ import { createApplyJournal, isOver } from './journal.ts';
 import { PATIENCE } from './patience.ts';
 import { startRun } from './run.ts';
 import type { Run, RunDeps } from './run.ts';
-import { startFiles } from './start.ts';
+import { refitFiles, startFiles } from './start.ts';
 import { createVersions } from './versions.ts';
 
 export interface AppliesDeps extends Pick<
@@ -55,6 +55,8 @@ export interface ConfigApplies extends AsyncDisposable {
    * `lives`: an engine of before runs. Returns the files a living engine takes in only by a new start.
    */
   start(lives: boolean): Promise<readonly string[]>;
+  /** Writes the files anew for another program of the engine, which is not running. False while an apply is under way. */
+  refit(): Promise<boolean>;
   plan(): Promise<z.infer<typeof PlanReply>>;
   /** Begins one. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
   apply(actor: Actor, wanted: NewApply): Promise<ConfigApply>;
@@ -226,6 +228,16 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
       started = true;
       await drift.check();
       return untaken;
+    },
+    async refit() {
+      if (!engine.ready || busy()) return false;
+      beginning = true;
+      try {
+        await refitFiles(deps);
+        return true;
+      } finally {
+        beginning = false;
+      }
     },
     async plan() {
       const draft = objects.draft();

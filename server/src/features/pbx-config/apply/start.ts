@@ -159,3 +159,22 @@ export async function startFiles(
   }
   return { untaken: [...untaken], ended };
 }
+
+/**
+ * Writes the engine's files as another program needs them, before that is started; what was changed by hand stays. Nothing
+ * may be under way.
+ */
+export async function refitFiles({ engine, journal, objects, site }: RunDeps): Promise<void> {
+  const known = await journal.files();
+  const files = engine.render(site(objects.applied()));
+  const drifted = new Set((await findDrift(engine, known)).map((d) => d.name));
+  const steps = (await stepsTo(engine, files)).filter((s) => !drifted.has(s.name));
+  if (steps.length === 0) return;
+  const row = { noticed_at: null, hand_written: false };
+  const before = (name: string) => known.get(name)?.hash ?? null;
+  await journal.knowFiles(
+    steps.map(({ name, after }) => ({ ...row, name, hash: before(name), pending: after })),
+  );
+  await engine.write(new Map([...files].filter(([name]) => steps.some((s) => s.name === name))));
+  await journal.knowFiles(steps.map(({ name, after }) => ({ ...row, name, hash: after, pending: null })));
+}
