@@ -102,7 +102,7 @@ function packagesText(detail: string): string | null {
     detail,
   );
   if (aged === null) return null;
-  const [, days = '', date, more = '', why = ''] = aged;
+  const [, days = '', date = '', more = '', why = ''] = aged;
   const told = [t('packages_age', { n: formatNumber(Number(days)), date })];
   if (more === 'wait') told.push(t('packages_waiting'));
   else if (why !== '') told.push(t('packages_refused', { why }));
