@@ -69,6 +69,8 @@ import type {
   WebhookReply,
   Webhooks,
   WebhookSecretReply,
+  WebhookSettings,
+  WebhookSettingsReply,
   WebhookTested,
 } from '@offhook/contract/webhooks.ts';
 
@@ -266,6 +268,14 @@ export function createRest(request: Request) {
     /** Sends again from one seq to another, both included. */
     replay: (id: number, from: number, to: number, options?: RequestOptions): Reply<typeof WebhookReply> =>
       post(at`/api/v1/webhooks/${id}/replay`, { from, to }, options),
+    /** Sends what waits for its next attempt at once. */
+    retry: (id: number, options?: RequestOptions): Reply<typeof WebhookReply> =>
+      post(at`/api/v1/webhooks/${id}/retry`, undefined, options),
+    /** Which addresses that are not public may be called. */
+    settings: (signal?: AbortSignal): Reply<typeof WebhookSettingsReply> =>
+      get('/api/v1/settings/webhooks', {}, signal),
+    setSettings: (settings: Body<typeof WebhookSettings>): Reply<typeof WebhookSettingsReply> =>
+      request('PUT', '/api/v1/settings/webhooks', settings),
     rotateSecret: (id: number, options?: RequestOptions): Reply<typeof WebhookSecretReply> =>
       post(at`/api/v1/webhooks/${id}/rotate-secret`, undefined, options),
     test: (id: number, options?: RequestOptions): Reply<typeof WebhookTested> =>

@@ -8,7 +8,9 @@ import { Topic } from './stream.ts';
 /** Webhooks a site can have. */
 export const MAX_WEBHOOKS = 200;
 /** Seconds between the attempts of one delivery, each give or take a tenth; after the last it is parked. */
-export const RETRY_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
+export const RETRY_SECONDS = [
+  5, 15, 30, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+] as const;
 /** Hours for which a replaced secret still signs beside the new one. */
 export const ROTATION_GRACE_HOURS = 24;
 /** Bytes of an answer that are shown. */
@@ -32,7 +34,7 @@ export const NewWebhook = z.strictObject({
   description: Description.default(''),
 });
 export type NewWebhook = z.output<typeof NewWebhook>;
-/** Body of `PATCH /api/v1/webhooks/:id`. Enabling goes on where deliveries ended, with a fresh schedule. */
+/** Body of `PATCH /api/v1/webhooks/:id`. `enabled` true sends what waits at once, with a fresh schedule. */
 export const WebhookChange = z.strictObject({
   url: Url.optional(),
   topics: Topics.optional(),
@@ -141,3 +143,47 @@ export const WebhookDeliveries = z.object({
   deliveries: z.array(WebhookDelivery),
   next_cursor: z.string().nullable(),
 });
+
+/** A host name, an address or a network, as `OFFHOOK_WEBHOOK_ALLOW` has them. */
+const PrivateTarget = z
+  .string()
+  .toLowerCase()
+  .regex(
+    /^[a-z0-9:]([a-z0-9.:/-]{0,251}[a-z0-9:])?$/,
+    'not a host, an address or a network such as 10.1.0.0/16',
+  )
+  .refine(isTarget, 'not a host, an address or a network of at least 8 bits such as 10.1.0.0/16');
+/** What an administrator sets for all webhooks. */
+export const WebhookSettings = z
+  .strictObject({
+    private_targets: z
+      .array(PrivateTarget)
+      .max(100)
+      .describe('Hosts, addresses and networks that are called although they are not public.'),
+  })
+  .meta({ id: 'WebhookSettings' });
+export type WebhookSettings = z.infer<typeof WebhookSettings>;
+export const WebhookSettingsReply = z.object({
+  success: z.literal(true),
+  settings: z.object({
+    ...WebhookSettings.shape,
+    fixed_targets: z.array(z.string()).describe('Those that `OFFHOOK_WEBHOOK_ALLOW` names beside them.'),
+  }),
+});
+export type WebhookSettingsReply = z.infer<typeof WebhookSettingsReply>;
+
+const NETWORK = /^(.+)\/([0-9]{1,3})$/;
+/** Fewer bits would be half of the internet. */
+const FEWEST_BITS = 8;
+const IPV4 =
+  /^(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}$/;
+const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+function isTarget(text: string): boolean {
+  const [, network, bits] = NETWORK.exec(text) ?? [];
+  const address = network ?? text;
+  const ipv6 = address.includes(':') && z.ipv6().safeParse(address).success;
+  const ip = ipv6 || IPV4.test(address);
+  if (bits !== undefined) return ip && Number(bits) >= FEWEST_BITS && Number(bits) <= (ipv6 ? 128 : 32);
+  // What is only digits and dots is an address that was typed wrong.
+  return ip || (HOST.test(text) && !/^[0-9.]+$/.test(text));
+}

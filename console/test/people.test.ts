@@ -29,9 +29,7 @@ describe('console people', () => {
     sink = await startSink();
   });
   after(() => sink[Symbol.asyncDispose]());
-  const site = useSite({
-    env: { OFFHOOK_WEBHOOK_ALLOW: '127.0.0.1/32' },
-  });
+  const site = useSite();
   const browser = useBrowser();
   const dialog = (page: Page) => page.getByRole('dialog');
   const said = (page: Page, words: string | RegExp) => page.getByRole('alert').getByText(words);
@@ -128,6 +126,39 @@ describe('console people', () => {
     await page.getByText('The second factor is off').waitFor();
     for (const one of [page, again, admin]) assertNoTrouble(one);
     for (const one of [page, again]) await one.context().close();
+  });
+
+  test('account - forwards, do not disturb, ringing devices and ring time of the own calls are set by their owner', async () => {
+    const page = await consoleOf(site(), browser(), '1006', { path: '/account' });
+    const form = page.getByRole('region', { name: 'My calls' });
+    await form.getByLabel('Forward when busy to').fill('10 (07)');
+    await form.getByLabel('Ring first for').fill('35');
+    await form.getByLabel('Mobile app').uncheck();
+    await form.getByRole('switch', { name: 'Do not disturb' }).check();
+    await form.getByRole('button', { name: 'Save call settings' }).click();
+    await page.getByText('Your call settings are saved').waitFor();
+    await until(
+      'as the service keeps it',
+      async () => (await form.getByLabel('Forward when busy to').inputValue()) === '1007',
+    );
+    await assertAccessibleInBoth(page);
+    const { features } = await clientOf(site(), '1006');
+    assert.deepEqual((await features.get('1006')).features, {
+      extension: '1006',
+      dnd_enabled: true,
+      call_forward_number: '',
+      cf_busy_number: '1007',
+      cf_noanswer_number: '',
+      cf_noanswer_timeout: 35,
+      allowed_phone_mode: 'desk,softphone',
+    });
+    await form.getByLabel('Forward every call to').fill('1007, then 1008');
+    await form.getByRole('button', { name: 'Save call settings' }).click();
+    await page.getByRole('alert').first().waitFor();
+    await page.reload();
+    assert.equal(await form.getByLabel('Forward every call to').inputValue(), '');
+    assertNoTrouble(page);
+    await page.context().close();
   });
 
   test('account - a new password keeps this page and ends the other devices; language and look are kept', async () => {
@@ -231,6 +262,28 @@ describe('console people', () => {
     await dialog(page).getByRole('button', { name: 'Make the webhook' }).click();
     await said(page, 'The service never calls this address').waitFor();
     await assertAccessibleInBoth(page);
+    await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+    const allowed = page.getByLabel('Allowed private addresses').first();
+    for (const [entry, right] of [
+      ['10.0.0.0/4', false],
+      ['127.0.0.1/32', true],
+    ] as const) {
+      await allowed.fill(entry);
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await dialog(page).getByText(`Webhooks will be able to call ${entry}`).waitFor();
+      await dialog(page).getByRole('button', { name: 'Save' }).click();
+      if (right) break;
+      await said(page, /at least 8 bits/).waitFor();
+      await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+      await allowed.press('Backspace');
+    }
+    await page.getByText('The allowed addresses are saved').waitFor();
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    await dialog(page).getByLabel('Description').fill(HTML);
+    await dialog(page).getByPlaceholder('Type and press Enter').fill('presence');
+    await page.keyboard.press('Enter');
     await dialog(page).getByRole('textbox', { name: 'Address' }).fill(sink.url);
     await dialog(page).getByRole('button', { name: 'Make the webhook' }).click();
     const shown = page.getByRole('dialog', { name: 'Secret of the webhook' });
@@ -277,7 +330,23 @@ describe('console people', () => {
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByRole('dialog', { name: 'The test was not taken' }).getByText('status 500').waitFor();
     await page.keyboard.press('Escape');
+    await using waiting = await site().phone('1007');
+    await until(
+      'a delivery waits',
+      async () => {
+        await page.getByRole('button', { name: 'Refresh' }).click();
+        return (await page.getByRole('button', { name: 'Retry now' }).count()) > 0;
+      },
+      { every: 200 },
+    );
     sink.answer = (_received, response) => void response.end('ok');
+    await page.getByRole('button', { name: 'Retry now' }).click();
+    await page.getByText('The waiting events are sent now').waitFor();
+    await until(
+      'it is delivered',
+      async () => (await page.getByRole('button', { name: 'Retry now' }).count()) === 0,
+    );
+    assert.ok(waiting.seen >= 0);
     await page.getByRole('button', { name: 'New secret' }).click();
     await dialog(page).getByRole('button', { name: 'New secret' }).click();
     await page.getByRole('dialog', { name: 'New secret of the webhook' }).getByText('whsec_').waitFor();
@@ -365,6 +434,7 @@ describe('console people', () => {
     const size = { width: 390, height: 844 };
     const { apiKeys, webhooks } = await clientOf(site(), '1001');
     await apiKeys.create({ name: `Long ${'x'.repeat(50)}`, scopes: ['history:read'] });
+    await webhooks.setSettings({ private_targets: ['127.0.0.1'] });
     const { webhook } = await webhooks.create({ url: sink.url, description: HTML, topics: ['calls'] });
     await webhooks.test(webhook.id);
     for (const [path, words] of [

@@ -83,6 +83,8 @@ const en = {
   'webhook.deleted': 'Webhook deleted',
   'webhook.test': 'Webhook tested',
   'webhook.replayed': 'Events sent to a webhook again',
+  'webhook.retried': 'Waiting events of a webhook sent at once',
+  'webhook.configure': 'Private addresses for webhooks changed',
   'webhook.secret_rotated': 'Secret of a webhook renewed',
   'webhook.disabled': 'Webhook disabled by the service',
 } as const;
@@ -168,6 +170,8 @@ const tr: Record<keyof typeof en, string> = {
   'webhook.deleted': 'Web kancası silindi',
   'webhook.test': 'Web kancası denendi',
   'webhook.replayed': 'Olaylar web kancasına yeniden gönderildi',
+  'webhook.retried': 'Web kancasının bekleyen olayları hemen gönderildi',
+  'webhook.configure': 'Web kancaları için özel adresler değiştirildi',
   'webhook.secret_rotated': 'Web kancasının anahtarı yenilendi',
   'webhook.disabled': 'Web kancasını hizmet kapattı',
 };
@@ -253,6 +257,8 @@ const de: Record<keyof typeof en, string> = {
   'webhook.deleted': 'Webhook gelöscht',
   'webhook.test': 'Webhook geprüft',
   'webhook.replayed': 'Ereignisse an einen Webhook erneut gesendet',
+  'webhook.retried': 'Wartende Ereignisse eines Webhooks sofort gesendet',
+  'webhook.configure': 'Private Adressen für Webhooks geändert',
   'webhook.secret_rotated': 'Geheimnis eines Webhooks erneuert',
   'webhook.disabled': 'Webhook vom Dienst abgeschaltet',
 };

@@ -2,6 +2,19 @@ import { defineWords } from '../app/words.ts';
 
 export const t = defineWords({
   en: {
+    save: 'Save',
+    private_section: 'Private addresses',
+    private_text:
+      'Webhooks call public addresses only. Allow the servers in your own network that receive events.',
+    private_targets: 'Allowed private addresses',
+    private_targets_hint:
+      'Host names, addresses or networks, for example crm.internal or 10.1.0.0/16. Press Enter after each.',
+    fixed_targets: 'Also allowed by OFFHOOK_WEBHOOK_ALLOW: {{targets}}',
+    targets_title: 'Change the allowed addresses?',
+    targets_added:
+      'Webhooks will be able to call {{targets}}. Anyone who can create a webhook can send events there.',
+    targets_removed: 'Webhooks will no longer call {{targets}}; deliveries to them wait.',
+    targets_saved: 'The allowed addresses are saved',
     webhook: 'Webhook',
     details: 'Details',
     enabled: 'Enabled',
@@ -28,6 +41,8 @@ export const t = defineWords({
     new_secret_text: 'It is shown only once. Copy it now and give it to the receiver within 24 hours.',
     old_secret: 'Secret before',
     old_secret_text: 'signs too until {{time}}',
+    retry_now: 'Retry now',
+    retry_begun: 'The waiting events are sent now',
     send_again: 'Send again',
     send_again_text: 'Events from one number of the journal to another are sent once more, both included.',
     from_seq: 'From number',
@@ -71,6 +86,19 @@ export const t = defineWords({
     ms: '{{ms}} ms',
   },
   tr: {
+    save: 'Kaydet',
+    private_section: 'Özel adresler',
+    private_text:
+      'Web kancaları yalnızca genel adresleri çağırır. Kendi ağınızda olayları alan sunuculara izin verin.',
+    private_targets: 'İzin verilen özel adresler',
+    private_targets_hint:
+      "Sunucu adları, adresler veya ağlar; örneğin crm.internal veya 10.1.0.0/16. Her birinden sonra Enter'a basın.",
+    fixed_targets: 'OFFHOOK_WEBHOOK_ALLOW ile ayrıca izin verilenler: {{targets}}',
+    targets_title: 'İzin verilen adresler değiştirilsin mi?',
+    targets_added:
+      'Web kancaları {{targets}} adresini çağırabilecek. Web kancası oluşturabilen herkes oraya olay gönderebilir.',
+    targets_removed: 'Web kancaları artık {{targets}} adresini çağırmayacak; oraya gönderimler bekler.',
+    targets_saved: 'İzin verilen adresler kaydedildi',
     webhook: 'Web kancası',
     details: 'Ayrıntılar',
     enabled: 'Etkin',
@@ -97,6 +125,8 @@ export const t = defineWords({
     new_secret_text: 'Yalnızca bir kez gösterilir. Şimdi kopyalayın ve 24 saat içinde alıcıya verin.',
     old_secret: 'Önceki gizli anahtar',
     old_secret_text: '{{time}} zamanına kadar o da imzalar',
+    retry_now: 'Şimdi yeniden dene',
+    retry_begun: 'Bekleyen olaylar şimdi gönderiliyor',
     send_again: 'Yeniden gönder',
     send_again_text:
       'Günlükteki bir numaradan diğerine kadar olaylar, ikisi de içinde, bir kez daha gönderilir.',
@@ -141,6 +171,19 @@ export const t = defineWords({
     ms: '{{ms}} ms',
   },
   de: {
+    save: 'Speichern',
+    private_section: 'Private Adressen',
+    private_text:
+      'Webhooks rufen nur öffentliche Adressen auf. Erlauben Sie die Server im eigenen Netz, die Ereignisse empfangen.',
+    private_targets: 'Erlaubte private Adressen',
+    private_targets_hint:
+      'Hostnamen, Adressen oder Netze, zum Beispiel crm.internal oder 10.1.0.0/16. Nach jedem Eintrag Enter drücken.',
+    fixed_targets: 'Außerdem durch OFFHOOK_WEBHOOK_ALLOW erlaubt: {{targets}}',
+    targets_title: 'Die erlaubten Adressen ändern?',
+    targets_added:
+      'Webhooks können dann {{targets}} aufrufen. Wer einen Webhook anlegen darf, kann Ereignisse dorthin senden.',
+    targets_removed: 'Webhooks rufen {{targets}} nicht mehr auf; Zustellungen dorthin warten.',
+    targets_saved: 'Die erlaubten Adressen sind gespeichert',
     webhook: 'Webhook',
     details: 'Einzelheiten',
     enabled: 'Eingeschaltet',
@@ -168,6 +211,8 @@ export const t = defineWords({
       'Es wird nur einmal gezeigt. Kopieren Sie es jetzt und geben Sie es innerhalb von 24 Stunden dem Empfänger.',
     old_secret: 'Voriges Geheimnis',
     old_secret_text: 'signiert noch bis {{time}}',
+    retry_now: 'Jetzt wiederholen',
+    retry_begun: 'Die wartenden Ereignisse werden jetzt gesendet',
     send_again: 'Noch einmal senden',
     send_again_text:
       'Ereignisse von einer Nummer des Journals bis zu einer anderen, beide eingeschlossen, werden noch einmal gesendet.',

@@ -255,6 +255,10 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
     renews: ['webhooks'],
     done: ({ webhook: now }) => t(now.enabled ? 'is_enabled' : 'is_disabled'),
   });
+  const retry = useChange(() => client.webhooks.retry(id), {
+    renews: ['webhooks'],
+    done: () => t('retry_begun'),
+  });
   const rotate = useChange(() => client.webhooks.rotateSecret(id), {
     renews: ['webhooks'],
     onDone: (made) => setSecret(made.secret),
@@ -264,7 +268,7 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
     done: () => t('removed'),
     onDone: () => go(PAGE_PATHS.webhooks),
   });
-  const failed = test.error ?? enable.error;
+  const failed = test.error ?? enable.error ?? retry.error;
   return (
     <>
       <PageHead
@@ -343,6 +347,11 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
           ]}
         />
         <Group mt="md" gap="xs">
+          {retrying !== null && (
+            <Button variant="default" loading={retry.isPending} onClick={() => retry.mutate(undefined)}>
+              {t('retry_now')}
+            </Button>
+          )}
           <Replay webhook={webhook} />
           <Danger label={t('rotate')} title={t('rotate_title')} text={t('rotate_text')} change={rotate} />
           <Danger label={t('remove')} title={t('remove_title')} text={t('remove_text')} change={remove} />

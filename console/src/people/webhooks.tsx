@@ -10,6 +10,7 @@ import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { PageHead, Rows, ShownOnce } from './parts.tsx';
+import { PrivateTargets } from './webhook-targets.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { t } from './words.ts';
 
@@ -45,7 +46,7 @@ export function WebhooksPage(): ReactNode {
           {t('new_webhook')}
         </Button>
       </PageHead>
-      <Paper withBorder p="md">
+      <Paper withBorder p="md" mb="md">
         {list.isPending && <Loading />}
         {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
         {list.isSuccess && webhooks.length === 0 && (
@@ -91,6 +92,7 @@ export function WebhooksPage(): ReactNode {
           </Rows>
         )}
       </Paper>
+      <PrivateTargets />
       {making && (
         <WebhookForm
           webhook={null}

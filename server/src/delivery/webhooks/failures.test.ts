@@ -56,10 +56,16 @@ test('webhooks - an hour of targets that fail in every way: order holds, memory 
     await rig.pass(60_000, settled, 5_000);
   }
   assert.deepEqual(healthy.seqs, heard);
-  // At 0 s, 5 s, 5 min, 35 min: the head of the line and nothing else.
-  assert.deepEqual(broken.seqs, [1, 1, 1, 1]);
+  // At 0 s, 5 s, 20 s, 50 s, 110 s, 410 s, 2,210 s: the head of the line and nothing else.
+  assert.deepEqual(
+    broken.seqs,
+    Array.from({ length: 7 }, () => 1),
+  );
   assert.equal(new Set(broken.received.map((r) => r.id)).size, 1);
-  assert.deepEqual(silent.seqs, [1, 1, 1, 1]);
+  assert.deepEqual(
+    silent.seqs,
+    Array.from({ length: 7 }, () => 1),
+  );
   const [line] = await rig.deliveries(id['silent']!);
   assert.deepEqual([line!.status, line!.error], [null, 'no answer within 15 s']);
   assert.deepEqual(gone.seqs, [1], 'not asked again');
@@ -76,8 +82,8 @@ test('webhooks - an hour of targets that fail in every way: order holds, memory 
   for (const [name, sink] of Object.entries({ broken, silent })) {
     // To the moment itself: an attempt that the clock runs away from has no time for its answer.
     await rig.clock.advance(Date.parse(rig.one(id[name]!).retrying!.next_attempt_at) - rig.clock.now());
-    await until('all that was missed', () => sink.received.length === events + 4, { ms: 60_000 });
-    assert.deepEqual(sink.seqs.slice(4), heard);
+    await until('all that was missed', () => sink.received.length === events + 7, { ms: 60_000 });
+    assert.deepEqual(sink.seqs.slice(7), heard);
   }
 });
 
@@ -105,16 +111,23 @@ test('webhooks - a target dead for days: the whole schedule, then parked, then d
   const began = rig.clock.now();
   rig.happen(2);
   await until('the other', () => sink.received.length === 2);
-  const at = await attemptsOf(rig, lost, 9);
+  const at = await attemptsOf(rig, lost, RETRY_SECONDS.length);
   assert.deepEqual(
     at,
     RETRY_SECONDS.map((_, i) => RETRY_SECONDS.slice(0, i).reduce((sum, s) => sum + s, 0)),
   );
   await until('the first is parked, the second is tried', () => rig.one(lost).retrying?.seq === 2);
   const whole = RETRY_SECONDS.reduce((sum, seconds) => sum + seconds, 0);
-  assert.equal((rig.clock.now() - began) / 1_000, whole, 'the tenth attempt was the last, after 75.6 hours');
+  assert.equal(
+    (rig.clock.now() - began) / 1_000,
+    whole,
+    'the thirteenth attempt was the last, after 75.6 hours',
+  );
   const [second, first] = await rig.deliveries(lost);
-  assert.deepEqual([first!.seq, first!.state, first!.attempts, first!.status], [1, 'parked', 10, null]);
+  assert.deepEqual(
+    [first!.seq, first!.state, first!.attempts, first!.status],
+    [1, 'parked', RETRY_SECONDS.length + 1, null],
+  );
   assert.match(first!.error!, /ECONNREFUSED/);
   assert.deepEqual([second!.seq, second!.state, second!.attempts], [2, 'retrying', 1]);
 
@@ -171,10 +184,10 @@ test('webhooks - an event the target cannot digest is parked and the next goes o
 test('webhooks - Retry-After is honoured, within a day, and never shortens the schedule', async (t) => {
   assert.equal(retryDelay(1, null, 0.5), 5_000);
   assert.equal(retryDelay(1, null, 0), 4_500);
-  assert.equal(retryDelay(9, null, 1), 95_040_000);
-  assert.equal(retryDelay(10, null, 0.5), null);
+  assert.equal(retryDelay(12, null, 1), 95_040_000);
+  assert.equal(retryDelay(13, null, 0.5), null);
   assert.equal(retryDelay(1, 60, 0.5), 60_000);
-  assert.equal(retryDelay(2, 1, 0.5), 300_000);
+  assert.equal(retryDelay(5, 1, 0.5), 300_000);
   assert.equal(retryDelay(1, 9_999_999, 0.5), 86_400_000);
   const now = Date.UTC(2026, 10, 21, 9);
   assert.equal(readRetryAfter('Sat, 21 Nov 2026 09:02:00 GMT', now), 120);
@@ -187,6 +200,54 @@ test('webhooks - Retry-After is honoured, within a day, and never shortens the s
   const { id } = (await rig.create({ url: sink.url })).webhook;
   rig.happen(1);
   assert.deepEqual(await attemptsOf(rig, id, 2), [0, 120]);
+});
+
+test('webhooks - a receiver that is down for seconds waits seconds, and a test, `enabled` or a retry releases the queue at once', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink(status(503));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(1);
+  assert.deepEqual(await attemptsOf(rig, id, 5), [0, 5, 20, 50, 110]);
+  const waits = async (): Promise<void> => {
+    await until('minutes to wait', () => {
+      const { retrying } = rig.one(id);
+      return retrying !== null && Date.parse(retrying.next_attempt_at) - rig.clock.now() >= 300_000;
+    });
+  };
+  await waits();
+  const failed = sink.received.length;
+  await rig.webhooks.test(admin, id);
+  assert.equal(sink.received.length, failed + 1, 'a test that fails releases nothing');
+  for (const release of [
+    () => rig.webhooks.test(admin, id),
+    () => rig.webhooks.change(admin, id, { enabled: true }),
+    () => rig.webhooks.retry(admin, id),
+  ]) {
+    sink.answer = status(503);
+    rig.happen(1);
+    for (;;) {
+      const { retrying } = rig.one(id);
+      if (retrying !== null && Date.parse(retrying.next_attempt_at) - rig.clock.now() >= 300_000) break;
+      if (retrying !== null)
+        await rig.clock.advance(Math.max(0, Date.parse(retrying.next_attempt_at) - rig.clock.now()));
+      await until('the next attempt', () => {
+        const now = rig.one(id).retrying;
+        return now !== null && Date.parse(now.next_attempt_at) > rig.clock.now();
+      });
+    }
+    sink.answer = ok;
+    const at = rig.clock.now();
+    await release();
+    await until('what waited', () => rig.one(id).cursor === rig.journal.head);
+    assert.equal(rig.clock.now(), at, 'without any time passing');
+  }
+  const { entries } = await rig.audit.page({ action: 'webhook.retried' });
+  assert.deepEqual(
+    entries.map((e) => [e.actor, e.object]),
+    [['1001', `webhook:${id}`]],
+  );
+  await rig.webhooks.change(admin, id, { enabled: false });
+  await assert.rejects(rig.webhooks.retry(admin, id), { code: 'webhook_disabled' });
 });
 
 test('webhooks - killed between the sending and the writing: the same webhook-id again, and nothing is lost', async (t) => {
@@ -219,7 +280,7 @@ test('webhooks - a restart goes on with the schedule, and disables nothing that 
   assert.deepEqual(rig.one(id), before);
   assert.equal(sink.received.length, 3, 'not at once because of the restart');
   sink.answer = ok;
-  await rig.clock.advance(1_800_000);
+  await rig.clock.advance(30_000);
   await until('the fourth', () => rig.one(id).cursor === 1);
   const [line] = await rig.deliveries(id);
   assert.deepEqual([line!.attempts, line!.state], [4, 'delivered']);

@@ -6,6 +6,8 @@ import {
   WebhookReplay,
   WebhookReply,
   WebhookSecretReply,
+  WebhookSettings,
+  WebhookSettingsReply,
   WebhookTested,
 } from '@offhook/contract/webhooks.ts';
 import { z } from 'zod';
@@ -93,6 +95,39 @@ export function webhookOperations(define: DefineOperation, webhooks: Webhooks): 
       body: NoFields,
       reply: WebhookTested,
       run: (actor, { params }) => webhooks.test(actor, Number(params.id)),
+    }),
+    define({
+      ...shared,
+      action: 'webhooks.retry',
+      method: 'POST',
+      path: `${path}/retry`,
+      errors: [...missing, 'webhook_disabled'],
+      summary: 'Send what waits for its next attempt at once',
+      params: WebhookId,
+      body: NoFields,
+      reply: WebhookReply,
+      status: 202,
+      run: async (actor, { params }) => ({
+        success: true,
+        webhook: await webhooks.retry(actor, Number(params.id)),
+      }),
+    }),
+    define({
+      // Without a scope: a key must not widen what a key may call.
+      level: 'admin',
+      tag: 'webhooks',
+      action: 'webhooks.configure',
+      method: 'PUT',
+      path: '/api/v1/settings/webhooks',
+      errors: ['invalid_request', 'store_unavailable'],
+      summary: 'Set which addresses that are not public webhooks may call',
+      params: z.strictObject({}),
+      body: WebhookSettings,
+      reply: WebhookSettingsReply,
+      run: async (actor, { body }) => ({
+        success: true,
+        settings: await webhooks.targets.change(actor, body),
+      }),
     }),
     define({
       ...shared,

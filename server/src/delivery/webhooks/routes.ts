@@ -3,6 +3,7 @@ import {
   WebhookDeliveries,
   WebhookId,
   WebhookReply,
+  WebhookSettingsReply,
   Webhooks as WebhooksReply,
 } from '@offhook/contract/webhooks.ts';
 import type { App } from '../../ports/http.ts';
@@ -19,6 +20,18 @@ export function webhookRoutes(app: App, webhooks: Webhooks): void {
       schema: { tags, summary: 'The webhooks of this site', response: { 200: WebhooksReply } },
     },
     (request) => ({ success: true as const, webhooks: webhooks.list(request.person()) }),
+  );
+  app.get(
+    '/api/v1/settings/webhooks',
+    {
+      config: { level: 'admin' },
+      schema: {
+        tags,
+        summary: 'Which addresses that are not public webhooks may call',
+        response: { 200: WebhookSettingsReply },
+      },
+    },
+    () => ({ success: true as const, settings: webhooks.targets.settings() }),
   );
   app.get(
     '/api/v1/webhooks/:id',

@@ -28,6 +28,8 @@ import { createWebhookStore } from './store.ts';
 import type { Progress, Settings } from './store.ts';
 import { namesFor } from './subscription.ts';
 import type { FindOwner, Owner } from './subscription.ts';
+import { createTargetSettings } from './settings.ts';
+import type { TargetSettings } from './settings.ts';
 import { createGuard } from './target.ts';
 import type { Allow } from './target.ts';
 import { createResolve, createTransport } from './transport.ts';
@@ -77,6 +79,10 @@ export interface Webhooks {
   test(actor: Actor, id: number): Promise<WebhookTested>;
   /** Throws `webhook_disabled`, and `invalid_request` for a range that was not passed yet. */
   replay(actor: Actor, id: number, range: { readonly from: number; readonly to: number }): Promise<Webhook>;
+  /** Sends what waits at once, with a fresh schedule. Throws `webhook_disabled`. */
+  retry(actor: Actor, id: number): Promise<Webhook>;
+  /** Which addresses that are not public may be called. */
+  readonly targets: TargetSettings;
   deliveries(
     caller: Caller,
     id: number,
@@ -97,6 +103,12 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
   const resolve = options.resolve ?? createResolve();
   const store = await createWebhookStore(options.store);
   const guard = createGuard(options.allow);
+  const targets = await createTargetSettings({
+    store: options.store,
+    audit,
+    fixed: options.allow,
+    apply: guard.allow,
+  });
   const transport = createTransport({ guard, clock, resolve });
   const agent = `Offhook/${options.version}`;
   const chance = options.chance ?? Math.random;
@@ -162,6 +174,16 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
     await store.change(hook.id, next, progress, line);
     const { enabled, disabled_reason, disabled_at } = hook.settings;
     hook.settings = hook.settings === before ? next : { ...next, enabled, disabled_reason, disabled_at };
+  }
+
+  /** What waits for its next attempt is sent now, and its schedule begins anew. */
+  function release(hook: Running): void {
+    const { live, replay } = hook.progress;
+    for (const line of [live, replay]) {
+      if (line !== null && line.head !== null)
+        line.head = { ...line.head, attempts: 0, next_at: clock.now() };
+    }
+    hook.lane.wake();
   }
 
   return {
@@ -232,13 +254,10 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         };
         const detail = { changed: Object.keys(wanted).join(' '), enabled };
         await put(hook, next, progress, told(actor, 'webhook.changed', next.url, detail)(id));
-        if (next.url !== settings.url || (enabled && !settings.enabled)) {
+        if (next.url !== settings.url || wanted.enabled === true) {
           progress.failing_since = null;
-          for (const line of [progress.live, progress.replay]) {
-            if (line !== null && line.head !== null) line.head = { ...line.head, attempts: 0, next_at: now };
-          }
-        }
-        hook.lane.wake();
+          release(hook);
+        } else hook.lane.wake();
         return shown(hook);
       });
     },
@@ -281,7 +300,9 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         const headers = headersOf(hook.settings, event_id, body, at, agent);
         const outcome = await transport.post(hook.settings.url, headers, body, new AbortController().signal);
         const { status, error, latency_ms, excerpt } = outcome;
-        return { success: true, delivered: isSuccess(outcome), status, error, latency_ms, excerpt };
+        const delivered = isSuccess(outcome);
+        if (delivered && hooks.get(id) === hook) release(hook);
+        return { success: true, delivered, status, error, latency_ms, excerpt };
       } finally {
         testing.delete(id);
       }
@@ -306,6 +327,23 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         hook.lane.wake();
         return shown(hook);
       }),
+    retry: (actor, id) =>
+      runner.inTurn(async () => {
+        const hook = find(actor.caller, id);
+        const { settings, progress } = hook;
+        if (!settings.enabled) throw new ServiceError('webhook_disabled', 'enable this webhook first');
+        await put(hook, settings, progress, told(actor, 'webhook.retried', settings.url)(id));
+        release(hook);
+        return shown(hook);
+      }),
+    targets: {
+      settings: targets.settings,
+      async change(actor, wanted) {
+        const settings = await targets.change(actor, wanted);
+        for (const hook of hooks.values()) release(hook);
+        return settings;
+      },
+    },
     async deliveries(caller, id, { limit = 50, cursor, state }) {
       const hook = find(caller, id);
       // What cannot be written now can still be read as of the last time.

@@ -4,6 +4,7 @@ import type { ServiceError } from '../../core/errors.ts';
 import { startSink, status } from '../../../test/support/webhook-sink.ts';
 import { admin, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import { until } from '../../../test/support/until.ts';
+import { WebhookSettings } from '@offhook/contract/webhooks.ts';
 import { createGuard } from './target.ts';
 import type { Address } from './target.ts';
 
@@ -166,4 +167,55 @@ test('webhook targets - a redirect is a failure and is not followed', async (t) 
   await until('the attempt', () => rig.one(webhook.id).retrying?.attempts === 1);
   assert.equal(inside.connections, 0);
   assert.equal((await rig.deliveries(webhook.id))[0]!.status, 302);
+});
+
+test('webhooks - an administrator allows a private target without a restart, kept over one, and takes it back', async (t) => {
+  const rig = await webhooksRig(t, { allow: ['192.0.2.0/24'] });
+  await using sink = await startSink();
+  await assert.rejects(rig.create({ url: sink.url }), {
+    code: 'webhook_target_refused',
+    message: /settings of webhooks/,
+  });
+  const set = (private_targets: string[]) =>
+    rig.webhooks.targets.change(admin, WebhookSettings.parse({ private_targets }));
+  assert.deepEqual(await set(['127.0.0.1', 'CRM.internal', '10.1.0.0/16']), {
+    private_targets: ['127.0.0.1', 'crm.internal', '10.1.0.0/16'],
+    fixed_targets: ['192.0.2.0/24'],
+  });
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  await rig.restart();
+  rig.happen(1);
+  await until('it', () => sink.received.length === 1);
+  await set([]);
+  rig.happen(1);
+  await until('a refusal', () => rig.one(id).retrying?.seq === 2);
+  assert.equal(sink.received.length, 1);
+  await set(['127.0.0.0/8']);
+  await until('it again, at once', () => sink.received.length === 2);
+  const { entries } = await rig.audit.page({ action: 'webhook.configure' });
+  assert.deepEqual(
+    entries.map((e) => [e.actor, e.detail['private_targets'], e.detail['before']]),
+    [
+      ['ada', '127.0.0.0/8', ''],
+      ['ada', '', '127.0.0.1 crm.internal 10.1.0.0/16'],
+      ['ada', '127.0.0.1 crm.internal 10.1.0.0/16', ''],
+    ],
+  );
+  for (const wrong of [
+    '10.1.0.0/4',
+    '10.1',
+    '1.2.3.400',
+    'a b',
+    '',
+    'http://crm',
+    '::/0',
+    '10.0.0.0/33',
+    'x_y',
+    '*.crm',
+  ]) {
+    assert.equal(WebhookSettings.safeParse({ private_targets: [wrong] }).success, false, wrong);
+  }
+  for (const right of ['fc00::/8', '::1', 'crm', 'crm.example.com', '10.0.0.0/8']) {
+    assert.equal(WebhookSettings.safeParse({ private_targets: [right] }).success, true, right);
+  }
 });

@@ -59,6 +59,8 @@ const bare = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 export interface Guard {
   /** Throws `ServiceError('webhook_target_refused')`, and `invalid_request` for what is no URL at all. */
   readTarget(url: string): URL;
+  /** Allows these from now on, in place of those before. */
+  allow(allow: Allow): void;
   /** The addresses a host was resolved to that may be connected to; none of them where it is not allowed. */
   allowed(host: string, addresses: readonly Address[]): readonly Address[];
 }
@@ -66,9 +68,14 @@ const refuse = (detail: string): never => {
   throw new ServiceError('webhook_target_refused', detail);
 };
 
-export function createGuard(allow: Allow): Guard {
-  const hosts = new Set(allow.filter((entry) => !isNetwork(entry)).map((host) => host.toLowerCase()));
-  const networks = blockListOf(allow.filter(isNetwork));
+export function createGuard(initial: Allow): Guard {
+  let hosts: ReadonlySet<string> = new Set();
+  let networks = blockListOf([]);
+  const setAllowed = (entries: Allow): void => {
+    hosts = new Set(entries.filter((entry) => !isNetwork(entry)).map((host) => host.toLowerCase()));
+    networks = blockListOf(entries.filter(isNetwork));
+  };
+  setAllowed(initial);
   const isAllowed = (text: string): boolean => {
     const address = text.split('%')[0]!;
     const family = net.isIP(address);
@@ -79,6 +86,7 @@ export function createGuard(allow: Allow): Guard {
     return !PRIVATE_LIST.check(address, kind);
   };
   return {
+    allow: setAllowed,
     readTarget(text) {
       if (!URL.canParse(text)) throw new ServiceError('invalid_request', 'url: not a URL');
       const url = new URL(text);
@@ -96,7 +104,9 @@ export function createGuard(allow: Allow): Guard {
       if (hosts.has(host)) return url;
       if (host.endsWith('.')) refuse('url: the host ends in a full stop');
       if (net.isIP(host) === 0 ? /(^|\.)localhost$/.test(host) : !isAllowed(host)) {
-        refuse(`url: ${host} is not a public address, and not in OFFHOOK_WEBHOOK_ALLOW`);
+        refuse(
+          `url: ${host} is not a public address; an administrator can allow it in the settings of webhooks`,
+        );
       }
       return url;
     },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RETRY_SECONDS } from '@offhook/contract/webhooks.ts';
 import { silence, startSink, status } from '../../../test/support/webhook-sink.ts';
 import type { Received } from '../../../test/support/webhook-sink.ts';
 import { admin, keyActor, queueEvent, webhooksRig } from '../../../test/support/webhooks-rig.ts';
@@ -79,7 +80,7 @@ test('webhooks - a failed delivery is tried again on the schedule while the othe
   assert.equal(a!.id, b!.id);
   assert.equal(Number(b!.timestamp) - Number(a!.timestamp), 5, 'the time of the attempt');
   sink.answer = status(204);
-  await rig.pass(300_000, settled, 100_000);
+  await rig.pass(15_000, settled, 5_000);
   await until('both', () => rig.one(webhook.id).cursor === 2);
   assert.deepEqual(sink.seqs, [1, 1, 1, 2]);
   const log = await rig.deliveries(webhook.id);
@@ -297,7 +298,7 @@ test('webhooks - what was parked is replayed although the journal has it no long
   await using sink = await startSink((one, response) => status(one.seq === 2 ? 400 : 200)(one, response));
   const { id } = (await rig.create({ url: sink.url })).webhook;
   rig.happen(4);
-  for (let n = 1; n <= 9; n += 1) {
+  for (let n = 1; n <= RETRY_SECONDS.length; n += 1) {
     await until(`attempt ${n}`, () => rig.one(id).retrying?.attempts === n);
     await rig.clock.advance(Date.parse(rig.one(id).retrying!.next_attempt_at) - rig.clock.now());
   }

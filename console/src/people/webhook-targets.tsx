@@ -1,0 +1,80 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Button, Group, Stack, TagsInput, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { WebhookSettingsReply } from '@offhook/contract/webhooks.ts';
+import { Ask } from '../app/danger.tsx';
+import { useClient } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import { Section, useChange } from './parts.tsx';
+import { t } from './webhook-words.ts';
+
+function TargetsForm({ settings }: { readonly settings: WebhookSettingsReply['settings'] }): ReactNode {
+  const client = useClient();
+  const [targets, setTargets] = useState<string[]>(settings.private_targets);
+  const [asked, setAsked] = useState(false);
+  const change = useChange(() => client.webhooks.setSettings({ private_targets: targets }), {
+    renews: ['webhook-settings', 'webhooks'],
+    done: () => t('targets_saved'),
+    onDone: () => setAsked(false),
+  });
+  const added = targets.filter((one) => !settings.private_targets.includes(one));
+  const removed = settings.private_targets.filter((one) => !targets.includes(one));
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change.reset();
+        setAsked(true);
+      }}
+    >
+      <Stack maw={760}>
+        <TagsInput
+          label={t('private_targets')}
+          description={t('private_targets_hint')}
+          placeholder="10.1.0.0/16"
+          value={targets}
+          onChange={setTargets}
+        />
+        {settings.fixed_targets.length > 0 && (
+          <Text size="sm" c="dimmed">
+            {t('fixed_targets', { targets: settings.fixed_targets.join(', ') })}
+          </Text>
+        )}
+        <Group>
+          <Button type="submit" disabled={added.length + removed.length === 0}>
+            {t('save')}
+          </Button>
+        </Group>
+      </Stack>
+      <Ask
+        title={t('targets_title')}
+        text={[
+          ...(added.length === 0 ? [] : [t('targets_added', { targets: added.join(', ') })]),
+          ...(removed.length === 0 ? [] : [t('targets_removed', { targets: removed.join(', ') })]),
+        ].join(' ')}
+        yes={t('save')}
+        opened={asked}
+        busy={change.isPending}
+        error={change.error}
+        onYes={() => change.mutate(undefined)}
+        onClose={() => setAsked(false)}
+      />
+    </form>
+  );
+}
+/** Which addresses inside the company's network webhooks may call. */
+export function PrivateTargets(): ReactNode {
+  const client = useClient();
+  const read = useQuery({
+    queryKey: ['webhook-settings'],
+    queryFn: async ({ signal }) => (await client.webhooks.settings(signal)).settings,
+  });
+  return (
+    <Section title={t('private_section')} text={t('private_text')}>
+      {read.isPending && <Loading />}
+      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
+      {read.isSuccess && <TargetsForm key={read.dataUpdatedAt} settings={read.data} />}
+    </Section>
+  );
+}

@@ -1,0 +1,73 @@
+import { WebhookSettings } from '@offhook/contract/webhooks.ts';
+import type { WebhookSettingsReply } from '@offhook/contract/webhooks.ts';
+import type { Transaction } from 'kysely';
+import type { Audit } from '../../ports/audit.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+import type { Allow } from './target.ts';
+
+interface Tables {
+  webhook_settings: { id: number; value: string };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-webhook-settings',
+    async up(db) {
+      await db.schema
+        .createTable('webhook_settings')
+        .addColumn('id', 'integer', (c) => c.primaryKey())
+        .addColumn('value', 'text', (c) => c.notNull())
+        .execute();
+    },
+  },
+];
+
+export interface TargetSettings {
+  settings(): WebhookSettingsReply['settings'];
+  /** In force once it and its line in the audit trail are written. */
+  change(actor: Actor, wanted: WebhookSettings): Promise<WebhookSettingsReply['settings']>;
+}
+
+/** Runs the migrations and reads the settings. `fixed` are the targets the process was started with; `apply` gets both. */
+export async function createTargetSettings(deps: {
+  readonly store: Store;
+  readonly audit: Required<Audit>;
+  readonly fixed: Allow;
+  readonly apply: (allow: Allow) => void;
+}): Promise<TargetSettings> {
+  const { store, audit, fixed, apply } = deps;
+  await store.migrate('webhook-settings', migrations);
+  const row = await store.db<Tables>().selectFrom('webhook_settings').select('value').executeTakeFirst();
+  let current: WebhookSettings =
+    row === undefined ? { private_targets: [] } : WebhookSettings.parse(JSON.parse(row.value));
+  const put = (): void => apply([...fixed, ...current.private_targets]);
+  put();
+  const settings = () => ({ ...current, fixed_targets: [...fixed] });
+  return {
+    settings,
+    async change(actor, wanted) {
+      const value = JSON.stringify(wanted);
+      await store.transaction<Tables, void>(async (trx) => {
+        await trx
+          .insertInto('webhook_settings')
+          .values({ id: 1, value })
+          .onConflict((c) => c.column('id').doUpdateSet({ value }))
+          .execute();
+        await audit.recordIn(trx as unknown as Transaction<unknown>, {
+          action: 'webhook.configure',
+          actor: actor.caller.username,
+          object: null,
+          outcome: 'ok',
+          ip: actor.ip,
+          detail: {
+            private_targets: wanted.private_targets.join(' '),
+            before: current.private_targets.join(' '),
+          },
+        });
+      });
+      current = wanted;
+      put();
+      return settings();
+    },
+  };
+}
