@@ -17,6 +17,7 @@ import { LanguageSwitch } from '../app/preferences.tsx';
 import { useClient, useMe, useSession } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { DeviceTable } from './devices.tsx';
+import { OwnCalls } from './own-calls.tsx';
 import { PasswordForm } from './password.tsx';
 import { SecondFactor } from './second-factor.tsx';
 import { t } from './words.ts';
@@ -97,6 +98,9 @@ export function AccountPage(): ReactNode {
           {app('sign_out')}
         </Button>
       </Group>
+      <Section title={t('own_calls')} text={t('own_calls_text')}>
+        <OwnCalls />
+      </Section>
       <Section title={t('look')}>
         <Look />
       </Section>
