@@ -237,7 +237,8 @@ export const SETTINGS = {
     name: 'OFFHOOK_WEBHOOK_ALLOW',
     expects: 'hosts, addresses or networks such as crm.internal,10.1.0.0/16, or empty',
     initial: '',
-    about: 'Targets of webhooks that may be called although their addresses are not public, beside those an administrator allows.',
+    about:
+      'Targets of webhooks that may be called although their addresses are not public, beside those an administrator allows.',
     parse: targets,
   }),
   sessionIdleSeconds: setting({

@@ -107,7 +107,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
     store: options.store,
     audit,
     fixed: options.allow,
-    apply: guard.allow,
+    apply: (allow) => guard.allow(allow),
   });
   const transport = createTransport({ guard, clock, resolve });
   const agent = `Offhook/${options.version}`;
@@ -337,7 +337,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         return shown(hook);
       }),
     targets: {
-      settings: targets.settings,
+      settings: () => targets.settings(),
       async change(actor, wanted) {
         const settings = await targets.change(actor, wanted);
         for (const hook of hooks.values()) release(hook);
