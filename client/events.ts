@@ -24,12 +24,15 @@ export interface GapItem {
 export type StreamItem = StreamEvent | SnapshotItem | GapItem;
 
 /** The place right after an event; kept with what was made of the event, nothing is missed and nothing done twice. */
-export const cursorOf = ({ id, seq }: StreamEvent): StreamCursor => ({
+export const cursorOf = ({ id, seq, check }: StreamEvent): StreamCursor => ({
   epoch: id.slice(0, id.lastIndexOf(':')),
   seq,
+  ...(check === undefined ? {} : { check: `${seq}:${check}` }),
 });
 /** A place in the log: keep it whole, a `seq` means nothing in another epoch. */
 export interface StreamCursor {
   readonly epoch: string;
   readonly seq: number;
+  /** `<seq>:<check>` of the newest event before it: shows the service that its log is still the one that was read. */
+  readonly check?: string;
 }

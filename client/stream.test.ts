@@ -266,6 +266,34 @@ test('stream - without snapshots a gap is said and the stream goes on after it',
   assert.equal(r.stream.state, 'live');
 });
 
+test('stream - the check of the newest event goes with the cursor, and is dropped with its log', async (t) => {
+  const r = await rig(t, { cursor: { epoch: EPOCH, seq: 5, check: '5:00000005' } });
+  const link = await r.subscribed(0, 5);
+  assert.equal((link.frames[0] as { check?: string }).check, '5:00000005');
+  const with6 = event(6, 5);
+  assert.ok(with6.op === 'event');
+  link.send({ ...with6, event: { ...with6.event, check: '00000006' } });
+  await r.heard(1);
+  assert.deepEqual(r.stream.cursor, { epoch: EPOCH, seq: 6, check: '6:00000006' });
+  link.cut();
+  await r.retried();
+  const next = await r.subscribed(1, 6, 'e2');
+  assert.equal((next.frames[0] as { check?: string }).check, '6:00000006');
+  next.send({ op: 'gap', from: 6, to: 90, reason: 'epoch' });
+  await r.heard(2);
+  next.cut();
+  await r.retried();
+  const last = await r.subscribed(2, 90, 'e2');
+  assert.deepEqual(last.frames[0], {
+    op: 'subscribe',
+    id: 's3',
+    topics: ['config'],
+    snapshot: false,
+    cursor: 90,
+    epoch: 'e2',
+  });
+});
+
 test('stream - a socket that went dead while the machine slept is noticed by the clock', async (t) => {
   const r = await rig(t);
   const link = await r.subscribed(0, 1);

@@ -110,7 +110,13 @@ export function createStream(
   let reading = false;
   /** Snapshots that are on their way. A connection that is lost before them is as if it had not been: they come only then. */
   const awaited = new Set<string>();
-  let before: { readonly received: number | null; readonly epoch: string | null } = { received, epoch };
+  /** Of the newest event that was taken in, where its epoch is `epoch`. */
+  let check: string | null = options.cursor?.check ?? null;
+  let before: {
+    readonly received: number | null;
+    readonly epoch: string | null;
+    readonly check: string | null;
+  } = { received, epoch, check };
 
   function enter(next: StreamState, why: string): void {
     if (state === next || state === 'closed') return;
@@ -263,7 +269,14 @@ export function createStream(
   function subscribe(own: Link): void {
     own.subscribed = false;
     own.asked = `s${(subscriptions += 1)}`;
-    const from = received === null ? {} : { cursor: received, ...(epoch === null ? {} : { epoch }) };
+    const from =
+      received === null
+        ? {}
+        : {
+            cursor: received,
+            ...(epoch === null ? {} : { epoch }),
+            ...(epoch === null || check === null ? {} : { check }),
+          };
     send(own, { op: 'subscribe', id: own.asked, topics: [...topics], snapshot, ...from });
   }
   function live(own: Link, why: string): void {
@@ -333,14 +346,14 @@ export function createStream(
   let serverEpoch = '';
   function awaitSnapshots(): void {
     if (!snapshot) return;
-    before = { received, epoch };
+    before = { received, epoch, check };
     for (const topic of topics) awaited.add(topic);
   }
   function hello(now: string, own: Link): void {
     serverEpoch = now;
-    if (awaited.size > 0) ({ received, epoch } = before);
+    if (awaited.size > 0) ({ received, epoch, check } = before);
     awaited.clear();
-    if (received === null) epoch = now;
+    if (received === null) [epoch, check] = [now, null];
     if (topics.length === 0) return live(own, 'connected');
     if (received !== null) enter('resuming', 'connected');
     subscribe(own);
@@ -359,6 +372,7 @@ export function createStream(
       return enter('stale', `the reader is ${items.size} events behind`);
     }
     received = item.seq;
+    if (item.check !== undefined) check = `${item.seq}:${item.check}`;
     awaited.clear();
     items.push({ item, at: placeOf(item.seq) });
   }
@@ -366,6 +380,7 @@ export function createStream(
   function gap({ from, to, reason }: ServerFrame & { op: 'gap' }, own: Link): void {
     awaitSnapshots();
     epoch = serverEpoch;
+    check = null;
     received = to;
     items.push({ item: { type: 'gap', from, to, reason }, at: snapshot ? null : placeOf(to) });
     live(own, 'what was missed cannot be had any more');
@@ -379,7 +394,8 @@ export function createStream(
     retry(detail);
   }
 
-  const placeOf = (seq: number): StreamCursor | null => (epoch === null ? null : { epoch, seq });
+  const placeOf = (seq: number): StreamCursor | null =>
+    epoch === null ? null : { epoch, seq, ...(check === null ? {} : { check }) };
   /** The cursor follows what the reader is done with; one that waits is done with everything. */
   function settle(done = items.waiting && received !== null ? placeOf(received) : null): void {
     if (done === null || (cursor?.seq === done.seq && cursor.epoch === done.epoch)) return;

@@ -266,5 +266,11 @@ export const Envelope = z.object({
   observed: z.enum(['live', 'resync']),
   caused_by: z.string().optional(),
   data: z.unknown(),
+  check: z
+    .string()
+    .optional()
+    .describe(
+      'Stands for this event and all before it in its epoch. Shown with a cursor as `<seq>:<check>`, it proves that the log is still the one the client read.',
+    ),
 });
 export type Envelope = z.infer<typeof Envelope>;

@@ -36,6 +36,7 @@ export const Topic = z
 export type Topic = z.infer<typeof Topic>;
 
 const Id = z.union([z.string().max(64), z.int()]);
+const Check = z.string().regex(/^[1-9]\d{0,15}:[0-9a-f]{8}$/, 'expected <seq>:<check> of an event');
 export const ClientFrame = z.discriminatedUnion('op', [
   z.strictObject({
     op: z.literal('subscribe'),
@@ -46,6 +47,8 @@ export const ClientFrame = z.discriminatedUnion('op', [
     cursor: z.int().min(0).optional(),
     /** The epoch the cursor belongs to, where the client kept it; another one is answered with a gap. */
     epoch: z.string().max(64).optional(),
+    /** `<seq>:<check>` of the newest event the client has; where the log holds another event there, a gap is the answer. */
+    check: Check.optional(),
   }),
   z.strictObject({ op: z.literal('unsubscribe'), id: Id, topics: z.array(Topic).min(1).max(MAX_TOPICS) }),
   z.strictObject({ op: z.literal('ping'), id: Id.optional() }),
@@ -117,6 +120,9 @@ export const EventsQuery = z.strictObject({
   topics: Topics,
   cursor: Cursor.optional().describe('Newest seq the client has.'),
   epoch: z.string().max(64).optional().describe('The epoch the cursor belongs to.'),
+  check: Check.optional().describe(
+    '`<seq>:<check>` of the newest event the client has; where the log holds another event there, a gap is the answer.',
+  ),
   snapshot: z.enum(['true', 'false']).optional().describe('`true`: the state first, as `event: snapshot`.'),
 });
 /** Query of `GET /api/v1/events/poll`. */

@@ -12,6 +12,7 @@ import type { ServerFrame } from '@offhook/contract/stream.ts';
 import { faultsOf } from '../core/check-input.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 import { checkJson } from '../core/json-check.ts';
+import { checkOf } from '../core/row-check.ts';
 import { say } from '../core/said.ts';
 import { FrameError, closeFrame, serverFrame } from '../core/ws-frames.ts';
 import type { Log } from '../core/log.ts';
@@ -326,7 +327,7 @@ export class Connection extends Client {
       throw new ServiceError('invalid_request', `topics: more than ${MAX_TOPICS} in one subscription`);
     }
     const { head } = journal;
-    const gap = frame.cursor === undefined ? null : gapOf(journal, frame.cursor, frame.epoch);
+    const gap = gapOf(this.#parts, frame);
     const wants = frame.snapshot === true && (frame.cursor === undefined || gap !== null);
     const snapshot = wants ? snapshots.take(fresh, this.framing, () => this.#process()) : null;
     if (wants && snapshot === null) {
@@ -370,15 +371,49 @@ export class Connection extends Client {
   }
 }
 
-/** Why a cursor cannot be led on from; null where it can. */
+/** A cursor as a client names it. */
+interface Asked {
+  readonly cursor?: number | undefined;
+  readonly epoch?: string | undefined;
+  readonly check?: string | undefined;
+}
+const WARN_EVERY_MS = 60_000;
+let warnedAt = -Infinity;
+
+/** Why a cursor cannot be led on from; null where it can, or where there is none. */
 export function gapOf(
-  journal: Journal,
-  cursor: number,
-  epoch: string | undefined,
+  { journal, log }: Pick<Parts, 'journal' | 'log'>,
+  { cursor, epoch, check }: Asked,
 ): 'epoch' | 'cursor_ahead' | 'cursor_outdated' | null {
+  if (cursor === undefined) return null;
   if (epoch !== undefined && epoch !== journal.epoch) return 'epoch';
+  // Without its epoch: a seq of before this one began is of another one all the same.
+  if (cursor + 1 < journal.began) return 'epoch';
   if (cursor > journal.head) return 'cursor_ahead';
+  if (check !== undefined && isAnother(journal, check)) {
+    if (performance.now() - warnedAt > WARN_EVERY_MS) {
+      warnedAt = performance.now();
+      log.error(
+        { check },
+        'a client has read another event than the journal holds: was the disk turned back?',
+      );
+    }
+    return 'epoch';
+  }
   return cursor + 1 < journal.tail ? 'cursor_outdated' : null;
+}
+/** True where the log holds another event; a row that is no longer kept proves nothing. */
+function isAnother(journal: Journal, check: string): boolean {
+  const [seq = '', known] = check.split(':');
+  if (Number(seq) > journal.head) return true;
+  if (Number(seq) < Math.max(journal.tail, journal.began)) return false;
+  try {
+    const row = journal.read(Number(seq) - 1, 1)[0];
+    return row !== undefined && checkOf(row.json) !== known;
+  } catch {
+    // What follows is read from the same journal, and says so.
+    return false;
+  }
 }
 function parsed(message: string): unknown {
   checkJson(message);

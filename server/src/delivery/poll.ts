@@ -50,8 +50,8 @@ class Poll extends Client {
   #begin(by: number): void {
     if (this.#ended) return;
     const { hub, journal, snapshots } = this.#parts;
-    const { cursor, epoch, wait = WAIT_SECONDS } = this.#query;
-    const gap = cursor === undefined ? null : gapOf(journal, cursor, epoch);
+    const { cursor, wait = WAIT_SECONDS } = this.#query;
+    const gap = gapOf(this.#parts, this.#query);
     if (cursor !== undefined && gap === null) {
       // Without a wait it is answered at the journal's head, and not by a clock that may be quicker.
       this.#timer = setTimeout(() => this.#finish(NOTHING), wait === 0 ? AT_ONCE_MS : wait * 1000);

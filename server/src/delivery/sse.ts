@@ -72,7 +72,7 @@ class EventSource extends Client {
     const { hub, snapshots, journal } = this.#parts;
     const { head } = journal;
     const cursor = this.#cursor;
-    const gap = cursor === undefined ? null : gapOf(journal, cursor, this.#query.epoch);
+    const gap = gapOf(this.#parts, { ...this.#query, cursor });
     const resumes = cursor !== undefined && gap === null;
     const wants = this.#query.snapshot === 'true' && !resumes;
     const snapshot = wants ? snapshots.take(this.heard, this.framing, () => this.#begin(by)) : null;

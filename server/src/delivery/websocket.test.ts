@@ -5,8 +5,11 @@ import { agentReady, linkDown, offer, presence, streamRig } from '../../test/sup
 import type { RigOptions } from '../../test/support/stream-rig.ts';
 import { UpgradeRefused, clientFrame } from '../../test/support/ws-client.ts';
 import type { WsClient, WsOptions } from '../../test/support/ws-client.ts';
+import { openSse } from '../../test/support/sse-client.ts';
 import { until } from '../../test/support/until.ts';
+import { PollReply } from '@offhook/contract/stream.ts';
 import { ServiceError } from '../core/errors.ts';
+import { checkOf } from '../core/row-check.ts';
 
 /** A client that has subscribed; `subscribed` is taken. */
 async function listener(
@@ -91,6 +94,34 @@ test('stream - a cursor gets what was missed, once and in order, then resumed, t
   );
   assert.deepEqual(client.seqs(), [...expected, 1301]);
   assert.ok(!client.frames.some((frame) => frame.op === 'snapshot'), 'a cursor that holds needs no snapshot');
+});
+
+test('stream - a check that the log does not hold is a gap, by every transport; one that it holds, or no longer has, is not', async (t) => {
+  const rig = await streamRig(t);
+  for (let i = 0; i < 10; i += 1) rig.commit(presence('1005'));
+  rig.store.trim(6);
+  const known = (seq: number): string => checkOf(rig.store.read(seq - 1, 1)[0]!.json);
+  for (const [check, reason] of [
+    [`8:${known(8)}`, null],
+    [`8:${known(9)}`, 'epoch'],
+    ['3:00000000', null],
+    ['11:00000000', 'epoch'],
+  ] as const) {
+    const client = await rig.open('user');
+    client.send({ op: 'subscribe', id: 1, topics: ['presence'], cursor: 8, check });
+    if (reason === null) await client.next('resumed');
+    else assert.equal((await client.next('gap')).reason, reason);
+    const token = 'token-user';
+    const query = `topics=presence&cursor=8&check=${check}`;
+    const answer = await fetch(`${rig.base}/api/v1/events/poll?wait=0&${query}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    assert.equal(PollReply.parse(await answer.json()).gap?.reason ?? null, reason);
+    const sse = await openSse(`${rig.base}/api/v1/events?${query}`, token);
+    if (reason === null) await sse.next('resumed');
+    else assert.equal((await sse.next('gap')).json['reason'], reason);
+    sse.stop();
+  }
 });
 
 test('stream - a cursor that cannot be led on from is a gap, then a snapshot where it was asked for', async (t) => {

@@ -1,6 +1,7 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { NodeId } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../core/clock.ts';
+import { checkOf, withCheck } from '../core/row-check.ts';
 import { topicsOf } from '../core/topics.ts';
 import type { JournalRow, JournalStore } from '../ports/journal-store.ts';
 
@@ -24,6 +25,8 @@ export class JournalGapError extends Error {
 /** The durable, ordered log of domain events. An event is seen by nobody before its row is committed. */
 export interface Journal {
   readonly epoch: string;
+  /** First seq of the epoch; what is kept of before it belongs to another one. */
+  readonly began: number;
   /** Newest committed seq; 0 while the log is empty. */
   readonly head: number;
   /** Oldest seq still kept. */
@@ -79,6 +82,7 @@ export function openJournal(options: { store: JournalStore; node: NodeId }): Jou
   };
   return {
     epoch: store.epoch,
+    began: store.began,
     get head() {
       return store.head();
     },
@@ -88,7 +92,12 @@ export function openJournal(options: { store: JournalStore; node: NodeId }): Jou
     append(events) {
       if (events.length === 0) return [];
       const head = store.head();
-      const rows = events.map((event, i) => rowOf(event, head + 1 + i, store.epoch, node));
+      let check = store.check();
+      const rows = events.map((event, i) => {
+        const row = rowOf(event, head + 1 + i, store.epoch, node, check);
+        check = checkOf(row.json);
+        return row;
+      });
       store.append(rows);
       recent.push(...rows);
       // Cut only at twice the size, so that the cost of cutting is shared by many appends.
@@ -132,15 +141,16 @@ export function openJournal(options: { store: JournalStore; node: NodeId }): Jou
   };
 }
 
-/** The CloudEvents envelope, its data serialised this once for every reader. */
-function rowOf(event: DomainEvent, seq: number, epoch: string, node: NodeId): JournalRow {
+/** The CloudEvents envelope, its data serialised this once for every reader; `before` is the check of the row before it. */
+function rowOf(event: DomainEvent, seq: number, epoch: string, node: NodeId, before: string): JournalRow {
   const { type, subject, at } = event;
   const caused = event.caused_by === undefined ? '' : `"caused_by":${JSON.stringify(event.caused_by)},`;
   const json =
     `{"specversion":"1.0","id":"${epoch}:${seq}","source":"/offhook/${node}","type":"${type}",` +
     `"subject":${JSON.stringify(subject)},"time":"${rfc3339(at)}","seq":${seq},"observed":"${event.observed}",` +
     `${caused}"data":${JSON.stringify(event.data)}}`;
-  return { seq, type, subject, at, topics: topicsOf(event).join(' '), json };
+  const row = { seq, type, subject, at, topics: topicsOf(event).join(' '), json };
+  return { ...row, json: withCheck(row, before) };
 }
 /** The event a row was made of. */
 export function eventOf(row: JournalRow): DomainEvent {

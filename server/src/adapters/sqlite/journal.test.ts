@@ -15,7 +15,9 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
+import { journalContinuityConformance, nextRows } from '../../../test/conformance/journal-continuity.ts';
 import { journalRow, journalRows, journalStoreConformance } from '../../../test/conformance/journal-store.ts';
+import { journalFolder } from '../../../test/support/journal-file.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { openSqliteJournal } from './journal.ts';
 
@@ -27,6 +29,7 @@ const unavailable = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'store_unavailable';
 
 journalStoreConformance('sqlite', () => openSqliteJournal(newFile()));
+journalContinuityConformance('sqlite', () => journalFolder(path.dirname(newFile())));
 
 test('sqlite journal - a restart keeps epoch, head, tail and rows', () => {
   const file = newFile();
@@ -59,20 +62,22 @@ test('sqlite journal - a checkpoint of the first release is read', () => {
   second.close();
 });
 
-test('sqlite journal - groups that were committed survive kill -9, under the same epoch', async () => {
-  const file = newFile();
+/** A process that appends three rows at a time, killed after the head it last said is 300 or more. */
+async function killedWhileAppending(file: string): Promise<{ epoch: string; acknowledged: number }> {
   const child = spawn(
     process.execPath,
     [
       '--input-type=module',
       '-e',
       `import { openSqliteJournal } from ${JSON.stringify(import.meta.resolve('./journal.ts'))};
+       import { nextRows } from ${JSON.stringify(import.meta.resolve('../../../test/conformance/journal-continuity.ts'))};
        const journal = openSqliteJournal(process.argv[1]);
        process.stdout.write(journal.epoch + '\\n');
        for (;;) {
-         const head = journal.head();
-         journal.append([1, 2, 3].map((i) => ({ seq: head + i, type: 't', subject: 's', at: 1, json: '{}' })));
+         journal.append(nextRows(journal, 3));
          process.stdout.write(journal.head() + '\\n');
+         // Before the write-ahead log begins anew, so that its end is the newest commit.
+         if (journal.head() >= 330) await new Promise(() => setInterval(() => {}, 1_000));
          await new Promise((r) => setImmediate(r));
        }`,
       file,
@@ -87,12 +92,67 @@ test('sqlite journal - groups that were committed survive kill -9, under the sam
     if (acknowledged === 300) child.kill('SIGKILL');
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  assert.ok(acknowledged >= 300, `${acknowledged} rows before the end`);
+  return { epoch, acknowledged };
+}
+
+test('sqlite journal - groups that were committed survive kill -9, under the same epoch', async () => {
+  const file = newFile();
+  const { epoch, acknowledged } = await killedWhileAppending(file);
   const journal = openSqliteJournal(file);
   assert.equal(journal.epoch, epoch);
   assert.ok(journal.head() >= acknowledged);
   assert.equal(journal.head() % 3, 0, 'a group is whole or not there');
   assert.equal(journal.read(0, 100_000).length, journal.head());
   journal.close();
+});
+
+for (const [what, cut] of Object.entries({
+  'cut by its last byte': (bytes: Buffer) => bytes.subarray(0, -1),
+  'cut by half': (bytes: Buffer) => bytes.subarray(0, bytes.length / 2),
+  'cut to nothing': (bytes: Buffer) => bytes.subarray(0, 0),
+  'with a flipped byte at its end': (bytes: Buffer) => {
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 100) ^ 4, bytes.length - 100);
+    return bytes;
+  },
+  'with a flipped byte in the middle': (bytes: Buffer) => {
+    const middle = Math.floor(bytes.length / 2);
+    bytes.writeUInt8(bytes.readUInt8(middle) ^ 4, middle);
+    return bytes;
+  },
+})) {
+  test(`sqlite journal - killed, and its write-ahead log ${what}: a new epoch after every number given out`, async () => {
+    const file = newFile();
+    const { epoch, acknowledged } = await killedWhileAppending(file);
+    const wal = `${file}-wal`;
+    writeFileSync(wal, cut(readFileSync(wal)));
+    const journal = openSqliteJournal(file);
+    assert.notEqual(journal.epoch, epoch);
+    assert.ok(journal.began > acknowledged);
+    journal.close();
+  });
+}
+
+test('sqlite journal - the seal is lost or unreadable: a new epoch', () => {
+  for (const harm of [
+    (seal: string) => rmSync(seal),
+    (seal: string) => writeFileSync(seal, ''),
+    (seal: string) => writeFileSync(seal, readFileSync(seal).subarray(0, 100)),
+    (seal: string) => writeFileSync(seal, 'nonsense'.padEnd(160)),
+  ]) {
+    const file = newFile();
+    const first = openSqliteJournal(file);
+    first.append(nextRows(first, 3));
+    first.close();
+    harm(`${file}.seal`);
+    const second = openSqliteJournal(file);
+    assert.notEqual(second.epoch, first.epoch);
+    assert.ok(second.began > 1_000, 'well beyond what the lost one may have given out');
+    second.close();
+    const third = openSqliteJournal(file);
+    assert.deepEqual([third.epoch, third.began, third.head()], [second.epoch, second.began, second.head()]);
+    third.close();
+  }
 });
 
 test('sqlite journal - a lock or a full disk refuses the group; the same group goes in afterwards', () => {
@@ -122,7 +182,7 @@ test('sqlite journal - the machine went down without a clean close: a new epoch,
   other.close();
   const second = openSqliteJournal(file);
   assert.notEqual(second.epoch, first.epoch);
-  assert.equal(second.head(), 3);
+  assert.deepEqual([second.read(0, 10).length, second.began > 4], [3, true]);
   second.close();
 });
 
@@ -148,8 +208,9 @@ test('sqlite journal - a damaged file is kept aside untouched and a new log begi
   writeFileSync(file, bytes);
   const second = openSqliteJournal(file);
   assert.notEqual(second.epoch, first.epoch);
-  assert.equal(second.head(), 0);
-  second.append(journalRows(1, 2));
+  assert.deepEqual([second.head(), second.began, second.tail()], [4, 5, 5], 'no number a second time');
+  assert.deepEqual(second.read(0, 10), []);
+  second.append(journalRows(5, 6));
   second.close();
   const aside = readdirSync(path.dirname(file)).filter((f) => f.includes('.damaged-'));
   assert.equal(aside.length, 1);

@@ -2,9 +2,14 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Log } from '../../core/log.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { isForeign, openEpoch } from '../../core/epoch.ts';
 import { silent } from '../../core/log.ts';
+import { checkOf, firstCheck, newestDamaged } from '../../core/row-check.ts';
 import type { JournalRow, JournalStore } from '../../ports/journal-store.ts';
 import { Connection, DamagedDatabaseError, checkDatabase, unavailable } from './database.ts';
+import { openSeal } from './seal.ts';
+import type { SealFile } from './seal.ts';
 
 const SCHEMA = `
 create table if not exists meta (key text primary key, value text not null) without rowid;
@@ -13,12 +18,17 @@ create table if not exists journal (
   topics text not null default ''
 );`;
 
+/** Newest rows that are compared with their checks when the file is opened; older ones are when they are read. */
+const CHECKED_ROWS = 20_000;
+const CHECKED_AT_ONCE = 1_000;
+
 /**
  * The journal in its own SQLite file. A committed group survives the death of the process at once. A power cut can take
  * the newest groups with it (`synchronous=NORMAL`: no flush inside the event loop for each group), and then their
  * numbers would be given out again: so the log takes a new epoch when the machine went down without a clean close, and
- * also when the file was replaced (a restored backup). A damaged file is moved aside, named in the log, and a
- * new log with a new epoch begins: the service must not stay down for its history of events.
+ * whenever the seal beside it (`seal.ts`) does not show that this is the log that was read from last, as far as it was
+ * read: after a restore, a cut, a copy, an exchange (ADR 0017). A damaged file and one of another site are moved aside,
+ * named in the log, and a new log with a new epoch begins: the service must not stay down for its history of events.
  * Throws `store_unavailable` where the file cannot be opened now.
  */
 export function openSqliteJournal(file: string, options: { log?: Log } = {}): JournalStore {
@@ -28,46 +38,113 @@ export function openSqliteJournal(file: string, options: { log?: Log } = {}): Jo
     checkDatabase(file);
   } catch (error) {
     if (!(error instanceof DamagedDatabaseError)) throw error;
-    log.error({ file, kept: moveAside(file), detail: error.message }, 'journal damaged; a new one begins');
+    log.error(
+      { file, kept: moveAside(file, 'damaged'), detail: error.message },
+      'journal damaged; a new one begins',
+    );
   }
+  let seal: SealFile | undefined;
   let db: Connection | undefined;
   try {
-    // Nothing runs yet that a wait could hold up; afterwards a lock is the caller's to wait for.
-    db = new Connection(file, { lockWaitMs: 2_000 });
-    const store = journalOn(db, file, log);
+    seal = openSeal(`${file}.seal`);
+    db = open(file);
+    if (isForeign(identityOf(db), seal.kept)) {
+      db.close();
+      db = undefined;
+      log.error(
+        { file, kept: moveAside(file, 'foreign') },
+        'the journal is one of another site; a new one begins',
+      );
+      db = open(file);
+    }
+    const store = journalOn(db, file, seal, log);
     db.exec('pragma busy_timeout=0');
     return store;
   } catch (error) {
     db?.close();
+    seal?.close();
     throw unavailable(error, file);
   }
 }
 
-function journalOn(db: Connection, file: string, log: Log): JournalStore {
-  const machine = bootOfMachine();
-  db.exec('pragma journal_mode=wal');
-  db.exec('pragma synchronous=full');
-  db.exec('pragma journal_size_limit=16777216');
-  db.exec(SCHEMA);
-  const columns = db.run("select name from pragma_table_info('journal')", []).rows;
-  if (!columns.some((column) => column['name'] === 'topics')) {
-    db.exec("alter table journal add column topics text not null default ''");
+function open(file: string): Connection {
+  // Nothing runs yet that a wait could hold up; afterwards a lock is the caller's to wait for.
+  const db = new Connection(file, { lockWaitMs: 2_000 });
+  try {
+    db.exec('pragma journal_mode=wal');
+    db.exec('pragma synchronous=full');
+    db.exec('pragma journal_size_limit=16777216');
+    db.exec(SCHEMA);
+    const columns = db.run("select name from pragma_table_info('journal')", []).rows;
+    if (!columns.some((column) => column['name'] === 'topics')) {
+      db.exec("alter table journal add column topics text not null default ''");
+    }
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
   }
-  const meta = new Map(db.run('select key, value from meta', []).rows.map((r) => [r['key'], r['value']]));
+}
+const metaOf = (db: Connection): ReadonlyMap<string, string> =>
+  new Map(
+    db
+      .run('select key, value from meta', [])
+      .rows.map(({ key, value }) => [String(key), String(value)] as const),
+  );
+function identityOf(db: Connection): { readonly epoch: string | null; readonly id: string } {
+  const meta = metaOf(db);
+  return { epoch: meta.get('epoch') ?? null, id: meta.get('id') ?? '' };
+}
+
+function journalOn(db: Connection, file: string, seal: SealFile, log: Log): JournalStore {
+  const machine = bootOfMachine();
+  const meta = metaOf(db);
   const inode = String(fs.statSync(file).ino);
-  const lost = meta.get('open_on') !== undefined && meta.get('open_on') !== machine;
-  const replaced = meta.get('inode') !== undefined && meta.get('inode') !== inode;
-  const before = meta.get('epoch');
-  const epoch =
-    typeof before === 'string' && !lost && !replaced ? before : randomBytes(9).toString('base64url');
-  if (before !== undefined && before !== epoch) {
-    log.warn({ file, epoch, lost, replaced }, 'journal has a new epoch; cursors of the old one are void');
+  const lost = meta.has('open_on') && meta.get('open_on') !== machine;
+  const replaced = meta.has('inode') && meta.get('inode') !== inode;
+  const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
+  const edge = db.run('select min(seq) as first, max(seq) as last from journal', []).rows[0];
+  const row = db.prepare('select at, json from journal where seq = ?');
+  /** The newest row that is given up, and its check, with which the one after it is compared. */
+  let trimmed = { seq: Number(meta.get('trimmed') ?? 0), check: meta.get('trimmed_check') ?? '' };
+  const lastRow = number(edge?.['last']);
+  const checkAt = (seq: number): string | null => {
+    const found = row.get(seq);
+    if (found !== undefined) return checkOf(String(found['json']));
+    return seq === trimmed.seq ? trimmed.check : null;
+  };
+  const before = meta.get('epoch') ?? null;
+  const id = meta.get('id') ?? randomBytes(9).toString('base64url');
+  const kept = {
+    epoch: before,
+    id,
+    began: Number(meta.get('began') ?? 1),
+    head: Math.max(lastRow, trimmed.seq, Number(meta.get('began') ?? 1) - 1),
+    checkAt,
+    newestAt: number(row.get(lastRow)?.['at']),
+    doubt: lost
+      ? 'the machine went down before the log was closed'
+      : replaced
+        ? 'the file was replaced'
+        : null,
+  };
+  const opened = openEpoch(kept, seal.kept, Date.now());
+  const { epoch, began } = opened;
+  if (before !== null || seal.kept !== null) {
+    if (opened.why !== null) {
+      log.warn(
+        { file, epoch, before, head: kept.head, seq: began, why: opened.why },
+        'journal has a new epoch; cursors of the old one are void',
+      );
+    }
   }
   const put = db.prepare(
     'insert into meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value',
   );
   db.exec('begin immediate');
   put.run('epoch', epoch);
+  put.run('id', id);
+  put.run('began', String(began));
   put.run('inode', inode);
   if (machine !== null) put.run('open_on', machine);
   db.exec('commit');
@@ -83,14 +160,44 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
   const pages = db.prepare(
     'select (page_count - freelist_count) * page_size as used from pragma_page_count, pragma_freelist_count, pragma_page_size',
   );
-  const edge = db.run('select min(seq) as first, max(seq) as last from journal', []).rows[0];
-  const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
-  let head = Math.max(number(edge?.['last']), Number(meta.get('trimmed') ?? 0));
+  let { head } = opened;
   let tail = number(edge?.['first']) || head + 1;
+  let check = (head < began ? '' : checkAt(head)) || firstCheck(epoch);
+  const damaged = (rows: readonly JournalRow[], after: number): number | null =>
+    newestDamaged(rows, after, { epoch, began, checkAt });
+  const giveUp = (last: number): void => {
+    trimmed = { seq: last, check: checkAt(last) ?? '' };
+    tail = last + 1;
+    db.exec('begin immediate');
+    db.run('delete from journal where seq <= ?', [last]);
+    put.run('trimmed', String(last));
+    put.run('trimmed_check', trimmed.check);
+    db.exec('commit');
+  };
+  const giveUpDamaged = (last: number): void => {
+    log.error({ file, seq: last }, 'a row of the journal is damaged; it and all before it are given up');
+    try {
+      giveUp(last);
+    } catch (error) {
+      if (db.inTransaction) db.exec('rollback');
+      log.warn({ file, err: error }, 'damaged rows stay in the file and are not read');
+    }
+  };
+  for (let at = Math.max(tail - 1, lastRow - CHECKED_ROWS); ;) {
+    const rows = select.all(at, CHECKED_AT_ONCE) as unknown as JournalRow[];
+    const bad = damaged(rows, at);
+    if (bad !== null) giveUpDamaged(bad);
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    at = last.seq;
+  }
+  seal.write(id, epoch, head, check);
   return {
     epoch,
+    began,
     head: () => head,
     tail: () => tail,
+    check: () => check,
     append(rows) {
       let next = head;
       for (const row of rows) {
@@ -105,27 +212,34 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
         throw unavailable(error, file);
       }
       head = next;
+      check = checkOf(rows.at(-1)?.json ?? '') || check;
+      seal.write(id, epoch, head, check);
     },
     read(after, limit) {
+      const from = Math.max(after, tail - 1);
+      let rows: JournalRow[];
+      let bad: number | null;
       try {
-        return select.all(after, limit) as unknown as JournalRow[];
+        rows = select.all(from, limit) as unknown as JournalRow[];
+        bad = damaged(rows, from);
       } catch (error) {
         throw unavailable(error, file);
       }
+      if (bad === null) return rows;
+      giveUpDamaged(bad);
+      throw new ServiceError('store_unavailable', `journal: row ${bad} is damaged and was given up`);
     },
     trim(below) {
       const last = Math.min(below - 1, head);
       if (last < tail) return;
+      const was = { tail, trimmed };
       try {
-        db.exec('begin immediate');
-        db.run('delete from journal where seq <= ?', [last]);
-        put.run('trimmed', String(last));
-        db.exec('commit');
+        giveUp(last);
       } catch (error) {
         if (db.inTransaction) db.exec('rollback');
+        ({ tail, trimmed } = was);
         throw unavailable(error, file);
       }
-      tail = last + 1;
     },
     bytes() {
       try {
@@ -158,6 +272,11 @@ function journalOn(db: Connection, file: string, log: Log): JournalStore {
         log.warn({ file, err: error }, 'journal closed without its mark');
       }
       db.close();
+      try {
+        seal.close();
+      } catch (error) {
+        log.warn({ file, err: error }, 'the seal of the journal was not flushed');
+      }
     },
   };
 }
@@ -178,8 +297,8 @@ function bootOfMachine(): string | null {
   }
 }
 
-function moveAside(file: string): string {
-  const kept = `${file}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+function moveAside(file: string, why: 'damaged' | 'foreign'): string {
+  const kept = `${file}.${why}-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   for (const part of ['', '-wal', '-shm']) {
     if (fs.existsSync(file + part)) fs.renameSync(file + part, kept + part);
   }

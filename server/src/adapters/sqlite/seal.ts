@@ -1,0 +1,94 @@
+import fs from 'node:fs';
+import type { Seal } from '../../core/epoch.ts';
+
+/**
+ * A file beside the log that says how far the log was shown, written after each commit and before anybody sees its rows.
+ * It lies in the data folder and still does not survive being copied: it names its own inode and the time of its last
+ * write, which the file system notes by itself (`ctime`) and no program can set. A file that was copied, restored or
+ * unpacked has another inode or was changed later than it says. What the file system itself turns back (a snapshot of the
+ * disk, a virtual machine) it cannot notice; a client that shows the `check` of its newest event can.
+ */
+export interface SealFile {
+  /** What was sealed last; null where there is none that can be read. */
+  readonly kept: Seal | null;
+  /** Throws nothing: where it cannot be written it is emptied, so that the next start does not trust it. */
+  write(id: string, epoch: string, head: number, check: string): void;
+  close(): void;
+}
+const SIZE = 160;
+/** What lies between our clock and the file system's own note of the same write, beyond their usual distance. */
+const TOLERANCE_MS = 50;
+const RECORD = /^offhook-seal 1 (\d+) (-?\d+) ([\w-]{8,32}) ([\w-]{8,64}) (\d+) ([0-9a-f]*) (\d+) *\n$/;
+
+export function openSeal(file: string): SealFile {
+  const kept = readSeal(file);
+  const descriptor = fs.openSync(file, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600);
+  const { ino } = fs.fstatSync(descriptor);
+  /** The file system's clock, where it is another machine's, less ours. */
+  let skew: number | undefined;
+
+  let written = '';
+  const put = (log: string, head: number, check: string): number => {
+    const at = Date.now();
+    const first = `offhook-seal 1 ${ino} ${skew ?? 0} ${log} `;
+    const rest = `${String(head).padStart(16, '0')} ${check} ${at}`;
+    if (first === written) {
+      // Nearly always: only what changes.
+      fs.writeSync(descriptor, rest, first.length, 'latin1');
+      return at;
+    }
+    written = '';
+    fs.writeSync(descriptor, `${first}${rest}`.padEnd(SIZE - 1) + '\n', 0, 'latin1');
+    written = first;
+    return at;
+  };
+  return {
+    kept,
+    write(id, epoch, head, check) {
+      const log = `${id} ${epoch}`;
+      try {
+        if (skew === undefined) {
+          const at = put(log, head, check);
+          skew = Math.round(fs.fstatSync(descriptor).ctimeMs - at);
+        }
+        put(log, head, check);
+      } catch {
+        try {
+          written = '';
+          fs.ftruncateSync(descriptor);
+        } catch {
+          // A disk that takes neither takes no commit either.
+        }
+      }
+    },
+    close() {
+      try {
+        fs.fsyncSync(descriptor);
+      } finally {
+        fs.closeSync(descriptor);
+      }
+    },
+  };
+}
+
+function readSeal(file: string): Seal | null {
+  let text: string;
+  let stat: fs.Stats;
+  try {
+    const descriptor = fs.openSync(file, 'r');
+    try {
+      stat = fs.fstatSync(descriptor);
+      text = fs.readFileSync(descriptor, 'latin1');
+    } finally {
+      fs.closeSync(descriptor);
+    }
+  } catch {
+    return null;
+  }
+  const found = text.length === SIZE ? RECORD.exec(text) : null;
+  if (found === null) return null;
+  const [, ino, skew, id = '', epoch = '', head, check = '', at] = found;
+  const late = stat.ctimeMs - Number(at) - Number(skew);
+  const exact = Number(ino) === stat.ino && Math.abs(late) <= TOLERANCE_MS;
+  return { id, epoch, head: Number(head), check, at: Number(at), exact };
+}

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { firstCheck } from './row-check.ts';
+
+/** What a log shows of itself when it is opened. */
+export interface KeptLog {
+  /** Null for a log that was never opened. */
+  readonly epoch: string | null;
+  /** Random name of this log, which its copies share. */
+  readonly id: string;
+  /** First seq of the epoch. */
+  readonly began: number;
+  readonly head: number;
+  /** The check of a row; null where that row is not there and not known. */
+  checkAt(seq: number): string | null;
+  /** When its newest row happened, ms since 1970; 0 where it has none. */
+  readonly newestAt: number;
+  /** Why the log itself cannot be led on from, e.g. the machine went down with its tail unflushed; null for no reason. */
+  readonly doubt: string | null;
+}
+/** How far the log had been shown to anybody, noted outside of the log. */
+export interface Seal {
+  readonly id: string;
+  readonly epoch: string;
+  readonly head: number;
+  readonly check: string;
+  readonly at: number;
+  /** False where the note itself was copied, restored or left behind: what was shown after it is not known. */
+  readonly exact: boolean;
+}
+export interface Opened {
+  readonly epoch: string;
+  readonly began: number;
+  /** Newest seq that counts as given out; what is appended comes after it. */
+  readonly head: number;
+  /** Why the epoch is new; null where the old one goes on. */
+  readonly why: string | null;
+}
+/** The log is one of another site, or of before a damaged one was replaced. */
+export const isForeign = (log: Pick<KeptLog, 'epoch' | 'id'>, seal: Seal | null): boolean =>
+  log.epoch !== null && seal !== null && seal.id !== log.id;
+
+/**
+ * Where it is not known how far a lost log had come, its numbers begin this far beyond what is left, for each second
+ * since: a reader that names a seq without its epoch finds a gap and not other events under the numbers it knows.
+ */
+const SPARE = { rows: 1_000, perSecond: 50 };
+
+/**
+ * Whether a log is the one that clients have seen, as far as they have seen it. The epoch goes on only where the seal is
+ * exact, names this epoch, and the log still holds the sealed row with the sealed check. Rows after it are those of a
+ * process that died between the commit and the seal: nobody has seen them.
+ */
+export function openEpoch(log: KeptLog, seal: Seal | null, now: number): Opened {
+  const why = doubtOf(log, seal);
+  if (why === null) return { epoch: log.epoch!, began: log.began, head: log.head, why };
+  const epoch = randomBytes(9).toString('base64url');
+  const known = Math.max(log.head, seal?.head ?? 0);
+  // Nothing was ever shown: a log that begins, and no seal of one before it.
+  const first = log.epoch === null && seal === null;
+  const since = Math.max(log.newestAt, seal?.at ?? 0);
+  const seconds = since === 0 ? 0 : Math.max(0, Math.ceil((now - since) / 1000));
+  // Where all is known one number is left out: who names the newest of before is not taken for somebody who begins now.
+  const unknown = seal?.exact === true ? 1 : SPARE.rows + SPARE.perSecond * seconds;
+  const spare = first ? 0 : unknown;
+  return { epoch, began: known + spare + 1, head: known + spare, why };
+}
+function doubtOf(log: KeptLog, seal: Seal | null): string | null {
+  if (log.epoch === null) return seal === null ? 'the log begins' : 'the log was lost';
+  if (log.doubt !== null) return log.doubt;
+  if (seal === null) return 'nothing says how far the log had come';
+  if (!seal.exact) return 'the data folder was copied or restored';
+  if (seal.epoch !== log.epoch) return 'the log is another one';
+  if (log.head < seal.head) return `the log ends at ${log.head} and had come to ${seal.head}`;
+  const check = seal.head < log.began ? firstCheck(log.epoch) : log.checkAt(seal.head);
+  // Rows of before there were checks have none.
+  if (check !== null && check !== '' && check !== seal.check)
+    return `the log has another event as ${seal.head}`;
+  return check === null ? `the log no longer has ${seal.head}` : null;
+}

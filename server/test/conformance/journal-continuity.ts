@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { firstCheck, withCheck, checkOf } from '../../src/core/row-check.ts';
+import type { JournalRow, JournalStore } from '../../src/ports/journal-store.ts';
+
+/** Where an adapter keeps a journal, and what can befall it there while nobody has it open. */
+export interface JournalPlace {
+  open(): JournalStore;
+  /** The process that has it open dies without a word. */
+  kill(open: JournalStore): void;
+  /** Takes the newest `count` rows away, as a cut write-ahead log does. */
+  cut(count: number): void;
+  /** Flips a byte in the content of a row. */
+  flip(seq: number): void;
+  /** A copy of the log without what is beside it, e.g. by the database's own backup. */
+  copyLog(): unknown;
+  restoreLog(copy: unknown): void;
+  /** A copy of everything, as of the whole data folder. */
+  copyAll(): unknown;
+  restoreAll(copy: unknown): Promise<void>;
+  /** Another place that began as a copy of all of this one. */
+  clone(): Promise<JournalPlace>;
+}
+
+/** Rows that go on from where the journal is, as its next commit does; `word` is what tells two histories apart. */
+export function nextRows(journal: JournalStore, count: number, word = 'one'): JournalRow[] {
+  let before = journal.check();
+  return Array.from({ length: count }, (_, i) => {
+    const seq = journal.head() + 1 + i;
+    const row = {
+      seq,
+      type: 'call.started',
+      subject: `calls/${seq}`,
+      at: 1_700_000_000_000 + seq,
+      topics: 'calls',
+      json: `{"id":"${journal.epoch}:${seq}","seq":${seq},"word":"${word}"}`,
+    };
+    const json = withCheck(row, before);
+    before = checkOf(json);
+    return { ...row, json };
+  });
+}
+
+/** The epoch follows the content: what was given out is there as it was, or the epoch is another. */
+export function journalContinuityConformance(adapter: string, create: () => JournalPlace): void {
+  /** Everything anybody has been shown, by epoch and seq. */
+  function reader() {
+    const shown = new Map<string, string>();
+    return (journal: JournalStore): void => {
+      for (const row of journal.read(journal.began - 1, 1_000_000)) {
+        const id = `${journal.epoch}:${row.seq}`;
+        const known = shown.get(id);
+        assert.ok(known === undefined || known === row.json, `${id} is another event than it was`);
+        shown.set(id, row.json);
+      }
+    };
+  }
+  function appended(journal: JournalStore, count: number, word?: string): void {
+    journal.append(nextRows(journal, count, word));
+  }
+  /** A journal with rows to 10, what happens to it, and how it is opened then. */
+  async function afterwards(
+    harm: (place: JournalPlace, read: (journal: JournalStore) => void) => void | Promise<void>,
+  ): Promise<{ readonly before: string; readonly head: number; readonly journal: JournalStore }> {
+    const place = create();
+    const read = reader();
+    const first = place.open();
+    appended(first, 10);
+    read(first);
+    first.close();
+    let head = 10;
+    await harm(place, (journal) => {
+      read(journal);
+      head = Math.max(head, journal.head());
+    });
+    const journal = place.open();
+    read(journal);
+    appended(journal, 5, 'after');
+    read(journal);
+    return { before: first.epoch, head, journal };
+  }
+  const run = async (place: JournalPlace, count: number, word?: string): Promise<JournalStore> => {
+    const journal = place.open();
+    appended(journal, count, word);
+    journal.close();
+    return journal;
+  };
+
+  describe(`journal continuity (${adapter})`, () => {
+    it('journal continuity - a restart and a kill keep the epoch and every number', async () => {
+      const place = create();
+      const read = reader();
+      const first = place.open();
+      appended(first, 10);
+      read(first);
+      first.close();
+      const second = place.open();
+      assert.deepEqual([second.epoch, second.began, second.head()], [first.epoch, 1, 10]);
+      appended(second, 5);
+      read(second);
+      place.kill(second);
+      const third = place.open();
+      assert.deepEqual([third.epoch, third.began, third.head()], [first.epoch, 1, 15]);
+      assert.equal(third.check(), second.check());
+      appended(third, 1);
+      read(third);
+      third.trim(17);
+      third.close();
+      const fourth = place.open();
+      assert.deepEqual([fourth.epoch, fourth.head(), fourth.tail()], [first.epoch, 16, 17]);
+      appended(fourth, 1);
+      read(fourth);
+      fourth.close();
+    });
+    it('journal continuity - a copied log is the same as long as nothing was given out after it', async () => {
+      const place = create();
+      const journal = await run(place, 10);
+      const copy = place.copyLog();
+      const other = place.open();
+      other.close();
+      place.restoreLog(copy);
+      const again = place.open();
+      assert.equal(again.head(), 10);
+      assert.equal(again.read(0, 100).length, 10);
+      assert.ok(again.epoch === journal.epoch || again.began > 10);
+      again.close();
+    });
+
+    const HARM: Readonly<Record<string, Parameters<typeof afterwards>[0]>> = {
+      'its newest row is cut off': (place) => place.cut(1),
+      'its tail is cut off': (place) => place.cut(4),
+      'all its rows are cut off': (place) => place.cut(10),
+      'its tail is cut off after a kill': async (place, read) => {
+        const journal = place.open();
+        appended(journal, 3);
+        read(journal);
+        place.kill(journal);
+        place.cut(1);
+      },
+      'an older copy of the log is put back': async (place) => {
+        const copy = place.copyLog();
+        await run(place, 7);
+        place.restoreLog(copy);
+      },
+      'an older copy is put back and its rows come again to the same number': async (place, read) => {
+        const copy = place.copyLog();
+        await run(place, 7);
+        place.restoreLog(copy);
+        const journal = place.open();
+        appended(journal, 7, 'another');
+        read(journal);
+        journal.close();
+        place.restoreLog(copy);
+      },
+      'a newer copy is put back over an older one': async (place, read) => {
+        const older = place.copyLog();
+        await run(place, 7);
+        const newer = place.copyLog();
+        place.restoreLog(older);
+        const journal = place.open();
+        appended(journal, 30, 'another');
+        read(journal);
+        journal.close();
+        place.restoreLog(newer);
+      },
+      'an older copy of everything is put back': async (place) => {
+        const copy = place.copyAll();
+        await run(place, 7);
+        await place.restoreAll(copy);
+      },
+      'an older copy of everything is put back after a kill': async (place, read) => {
+        const journal = place.open();
+        appended(journal, 2);
+        place.kill(journal);
+        const copy = place.copyAll();
+        const again = place.open();
+        appended(again, 4);
+        read(again);
+        place.kill(again);
+        await place.restoreAll(copy);
+      },
+      'the log of another site lies in its place': async (place) => {
+        const other = create();
+        await run(other, 40, 'foreign');
+        place.restoreLog(other.copyLog());
+      },
+    };
+    for (const [what, harm] of Object.entries(HARM)) {
+      it(`journal continuity - ${what}: a new epoch, and no number a second time`, async () => {
+        const { before, head, journal } = await afterwards(harm);
+        assert.notEqual(journal.epoch, before);
+        assert.ok(journal.began > head, `began at ${journal.began}, ${head} was given out`);
+        assert.doesNotMatch(JSON.stringify(journal.read(0, 1_000)), /foreign/);
+        journal.close();
+      });
+    }
+    it('journal continuity - a copied place that runs beside the first has another epoch; the first keeps its own', async () => {
+      const place = create();
+      const first = await run(place, 10);
+      const clone = await place.clone();
+      const [a, b] = [place.open(), clone.open()];
+      assert.equal(a.epoch, first.epoch);
+      assert.notEqual(b.epoch, first.epoch);
+      assert.ok(b.began > 10);
+      assert.equal(b.read(0, 100).length, 10, 'what was copied is there for whoever reads by number');
+      a.close();
+      b.close();
+    });
+    it('journal continuity - two sites whose logs were exchanged have new epochs and nothing of each other', async () => {
+      const [one, two] = [create(), create()];
+      const [a, b] = [await run(one, 10, 'mine'), await run(two, 12, 'yours')];
+      const [copyOfOne, copyOfTwo] = [one.copyLog(), two.copyLog()];
+      one.restoreLog(copyOfTwo);
+      two.restoreLog(copyOfOne);
+      const [c, d] = [one.open(), two.open()];
+      assert.equal(new Set([a.epoch, b.epoch, c.epoch, d.epoch]).size, 4);
+      assert.deepEqual([c.head(), d.head()], [11, 13]);
+      assert.deepEqual([c.read(0, 100), d.read(0, 100)], [[], []]);
+      c.close();
+      d.close();
+    });
+    for (const seq of [1, 4, 10]) {
+      it(`journal continuity - row ${seq} is damaged: it and all before it are given up, never shown as another event`, async () => {
+        const place = create();
+        const first = await run(place, 10);
+        place.flip(seq);
+        const journal = place.open();
+        const rows = (): readonly JournalRow[] => {
+          try {
+            return journal.read(journal.tail() - 1, 100);
+          } catch {
+            return journal.read(journal.tail() - 1, 100);
+          }
+        };
+        assert.deepEqual(
+          rows().map((row) => row.seq),
+          Array.from({ length: 10 - seq }, (_, i) => seq + 1 + i),
+        );
+        assert.equal(journal.tail(), seq + 1);
+        assert.equal(journal.epoch, first.epoch, 'nothing is given out again');
+        appended(journal, 2);
+        assert.equal(journal.read(10, 10).length, 2);
+        journal.close();
+      });
+    }
+    it('journal continuity - the checks of two histories differ from where they part', () => {
+      const [one, two] = [create().open(), create().open()];
+      assert.equal(one.check(), firstCheck(one.epoch));
+      const rows = nextRows(one, 3);
+      one.append(rows);
+      assert.equal(one.check(), checkOf(rows[2]!.json));
+      const other = nextRows(two, 3, 'two');
+      assert.notEqual(checkOf(other[2]!.json), one.check());
+      one.close();
+      two.close();
+    });
+  });
+}
