@@ -218,6 +218,11 @@ export const ConversationSummary = z
       .int()
       .describe('Its newest place in the feed of changes; grows with every change of anything in it.'),
     built_by: z.int().describe('Version of the rules that told it.'),
+    observed: z
+      .enum(['call_records', 'journal'])
+      .describe(
+        '`journal`: call records of the engine are missing, so that some of it is known from the journal only; who hung up may be unknown then. It becomes `call_records` should they come after all.',
+      ),
     direction: CallDirection,
     disposition: ConversationDisposition,
     cause: z.int().nullable(),

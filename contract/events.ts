@@ -113,6 +113,36 @@ export const EVENT_DATA = {
   'conversation.finalised': ConversationEvent.describe(
     'The record is complete, with revision 1; or it was amended, with a higher one.',
   ),
+  'history.gap': z
+    .object({
+      finding_id: z.int(),
+      from: z.string(),
+      to: z.string(),
+      channels: z
+        .int()
+        .describe(
+          'How many channels the engine numbered then of which nothing is known; a call has two or more.',
+        ),
+    })
+    .describe(
+      'Calls of this time are lost: the engine made channels that neither its call records nor the journal know.',
+    ),
+  'history.difference': z
+    .object({
+      finding_id: z.int(),
+      conversation_id: z.string(),
+      kind: z
+        .enum(['not_in_records', 'no_end_in_records', 'talk_time', 'not_in_journal'])
+        .describe(
+          '`not_in_records`, `no_end_in_records`: the call records lack the call or its end; `talk_time`: the two differ by more than 2 s; `not_in_journal`: the call records have a conversation of which there was no event, though the service was there.',
+        ),
+      from: z.string(),
+      to: z.string(),
+      records_seconds: z.number().nullable().describe('Time with somebody, by the call records.'),
+      journal_seconds: z.number().nullable().describe('The same, by the journal.'),
+      completed: z.boolean().describe('The conversation was completed from the journal.'),
+    })
+    .describe("The engine's call records and the journal differ about a conversation."),
   'queue.caller_joined': QueueCaller.extend({ position: z.int(), joined_at: z.string() }).describe(
     'A caller waits in a queue.',
   ),

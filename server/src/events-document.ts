@@ -77,6 +77,15 @@ const VALUES: Readonly<Record<string, unknown>> = {
 /** Which data of an event this is depends on its type: what a field means there, the name alone does not say. */
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'call.ended': { into: undefined },
+  'history.gap': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', channels: 4 },
+  'history.difference': {
+    conversation_id: `${NODE}:1772442904.17`,
+    from: '2026-03-02T09:15:04.250Z',
+    to: '2026-03-02T09:16:07.650Z',
+    records_seconds: null,
+    journal_seconds: 59.25,
+    completed: true,
+  },
   'config.progress': { id: 7, author: '1001', comment: 'Two more in support', object: 'queue support' },
   'config.applied': { author: '1001' },
   'config.rolled_back': {

@@ -1,5 +1,6 @@
 /** What shows whether the service does its work: the checks of readiness, and its gauges. */
 import type { CallControlFeature } from './features/calls/feature.ts';
+import type { History } from './features/history/feature.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
 import type { Webhooks } from './delivery/webhooks/service.ts';
@@ -27,6 +28,7 @@ export interface Watched {
   readonly journal: Journal;
   readonly store: Store;
   readonly records: Store;
+  readonly history: Pick<History, 'proof'>;
   readonly calls: CallControlFeature;
   readonly webhooks: Webhooks;
   readonly clock: Clock;
@@ -40,6 +42,7 @@ export function checksOf({
   store,
   records,
   clock,
+  history,
 }: Watched): readonly Check[] {
   return [
     {
@@ -93,6 +96,17 @@ export function checksOf({
       },
     },
     {
+      name: 'history',
+      needed: false,
+      run: async () => {
+        const { gaps, differences, newest_gap } = await history.proof.figures();
+        if (gaps + differences === 0) return { ok: true, detail: 'call records and journal agree' };
+        const newest = newest_gap === null ? '' : `, the newest ${newest_gap.from} to ${newest_gap.to}`;
+        const detail = `in the last day: ${differences} conversations differ, ${gaps} gaps${newest}`;
+        return { ok: false, detail };
+      },
+    },
+    {
       name: 'disk',
       run: async () => {
         const free = await store.freeBytes();
@@ -101,7 +115,10 @@ export function checksOf({
     },
   ];
 }
-export function addGauges(metrics: Metrics, { engine, live, loop, journal, calls, webhooks }: Watched): void {
+export function addGauges(
+  metrics: Metrics,
+  { engine, live, loop, journal, calls, webhooks, history }: Watched,
+): void {
   metrics.gauge('offhook_engine_up', 'Whether the engine link is up.', () => Number(live.live));
   metrics.gauge('offhook_calls_refused', 'Calls from the API that the guard refused.', () =>
     Object.values(calls.guard.refusals()).reduce((sum, n) => sum + n, 0),
@@ -109,6 +126,12 @@ export function addGauges(metrics: Metrics, { engine, live, loop, journal, calls
   metrics.gauge('offhook_journal_head', 'Newest committed seq.', () => journal.head);
   metrics.gauge('offhook_journal_held', 'Events that are not committed yet.', () => loop.lag().held);
   metrics.gauge('offhook_calls', 'Calls in progress.', () => live.calls().length);
+  metrics.gauge(
+    'offhook_history_completed',
+    'Conversations completed from the journal since the start.',
+    () => history.proof.completed(),
+  );
+
   for (const name of [
     'frames',
     'unknown',

@@ -229,6 +229,7 @@ export async function startService(
       async *read(from, until) {
         yield* (await made.promise).watching(callRecords).read(from, until);
       },
+      caughtUpAt: () => callRecords.caughtUpAt(),
     },
     recordings: {
       ofCalls: async (ids) => (await made.promise).index.ofCalls(ids),
@@ -505,6 +506,7 @@ export async function startService(
     calls,
     webhooks,
     clock,
+    history,
   };
   const engineUp = (): boolean => live.view.live;
   const checks = checksOf(watched);

@@ -86,7 +86,7 @@ const Mark = ({
     </Text>
   </Group>
 );
-const NAMES = ['engine', 'engine_packages', 'journal', 'records', 'disk'] as const;
+const NAMES = ['engine', 'engine_packages', 'journal', 'records', 'history', 'disk'] as const;
 const checkName = (name: string): string => {
   const known = NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
@@ -109,6 +109,15 @@ function packagesText(detail: string): string | null {
   else if (Number(days) >= OLD_DAYS) told.push(t('packages_update'));
   return told.join(' · ');
 }
+/** How the engine's call records and the journal differ, and the newest time of which neither knows. */
+function differText([, differences, gaps, from, to]: readonly (string | undefined)[]): string {
+  const counts = t('records_differ', {
+    n: formatNumber(Number(differences)),
+    gaps: formatNumber(Number(gaps)),
+  });
+  if (from === undefined || to === undefined) return counts;
+  return `${counts} · ${t('newest_gap', { from: formatDateTime(from), to: formatDateTime(to) })}`;
+}
 /** What a check says, in the reader's words; of the journal what is nothing is left out. */
 function detailText(detail: string): string {
   if (detail.startsWith('{')) {
@@ -126,6 +135,10 @@ function detailText(detail: string): string {
   const free = /^(\d+) MiB free$/.exec(detail)?.[1];
   if (free !== undefined) return t('free', { n: formatNumber(Number(free)) });
   if (detail === 'no answer in 2 s') return t('no_answer');
+  if (detail === 'call records and journal agree') return t('records_agree');
+  const differ =
+    /^in the last day: (\d+) conversations differ, (\d+) gaps(?:, the newest (\S+) to (\S+))?$/.exec(detail);
+  if (differ !== null) return differText(differ);
   return reasonText(detail.replace(/^\w+: /, ''));
 }
 function Checks(): ReactNode {

@@ -30,6 +30,8 @@ export function topicsOf(event: DomainEvent): readonly string[] {
       const { extensions } = event.data as { extensions: readonly string[] };
       return ['history', ...extensions.map((extension) => `history/mine/${extension}`)];
     }
+    case 'history':
+      return ['history'];
     case 'operation': {
       const { extension } = event.data as { extension: string | null };
       return extension === null ? ['calls'] : ['calls', mineOf(extension)];

@@ -97,6 +97,8 @@ export interface CallRecord {
   /** Names of the other channels in the bridge, separated by commas. */
   readonly peer: string;
   readonly facts: CallRecordFacts;
+  /** `journal`: made of the journal because the engine's own record is missing. */
+  readonly observed?: 'journal';
   /** Hash of the node and the raw record: the same record read again, from wherever, has the same key. */
   readonly key: string;
 }
@@ -123,6 +125,8 @@ export interface CallRecordBatch {
  */
 export interface CallRecords {
   read(from: CallRecordCheckpoint | null, signal: AbortSignal): AsyncIterable<CallRecordBatch>;
+  /** When everything the engine had written was read and stored last, in ms; null before the first time. */
+  caughtUpAt?(): number | null;
   /**
    * Deletes what the engine wrote as far as it was read and stored, copies that were put aside included; packed copies of
    * others are not ours. Resolves when it is gone, which needs a reader at work; rejects with the signal's reason.

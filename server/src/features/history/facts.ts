@@ -4,7 +4,7 @@ import type { Tables } from './tables.ts';
 /**
  * `cursor_key` signs cursors; `token_key` makes the tokens of tombstones; `boot` is the engine's life last seen;
  * `restarted_us` when the newest one was noticed; `published` is a place in the journal before which every event of ours is
- * known; `wrap_ups` how far it was read for them; `rebuild` how far one is that was begun.
+ * known; `wrap_ups` how far it was read for them; `proof` how far the call records were compared with it; `rebuild` how far one is that was begun.
  */
 export type FactKey =
   | 'checkpoint'
@@ -14,6 +14,7 @@ export type FactKey =
   | 'restarted_us'
   | 'published'
   | 'wrap_ups'
+  | 'proof'
   | 'rebuild';
 
 export async function readFact(db: Kysely<Tables>, key: FactKey): Promise<string | null> {

@@ -22,6 +22,8 @@ import { createHistoryData } from './erasure/personal-data.ts';
 import { readFact, writeFact } from './facts.ts';
 import { createIngest } from './ingest.ts';
 import { createKnownConversations } from './known.ts';
+import { createProver } from './proof/prover.ts';
+import type { Prover } from './proof/prover.ts';
 import { createPublisher } from './publish.ts';
 import { createHistoryService } from './service.ts';
 import type { HistoryService } from './service.ts';
@@ -56,6 +58,8 @@ export interface History extends HistoryService, AsyncDisposable {
   readonly known: Conversations;
   /** Begins to read, and to publish: everything the feature was given is there. */
   begin(): void;
+  /** What the comparison of the call records with the journal found. */
+  readonly proof: Pick<Prover, 'figures' | 'completed'>;
   /** What the history keeps about people. */
   readonly data: PersonalData;
   /** Give every committed event, in order: a new life of the engine ends the conversations of the one before. */
@@ -79,6 +83,12 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   const reading = { ...deps, cursor_key: cursorKeyOf(store) };
   const publisher = createPublisher({ ...deps, log });
   const wrapUps = createWrapUps(deps);
+  const prover = createProver({
+    ...deps,
+    log,
+    ingest,
+    caughtUpAt: () => records.caughtUpAt?.() ?? null,
+  });
   const stop = new AbortController();
   const { signal } = stop;
 
@@ -119,6 +129,13 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
       publisher.knock();
     }
   }
+  async function prove(): Promise<void> {
+    for (;;) {
+      await clock.sleep(TELL_MS, signal).catch(() => {});
+      if (signal.aborted) return;
+      await persist('comparing call records with the journal', () => prover.catchUp());
+    }
+  }
   let boots: Promise<unknown> = Promise.resolve();
   let running: Promise<unknown> | undefined;
   const close = async (): Promise<void> => {
@@ -132,8 +149,9 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     quality: createQuality(deps),
     known: createKnownConversations(store, publisher.knock),
     begin() {
-      running ??= Promise.all([read(), tell(), tidy(), publisher.run(signal)]);
+      running ??= Promise.all([read(), tell(), prove(), tidy(), publisher.run(signal)]);
     },
+    proof: prover,
     data: createHistoryData({ ...deps, log, e164 }),
     onDomainEvent(event) {
       publisher.onDomainEvent(event);

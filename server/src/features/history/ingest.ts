@@ -5,6 +5,8 @@ import type { Store } from '../../ports/store.ts';
 import { inChunks } from './chunks.ts';
 import { withoutErased } from './erasure/tombstones.ts';
 import { readFact, writeFact } from './facts.ts';
+import { keepFinding } from './proof/findings.ts';
+import type { Finding } from './proof/findings.ts';
 import { linkRecords } from './links.ts';
 import { createPace } from './pace.ts';
 import { BUILT, packRecords, recordsOf, storeRecords } from './packs.ts';
@@ -40,6 +42,11 @@ export interface Ingest {
   checkpoint(): Promise<CallRecordCheckpoint | null>;
   /** Stores records, their conversations and the checkpoint in one transaction; the same batch again changes nothing. */
   store(batch: CallRecordBatch): Promise<void>;
+  /**
+   * Ends the conversations of these records, made of the journal because the engine's own are missing, and keeps what was
+   * found with them; in one transaction, and the same again changes nothing.
+   */
+  complete(records: readonly CallRecord[], finding: Finding): Promise<void>;
   /** Tells the conversations that go on and have had news for a while. Call it every second. */
   tellDue(): Promise<void>;
   /** Everything that began in an earlier life of the engine is over. `boot` names the new life. */
@@ -57,7 +64,12 @@ export function createIngest(deps: IngestDeps): Ingest {
   /** Whether the newest batch was not all there was. */
   let behind = false;
   /** Stores records and tells what they are news of. */
-  async function tellNews(db: Kysely<Tables>, batch: readonly CallRecord[], isLive: boolean): Promise<News> {
+  async function tellNews(
+    db: Kysely<Tables>,
+    batch: readonly CallRecord[],
+    isLive: boolean,
+    ended = false,
+  ): Promise<News> {
     const news: News = { over: [], soFar: new Map(), later: [] };
     const once = new Map(batch.map((r) => [r.key, r]));
     const given = [...once.values()].map((r) => withDirectory(r, directory));
@@ -71,7 +83,7 @@ export function createIngest(deps: IngestDeps): Ingest {
       // Who reads of those that went into it finds them again in it, or nowhere: it is told with them.
       const joined = t.joined.some((root) => known.has(root));
       // While the reader catches up the rest of what an earlier life of the engine wrote may be still to come.
-      const over = t.row.built !== BUILT.no || (isLive && t.row.last_us < restarted);
+      const over = ended || t.row.built !== BUILT.no || (isLive && t.row.last_us < restarted);
       // Only these complete it: what else is news of one that goes on after a part of it was closed waits its turn.
       const ends = t.joined.length > 0 || t.records.some((r) => ENDING.has(r.type));
       const mayEnd = over || (t.row.closing === 1 && ends);
@@ -167,6 +179,13 @@ export function createIngest(deps: IngestDeps): Ingest {
         await closeBefore(Number((await readFact(store.db<Tables>(), 'restarted_us')) ?? 0));
       live = batch.live;
       behind = !live;
+    },
+    async complete(records, finding) {
+      const news = await store.transaction<Tables, News>(async (db) => {
+        await keepFinding(db, finding);
+        return await tellNews(db, records, true, true);
+      });
+      for (const root of news.over) pace.over(root);
     },
     async tellDue() {
       if (!live) return;

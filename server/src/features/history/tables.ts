@@ -149,6 +149,17 @@ interface WrapUpRow {
   from_ms: number;
   to_ms: number;
 }
+/** What the comparison of the call records with the journal has found (proof/findings.ts). */
+interface FindingRow {
+  id: Generated<number>;
+  kind: 'gap' | 'difference';
+  key: string;
+  at_ms: number;
+  /** JSON of the event's `data` without the id. */
+  data: string;
+  /** 1 once its event is in the journal. */
+  published: number;
+}
 /** How a call sounded to one phone of it. */
 interface QualityRow {
   call: string;
@@ -170,6 +181,7 @@ export interface Tables {
   conversation_outcomes: OutcomeRow;
   conversation_wrap_ups: WrapUpRow;
   conversation_quality: QualityRow;
+  history_findings: FindingRow;
   history_loose: LooseRow;
   /** Records of conversations that have been quiet for a while: a JSON array, compressed. */
   history_packs: { root: string; records: Uint8Array };
@@ -491,6 +503,21 @@ export const migrations: readonly Migration[] = [
         .addColumn('figures', 'text', (c) => c.notNull())
         .addPrimaryKeyConstraint('conversation_quality_key', ['call', 'extension', 'leg_id'])
         .execute();
+    },
+  },
+  {
+    id: '0010-findings',
+    async up(db) {
+      await db.schema
+        .createTable('history_findings')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('kind', 'text', (c) => c.notNull())
+        .addColumn('key', 'text', (c) => c.notNull().unique())
+        .addColumn('at_ms', 'bigint', (c) => c.notNull())
+        .addColumn('data', 'text', (c) => c.notNull())
+        .addColumn('published', 'integer', (c) => c.notNull())
+        .execute();
+      await db.schema.createIndex('history_findings_at').on('history_findings').column('at_ms').execute();
     },
   },
 ];

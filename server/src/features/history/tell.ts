@@ -8,6 +8,7 @@ import { writeConversations } from './conversation-rows.ts';
 import type { Told } from './conversation-rows.ts';
 import { putConversations } from './links.ts';
 import { BUILT } from './packs.ts';
+import { merged as mergedWithJournal } from './proof/merge.ts';
 import { buildRecord } from './record/build.ts';
 import { timelineOf } from './record/timeline.ts';
 import { isComplete } from './records.ts';
@@ -52,20 +53,23 @@ export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellD
   }
   return {
     totals,
-    end(row, records, over) {
+    end(row, stored, over) {
+      const { records, journal } = mergedWithJournal(stored);
       const complete = isComplete(records);
       if (!over && !complete) return false;
       const line = attempt(records, () => timelineOf(records));
       const conversation = line && attempt(records, () => buildConversation(records, line));
       if (conversation) parties.set(row.root, conversation);
       // What is over though its records lack an end was cut off: by a lost engine, or a lost file.
-      const record = line && attempt(records, () => buildRecord(records, { e164, lost: !complete, line }));
+      const record =
+        line && attempt(records, () => buildRecord(records, { e164, lost: !complete, line, journal }));
       if (record) told.push({ root: row.root, record, over: true });
       rows.push({ ...row, built: row.built || BUILT.yes, built_by: conversation ? BUILT_BY : 0 });
       return true;
     },
-    soFar(row, records) {
-      const record = attempt(records, () => buildRecord(records, { e164 }));
+    soFar(row, stored) {
+      const { records, journal } = mergedWithJournal(stored);
+      const record = attempt(records, () => buildRecord(records, { e164, journal }));
       if (record) told.push({ root: row.root, record, over: false });
       rows.push(row);
     },

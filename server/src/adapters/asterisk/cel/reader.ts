@@ -31,6 +31,7 @@ import type { Place } from './places.ts';
 import { RECORD_LIMIT, splitRecords } from './split.ts';
 import type { RawRecord } from './split.ts';
 import { createWaker } from './wake.ts';
+import type { Waker } from './wake.ts';
 
 export interface CelReaderOptions {
   /** The file the engine appends to; it and its folder may be missing yet. */
@@ -155,6 +156,18 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
     return { ...decode(raw), checkpoint, live: !r.done && bytesRead < window.length };
   }
 
+  /** It waits at the end of the file, or waited there last at that moment. */
+  let waiting = false;
+  let caughtUp: number | null = null;
+  async function waitAtEnd(waker: Waker, signal: AbortSignal): Promise<void> {
+    waiting = true;
+    try {
+      await waker.wait(poll, signal);
+    } finally {
+      waiting = false;
+      caughtUp = clock.now();
+    }
+  }
   /** Who waits until what was read is gone. */
   const forgetting = new Set<PromiseWithResolvers<void>>();
   async function forgetRead(unread: readonly Place[]): Promise<void> {
@@ -181,7 +194,7 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
             const [place, ...rest] = queue;
             queue = rest;
             if (place === undefined) await forgetRead([]);
-            if (place === undefined) await waker.wait(poll, signal);
+            if (place === undefined) await waitAtEnd(waker, signal);
             else reading = await openPlace(place, at, rest.length > 0);
             waker.renew();
             continue;
@@ -197,7 +210,7 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
               queue = (await placesFrom(at)).filter((p) => p.inode !== inode);
               // What was read is stored, for more was asked for.
               await forgetRead(queue);
-              if (queue.length === 0) await waker.wait(poll, signal);
+              if (queue.length === 0) await waitAtEnd(waker, signal);
               continue;
             }
           } else if (batch === null && reading.done) {
@@ -216,7 +229,7 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
           }
           if (batch === null) {
             if (reading.offset >= rotateAt || forgetting.size > 0) await retire(file, String(clock.now()));
-            else await waker.wait(poll, signal);
+            else await waitAtEnd(waker, signal);
             continue;
           }
           at = batch.checkpoint;
@@ -237,6 +250,7 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
   }
   return {
     read: follow,
+    caughtUpAt: () => (waiting ? clock.now() : caughtUp),
     async forget(signal) {
       const gone = Promise.withResolvers<void>();
       const stop = (): void => gone.reject(signal.reason as Error);

@@ -45,6 +45,7 @@ test('conversation view - what the record says, in the words of the contract', (
     revision: 1,
     change: 7,
     built_by: 1,
+    observed: 'call_records',
     direction: 'internal',
     disposition: 'answered',
     cause: 16,

@@ -57,6 +57,7 @@ export function summaryOf(
     revision: row.revision,
     change: Number(row.change),
     built_by: record.built_by,
+    observed: record.observed ?? 'call_records',
     direction: record.direction,
     disposition: record.disposition,
     cause: record.cause,

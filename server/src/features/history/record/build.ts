@@ -21,6 +21,8 @@ export interface RecordOptions {
   readonly e164: (number: string) => string | null;
   /** Nothing more will come, though not every channel has ended: the engine was lost in the middle. */
   readonly lost?: boolean;
+  /** Something in these records is known from the journal only. */
+  readonly journal?: boolean;
   /** The timeline of these records, where it is known already. */
   readonly line?: Timeline;
 }
@@ -31,7 +33,7 @@ export interface RecordOptions {
  */
 export function buildRecord(
   records: readonly KnownRecord[],
-  { e164, lost = false, line = timelineOf(records) }: RecordOptions,
+  { e164, lost = false, journal = false, line = timelineOf(records) }: RecordOptions,
 ): ConversationRecord | null {
   if (records.some((r) => r.facts.listens)) return null;
   const complete = lost || isComplete(records);
@@ -70,6 +72,7 @@ export function buildRecord(
     legs,
     transfers,
     visits,
+    ...(journal ? { observed: 'journal' as const } : {}),
   };
 }
 function memoized(e164: RecordOptions['e164']): RecordOptions['e164'] {

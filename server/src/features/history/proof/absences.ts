@@ -1,0 +1,59 @@
+/** When the journal could see nothing, and which channels of the engine nobody recorded then. */
+import type { DomainEvent } from '@offhook/contract/events.ts';
+
+/** Milliseconds since 1970. */
+export interface Absence {
+  readonly from: number;
+  readonly to: number;
+}
+export interface LostChannels extends Absence {
+  readonly channels: number;
+}
+const KEPT = 200;
+
+/** From the last event before the link was lost, or the service was, to the end of the resync. */
+export function createAbsences(known: readonly Absence[]) {
+  const found = [...known];
+  let from: number | null = null;
+  let newest: number | null = null;
+  return {
+    /** Give every event, in order; returns the absence that it ends. */
+    take(type: string, at: number): Absence | null {
+      const before = newest;
+      newest = Math.max(newest ?? at, at);
+      if (type === 'engine.link_down') from ??= before ?? at;
+      // After a kill there is no word of the link before it is up again.
+      if (type === 'engine.link_up') from ??= before ?? at;
+      if (type !== ('engine.resynced' satisfies DomainEvent['type']) || from === null) return null;
+      const absence = { from, to: at };
+      from = null;
+      found.push(absence);
+      if (found.length > KEPT) found.shift();
+      return absence;
+    },
+    overlaps: (span: Absence): boolean =>
+      (from !== null && span.to >= from) || found.some((a) => a.from <= span.to && a.to >= span.from),
+  };
+}
+
+const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
+/**
+ * The engine numbers its channels one after the other, so numbers that are missing between two known ones are channels that
+ * nobody recorded; null while no channel after the absence is known. `channels`: ids of all that are known around it.
+ */
+export function lostIn(absence: Absence, channels: Iterable<string>): readonly LostChannels[] | null {
+  const known = new Map<number, number>();
+  for (const id of channels) {
+    const [, seconds, serial] = CHANNEL.exec(id) ?? [];
+    if (seconds !== undefined) known.set(Number(serial), Number(seconds) * 1000);
+  }
+  const serials = [...known].sort((a, b) => a[0] - b[0]);
+  if (!serials.some(([, at]) => at >= absence.to - 1000)) return null;
+  return serials.flatMap(([serial, at], i) => {
+    const before = serials[i - 1];
+    if (before === undefined) return [];
+    const channels = serial - before[0] - 1;
+    const outside = at + 1000 <= absence.from || before[1] > absence.to || at < before[1];
+    return channels === 0 || outside ? [] : [{ from: before[1], to: at + 1000, channels }];
+  });
+}

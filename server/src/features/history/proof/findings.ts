@@ -1,0 +1,86 @@
+/** What the comparison of the call records with the journal has found: kept, counted and published once each. */
+import type { Kysely } from 'kysely';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import type { Store } from '../../../ports/store.ts';
+import type { Tables } from '../tables.ts';
+
+type Gap = Omit<EventData<'history.gap'>, 'finding_id'>;
+type Difference = Omit<EventData<'history.difference'>, 'finding_id'>;
+export type Finding =
+  | { readonly kind: 'gap'; readonly at: number; readonly data: Gap }
+  | { readonly kind: 'difference'; readonly at: number; readonly data: Difference };
+
+const DAY_MS = 86_400_000;
+const PAGE = 100;
+
+/** The same finding again changes nothing. */
+export async function keepFinding(db: Kysely<Tables>, { kind, at, data }: Finding): Promise<void> {
+  const key = kind === 'gap' ? `gap ${data.from} ${data.to}` : `${data.kind} ${data.conversation_id}`;
+  await db
+    .insertInto('history_findings')
+    .values({ kind, key, at_ms: at, data: JSON.stringify(data), published: 0 })
+    .onConflict((c) => c.column('key').doNothing())
+    .execute();
+}
+/** Its event is in the journal. */
+export async function foundInJournal(store: Store, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  await store
+    .db<Tables>()
+    .updateTable('history_findings')
+    .set({ published: 1 })
+    .where('id', 'in', ids)
+    .execute();
+}
+/** Those whose event is not known to be in the journal, oldest first. */
+export async function unpublished(store: Store): Promise<readonly DomainEvent[]> {
+  const rows = await store
+    .db<Tables>()
+    .selectFrom('history_findings')
+    .selectAll()
+    .where('published', '=', 0)
+    .orderBy('id')
+    .limit(PAGE)
+    .execute();
+  return rows.map(
+    ({ id, kind, at_ms, data }) =>
+      ({
+        type: `history.${kind}`,
+        subject: `history/${id}`,
+        at: Number(at_ms),
+        observed: 'live',
+        data: { finding_id: Number(id), ...(JSON.parse(data) as object) },
+      }) as DomainEvent,
+  );
+}
+export interface FindingFigures {
+  readonly gaps: number;
+  readonly differences: number;
+  /** The newest gap of the last day, for people. */
+  readonly newest_gap: Gap | null;
+}
+/** Of the last day. */
+export async function figuresOf(store: Store, now: number): Promise<FindingFigures> {
+  const rows = await store
+    .db<Tables>()
+    .selectFrom('history_findings')
+    .select(['kind', (e) => e.fn.countAll<number>().as('count')])
+    .where('at_ms', '>=', now - DAY_MS)
+    .groupBy('kind')
+    .execute();
+  const count = (kind: Finding['kind']): number => Number(rows.find((r) => r.kind === kind)?.count ?? 0);
+  const newest = await store
+    .db<Tables>()
+    .selectFrom('history_findings')
+    .select('data')
+    .where('kind', '=', 'gap')
+    .where('at_ms', '>=', now - DAY_MS)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return {
+    gaps: count('gap'),
+    differences: count('difference'),
+    newest_gap: newest === undefined ? null : (JSON.parse(newest.data) as Gap),
+  };
+}

@@ -1,0 +1,111 @@
+/** One account of a conversation from the engine's call records and from the journal: the journal fills what they lack. */
+import type { BridgeId } from '@offhook/contract/ids.ts';
+import type { CallRecordType } from '../../../ports/call-records.ts';
+import { isComplete } from '../records.ts';
+import type { KnownRecord } from '../records.ts';
+
+/** Each kind of fact is taken from one source for one channel: a mixture would count times twice. */
+const KINDS: Readonly<Partial<Record<CallRecordType, string>>> = {
+  channel_start: 'start',
+  hangup: 'end',
+  channel_end: 'end',
+  answer: 'answer',
+  bridge_enter: 'bridge',
+  bridge_exit: 'bridge',
+  music_start: 'music',
+  music_end: 'music',
+  park_start: 'park',
+  park_end: 'park',
+};
+/** Of the whole conversation; the engine's own are more exact. */
+const MARKS = new Set<CallRecordType>(['blind_transfer', 'attended_transfer', 'pickup', 'forward']);
+/** Ends of stretches, which say nothing without their beginning. */
+const ENDS = new Set<CallRecordType>(['bridge_exit', 'music_end', 'park_end', 'app_end']);
+const kindOf = (r: KnownRecord): string =>
+  KINDS[r.type] ??
+  (r.type === 'app_start' || r.type === 'app_end'
+    ? `app ${r.app}`
+    : r.facts.queue_status
+      ? 'status'
+      : r.type);
+const factOf = (r: KnownRecord): string =>
+  MARKS.has(r.type) ? r.type : r.type === 'linked_end' ? `${r.call} ended` : `${r.channel} ${kindOf(r)}`;
+const isBridge = (r: KnownRecord): boolean => r.type === 'bridge_enter' && r.facts.holding !== true;
+
+export interface Merged {
+  readonly records: readonly KnownRecord[];
+  /** Something in it is known from the journal only. */
+  readonly journal: boolean;
+}
+
+/** Pure: in any order and however often they came, the same records give the same account. */
+export function merged(records: readonly KnownRecord[]): Merged {
+  if (!records.some((r) => r.observed === 'journal')) return { records, journal: false };
+  const engine = records.filter((r) => r.observed !== 'journal');
+  const journal = records.filter((r) => r.observed === 'journal');
+  if (isWhole(engine, journal)) return { records: engine, journal: false };
+  // What only ended in them, they do not know the beginning of.
+  const known = new Set(
+    engine.filter((r) => !ENDS.has(r.type) && (r.type !== 'bridge_enter' || isBridge(r))).map(factOf),
+  );
+  const bridges = bridgesOf(engine);
+  const queues = queuesIn(engine);
+  const added = journal
+    .filter((r) => !known.has(factOf(r)) && !(r.facts.queue !== undefined && queues.has(r.facts.queue)))
+    .map((r) => (r.facts.bridge === undefined ? r : inBridge(r, bridges.get(r.call) ?? r.facts.bridge)));
+  const all = [...engine, ...added];
+  return { records: [...all, ...lostEnds(all, journal)], journal: true };
+}
+/** The call records lack nothing that the journal knows. */
+function isWhole(engine: readonly KnownRecord[], journal: readonly KnownRecord[]): boolean {
+  if (!isComplete(engine)) return false;
+  const channels = new Set(engine.map((r) => r.channel));
+  const met = new Set(engine.filter(isBridge).map((r) => r.channel));
+  const queues = queuesIn(engine);
+  return journal.every(
+    (r) =>
+      channels.has(r.channel) &&
+      (!isBridge(r) || met.has(r.channel)) &&
+      (r.facts.queue === undefined || queues.has(r.facts.queue)),
+  );
+}
+/** Where a call was placed, the engine has the queue on an internal pair and the journal on the leg behind it. */
+const queuesIn = (records: readonly KnownRecord[]): ReadonlySet<string> =>
+  new Set(records.flatMap((r) => (r.type === 'app_start' ? (r.facts.queue ?? []) : [])));
+const inBridge = (r: KnownRecord, bridge: BridgeId): KnownRecord => ({ ...r, facts: { ...r.facts, bridge } });
+/** Where the call records know half of a bridge, the other half was in the same one: the last in which somebody was. */
+function bridgesOf(engine: readonly KnownRecord[]): ReadonlyMap<string, BridgeId> {
+  const found = new Map<string, { at: number; bridge: BridgeId }>();
+  for (const r of engine) {
+    const { bridge } = r.facts;
+    if (!isBridge(r) || bridge === undefined) continue;
+    const before = found.get(r.call);
+    if (before === undefined || r.at_us > before.at || (r.at_us === before.at && bridge > before.bridge))
+      found.set(r.call, { at: r.at_us, bridge });
+  }
+  return new Map([...found].map(([call, { bridge }]) => [call, bridge]));
+}
+/** Internal pairs and helpers, of which the journal tells nothing, ended with their call at the latest. */
+function lostEnds(all: readonly KnownRecord[], journal: readonly KnownRecord[]): readonly KnownRecord[] {
+  const over = journal.filter((r) => r.type === 'linked_end').sort((a, b) => b.at_us - a.at_us)[0];
+  if (over === undefined) return [];
+  const ended = new Set(
+    all.filter((r) => r.type === 'hangup' || r.type === 'channel_end').map((r) => r.channel),
+  );
+  const last = new Map<string, KnownRecord>();
+  for (const r of all) {
+    if (ended.has(r.channel) || r.observed === 'journal') continue;
+    const before = last.get(r.channel);
+    if (before === undefined || r.at_us > before.at_us) last.set(r.channel, r);
+  }
+  return [...last.values()].map((r) => ({
+    ...r,
+    type: 'channel_end' as const,
+    at_us: Math.max(r.at_us, over.at_us),
+    app: '',
+    app_data: '',
+    facts: {},
+    observed: 'journal' as const,
+    key: `end-${r.channel}`,
+  }));
+}

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { e164In } from '../../../core/e164.ts';
+import { dying, historyScene, recorded } from '../../../../test/support/history-scene.ts';
+import type { HistoryScene } from '../../../../test/support/history-scene.ts';
+import { manualClock } from '../../../../test/support/sessions-fixture.ts';
+import { openMemoryJournal } from '../../../adapters/memory/journal-store.ts';
+import { silent } from '../../../core/log.ts';
+import { eventOf, openJournal } from '../../../journal/journal.ts';
+import type { CallRecord } from '../../../ports/call-records.ts';
+import type { Store } from '../../../ports/store.ts';
+import type { ConversationRecord } from '../record.ts';
+import { buildRecord } from '../record/build.ts';
+import { withDirectory } from '../records.ts';
+import { spokenMs } from '../talk.ts';
+import type { Tables } from '../tables.ts';
+import { lostIn } from './absences.ts';
+import { merged } from './merge.ts';
+import { createProver } from './prover.ts';
+import { createStories } from './stories.ts';
+import { recordsOfStory, talkOfStory } from './story-records.ts';
+
+const e164 = e164In('DE');
+/** The events that the model tells of such a call. */
+function eventsOf(record: ConversationRecord): readonly DomainEvent[] {
+  const [call_id, extensions] = [record.id, record.extensions];
+  const [first] = record.legs;
+  const found: { at: number; order: number; type: string; data: object }[] = [];
+  const add = (order: number, at: number, type: string, data: object): void => {
+    found.push({ at, order, type, data: { call_id, direction: 'internal', extensions, ...data } });
+  };
+  for (const l of record.legs) {
+    const { extension, number, name } = l.participant;
+    const leg = { leg_id: l.leg_id, extension, endpoint: l.endpoint, number, name };
+    if (l === first) add(0, l.from, 'call.started', { leg, dialled: record.dialled });
+    else {
+      add(1, l.from, 'call.ringing', { leg, caller: {} });
+      if (l.answered !== null) add(2, l.answered, 'call.answered', { leg, caller: {} });
+    }
+    const held = l.segments.filter((s) => s.state === 'held' && s.held_by === 'this_leg');
+    for (const s of held) {
+      add(3, s.from, 'call.held', { leg });
+      add(3, s.to, 'call.retrieved', { leg });
+    }
+    if (l !== first) {
+      const reason = l.disposition === 'answered' ? 'hangup' : l.disposition;
+      add(4, l.to, 'call.left', { leg, cause: l.cause, reason });
+    }
+  }
+  for (const v of record.visits) {
+    const data = { queue: v.queue, leg_id: v.leg_id, caller: {} };
+    add(1, v.from, 'queue.caller_joined', data);
+    const reason = v.outcome === 'answered' ? 'answered' : 'timeout';
+    if (v.outcome === 'abandoned') add(3, v.to, 'queue.caller_abandoned', data);
+    else add(3, v.to, 'queue.caller_left', { ...data, reason });
+  }
+  add(5, record.ended, 'call.ended', { cause: 16, cause_text: '', reason: 'hangup', merged_into: null });
+  return found
+    .sort((a, b) => a.at - b.at || a.order - b.order)
+    .map(
+      ({ at, type, data }) =>
+        ({ type, subject: `calls/${call_id}`, at, observed: 'live', data }) as DomainEvent,
+    );
+}
+const toldOf = (scene: HistoryScene, records: readonly CallRecord[]): ConversationRecord =>
+  buildRecord(
+    records.map((r) => withDirectory(r, scene.directory)),
+    { e164 },
+  )!;
+function storyOf(record: ConversationRecord) {
+  const stories = createStories();
+  eventsOf(record).forEach((event, i) => stories.take(event, i + 1));
+  return stories.ended()[0]!;
+}
+const gist = (record: ConversationRecord) => ({
+  id: record.id,
+  disposition: record.disposition,
+  extensions: record.extensions,
+  agents: record.agents,
+  visits: record.visits.map((v) => [v.queue, v.outcome, v.agent]),
+  legs: record.legs
+    .map((l) => [l.leg_id, l.participant.extension, l.role, l.answered !== null].join(' '))
+    .sort(),
+});
+
+const CALLS = ['internal-answered', 'hold', 'no-answer', 'busy', 'queue-abandoned', 'three-devices'];
+for (const name of CALLS) {
+  test(`proof - ${name}: the journal alone tells who was in it, what became of it and how long they talked`, async () => {
+    await using scene = await historyScene();
+    const real = toldOf(scene, recorded(name));
+    const story = storyOf(real);
+    const told = toldOf(scene, recordsOfStory(story));
+    assert.deepEqual(gist(told), gist(real));
+    assert.ok(Math.abs(spokenMs(told) - spokenMs(real)) < 200, `${spokenMs(told)} ms of ${spokenMs(real)}`);
+    assert.ok(
+      Math.abs(talkOfStory(story) - spokenMs(real)) < 200,
+      `${talkOfStory(story)} ms of ${spokenMs(real)}`,
+    );
+  });
+
+  test(`proof - ${name}: whatever call records are missing, the journal fills in, in any order`, async () => {
+    await using scene = await historyScene();
+    const records = recorded(name);
+    const real = toldOf(scene, records);
+    const journal = recordsOfStory(storyOf(real)).map((r) => withDirectory(r, scene.directory));
+    const known = records.map((r) => withDirectory(r, scene.directory));
+    let seed = 7;
+    const chance = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+    for (let round = 0; round < 60; round += 1) {
+      // A disk that is full for a while loses a stretch of them; one that is damaged, any.
+      const [from, to] = [Math.floor(chance() * known.length), Math.floor(chance() * (known.length + 1))];
+      const left =
+        round % 2 === 0 ? known.filter((_, i) => i < from || i >= to) : known.filter(() => chance() > 0.4);
+      const both = merged([...left, ...journal]);
+      const told = buildRecord(both.records, { e164, journal: both.journal })!;
+      assert.equal(told.complete, true, `round ${round}`);
+      assert.equal(told.disposition, real.disposition, `round ${round}`);
+      assert.deepEqual(told.extensions, real.extensions, `round ${round}`);
+      assert.ok(
+        Math.abs(spokenMs(told) - spokenMs(real)) < 400,
+        `round ${round}: ${spokenMs(told)} ms of ${spokenMs(real)}`,
+      );
+      assert.ok(told.ended - told.started <= real.ended - real.started + 200, `round ${round}`);
+      const again = merged([...journal.toReversed(), ...left.toReversed()]);
+      assert.deepEqual(
+        buildRecord(again.records, { e164, journal: again.journal }),
+        told,
+        `round ${round}, backwards`,
+      );
+    }
+    const whole = merged([...journal, ...known]);
+    assert.equal(whole.journal, false, 'nothing of the journal is needed');
+    assert.deepEqual(buildRecord(whole.records, { e164 }), real);
+  });
+}
+
+function rig(scene: HistoryScene, now: number) {
+  const clock = manualClock(now);
+  const store = openMemoryJournal();
+  const journal = openJournal({ store, node: nodeId('ast1') });
+  const published: DomainEvent[] = [];
+  const prover = (over: Store = scene.store) =>
+    createProver({
+      store: over,
+      clock,
+      log: silent,
+      journal,
+      eventOf,
+      ingest: scene.restart(over),
+      caughtUpAt: () => clock.now(),
+      publish(events) {
+        published.push(...events);
+        journal.append(events);
+      },
+    });
+  return { clock, journal, published, prover };
+}
+
+test('proof - killed at any step of completing, there is one conversation and one finding, each published once', async () => {
+  await using scene = await historyScene();
+  const real = toldOf(scene, recorded('internal-answered'));
+  let steps = 0;
+  for (let n = 1; ; n += 1) {
+    await scene.clear();
+    await scene.store.db<Tables>().deleteFrom('history_findings').execute();
+    const { journal, published, prover } = rig(scene, real.ended + 60_000);
+    journal.append(eventsOf(real));
+    const store = dying(scene.store, n);
+    await prover(store.store)
+      .catchUp()
+      .catch(() => undefined);
+    for (let i = 0; i < 3; i += 1) await prover().catchUp();
+    const told = await scene.conversations();
+    assert.deepEqual(
+      told.map((c) => [c.state, c.revision, c.record.observed]),
+      [['final', 1, 'journal']],
+      `killed at step ${n}`,
+    );
+    const own = published.filter((e) => e.type === 'history.difference');
+    assert.equal(own.length, 1, `killed at step ${n}`);
+    // Its call records come after all.
+    await scene.feed(...recorded('internal-answered'));
+    const amended = (await scene.conversations())[0]!;
+    assert.deepEqual([amended.state, amended.revision, amended.record], ['amended', 2, real]);
+    steps = n;
+    if (!store.died()) break;
+  }
+  assert.ok(steps > 10, `${steps} steps`);
+});
+
+test('proof - a conversation that the journal does not know is a difference, one of a time nobody watched is not', async () => {
+  await using scene = await historyScene();
+  const records = recorded('internal-answered');
+  const real = toldOf(scene, records);
+  const { journal, published, prover } = rig(scene, real.ended + 60_000);
+  const conversation = (id: string, from: number) => ({
+    id,
+    merged_from: [],
+    revision: 1,
+    parties: [{}],
+    observed: 'call_records',
+    started_at: new Date(from).toISOString(),
+    ended_at: new Date(from + 5_000).toISOString(),
+  });
+  const event = (type: string, at: number, data: object = {}): DomainEvent =>
+    ({
+      type,
+      subject: 'x/1',
+      at,
+      observed: 'live',
+      data: { extensions: [], ...data },
+    }) as unknown as DomainEvent;
+  const start = real.started - 3_600_000;
+  journal.append([
+    event('engine.link_up', start),
+    event('engine.resynced', start + 1),
+    event('engine.link_down', start + 60_000),
+    event('engine.link_up', start + 120_000),
+    event('engine.resynced', start + 121_000),
+    ...eventsOf(real),
+    event('conversation.finalised', real.ended + 1, { conversation: conversation(real.id, real.started) }),
+    event('conversation.finalised', real.ended + 2, { conversation: conversation('ast1:1.1', real.started) }),
+    event('conversation.finalised', real.ended + 3, {
+      conversation: conversation('ast1:1.2', start + 70_000),
+    }),
+    event('conversation.finalised', real.ended + 4, {
+      conversation: conversation('ast1:1.3', start - 70_000),
+    }),
+  ]);
+  await scene.feed(...records);
+  const it = prover();
+  for (let i = 0; i < 3; i += 1) await it.catchUp();
+  assert.deepEqual(
+    published.map((e) => [e.type, (e.data as { conversation_id: string }).conversation_id]),
+    [['history.difference', 'ast1:1.1']],
+  );
+  assert.equal((await scene.conversations())[0]!.revision, 1);
+});
+
+test('proof - channels that are missing between two known ones are a gap with its time', () => {
+  const S = 1_795_000_000;
+  const away = { from: (S + 500) * 1000, to: (S + 560) * 1000 };
+  const of = (...channels: (readonly [number, number])[]) =>
+    lostIn(
+      away,
+      channels.map(([at, n]) => `ast1:${S + at}.${n}`),
+    );
+  assert.equal(of([490, 7], [499, 8]), null, 'nothing after it yet');
+  assert.deepEqual(of([499, 8], [530, 9], [570, 10]), []);
+  assert.deepEqual(of([499, 8], [570, 13]), [{ from: (S + 499) * 1000, to: (S + 571) * 1000, channels: 4 }]);
+  assert.deepEqual(of([400, 1], [450, 5], [499, 8], [570, 9]), [], 'before it');
+  assert.deepEqual(of([499, 80], [570, 3]), [], 'a new life of the engine counts anew');
+});

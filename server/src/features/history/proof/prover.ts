@@ -1,0 +1,441 @@
+/**
+ * Journal and call records prove each other. Once a call is over in the journal and the call records of that time are read:
+ *
+ *   not in the history, or still open in it ──> completed from the journal
+ *   other talk time                         ──> a difference; what the call records lack is completed
+ *   in the history, not in the journal      ──> a difference, unless nobody was there to see it
+ *   a time that neither saw                 ──> a gap, where channels of it are missing
+ *
+ * Everything may be repeated: records made of the journal have keys, findings too, and how far the journal was read is stored
+ * after what it led to.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import { rfc3339 } from '../../../core/clock.ts';
+import type { Log } from '../../../core/log.ts';
+import type { CallRecord } from '../../../ports/call-records.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { JournalReader, JournalRow } from '../../../ports/journal-store.ts';
+import type { Store } from '../../../ports/store.ts';
+import { inChunks } from '../chunks.ts';
+import { readFact, writeFact } from '../facts.ts';
+import type { Ingest } from '../ingest.ts';
+import { BUILT } from '../packs.ts';
+import type { ConversationRecord } from '../record.ts';
+import { readRecord } from '../record-codec.ts';
+import type { Tables } from '../tables.ts';
+import { spokenMs } from '../talk.ts';
+import { createAbsences, lostIn } from './absences.ts';
+import type { Absence } from './absences.ts';
+import { figuresOf, foundInJournal, keepFinding, unpublished } from './findings.ts';
+import type { Finding, FindingFigures } from './findings.ts';
+import { createStories, tellsOfCalls } from './stories.ts';
+import type { Story } from './stories.ts';
+import { recordsOfStory, talkOfStory } from './story-records.ts';
+
+export interface ProverDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly journal: JournalReader;
+  readonly eventOf: (row: JournalRow) => DomainEvent;
+  readonly ingest: Pick<Ingest, 'complete'>;
+  /** When the reader of the call records last stood at their end, in ms; null where it cannot say, or never did. */
+  readonly caughtUpAt: () => number | null;
+  readonly publish: (events: readonly DomainEvent[]) => void;
+}
+export interface Prover {
+  /** Reads what the journal has had since, and compares what is due. Call it every second. Throws `store_unavailable`. */
+  catchUp(): Promise<void>;
+  /** What was found in the last day. Throws `store_unavailable`. */
+  figures(): Promise<FindingFigures>;
+  /** Since the start. */
+  completed(): number;
+}
+
+/** How long after the end of a call its records may still be on their way. */
+export const GRACE_MS = 10_000;
+/** The two see the same moments to a fraction of a second. */
+export const TOLERANCE_MS = 2_000;
+const PAGE = 500;
+/** Read before what is due is compared. */
+const MOST_PAGES = 10;
+const SAVE_EVERY_MS = 30_000;
+/** Calls that are over and proven are remembered for so long: their conversation may come later. */
+const SEEN_MS = 30 * 60_000;
+/** What was published and is not in the journal after this time is published again. */
+const AGAIN_MS = 30_000;
+/** A scan of the whole journal is made no more often. */
+const SCAN_EVERY_MS = 60_000;
+
+interface Place {
+  readonly epoch: string;
+  readonly seq: number;
+  /** When the journal saw nothing, as far as it is known. */
+  readonly absences: readonly Absence[];
+  /** Those of which it is not known yet what was lost in them. */
+  readonly open: readonly Absence[];
+}
+interface Finalised {
+  readonly id: string;
+  readonly calls: readonly string[];
+  readonly from: number;
+  readonly to: number;
+  readonly at: number;
+}
+
+export function createProver(deps: ProverDeps): Prover {
+  const { store, clock, log, journal, eventOf } = deps;
+  const db = store.db<Tables>();
+  let stories = createStories();
+  let absences = createAbsences([]);
+  let known: Absence[] = [];
+  let open: Absence[] = [];
+  let finalised: Finalised[] = [];
+  const seen = new Map<string, number>();
+  const legs = new Map<string, number>();
+  let at = -1;
+  let coveredFrom = Infinity;
+  let saved: { seq: number; at: number } | null = null;
+  let completions = 0;
+  let publishedAt = -Infinity;
+  let scannedAt = -Infinity;
+
+  async function begin(): Promise<void> {
+    const text = await readFact(db, 'proof');
+    const place = text === null ? null : (JSON.parse(text) as Place);
+    at = place?.epoch === journal.epoch ? place.seq : journal.tail - 1;
+    known = [...(place?.absences ?? [])];
+    open = [...(place?.open ?? [])];
+    absences = createAbsences(known);
+    saved = { seq: at, at: clock.now() };
+  }
+  async function save(force: boolean): Promise<void> {
+    const needed = stories.oldest();
+    const waits = finalised.length > 0 ? saved!.seq : at;
+    const seq = Math.min(at, needed === null ? at : needed - 1, waits);
+    if (seq === saved!.seq && !force) return;
+    if (!force && clock.now() - saved!.at < SAVE_EVERY_MS && clock.now() >= saved!.at) return;
+    const place: Place = { epoch: journal.epoch, seq, absences: known.slice(-20), open };
+    await store.transaction<Tables, void>((trx) => writeFact(trx, 'proof', JSON.stringify(place)));
+    saved = { seq, at: clock.now() };
+  }
+  /** Takes one row; returns the id of a finding that it publishes. */
+  function take(row: JournalRow): number | null {
+    coveredFrom = Math.min(coveredFrom, row.at);
+    const ended = absences.take(row.type, row.at);
+    if (ended !== null) {
+      known = [...known, ended].slice(-200);
+      open = [...open, ended].slice(-20);
+    }
+    if (tellsOfCalls(row.type)) {
+      const event = eventOf(row);
+      stories.take(event, row.seq);
+      note(event);
+    } else if (row.type === 'conversation.finalised') noteFinalised(eventOf(row));
+    else if (row.type.startsWith('history.'))
+      return (eventOf(row).data as EventData<'history.gap'>).finding_id;
+    return null;
+  }
+  function note(event: DomainEvent): void {
+    const { call_id, leg } = event.data as { call_id: string; leg?: { leg_id: string } };
+    seen.set(call_id, event.at);
+    if (leg !== undefined) legs.set(leg.leg_id, event.at);
+  }
+  function noteFinalised(event: DomainEvent): void {
+    const { conversation: c } = event.data as EventData<'conversation.finalised'>;
+    if (c.revision !== 1 || c.parties.length === 0 || c.observed === 'journal') return;
+    const to = Date.parse(c.ended_at ?? c.started_at);
+    const calls = [c.id, ...c.merged_from];
+    finalised.push({ id: c.id, calls, from: Date.parse(c.started_at), to, at: event.at });
+  }
+  /** Reads on, up to a bound; true when that was all. */
+  async function read(): Promise<boolean> {
+    if (at < journal.tail - 1) {
+      log.warn(
+        { from: at + 1, to: journal.tail - 1 },
+        'events were given up before they were compared with the call records',
+      );
+      stories = createStories();
+      at = journal.tail - 1;
+    }
+    const found: number[] = [];
+    let all = false;
+    for (let page = 0; page < MOST_PAGES; page += 1) {
+      const rows = journal.read(at, PAGE);
+      const last = rows.at(-1);
+      all = last === undefined;
+      if (last === undefined) break;
+      for (const row of rows) {
+        const id = take(row);
+        if (id !== null) found.push(id);
+      }
+      at = last.seq;
+      await turn();
+    }
+    await foundInJournal(store, found);
+    return all;
+  }
+
+  async function proveStories(until: number): Promise<boolean> {
+    const due = stories.ended().filter((story) => story.end!.at <= until);
+    if (due.length === 0) return false;
+    const stored = await storedOf(db, due);
+    let news = false;
+    for (const story of due) {
+      const lack = story.legs.size === 0 ? null : lackOf(story, stored);
+      if (lack === 'waits') continue;
+      if (lack !== null) await complete(story, stored, lack);
+      news ||= lack?.completes ?? false;
+      stories.drop(story);
+    }
+    return news;
+  }
+  function lackOf(story: Story, stored: Stored): Lack | 'waits' | null {
+    const journalMs = talkOfStory(story);
+    const lack = (kind: Lack['kind'], records: number | null, completes = true): Lack => ({
+      kind,
+      records,
+      journal: journalMs,
+      completes,
+    });
+    const calls = callsOf(story);
+    const known = [...calls, ...[...story.legs.keys()].flatMap((leg) => stored.callOf.get(leg) ?? [])];
+    const roots = [...new Set(known.flatMap((call) => stored.rootOf.get(call) ?? []))];
+    if (roots.length === 0) return lack('not_in_records', null);
+    const all = roots.flatMap((root) => stored.callsOf.get(root) ?? []);
+    if (all.some((call) => !calls.includes(call) && stories.isOpen(call))) return 'waits';
+    if (roots.some((root) => stored.open.has(root))) return lack('no_end_in_records', null);
+    const records = roots.flatMap((root) => stored.records.get(root) ?? []);
+    const [record] = records;
+    // Of somebody who listens there is none.
+    if (record === undefined) return null;
+    if (story.end!.reason !== 'engine_lost' && records.some((r) => r.ended_by === 'engine_lost'))
+      return lack('no_end_in_records', null);
+    if (records.length > 1) return lack('not_in_records', null);
+    const comparable =
+      !story.partial &&
+      record.merged_from.length < calls.length &&
+      !absences.overlaps({ from: story.from, to: story.end!.at });
+    const recordsMs = spokenMs(record);
+    if (!comparable || Math.abs(recordsMs - journalMs) <= TOLERANCE_MS) return null;
+    return lack('talk_time', recordsMs, journalMs > recordsMs);
+  }
+  async function complete(story: Story, { rootOf, callOf }: Stored, lack: Lack): Promise<void> {
+    // The engine may call it otherwise than the journal, where it used an id a second time.
+    const records = recordsOfStory(story).map((r): CallRecord => {
+      const call = rootOf.has(r.call) ? undefined : callOf.get(r.channel);
+      return call === undefined ? r : { ...r, call: call as CallRecord['call'] };
+    });
+    const finding: Finding = {
+      kind: 'difference',
+      at: clock.now(),
+      data: {
+        conversation_id: story.call,
+        kind: lack.kind,
+        from: rfc3339(story.from),
+        to: rfc3339(story.end!.at),
+        records_seconds: lack.records === null ? null : lack.records / 1000,
+        journal_seconds: lack.journal / 1000,
+        completed: lack.completes,
+      },
+    };
+    await deps.ingest.complete(lack.completes ? records : [], finding);
+    if (lack.completes) completions += 1;
+    log.warn(
+      { call: story.call, why: lack.kind, completed: lack.completes },
+      'call records and journal differ about a call',
+    );
+  }
+
+  /** Conversations of which the journal knows no call, though it was there. */
+  async function proveFinalised(until: number): Promise<void> {
+    const due = finalised.filter((c) => c.at <= until);
+    if (due.length === 0) return;
+    const unknown = due.filter((c) => !c.calls.some((call) => seen.has(call)) && !absences.overlaps(c));
+    const late = unknown.filter((c) => c.from < coveredFrom);
+    if (late.length > 0) {
+      if (clock.now() - scannedAt < SCAN_EVERY_MS && clock.now() >= scannedAt) return;
+      scannedAt = clock.now();
+    }
+    const elsewhere = late.length > 0 ? await scan(late) : new Set<string>();
+    finalised = finalised.filter((c) => !due.includes(c));
+    for (const c of unknown) {
+      if (elsewhere.has(c.id)) continue;
+      log.warn({ conversation: c.id }, 'a conversation of the call records is in no event of the journal');
+      await store.transaction<Tables, void>((trx) =>
+        keepFinding(trx, {
+          kind: 'difference',
+          at: clock.now(),
+          data: {
+            conversation_id: c.id,
+            kind: 'not_in_journal',
+            from: rfc3339(c.from),
+            to: rfc3339(c.to),
+            records_seconds: null,
+            journal_seconds: null,
+            completed: false,
+          },
+        }),
+      );
+    }
+  }
+  /** Those of old conversations that the journal knows after all, or cannot know. */
+  async function scan(late: readonly Finalised[]): Promise<ReadonlySet<string>> {
+    const wanted = new Map<string, string>(
+      late.flatMap((c) => c.calls.map((call) => [`calls/${call}`, c.id] as const)),
+    );
+    const found = new Set<string>();
+    const away = createAbsences([]);
+    let first: number | null = null;
+    const spans: Absence[] = [];
+    for (let seq = journal.tail - 1; seq < journal.head;) {
+      const rows = journal.read(seq, PAGE);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      for (const row of rows) {
+        first ??= row.at;
+        const ended = away.take(row.type, row.at);
+        if (ended !== null) spans.push(ended);
+        const id = row.type.startsWith('call.') ? wanted.get(row.subject) : undefined;
+        if (id !== undefined) found.add(id);
+      }
+      seq = last.seq;
+      await turn();
+    }
+    for (const c of late) {
+      const blind = c.from < (first ?? Infinity) || spans.some((s) => s.from <= c.to && s.to >= c.from);
+      if (blind) found.add(c.id);
+    }
+    return found;
+  }
+
+  async function proveAbsences(until: number): Promise<boolean> {
+    const due = open.filter((a) => a.to <= until);
+    let news = false;
+    for (const absence of due) {
+      const lost = lostIn(absence, [...(await channelsAround(db, absence)), ...legs.keys()]);
+      if (lost === null) continue;
+      for (const { from, to, channels } of lost) {
+        log.error(
+          { from: rfc3339(from), to: rfc3339(to), channels },
+          'calls of this time are in no record: neither the call records nor the journal have them',
+        );
+        await store.transaction<Tables, void>((trx) =>
+          keepFinding(trx, {
+            kind: 'gap',
+            at: clock.now(),
+            data: { from: rfc3339(from), to: rfc3339(to), channels },
+          }),
+        );
+      }
+      open = open.filter((a) => a !== absence);
+      news = true;
+    }
+    return news;
+  }
+  async function publishFindings(): Promise<void> {
+    const now = clock.now();
+    if (now - publishedAt < AGAIN_MS && now >= publishedAt) return;
+    const events = await unpublished(store);
+    if (events.length === 0) return;
+    publishedAt = now;
+    deps.publish(events);
+  }
+  function forget(): void {
+    const before = clock.now() - SEEN_MS;
+    for (const map of [seen, legs])
+      for (const [key, when] of map) if (when < before && !stories.isOpen(key)) map.delete(key);
+  }
+  return {
+    async catchUp() {
+      const caughtUp = deps.caughtUpAt();
+      if (caughtUp === null) return;
+      if (saved === null) await begin();
+      const until = caughtUp - GRACE_MS;
+      // Far behind, the call records come first: what is compared is kept in memory.
+      if (clock.now() - caughtUp > GRACE_MS) return;
+      let completed = false;
+      for (let all = false; !all;) {
+        all = await read();
+        completed = (await proveStories(until)) || completed;
+      }
+      await proveFinalised(until);
+      const named = await proveAbsences(until);
+      await publishFindings();
+      forget();
+      await save(completed || named);
+    },
+    figures: () => figuresOf(store, clock.now()),
+    completed: () => completions,
+  };
+}
+
+function callsOf(story: Story): readonly string[] {
+  return [story.call, ...story.merged.flatMap(callsOf)];
+}
+interface Lack {
+  readonly kind: EventData<'history.difference'>['kind'];
+  readonly records: number | null;
+  readonly journal: number;
+  readonly completes: boolean;
+}
+/** What the history has of some calls. */
+interface Stored {
+  /** The call that the engine's own records have for each channel. */
+  readonly callOf: ReadonlyMap<string, string>;
+  readonly rootOf: ReadonlyMap<string, string>;
+  readonly callsOf: ReadonlyMap<string, readonly string[]>;
+  readonly open: ReadonlySet<string>;
+  readonly records: ReadonlyMap<string, ConversationRecord>;
+}
+async function storedOf(db: Kysely<Tables>, stories: readonly Story[]): Promise<Stored> {
+  const channels = stories.flatMap((story) => [...story.legs.keys()]);
+  const byChannel = await inChunks(channels, (some) =>
+    db.selectFrom('history_channels').selectAll().where('channel', 'in', some).execute(),
+  );
+  const callOf = new Map(byChannel.map((row) => [row.channel, row.call]));
+  const calls = [...new Set([...stories.flatMap(callsOf), ...callOf.values()])];
+  const byCall = await inChunks(calls, (some) =>
+    db.selectFrom('history_calls').selectAll().where('call', 'in', some).execute(),
+  );
+  const rootOf = new Map(byCall.map((row) => [row.call, row.root]));
+  const roots = [...new Set(rootOf.values())];
+  const byRoot = await inChunks(roots, (some) =>
+    db.selectFrom('history_calls').selectAll().where('root', 'in', some).execute(),
+  );
+  const open = await inChunks(roots, (some) =>
+    db
+      .selectFrom('history_conversations')
+      .select('root')
+      .where('root', 'in', some)
+      .where('built', '=', BUILT.no)
+      .execute(),
+  );
+  const told = await inChunks(roots, (some) =>
+    db.selectFrom('conversations').select(['root', 'record']).where('root', 'in', some).execute(),
+  );
+  return {
+    callOf,
+    rootOf,
+    callsOf: new Map(
+      [...Map.groupBy(byRoot, (row) => row.root)].map(([root, rows]) => [root, rows.map((r) => r.call)]),
+    ),
+    open: new Set(open.map((row) => row.root)),
+    records: new Map(told.map((row) => [row.root, readRecord(row.record)])),
+  };
+}
+const AROUND_US = 3_600_000_000;
+/** Every channel that the call records have in conversations of about that time. */
+async function channelsAround(db: Kysely<Tables>, { from, to }: Absence): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('history_channels')
+    .innerJoin('history_calls', 'history_calls.call', 'history_channels.call')
+    .innerJoin('history_conversations', 'history_conversations.root', 'history_calls.root')
+    .select('history_channels.channel')
+    .where('history_conversations.last_us', '>=', from * 1000 - AROUND_US)
+    .where('history_conversations.last_us', '<=', to * 1000 + AROUND_US)
+    .execute();
+  return rows.map((row) => row.channel);
+}

@@ -1,0 +1,173 @@
+/** A call as the journal knows it, in the form of the engine's call records, so that one set of rules builds both. */
+import { hash } from 'node:crypto';
+import type { BridgeId, CallId, ChannelId } from '@offhook/contract/ids.ts';
+import type { CallRecord, CallRecordFacts, CallRecordType } from '../../../ports/call-records.ts';
+import type { Span } from '../record/spans.ts';
+import { lengthOf } from '../record/spans.ts';
+import type { Story, StoryLeg } from './stories.ts';
+
+/** The bridge of a call in which the journal knows who talked, though not which bridge of the engine it was. */
+const bridgeOf = (call: string): BridgeId => `journal:${call}` as BridgeId;
+/** Ends that the device itself gave before it answered: its cause says which. */
+const BY_DEVICE = new Set(['busy', 'rejected', 'unreachable', 'congestion', 'failed']);
+
+/** Of a story that is over; the same story gives the same records with the same keys. */
+export function recordsOfStory(story: Story): readonly CallRecord[] {
+  const diallings = diallingsIn(story);
+  return [
+    ...[...story.legs.values()].flatMap((leg) => recordsOfLeg(leg, diallings.get(leg) ?? [], story)),
+    ...story.transfers.flatMap(recordsOfTransfer),
+    ...closings(story),
+  ];
+}
+/** Milliseconds in which at least two legs were with each other, held time included. */
+export function talkOfStory(story: Story): number {
+  const spans = new Map<string, Span[]>();
+  const legs = [...story.legs.values()];
+  for (const leg of legs) {
+    for (const { call, from, to } of leg.met) {
+      const others = legs.filter((other) => other !== leg).flatMap((other) => other.met);
+      for (const other of others) {
+        if (other.call !== call || other.to === null || to === null) continue;
+        const [start, stop] = [Math.max(from, other.from), Math.min(to, other.to)];
+        if (start < stop) spans.set(call, [...(spans.get(call) ?? []), { from: start, to: stop }]);
+      }
+    }
+  }
+  return lengthOf([...spans.values()].flat());
+}
+
+interface Dialling extends Span {
+  readonly rung: readonly StoryLeg[];
+}
+/** What each leg dialled: the journal tells who rang, and when. */
+function diallingsIn(story: Story): ReadonlyMap<StoryLeg, readonly Dialling[]> {
+  const found = new Map<StoryLeg, Dialling[]>();
+  const legs = [...story.legs.values()];
+  const last = story.end?.at ?? story.from;
+  for (const rung of legs) {
+    if (rung.first || !rung.rang) continue;
+    if (legs.some(({ visits }) => visits.some((v) => v.from <= rung.from && (v.to ?? last) >= rung.from)))
+      continue;
+    const moved = story.transfers.findLast((t) => t.kind === 'blind' && t.at <= rung.from)?.other;
+    const first = legs.find((leg) => leg.first && leg !== rung);
+    const dialler = moved ?? first ?? legs.find((leg) => leg !== rung && leg.from <= rung.from);
+    if (dialler === undefined) continue;
+    const own = found.get(dialler) ?? [];
+    const until = rung.answered === null ? (rung.end?.at ?? last) : (dialler.end?.at ?? last);
+    const before = own.at(-1);
+    if (before !== undefined && rung.from <= before.to) {
+      own[own.length - 1] = {
+        from: before.from,
+        to: Math.max(before.to, until),
+        rung: [...before.rung, rung],
+      };
+    } else own.push({ from: rung.from, to: until, rung: [rung] });
+    found.set(dialler, own);
+  }
+  return found;
+}
+const DIAL_STATUS = [
+  ['ANSWER', (leg: StoryLeg) => leg.answered !== null],
+  ['CANCEL', (leg: StoryLeg) => leg.end?.reason === 'canceled'],
+  ['BUSY', (leg: StoryLeg) => leg.end?.reason === 'busy'],
+] as const;
+const statusOf = (rung: readonly StoryLeg[]): string =>
+  DIAL_STATUS.find(([, is]) => rung.some(is))?.[0] ?? 'NOANSWER';
+
+function recordsOfLeg(leg: StoryLeg, diallings: readonly Dialling[], story: Story): readonly CallRecord[] {
+  const found: CallRecord[] = [];
+  const add = (
+    type: CallRecordType,
+    at: number,
+    facts: CallRecordFacts = {},
+    more: Partial<CallRecord> = {},
+  ) => found.push(record(leg, type, at, facts, more));
+  add('channel_start', leg.from);
+  for (const call of leg.calls.slice(1)) {
+    const joined = leg.met.find((m) => m.call === call)?.from ?? leg.end?.at ?? story.end?.at ?? leg.from;
+    // Seen in two calls, it makes them one conversation.
+    add('user_defined', joined, {}, { call: call as CallId });
+  }
+  for (const { from, to, rung } of diallings) {
+    const app = { app: 'dial', app_data: rung.map((r) => `leg/${r.leg.endpoint ?? r.leg.leg_id}`).join('&') };
+    add('app_start', from, {}, app);
+    add('app_end', to, {}, app);
+  }
+  for (const { queue, from, to, status } of leg.visits) {
+    const app = { app: 'queue', app_data: queue };
+    const met = leg.met.some((m) => to !== null && Math.abs(m.from - to) < SOON_MS);
+    add('app_start', from, { queue }, app);
+    if (to !== null) add('app_end', met ? (leg.end?.at ?? to) : to, { queue }, app);
+    if (to !== null && status !== null) add('user_defined', to, { queue_status: status });
+  }
+  if (leg.answered !== null) add('answer', leg.answered);
+  for (const { call, from, to } of leg.met) {
+    const inCall = { call: call as CallId };
+    add('bridge_enter', from, { bridge: bridgeOf(call) }, inCall);
+    if (to !== null) add('bridge_exit', to, { bridge: bridgeOf(call) }, inCall);
+  }
+  for (const { from, to } of leg.held) {
+    add('music_start', from);
+    if (to !== null) add('music_end', to);
+  }
+  for (const { from, to, slot } of leg.parked) {
+    add('park_start', from, { target: slot });
+    if (to !== null) add('park_end', to);
+  }
+  if (leg.end !== null) {
+    const { at, cause, reason } = leg.end;
+    const facts: CallRecordFacts = {
+      ...(cause === null ? {} : { cause }),
+      ...(BY_DEVICE.has(reason) && leg.answered === null ? { source: nameOf(leg) } : {}),
+      ...(diallings.length > 0 ? { dial_status: statusOf(diallings.at(-1)!.rung) } : {}),
+    };
+    add('hangup', at, facts);
+    add('channel_end', at);
+  }
+  return found;
+}
+/** The engine answers and connects in several steps. */
+const SOON_MS = 500;
+
+function recordsOfTransfer({ at, kind, by, other, to }: Story['transfers'][number]): readonly CallRecord[] {
+  if (kind !== 'blind' || other === null) return [];
+  return [record(by, 'blind_transfer', at, { target: to, other: other.leg.leg_id as ChannelId })];
+}
+function closings(story: Story): readonly CallRecord[] {
+  const [leg] = story.legs.values();
+  if (leg === undefined || story.end === null || story.end.reason === 'engine_lost') return [];
+  return [record(leg, 'linked_end', story.end.at, {}, { call: story.call as CallId })];
+}
+
+const nameOf = ({ leg }: StoryLeg): string => `${leg.endpoint ?? 'leg'}-${leg.leg_id}`;
+function record(
+  leg: StoryLeg,
+  type: CallRecordType,
+  at: number,
+  facts: CallRecordFacts,
+  more: Partial<CallRecord> = {},
+): CallRecord {
+  const { leg: who, calls } = leg;
+  const told = {
+    type,
+    name: '',
+    at_us: at * 1000,
+    channel: who.leg_id as ChannelId,
+    call: calls[0]! as CallId,
+    channel_name: nameOf(leg),
+    endpoint: who.endpoint,
+    pair: null,
+    caller_number: who.number,
+    caller_name: who.name,
+    dialled: leg.first ? leg.dialled : (who.extension ?? who.number),
+    context: '',
+    app: '',
+    app_data: '',
+    peer: '',
+    facts,
+    observed: 'journal' as const,
+    ...more,
+  };
+  return { ...told, key: `j${hash('sha256', JSON.stringify(told), 'base64url').slice(0, 23)}` };
+}

@@ -1,0 +1,196 @@
+/** Calls of which the engine cannot write its records: the history is completed from the journal, or the gap is named. */
+import assert from 'node:assert/strict';
+import { appendFile, lstat, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, test } from 'node:test';
+import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import { celFile } from '../../src/adapters/asterisk/instance.ts';
+import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
+import { eventsOf } from '../support/call-steps.ts';
+import { extensions } from '../support/company.ts';
+import { checkInvariants } from '../support/conversation-invariants.ts';
+import { rebuild } from '../support/conversation-rebuild.ts';
+import { connect, lasting, talk, useStage } from '../support/conversation-stage.ts';
+import { until } from '../support/until.ts';
+
+const FULL = '/dev/full';
+
+describe('conversations: a disk that fills', () => {
+  const stage = useStage({
+    people: extensions(2001, 2012),
+    queues: [{ number: '500', agents: ['2012'] }],
+  });
+  const file = (): string => celFile(loadInstance(stage.site().dataDir)!);
+  /** Every write of the engine's call records fails with ENOSPC, as on a disk without room; needs no rights. */
+  async function fill(target = FULL): Promise<void> {
+    await mkdir(path.dirname(file()), { recursive: true });
+    const there = await lstat(file()).catch(() => null);
+    if (there !== null) await rename(file(), `${file()}.${Date.now()}`);
+    await symlink(target, file());
+  }
+  const makeRoom = (): Promise<void> => rm(file());
+  /** The only conversation of both, once it is over. */
+  async function told(a: string, b: string, seconds: number, observed: string): Promise<ConversationSummary> {
+    let seen: readonly ConversationSummary[] = [];
+    const found = await until(
+      `the conversation of ${a} with ${b}, by ${observed}`,
+      async () => {
+        seen = (await stage.of(a)).filter((c) => c.extensions.includes(b));
+        return seen.length === 1 && seen[0]!.state !== 'open' && seen[0]!.observed === observed && seen[0];
+      },
+      { ms: 30_000, seen: () => seen.map((c) => [c.id, c.state, c.disposition, c.observed]) },
+    );
+    assert.equal(found.disposition, 'answered', found.id);
+    const talked = found.talk_time / 2;
+    assert.ok(Math.abs(talked - seconds) < 1.5, `${found.id}: talked ${talked} s of ${seconds}`);
+    return found;
+  }
+
+  test('conversations - a day on a disk that fills twice: every answered call is in the history afterwards, or named as lost with its time', async () => {
+    await using a = await stage.phone('2001');
+    await using b = await stage.phone('2002');
+    await using c = await stage.phone('2003');
+    await using d = await stage.phone('2004');
+    await using e = await stage.phone('2005');
+    await using f = await stage.phone('2006');
+    await using g = await stage.phone('2007');
+    await using h = await stage.phone('2008');
+    await using caller = await stage.phone('2009');
+    await using agent = await stage.phone('2012');
+    await using k = await stage.phone('2010');
+    await using l = await stage.phone('2011');
+
+    const [before, atB] = await connect(a, '2002', b, 100);
+    await talk(1, before, atB);
+    await fill();
+    // One that goes on, one that begins and ends, one of a queue, and one that outlasts it.
+    await talk(1, before, atB);
+    await before.hangup();
+    await atB.ended();
+    const [whole, atD] = await connect(c, '2004', d, 100);
+    await talk(2, whole, atD);
+    await whole.hangup();
+    await atD.ended();
+    const queued = await caller.invite('500');
+    const offered = await agent.incoming();
+    offered.ring();
+    await lasting(300);
+    await offered.answer();
+    await queued.answered();
+    await talk(2, queued, offered);
+    await queued.hangup();
+    await offered.ended();
+    const [after, atF] = await connect(e, '2006', f, 100);
+    await talk(1, after, atF);
+    await makeRoom();
+    await talk(1, after, atF);
+    await after.hangup();
+    await atF.ended();
+
+    await told('2001', '2002', 2, 'journal');
+    await told('2003', '2004', 2, 'journal');
+    await told('2005', '2006', 2, 'journal');
+    const visit = await told('2009', '2012', 2, 'journal');
+    assert.deepEqual(visit.agents, ['2012']);
+    assert.deepEqual(visit.queues, ['q500']);
+    const detail = await stage.detail(visit.id);
+    assert.deepEqual(
+      detail.queue_visits.map((v) => [v.queue, v.outcome, v.agent, v.offers.length]),
+      [['q500', 'answered', '2012', 1]],
+    );
+    for (const extension of ['2001', '2003', '2005', '2009']) {
+      for (const { id } of await stage.of(extension)) checkInvariants(await stage.detail(id));
+      const rows = (await (await stage.site().person('1001')).history(`?extension=${extension}`)).calls;
+      assert.equal(rows.length, 1, `rows of ${extension}`);
+      assert.ok(rows[0]!.talk_seconds >= 1, `talk of ${extension}: ${rows[0]!.talk_seconds}`);
+    }
+
+    // The second time nobody is there to see it.
+    const known = await stage.of('2001');
+    await stage.site().kill('SIGKILL');
+    await fill();
+    const lostFrom = Date.now();
+    const [lost, atH] = await connect(g, '2008', h, 100);
+    await talk(1, lost, atH);
+    await lost.hangup();
+    await atH.ended();
+    const lostTo = Date.now();
+    await makeRoom();
+    await stage.site().start();
+    const [fine, atL] = await connect(k, '2011', l, 100);
+    await talk(1, fine, atL);
+    await fine.hangup();
+    await atL.ended();
+    await told('2010', '2011', 1, 'call_records');
+    assert.deepEqual(await stage.of('2007'), []);
+    const gap = await until('history.gap', () => eventsOf(stage.site(), 'history.gap')[0], {
+      ms: 30_000,
+      seen: () => eventsOf(stage.site(), 'history.difference', 'history.gap'),
+    });
+    const named = gap.data as { from: string; to: string; channels: number };
+    assert.ok(Date.parse(named.from) <= lostFrom && Date.parse(named.to) >= lostTo, JSON.stringify(named));
+    assert.ok(named.channels >= 2, JSON.stringify(named));
+    const ready = (await (
+      await fetch(`${stage.site().base}/readyz`, {
+        headers: { authorization: `Bearer ${(await stage.site().person('1001')).token}` },
+      })
+    ).json()) as { details?: Record<string, string> };
+    assert.match(ready.details?.['history'] ?? '', /: 4 conversations differ, 1 gaps, the newest /);
+    // What was told is told, once.
+    assert.deepEqual(await stage.of('2001'), known);
+    assert.equal(eventsOf(stage.site(), 'history.gap').length, 1);
+    assert.deepEqual(
+      eventsOf(stage.site(), 'history.difference').map(({ data }) => data['kind']),
+      ['no_end_in_records', 'not_in_records', 'not_in_records', 'talk_time'],
+    );
+  });
+
+  test('conversations - call records that come late take the place of the journal, in the same conversation', async () => {
+    const pipe = `${stage.site().dataDir}/late`;
+    await promisify(execFile)('mkfifo', [pipe]);
+    const keep = spawn('sh', ['-c', 'exec cat <> "$1" > "$2"', 'sh', pipe, `${pipe}.csv`], {
+      stdio: 'ignore',
+    });
+    await fill(pipe);
+    await using a = await stage.phone('2003');
+    await using b = await stage.phone('2005');
+    const [call, at] = await connect(a, '2005', b, 100);
+    await talk(1, call, at);
+    await at.hold();
+    at.play('silence');
+    await call.hears(50);
+    await at.retrieve();
+    await talk(1, call, at);
+    await call.hangup();
+    await at.ended();
+    const first = await told('2003', '2005', 2, 'journal');
+    assert.ok(first.hold_time > 1, `held ${first.hold_time} s`);
+    await makeRoom();
+    await appendFile(file(), await readFile(`${pipe}.csv`));
+    keep.kill();
+    const amended = await until(
+      'the amendment',
+      async () => (await stage.of('2003')).find((c) => c.id === first.id && c.observed === 'call_records'),
+      { ms: 30_000 },
+    );
+    assert.equal(amended.state, 'amended');
+    assert.equal(amended.revision, 2);
+    assert.equal(amended.ended_by, 'caller');
+    assert.equal((await stage.of('2005')).filter((c) => c.extensions.includes('2003')).length, 1);
+    checkInvariants(await stage.detail(first.id));
+  });
+
+  test('conversations - told anew they are the same', async () => {
+    const people = ['2001', '2003', '2005', '2009', '2010'];
+    const before = await Promise.all(people.map((who) => stage.of(who)));
+    await stage.site().stop();
+    const { code, stdout, stderr } = await rebuild(stage.site());
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /; 0 of them changed/);
+    await stage.site().start();
+    assert.deepEqual(await Promise.all(people.map((who) => stage.of(who))), before);
+    assert.ok((await readFile(file(), 'utf8')).length > 0);
+  });
+});
