@@ -98,7 +98,21 @@ function runChild(program, args, env = process.env) {
   });
 }
 
-const alive = (pid) => {
+/** Of a process as `/proc` says it: null where that is not known, `''` where it is gone or a zombie. */
+const startOf = (pid) => {
+  if (!fs.existsSync('/proc/self/stat')) return null;
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' || fields[0] === 'X' ? '' : fields[19];
+  } catch {
+    return '';
+  }
+};
+/** Whether the process still is the one that noted `start`, and not a later one with its number. */
+const alive = (pid, start) => {
+  const now = startOf(pid);
+  if (now !== null) return now !== '' && (start === undefined || start === now);
   try {
     process.kill(pid, 0);
     return true;
@@ -115,19 +129,20 @@ async function locked(work) {
   const file = path.join(os.tmpdir(), `offhook-install-${user}-${hash}.lock`);
   for (let waited = 0; ; waited++) {
     try {
-      fs.writeFileSync(file, String(process.pid), { flag: 'wx' });
+      fs.writeFileSync(file, `${process.pid} ${startOf(process.pid) ?? ''}`.trim(), { flag: 'wx' });
       break;
     } catch (error) {
       if (error.code !== 'EEXIST') throw new Failure(`${file} cannot be written: ${error.message}`);
     }
     let owner = 0;
+    let start;
     try {
-      owner = Number(fs.readFileSync(file, 'utf8'));
+      [owner, start] = fs.readFileSync(file, 'utf8').split(' ');
     } catch {
       continue;
     }
     // An empty file is one whose owner is just writing it.
-    if (owner > 0 && !alive(owner)) fs.rmSync(file, { force: true });
+    if (Number(owner) > 0 && !alive(Number(owner), start)) fs.rmSync(file, { force: true });
     else if (waited === 0) say('another command is installing the dependencies; waiting for it');
     await pause(200);
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -8,6 +9,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { zombie } from '../server/test/support/zombie.ts';
 
 const OWN_NODE = `node_modules/node-${process.platform}-${process.arch}`;
 /** An npm that "installs" what the lockfile names, or fails, or hangs, as the file `mode` says; `calls` counts. */
@@ -285,4 +287,18 @@ test('launcher - an unknown command is told what there is', async (t) => {
   assert.equal(code, 1);
   assert.match(err, /expected one of: start, dev, build, engine/);
   assert.equal(calls(), 0);
+});
+
+test('launcher - the lock of a run that is dead holds nobody up: a zombie, and a number that another process has now', async (t) => {
+  for (const owner of ['zombie', 'recycled'] as const) {
+    const { run, root } = clone(t);
+    const hash = createHash('sha256').update(root).digest('hex').slice(0, 16);
+    const file = path.join(os.tmpdir(), `offhook-install-${process.getuid?.() ?? ''}-${hash}.lock`);
+    t.after(() => fs.rmSync(file, { force: true }));
+    using dead = await zombie();
+    fs.writeFileSync(file, owner === 'zombie' ? `${dead.pid} ${dead.start}` : `${process.pid} 1`);
+    const started = await run('start').done;
+    assert.equal(started.code, 0, started.err);
+    assert.match(started.err, /dependencies are installed/);
+  }
 });

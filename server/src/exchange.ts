@@ -89,6 +89,8 @@ async function sipPortTaken({ host, port }: Config['sipListen']): Promise<boolea
   }
 }
 
+const RETRY_MS = { first: 500, most: 5_000 };
+
 /** Begins at once and goes on in the background; never throws. Aborting `signal` leaves a running engine to the next service. */
 export function runExchange(options: ExchangeOptions): Exchange {
   const { config, instance, clock, say, signal } = options;
@@ -138,6 +140,21 @@ export function runExchange(options: ExchangeOptions): Exchange {
     return before;
   }
 
+  /** Tries until it is done, e.g. until the disk has room; rejects with the signal's reason. */
+  async function untilDone(work: () => Promise<void>): Promise<void> {
+    for (let pause = RETRY_MS.first; ; pause = Math.min(2 * pause, RETRY_MS.most)) {
+      signal.throwIfAborted();
+      try {
+        return await work();
+      } catch (error) {
+        signal.throwIfAborted();
+        state = messageOf(error);
+        log.error({ error: state, next_try_ms: pause }, 'the engine cannot be made ready; trying again');
+      }
+      await clock.sleep(pause, signal);
+    }
+  }
+
   async function run(): Promise<void> {
     const program = await obtainAsteriskEventually({
       cache: config.cache,
@@ -165,9 +182,23 @@ export function runExchange(options: ExchangeOptions): Exchange {
       );
       log.warn({ host, port }, 'the address for desk phones is taken');
     }
-    await prepareFolders(instance);
-    await sweepShadows(instance.folder, clock);
-    const untaken = await options.configure(living !== null);
+    let untaken: readonly string[] = [];
+    const configure = async (): Promise<void> => {
+      await prepareFolders(instance);
+      await sweepShadows(instance.folder, clock);
+      untaken = await options.configure(living !== null);
+    };
+    let later: Promise<void> = Promise.resolve();
+    if (living === null) await untilDone(configure);
+    else {
+      // A living engine is taken over whatever the disk says; what is to be written follows as soon as it can be.
+      try {
+        await configure();
+      } catch (error) {
+        log.warn({ error: messageOf(error) }, 'the engine is adopted; its files cannot be looked after yet');
+        later = untilDone(configure);
+      }
+    }
     signal.throwIfAborted();
     engine = superviseEngine({
       program,
@@ -197,6 +228,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
       );
       if (!up) continue;
       first.resolve();
+      await later;
       if (status.state === 'adopted' && untaken.length > 0) {
         log.warn(
           { untaken },

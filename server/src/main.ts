@@ -1,6 +1,7 @@
 /** The process edge: signals, exit code, hard deadline. */
 import { ConfigError, readConfig } from './config.ts';
 import { messageOf } from './core/errors.ts';
+import { endOnFault } from './last-resort.ts';
 import { startService } from './service.ts';
 
 const STOP_DEADLINE_MS = 30_000;
@@ -23,14 +24,20 @@ for (const name of SIGNALS) {
   });
 }
 
+let data: string | null = null;
+endOnFault({ data: () => data, end: () => stopping.abort('fault') });
+
 try {
-  const service = await startService(readConfig(process.env, process.argv.slice(2)), stopping.signal);
+  const config = readConfig(process.env, process.argv.slice(2));
+  data = config.data;
+  const service = await startService(config, stopping.signal);
   await service.closed;
-  if (stopping.signal.reason === 'SIGUSR2') service.keepEngine();
+  // After a fault too: the calls go on, and the service that is started next takes the engine over.
+  if (stopping.signal.reason === 'SIGUSR2' || stopping.signal.reason === 'fault') service.keepEngine();
   await service[Symbol.asyncDispose]();
   process.stdout.write('  Stopped.\n');
 } catch (error) {
-  process.exitCode = 1;
+  process.exitCode ??= 1;
   const what = error instanceof ConfigError ? 'Wrong settings:\n' : 'Offhook could not start: ';
   process.stderr.write(`${what}${messageOf(error)}\n`);
 }

@@ -1,12 +1,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Start time of a process in clock ticks since boot, so that a recycled pid is told apart; null when it is gone. */
+/**
+ * Start time of a process in clock ticks since boot, so that a recycled pid is told apart; null when it is gone. A zombie is
+ * gone: it holds nothing but its number, for as long as its parent does not ask, which a container without an init never does.
+ */
 export function processStart(pid: number): string | null {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The program's name may hold blanks and brackets; the fields start after the last one.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
   } catch {
     return null;
   }

@@ -63,6 +63,8 @@ export interface Site extends AsyncDisposable {
   start(wait?: 'ready' | 'answers'): Promise<void>;
   ready(ms?: number): Promise<void>;
   readonly pid: number | null;
+  /** How the service last ended; null while it runs, or where a signal ended it. */
+  readonly exitCode: number | null;
   /** The last lines the service and its engine said, for a failure. */
   tail(lines?: number): string;
 }
@@ -201,6 +203,9 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     ready: (ms = 30_000) => waitFor('ready', ms),
     get pid() {
       return running() ? (child?.pid ?? null) : null;
+    },
+    get exitCode() {
+      return child?.exitCode ?? null;
     },
     tail,
     async [Symbol.asyncDispose]() {

@@ -39,19 +39,10 @@ function argvOf(pid: number): string[] {
   }
 }
 
-function isZombie(pid: number): boolean {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
-  } catch {
-    return true;
-  }
-}
-
 /** The process `pid` as this instance's engine, or null when it is anything else. */
 export function engineAt(instance: Instance, pid: number): Living | null {
   const start = processStart(pid);
-  if (start === null || isZombie(pid)) return null;
+  if (start === null) return null;
   const argv = argvOf(pid);
   const at = argv.indexOf('-C');
   const ours = argv[at + 1] === asteriskConf(instance) && FOREGROUND.every((f, i) => argv[at + 2 + i] === f);
@@ -59,8 +50,7 @@ export function engineAt(instance: Instance, pid: number): Living | null {
 }
 
 /** Whether it still is the same process. */
-export const lives = (living: Living): boolean =>
-  processStart(living.pid) === living.start && !isZombie(living.pid);
+export const lives = (living: Living): boolean => processStart(living.pid) === living.start;
 
 /**
  * The living engine of this instance, or null. The note names pid and start time; where it is missing or old (a

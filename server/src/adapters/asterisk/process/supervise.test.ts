@@ -139,6 +139,22 @@ test('engine process - a service killed with -9 leaves the engine, and the next 
   assert.equal(findLiving(instance), null);
 });
 
+test('engine process - a living engine is adopted though nothing can be written, as on a full disk', async (t) => {
+  const program = await realProgram();
+  const instance = await testInstance(t, program);
+  const first = supervise(t, program, instance);
+  first.start();
+  const { pid } = await first.up(soon());
+  await first.release();
+  // What is written beside the note first cannot be: the same for every user, as no room is.
+  fs.mkdirSync(path.join(instance.folder, 'process.json.new'));
+  const second = supervise(t, program, instance);
+  second.start();
+  const adopted = await second.up(soon());
+  assert.deepEqual([adopted.state, adopted.pid], ['adopted', pid]);
+  await second.stop();
+});
+
 test('engine process - neither a recycled pid nor a console nor another instance is taken for the engine', async (t) => {
   const program = await realProgram();
   const instance = await testInstance(t, program);

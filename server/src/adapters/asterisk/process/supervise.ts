@@ -109,6 +109,15 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
     for (const reader of readers) reader(status);
   };
 
+  /** A full disk must not keep a living engine from being used: without the note its own pid file leads to it. */
+  function note(born: Living): void {
+    try {
+      noteLiving(instance, born);
+    } catch (error) {
+      log.warn({ pid: born.pid, error: messageOf(error) }, 'the process of the engine could not be noted');
+    }
+  }
+
   /** Starts the engine in a session of its own, so that neither Ctrl-C nor the end of this service reaches it. */
   async function launch(): Promise<{ living: Living; ended: Promise<Ended>; from: number }> {
     if (options.choose) ({ program, trial } = await options.choose());
@@ -134,7 +143,7 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
       child.unref();
       const pid = child.pid!;
       const born: Living = { pid, start: processStart(pid) ?? '', command: program.command };
-      noteLiving(instance, born);
+      note(born);
       return { living: born, ended, from };
     } finally {
       fs.closeSync(fd);
@@ -204,7 +213,7 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
       living = found;
       ended = gone(found);
       from = fs.statSync(consoleFile(instance), { throwIfNoEntry: false })?.size ?? 0;
-      noteLiving(instance, found);
+      note(found);
       upSince = clock.now();
       become('adopted');
       log.info({ pid: found.pid }, 'a living engine was adopted');
