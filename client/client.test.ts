@@ -200,3 +200,33 @@ test('client - a change whose answer did not come in time may have been done; a 
   await assert.rejects(client.presence.set({ personal: 'away' }), { code: 'outcome_unknown' });
   await assert.rejects(client.contacts(), { name: 'TimeoutError' });
 });
+
+test('client - what asks for a confirmation is sent once more when there was one, and only then', async (t) => {
+  let confirmed = false;
+  const { base, asked } = await serve(t, ({ url }) => {
+    if (url === '/api/v1/session/confirm') {
+      confirmed = true;
+      return { status: 200, body: { success: true, confirmed_until: '2026-01-01T00:00:00.000Z' } };
+    }
+    return confirmed ? { status: 200, body: { success: true } } : problem(403, 'confirmation_required');
+  });
+  const what: string[] = [];
+  let answer = false;
+  const client = createClient({
+    base,
+    token: 'one',
+    async onConfirm(path) {
+      what.push(path);
+      if (answer) await client.session.confirm('right');
+      return answer;
+    },
+  });
+  await assert.rejects(client.apiKeys.revoke(1), { code: 'confirmation_required' });
+  answer = true;
+  await client.apiKeys.revoke(1);
+  assert.deepEqual(what, ['/api/v1/api-keys/1', '/api/v1/api-keys/1']);
+  assert.equal(asked.filter((line) => line.startsWith('DELETE')).length, 3);
+  confirmed = false;
+  const silent = createClient({ base, token: 'one' });
+  await assert.rejects(silent.apiKeys.revoke(1), { code: 'confirmation_required' });
+});

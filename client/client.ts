@@ -52,6 +52,12 @@ export interface ClientOptions {
   readonly session?: 'token' | 'cookie';
   /** Told when the session is over and cannot be renewed. */
   readonly onSignedOut?: () => void;
+  /**
+   * Asked when the service wants to know first that it is still the same person (`confirmation_required`): ask for the
+   * password, call `session.confirm`, and resolve true to have the request sent once more. `what` is its path, or the name of
+   * the command.
+   */
+  readonly onConfirm?: (what: string) => Promise<boolean>;
   /** How long one request may take; 30,000 ms. A change that took longer is refused with `outcome_unknown`. */
   readonly timeout_ms?: number;
   /** Time, chance and sockets of the streams; for tests. */
@@ -241,6 +247,16 @@ export function createClient(options: ClientOptions): Client {
     return changing;
   }
 
+  /** Once more, where the service asked who it is and a person has proven it. */
+  async function proven<T>(what: string, how: () => Promise<T>): Promise<T> {
+    try {
+      return await how();
+    } catch (error) {
+      const asks = error instanceof OffhookError && error.code === 'confirmation_required';
+      if (!asks || options.onConfirm === undefined || !(await options.onConfirm(what))) throw error;
+      return await how();
+    }
+  }
   /** Once more with another session, where the one it was asked with is over. */
   async function signedIn<T>(
     request: Call,
@@ -257,7 +273,7 @@ export function createClient(options: ClientOptions): Client {
       return await how(request, token);
     }
   }
-  const call = <T>(request: Call): Promise<T> => signedIn<T>(request, send);
+  const call = <T>(request: Call): Promise<T> => proven(request.path, () => signedIn<T>(request, send));
   const get = <T>(path: string, signal?: AbortSignal): Promise<T> => call<T>({ method: 'GET', path, signal });
   const post = <T>(path: string, body: object | undefined, signal?: AbortSignal): Promise<T> =>
     call<T>({ method: 'POST', path, body, signal });
@@ -331,10 +347,10 @@ export function createClient(options: ClientOptions): Client {
       const carrier = (['live', 'resuming', 'connecting'] as const)
         .map((state) => [...streams].find((stream) => stream.state === state))
         .find((stream) => stream !== undefined);
-      if (carrier !== undefined) return await carrier.command(action, data, how);
+      if (carrier !== undefined) return await proven(action, () => carrier.command(action, data, how));
       const own = open({ topics: [] });
       try {
-        return await own.command(action, data, how);
+        return await proven(action, () => own.command(action, data, how));
       } finally {
         own.close();
       }

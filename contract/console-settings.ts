@@ -25,6 +25,10 @@ export const CrmLink = z
     'E.g. `https://crm.example.com/search?phone={number}`. A page puts in `{number}`, `{name}`, `{conversation}` and `{queue}` with `encodeURIComponent`.',
   )
   .meta({ id: 'CrmLink' });
+export const SecondFactorLevel = z
+  .enum(['off', 'user', 'agent', 'supervisor', 'admin'])
+  .meta({ id: 'SecondFactorLevel' });
+export type SecondFactorLevel = z.infer<typeof SecondFactorLevel>;
 /** What an administrator sets for the console. */
 export const ConsoleSettings = z
   .strictObject({
@@ -34,6 +38,9 @@ export const ConsoleSettings = z
       .describe(
         'True: to listen, whisper or barge a person has to have confirmed the session in the last 5 minutes (`POST /api/v1/session/confirm`).',
       ),
+    second_factor: SecondFactorLevel.optional().describe(
+      'People of this level and above need a second factor: a session without one answers 403 `second_factor_required` to all but setting one up. API keys are not asked. Left out it stays as it is; `off` at first.',
+    ),
   })
   .meta({ id: 'ConsoleSettings' });
 export type ConsoleSettings = z.infer<typeof ConsoleSettings>;
@@ -45,4 +52,8 @@ export const ConsoleSettingsReply = z.object({
   }),
 });
 export type ConsoleSettingsReply = z.infer<typeof ConsoleSettingsReply>;
-export const INITIAL_CONSOLE_SETTINGS: ConsoleSettings = { crm_link: null, confirm_supervision: false };
+export const INITIAL_CONSOLE_SETTINGS: ConsoleSettings = {
+  crm_link: null,
+  confirm_supervision: false,
+  second_factor: 'off',
+};

@@ -24,6 +24,11 @@ export const ERRORS = {
   otp_required: { status: 401, retry: 'after_change', title: 'The second factor is missing or wrong' },
   account_disabled: { status: 403, retry: 'never', title: 'This account is not active' },
   forbidden: { status: 403, retry: 'never', title: 'Your level does not allow this' },
+  second_factor_required: {
+    status: 403,
+    retry: 'after_change',
+    title: 'Set up a second factor first',
+  },
   confirmation_required: { status: 403, retry: 'after_change', title: 'Confirm first that it is you' },
   foreign_origin: { status: 403, retry: 'never', title: 'This origin may not use a cookie session' },
   destination_not_allowed: { status: 403, retry: 'never', title: 'You may not call this number' },

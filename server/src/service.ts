@@ -26,6 +26,7 @@ import { createBoards } from './features/boards/service.ts';
 import { createAudit } from './features/audit/service.ts';
 import { createCallControlFeature } from './features/calls/feature.ts';
 import { createLiveCalls } from './features/calls/live.ts';
+import { includesLevel } from '@offhook/contract/ids.ts';
 import { createConsoleSettings } from './features/console-settings/service.ts';
 import { presenceSource } from './features/contacts/presence.ts';
 import { createExports } from './features/exports/service.ts';
@@ -517,6 +518,11 @@ export async function startService(
     config,
     authenticator: {
       authenticate: (token) => (isApiKey(token) ? apiKeys.authenticate(token) : sessions.authenticate(token)),
+    },
+    confirmed: ({ session_id }) => sessions.confirmation.proven(session_id),
+    lacksFactor: ({ level, person_id }) => {
+      const { second_factor = 'off' } = siteConsole.settings();
+      return second_factor !== 'off' && includesLevel(level, second_factor) && !sessions.hasFactor(person_id);
     },
     log,
     version: VERSION,

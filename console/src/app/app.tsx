@@ -18,6 +18,7 @@ import { language, onLanguage } from './words.ts';
 
 /** Who is signed in needs neither, until the session ends or something is to be told. */
 const SignInPage = late(async () => (await import('./sign-in.tsx')).SignInPage);
+const ConfirmDialog = late(async () => (await import('./confirm.tsx')).ConfirmDialog);
 const SignInAgain = late(async () => {
   try {
     return (await import('./sign-in.tsx')).SignInAgain;
@@ -57,12 +58,27 @@ const PUBLIC = NAMES.filter((name) => PAGES[name].level === null);
 const OPEN = NAMES.filter((name) => PAGES[name].open === true);
 const SIGNED_IN = NAMES.filter((name) => PAGES[name].level !== null);
 
+/** Shown once the service asks; its file is loaded then. */
+function Confirm(): ReactNode {
+  const { asking } = useSession();
+  const asked = useSyncExternalStore((listener) => asking.subscribe(listener), asking.isAsked);
+  const [needed, setNeeded] = useState(false);
+  if (asked && !needed) setNeeded(true);
+  return (
+    needed && (
+      <Suspense fallback={null}>
+        <ConfirmDialog asking={asking} />
+      </Suspense>
+    )
+  );
+}
 function SignedIn(): ReactNode {
   const { state } = useSession();
   if (state.is !== 'in' && state.is !== 'ended') return null;
   const { me } = state;
   return (
     <>
+      <Confirm />
       <Shell>
         <Switch>
           {SIGNED_IN.map((name) => {

@@ -12,6 +12,8 @@ import type { LoginInput, Client, LoginResult } from '@offhook/client';
 import { OffhookError, createClient } from '@offhook/client';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
+import { createAsking } from './asking.ts';
+import type { Asking } from './asking.ts';
 import { deviceOf } from './device.ts';
 import { LiveContext, createLive } from './live.ts';
 import type { Live } from './live.ts';
@@ -28,9 +30,12 @@ export type SessionState =
 /** How long the service may take to say who is signed in, and how soon it is asked again. */
 const LOOK_MS = 10_000;
 const AGAIN_MS = 3_000;
+const MONITORS = /\/(?:listen|whisper|barge)$/;
 interface Session {
   readonly client: Client;
   readonly live: Live;
+  /** The service wants to know that it is still the same person. */
+  readonly asking: Asking;
   readonly state: SessionState;
   readonly siteTitle: string;
   readonly signIn: (input: LoginInput) => Promise<void>;
@@ -71,17 +76,20 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
   const here = useRef(state);
   here.current = state;
   const [parts] = useState(() => {
+    const asking = createAsking();
     const client = createClient({
       base: location.origin,
       session: 'cookie',
+      // The form that begins to listen asks by itself.
+      onConfirm: async (what) => !MONITORS.test(what) && (await asking.ask()),
       onSignedOut: () => {
         const now = here.current;
         if (now.is === 'in') setState({ is: 'ended', me: now.me });
       },
     });
-    return { client, live: createLive(client) };
+    return { client, asking, live: createLive(client) };
   });
-  const { client, live } = parts;
+  const { client, asking, live } = parts;
 
   const learn = useMemo(
     () =>
@@ -162,6 +170,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
     (): Session => ({
       client,
       live,
+      asking,
       state,
       siteTitle,
       async signIn(input) {
@@ -195,7 +204,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         void look();
       },
     }),
-    [client, live, state, siteTitle, look, again],
+    [client, live, asking, state, siteTitle, look, again],
   );
   return (
     <SessionContext.Provider value={session}>

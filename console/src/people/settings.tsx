@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Anchor, Code, Switch, Text, TextInput } from '@mantine/core';
+import { Anchor, Code, NativeSelect, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
+import type { ConsoleSettingsReply, SecondFactorLevel } from '@offhook/contract/console-settings.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { consoleSettingsQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
@@ -11,6 +11,7 @@ import { CallSettingsSection } from './call-settings.tsx';
 import { PageHead, Section, useChange } from './parts.tsx';
 import { t } from './system-words.ts';
 
+const FACTOR_LEVELS = ['off', 'admin', 'supervisor', 'agent', 'user'] as const;
 const SAMPLE = {
   number: '+493012345678',
   name: 'Ada Lovelace',
@@ -26,11 +27,13 @@ function ConsoleForm({ settings }: { readonly settings: ConsoleSettingsReply['se
   const client = useClient();
   const [link, setLink] = useState(settings.crm_link ?? '');
   const [confirm, setConfirm] = useState(settings.confirm_supervision);
+  const [factor, setFactor] = useState<SecondFactorLevel>(settings.second_factor ?? 'off');
   const change = useChange(
     () =>
       client.consoleSettings.set({
         crm_link: link.trim() === '' ? null : link.trim(),
         confirm_supervision: confirm,
+        ...(factor === settings.second_factor ? {} : { second_factor: factor }),
       }),
     { renews: ['console-settings'], done: () => t('saved') },
   );
@@ -54,6 +57,13 @@ function ConsoleForm({ settings }: { readonly settings: ConsoleSettingsReply['se
         description={t('confirm_supervision_hint')}
         checked={confirm}
         onChange={(event) => setConfirm(event.currentTarget.checked)}
+      />
+      <NativeSelect
+        label={t('second_factor')}
+        description={t('second_factor_hint')}
+        value={factor}
+        onChange={(event) => setFactor(event.currentTarget.value as SecondFactorLevel)}
+        data={FACTOR_LEVELS.map((level) => ({ value: level, label: t(`second_factor_${level}`) }))}
       />
       <Text size="sm">
         {t('site_zone')}: <b>{settings.site_zone}</b>{' '}

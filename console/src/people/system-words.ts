@@ -94,6 +94,13 @@ export const t = defineWords({
     crm_link_hint:
       'Offered with every caller. {number}, {name}, {conversation} and {queue} are filled in; empty: no link.',
     crm_link_sample: 'For example:',
+    second_factor: 'Second factor',
+    second_factor_hint: 'Whose sessions do nothing before a second factor is set up. API keys are not asked.',
+    second_factor_off: 'Asked of nobody',
+    second_factor_admin: 'Administrators',
+    second_factor_supervisor: 'Supervisors and above',
+    second_factor_agent: 'Agents and above',
+    second_factor_user: 'Everybody',
     confirm_supervision: 'Listening needs the password once more',
     confirm_supervision_hint:
       'Who listens, whispers or joins a call confirms with password and second factor; that holds for five minutes.',
@@ -223,6 +230,14 @@ export const t = defineWords({
     crm_link_hint:
       'Her arayanla birlikte sunulur. {number}, {name}, {conversation} ve {queue} doldurulur; boş: bağlantı yok.',
     crm_link_sample: 'Örneğin:',
+    second_factor: 'İkinci doğrulama',
+    second_factor_hint:
+      'Kimlerin oturumu ikinci doğrulama kurulmadan bir şey yapamaz. API anahtarlarına sorulmaz.',
+    second_factor_off: 'Kimseden istenmez',
+    second_factor_admin: 'Yöneticiler',
+    second_factor_supervisor: 'Süpervizörler ve üstü',
+    second_factor_agent: 'Temsilciler ve üstü',
+    second_factor_user: 'Herkes',
     confirm_supervision: 'Dinlemek için parola yeniden sorulsun',
     confirm_supervision_hint:
       'Bir çağrıyı dinleyen, fısıldayan veya çağrıya katılan, parola ve ikinci doğrulamayla onaylar; beş dakika geçerlidir.',
@@ -352,6 +367,14 @@ export const t = defineWords({
     crm_link_hint:
       'Wird bei jedem Anrufer angeboten. {number}, {name}, {conversation} und {queue} werden eingesetzt; leer: kein Link.',
     crm_link_sample: 'Zum Beispiel:',
+    second_factor: 'Zweiter Faktor',
+    second_factor_hint:
+      'Wessen Sitzung nichts tun kann, bevor ein zweiter Faktor eingerichtet ist. API-Schlüssel werden nicht gefragt.',
+    second_factor_off: 'Von niemandem verlangt',
+    second_factor_admin: 'Administratoren',
+    second_factor_supervisor: 'Supervisoren und höher',
+    second_factor_agent: 'Agenten und höher',
+    second_factor_user: 'Alle',
     confirm_supervision: 'Mithören verlangt das Passwort noch einmal',
     confirm_supervision_hint:
       'Wer mithört, flüstert oder sich aufschaltet, bestätigt mit Passwort und zweitem Faktor; das gilt fünf Minuten.',

@@ -1,9 +1,10 @@
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import { Alert, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { ScrollText } from 'lucide-react';
 import { OffhookError } from '@offhook/client';
+import { ProofFields } from '../app/confirm.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -21,12 +22,12 @@ export function MonitorForm({
 }): ReactNode {
   const client = useClient();
   const [asks, setAsks] = useState({ password: false, otp: false });
-  const [password, setPassword] = useState('');
-  const [otp, setOtp] = useState('');
+  const [proof, setProof] = useState({ password: '', otp: '' });
   const [error, setError] = useState<unknown>(null);
 
   const go = useOnce({
     async mutationFn() {
+      const { password, otp } = proof;
       if (asks.password) await client.session.confirm(password, otp === '' ? undefined : otp.trim());
       await client.calls[does](call_id, leg_id === undefined ? {} : { leg_id });
     },
@@ -58,28 +59,7 @@ export function MonitorForm({
         <Alert variant="light" color="gray" icon={<ScrollText size={18} aria-hidden />}>
           {t('audited')}
         </Alert>
-        {asks.password && (
-          <PasswordInput
-            label={t('confirm_password')}
-            description={t('confirm_hint')}
-            autoComplete="current-password"
-            value={password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
-            autoFocus
-            required
-          />
-        )}
-        {asks.otp && (
-          <TextInput
-            label={t('confirm_otp')}
-            autoComplete="one-time-code"
-            inputMode="numeric"
-            value={otp}
-            onChange={(event) => setOtp(event.currentTarget.value)}
-            autoFocus
-            required
-          />
-        )}
+        <ProofFields asks={asks} proof={proof} onChange={setProof} />
         {error !== null && <Failure error={error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onDone}>

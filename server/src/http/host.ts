@@ -54,6 +54,10 @@ export interface HostOptions {
   readonly clock?: { now(): number };
   readonly config: HostSettings;
   readonly authenticator: Authenticator;
+  /** Whether this session has proven lately who it is; without it none has. API keys are not asked. */
+  readonly confirmed?: (caller: Caller) => boolean;
+  /** Whether this person still has to set up a second factor before anything else. */
+  readonly lacksFactor?: (caller: Caller) => boolean;
   readonly log: Log;
   readonly version: string;
   readonly metrics?: Metrics;
@@ -125,6 +129,17 @@ export async function createHost(options: HostOptions): Promise<Host> {
   attachSockets(app.server, table, (request, response) => app.routing(request, response), BODY_LIMIT);
 
   app.decorate('pace', createPace(options.clock ?? performance));
+  app.decorate('confirmed', (caller: Caller) => {
+    if (caller.key !== null || options.confirmed?.(caller) === true) return;
+    throw new ServiceError('confirmation_required', 'POST /api/v1/session/confirm, then ask again');
+  });
+  app.decorate('admitted', (caller: Caller) => {
+    if (caller.key !== null || options.lacksFactor?.(caller) !== true) return;
+    throw new ServiceError(
+      'second_factor_required',
+      'the site asks for a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm',
+    );
+  });
   app.decorateRequest('caller', null);
   app.decorateRequest('upgrade', null);
   app.decorateRequest('credential', function (this: FastifyRequest) {
@@ -160,6 +175,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
       checkRoute(method, route);
       table.add(method, route.url, route.config!);
     }
+    const { confirm } = route.config ?? {};
+    if (typeof confirm === 'function')
+      route.preValidation = [
+        async (request: FastifyRequest) => {
+          if (confirm(request.body, request.headers)) app.confirmed(request.person());
+        },
+        ...[route.preValidation ?? []].flat(),
+      ];
     if (route.config?.bodyBytes !== undefined) route.bodyLimit = route.config.bodyBytes;
   });
 
@@ -223,6 +246,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
       throw new ServiceError('foreign_origin', 'a cookie session works from its own origin only');
     }
     if (level !== 'public') checkAccess(caller, { level, scope: request.routeOptions.config.scope });
+    if (level !== 'public' && request.routeOptions.config.setup !== true) app.admitted(caller);
+    if (request.routeOptions.config.confirm === true) app.confirmed(caller);
     request.caller = caller.cookie === credential.cookie ? caller : { ...caller, cookie: credential.cookie };
   }
   app.addHook('onRequest', (request, reply, done) => {

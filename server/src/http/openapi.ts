@@ -15,6 +15,8 @@ interface Operation {
   'x-level'?: string;
   /** The scope an API key needs, `any` where each key may; none where no key may. */
   'x-scope'?: string;
+  /** Whether a session has to be confirmed first: `always`, or `secrets` where the body has any. */
+  'x-confirmation'?: 'always' | 'secrets';
   requestBody?: { required?: boolean; content?: Record<string, object> };
   responses?: Record<string, { description: string; content?: object; headers?: object }>;
 }
@@ -57,6 +59,7 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
   if (level !== 'public') codes.add('not_authenticated');
   if (level !== 'public' && level !== 'user') codes.add('forbidden');
   if (level !== 'public' && method !== 'GET') codes.add('foreign_origin');
+  if (config.confirm !== undefined) codes.add('confirmation_required');
   if (config.operation?.paced !== undefined) codes.add('too_many_requests');
   if (method !== 'GET') {
     const tooLarge = config.body === 'audio' ? 'sound_too_large' : 'body_too_large';
@@ -84,7 +87,13 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
         operation.security = [{ bearer: [] }, { cookie: [] }];
         if (config.scope !== undefined) operation['x-scope'] = config.scope;
         const needs = `Level: ${config.level}. API keys: ${keysOf(config.scope)}.`;
-        operation.description = [operation.description, needs].filter(Boolean).join(' ');
+        const { confirm } = config;
+        if (confirm !== undefined) operation['x-confirmation'] = confirm === true ? 'always' : 'secrets';
+        const proof =
+          confirm === undefined
+            ? ''
+            : `A session has to be signed in or confirmed (\`POST /api/v1/session/confirm\`) within the last 5 minutes${confirm === true ? '' : ' where the body sets a secret or an address'}; API keys are not asked.`;
+        operation.description = [operation.description, needs, proof].filter(Boolean).join(' ');
       }
       const json = operation.requestBody?.content?.['application/json'];
       if (json !== undefined && config.body === 'form') {

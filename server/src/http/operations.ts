@@ -46,6 +46,7 @@ export function addOperations(app: App, operations: readonly AnyOperation[]): Co
         level: op.level,
         errors: op.errors,
         operation: op,
+        ...(op.confirm === undefined ? {} : { confirm: op.confirm }),
         ...(op.scope === undefined ? {} : { scope: op.scope }),
         ...(op.bodyBytes === undefined ? {} : { bodyBytes: op.bodyBytes }),
       },
@@ -68,6 +69,9 @@ export function addOperations(app: App, operations: readonly AnyOperation[]): Co
       const op = byAction.get(action);
       if (op === undefined) throw new ServiceError('unknown_action', 'no command has this name');
       checkAccess(actor.caller, op);
+      app.admitted(actor.caller);
+      const asked = op.confirm === true || (op.confirm?.(data) ?? false);
+      if (asked) app.confirmed(actor.caller);
       const input = split(op, ownData(op, actor.caller, data ?? {}));
       const work = async (): Promise<unknown> => (op.reply as z.ZodType).parse(await run(op, actor, input));
       return key === undefined || op.method !== 'POST'

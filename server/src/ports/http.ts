@@ -6,7 +6,7 @@ import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { Principal } from '../core/rights.ts';
-import type { AnyOperation, Paced } from './operations.ts';
+import type { AnyOperation, Confirm, Paced } from './operations.ts';
 
 /** Who is calling, set before any handler of a level above public runs. */
 export interface Caller extends Principal {
@@ -57,6 +57,10 @@ declare module 'fastify' {
     bodyBytes?: number;
     /** Takes a password: a repeat is proven anew, and `Idempotency-Key` means nothing. */
     proves?: boolean;
+    /** As `confirm` of an operation. */
+    confirm?: Confirm;
+    /** May be called by who still has to set up a second factor that the site asks for. */
+    setup?: boolean;
     /** The operation whose route this is; it can be asked for by a `command` frame too. */
     operation?: AnyOperation;
     /** This path takes WebSocket upgrades (GET only); on every other path an upgrade is 404. */
@@ -65,6 +69,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Counts a write that others hear of, by whichever door it came. Throws `too_many_requests`. */
     pace(caller: Caller, paced: Paced): void;
+    /** Throws `confirmation_required` where a person is to prove first who they are. */
+    confirmed(caller: Caller): void;
+    /** Throws `second_factor_required` where a person has none and the site asks for one. */
+    admitted(caller: Caller): void;
   }
   interface FastifyRequest {
     /** Null only on public routes. */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { Level } from '@offhook/contract/ids.ts';
@@ -14,6 +15,8 @@ export interface Actor {
  * those at once. API keys are bounded in neither: integrations write in bulk.
  */
 export type Paced = 'own' | 'any';
+/** `body` is looked at before its schema has checked it. */
+export type Confirm = true | ((body: unknown, headers?: IncomingHttpHeaders) => boolean);
 /**
  * One thing that can be asked for, the same by REST and as a `command` frame of the stream: one schema, one level, one
  * handler. By REST the path's `:names` come from the address and the rest from the body; a command's `data` holds both.
@@ -36,6 +39,11 @@ export interface Operation<
   readonly scope?: Scope;
   /** Then it throws `too_many_requests` too. */
   readonly paced?: Paced;
+  /**
+   * Asks a person to have proven in the last five minutes who they are: `true` always, else where the body calls for it. API keys
+   * are not asked. Then it throws `confirmation_required` too.
+   */
+  readonly confirm?: Confirm;
   readonly errors: readonly ErrorCode[];
   readonly summary: string;
   readonly tag: string;

@@ -42,6 +42,7 @@ export const hostFixture = (options: Partial<HostOptions> = {}): Promise<Host> =
   createHost({
     config: { corsOrigins: ['https://crm.example.com'], publicUrl: '', trustProxy: [] },
     authenticator: fixtureAuthenticator,
+    confirmed: () => true,
     log: silent,
     version: '0.0.0-test',
     ...options,

@@ -111,6 +111,7 @@ async function openSite(
   const host = await createHost({
     version: '0.0.0-test',
     authenticator: sessions,
+    confirmed: ({ session_id }) => sessions.confirmation.proven(session_id),
     idempotency: await createIdempotencyStore(store, clock),
     ...options,
     log,

@@ -23,6 +23,7 @@ export function webhookOperations(define: DefineOperation, webhooks: Webhooks): 
     define({
       ...shared,
       action: 'webhooks.create',
+      confirm: true,
       method: 'POST',
       path: '/api/v1/webhooks',
       errors: [
@@ -42,6 +43,7 @@ export function webhookOperations(define: DefineOperation, webhooks: Webhooks): 
     define({
       ...shared,
       action: 'webhooks.change',
+      confirm: (change) => typeof change === 'object' && change !== null && 'url' in change,
       method: 'PATCH',
       path,
       errors: [...missing, 'webhook_target_refused', 'forbidden'],
@@ -72,6 +74,7 @@ export function webhookOperations(define: DefineOperation, webhooks: Webhooks): 
     define({
       ...shared,
       action: 'webhooks.rotate_secret',
+      confirm: true,
       method: 'POST',
       path: `${path}/rotate-secret`,
       errors: missing,

@@ -11,6 +11,7 @@ export function apiKeyOperations(define: DefineOperation, keys: ApiKeys): AnyOpe
   return [
     define({
       action: 'api_keys.create',
+      confirm: true,
       method: 'POST',
       path: '/api/v1/api-keys',
       level,
@@ -25,6 +26,7 @@ export function apiKeyOperations(define: DefineOperation, keys: ApiKeys): AnyOpe
     }),
     define({
       action: 'api_keys.change',
+      confirm: true,
       method: 'PATCH',
       path: '/api/v1/api-keys/:id',
       level,

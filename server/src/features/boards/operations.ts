@@ -33,6 +33,7 @@ export function boardOperations(define: DefineOperation, boards: Boards): AnyOpe
     }),
     define({
       action: 'boards.create_display_key',
+      confirm: true,
       method: 'POST',
       path: '/api/v1/boards/:id/display-keys',
       level: 'supervisor',

@@ -38,7 +38,7 @@ test('console settings - read by everybody, set by administrators, in force at o
     const { body } = await ask(token);
     assert.deepEqual(
       ConsoleSettingsReply.parse(body).settings,
-      { ...initial, site_zone: 'Europe/Istanbul' },
+      { ...initial, second_factor: 'off', site_zone: 'Europe/Istanbul' },
       token,
     );
   }
@@ -46,6 +46,7 @@ test('console settings - read by everybody, set by administrators, in force at o
     assert.equal((await ask(token, initial)).status, 403, token);
   }
   const wanted = {
+    second_factor: 'off',
     crm_link: 'https://crm.example.com:8443/s?phone={number}&n={name}#{conversation}/{queue}',
     confirm_supervision: true,
   };

@@ -12,7 +12,7 @@ export function consoleSettingsRoutes(app: App, site: SiteConsole): void {
   app.get(
     path,
     {
-      config: { level: 'user', scope: 'any' },
+      config: { level: 'user', scope: 'any', setup: true },
       schema: {
         tags: ['console'],
         summary: 'What the site sets for its console',
@@ -34,6 +34,8 @@ export const consoleSettingsOperations = (define: DefineOperation, site: SiteCon
     tag: 'console',
     action: 'console.configure',
     path,
+    // Taking the second factor away is what a stolen session would do first.
+    confirm: (wanted) => typeof wanted === 'object' && wanted !== null && 'second_factor' in wanted,
     errors: ['invalid_request', 'store_unavailable'],
     summary: 'Set what the site sets for its console',
     params: z.strictObject({}),

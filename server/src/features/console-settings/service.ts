@@ -36,11 +36,18 @@ export async function createConsoleSettings(deps: {
   const { store, audit, zone } = deps;
   await store.migrate('console-settings', migrations);
   const row = await store.db<Tables>().selectFrom('console_settings').select('value').executeTakeFirst();
-  let current = row === undefined ? INITIAL_CONSOLE_SETTINGS : ConsoleSettings.parse(JSON.parse(row.value));
+  let current: ConsoleSettings = {
+    ...INITIAL_CONSOLE_SETTINGS,
+    ...(row === undefined ? {} : ConsoleSettings.parse(JSON.parse(row.value))),
+  };
   const settings = () => ({ ...current, site_zone: zone });
   return {
     settings,
-    async change(actor, wanted) {
+    async change(actor, given) {
+      const wanted: ConsoleSettings = {
+        ...given,
+        second_factor: given.second_factor ?? current.second_factor,
+      };
       const value = JSON.stringify(wanted);
       await store.transaction<Tables, void>(async (trx) => {
         await trx
@@ -54,7 +61,7 @@ export async function createConsoleSettings(deps: {
           object: null,
           outcome: 'ok',
           ip: actor.ip,
-          detail: { ...wanted },
+          detail: { ...wanted, second_factor: wanted.second_factor ?? 'off' },
         });
       });
       current = wanted;

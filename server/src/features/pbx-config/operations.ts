@@ -17,6 +17,7 @@ import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
 import type { Credentials } from './credentials.ts';
 import type { Draft, Written } from './draft.ts';
+import { changesSecrets } from './secrets.ts';
 
 /** What any write of the draft can be refused with. */
 export const WRITE_ERRORS: readonly ErrorCode[] = [
@@ -53,6 +54,7 @@ export function configOperations(
     define({
       ...shared,
       action: 'config.change',
+      confirm: changesSecrets,
       scope: 'config:write',
       method: 'POST',
       path: '/api/v1/config/draft/changes',
@@ -121,6 +123,7 @@ export function configOperations(
     define({
       ...shared,
       action: 'config.set_credentials',
+      confirm: true,
       method: 'POST',
       path: '/api/v1/config/extensions/:extension/credentials',
       errors: ['invalid_request', 'not_found', 'overloaded', 'store_unavailable'],

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import {
   CONFIG_SCHEMAS,
@@ -13,7 +14,7 @@ import {
   MAX_CONFIG_BYTES,
 } from '@offhook/contract/config.ts';
 import type { ConfigChange } from '@offhook/contract/config.ts';
-import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
+import { CONFIG_KINDS, CONFIG_SECRETS, KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { Done } from '@offhook/contract/session.ts';
 import { z } from 'zod';
@@ -27,6 +28,7 @@ import { checkWholeSite } from './draft.ts';
 import type { Draft } from './draft.ts';
 import { ownKey } from './edit.ts';
 import { WRITE_ERRORS, changesReply } from './operations.ts';
+import { makesSecrets, setsSecrets } from './secrets.ts';
 import { createReader } from './view.ts';
 import type { ConfigReader } from './view.ts';
 import { toYaml } from './yaml-text.ts';
@@ -96,7 +98,7 @@ export function configRoutes(app: App, draft: Draft): void {
   app.post(
     '/api/v1/config/import',
     {
-      config: { ...write, bodyBytes: MAX_CONFIG_BYTES },
+      config: { ...write, confirm: true, bodyBytes: MAX_CONFIG_BYTES },
       validatorCompiler: checkedLater,
       schema: {
         tags,
@@ -129,6 +131,7 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
   const schemas = CONFIG_SCHEMAS[kind];
   const url = `/api/v1/config/${path}`;
   const one = `${url}/:key`;
+  const hasSecrets = CONFIG_SECRETS[kind].length > 0;
   const many = path.replaceAll('-', ' ');
   const single = kind.replaceAll('_', ' ');
   const keyOf = (request: FastifyRequest): string => (request.params as { key: string }).key;
@@ -210,7 +213,7 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
   app.post(
     url,
     {
-      config: write,
+      config: { ...write, ...(hasSecrets ? { confirm: (given: unknown) => makesSecrets(kind, given) } : {}) },
       validatorCompiler: checkedLater,
       schema: {
         tags,
@@ -228,7 +231,15 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
   app.put(
     one,
     {
-      config: write,
+      config: {
+        ...write,
+        ...(hasSecrets
+          ? {
+              confirm: (given: unknown, headers: IncomingHttpHeaders = {}) =>
+                headers['if-none-match'] === undefined ? setsSecrets(kind, given) : makesSecrets(kind, given),
+            }
+          : {}),
+      },
       validatorCompiler: checkedLater,
       schema: {
         tags,
@@ -251,7 +262,11 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
   app.patch(
     one,
     {
-      config: { ...write, body: 'merge_patch' },
+      config: {
+        ...write,
+        body: 'merge_patch',
+        ...(hasSecrets ? { confirm: (patch: unknown) => setsSecrets(kind, patch) } : {}),
+      },
       validatorCompiler: checkedLater,
       schema: {
         tags,

@@ -7,6 +7,31 @@ import type { StoredObject } from './model.ts';
 export const newSipPassword = (): string => randomBytes(24).toString('base64url');
 export const newPin = (): string => String(randomInt(0, 1_000_000)).padStart(6, '0');
 
+/** Kinds whose objects are given secrets that the answer shows. */
+const MADE_UP: readonly ConfigKind[] = ['extension', 'mailbox'];
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Whether an object, or a patch of one, gives, renews or takes away a secret. Whatever it is, it is not checked yet. */
+export const setsSecrets = (kind: ConfigKind, given: unknown): boolean =>
+  isFields(given) && CONFIG_SECRETS[kind].some((name) => name in given);
+/** Whether a new object would be shown with secrets, or has some. */
+export const makesSecrets = (kind: ConfigKind, given: unknown): boolean =>
+  MADE_UP.includes(kind) || setsSecrets(kind, given);
+/** Whether any of many changes touches a secret. */
+export function changesSecrets(body: unknown): boolean {
+  const changes = isFields(body) ? body['changes'] : null;
+  if (!Array.isArray(changes)) return false;
+  return changes.some((change: unknown) => {
+    if (!isFields(change)) return false;
+    const { op, create, object, patch } = change;
+    const kind = change['kind'] as ConfigKind;
+    if (!(kind in CONFIG_SECRETS)) return false;
+    return op === 'create' || create === true
+      ? makesSecrets(kind, object)
+      : setsSecrets(kind, object) || setsSecrets(kind, patch);
+  });
+}
+
 /** The object with the secrets it cannot be without; those it has stay. */
 export function withSecrets<K extends ConfigKind>(kind: K, body: ConfigBody<K>): ConfigBody<K> {
   if (kind === 'extension') {

@@ -26,6 +26,7 @@ export function privacyOperations(define: DefineOperation, privacy: Privacy): An
     define({
       ...shared,
       action: 'privacy.erase',
+      confirm: true,
       path: '/api/v1/privacy/erasures',
       summary: 'Erase a number or a person everywhere; sums and times stay. It cannot be taken back',
       body: NewErasure,

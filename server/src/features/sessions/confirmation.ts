@@ -9,18 +9,25 @@ export interface Confirmation {
   /** Until when it holds, in milliseconds since 1970. Throws as a sign-in does. */
   confirm(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string): Promise<number>;
   holds(sessionId: number): boolean;
+  /** A session that was just opened: its sign-in proves as much as a confirmation does. */
+  opened(sessionId: number): void;
+  /** As `holds`, or opened as lately. */
+  proven(sessionId: number): boolean;
 }
 
 /** In memory: after a restart people confirm once more. */
 export function createConfirmation(proof: Proof, clock: Clock): Confirmation {
   /** Oldest first; what is over goes with the next that comes. */
   const until = new Map<number, number>();
+  const fresh = new Map<number, number>();
   const forgetOld = (): void => {
-    for (const [id, end] of until) {
-      if (end > clock.now()) return;
-      until.delete(id);
-    }
+    for (const map of [until, fresh])
+      for (const [id, end] of map) {
+        if (end > clock.now()) break;
+        map.delete(id);
+      }
   };
+  const holds = (map: ReadonlyMap<number, number>, id: number): boolean => (map.get(id) ?? 0) > clock.now();
   return {
     async confirm(caller, given, ip) {
       await proof.wholly(caller, given, ip, 'session.confirm_failed');
@@ -30,6 +37,11 @@ export function createConfirmation(proof: Proof, clock: Clock): Confirmation {
       until.set(caller.session_id, end);
       return end;
     },
-    holds: (sessionId) => (until.get(sessionId) ?? 0) > clock.now(),
+    holds: (sessionId) => holds(until, sessionId),
+    opened(sessionId) {
+      forgetOld();
+      fresh.set(sessionId, clock.now() + HOLDS_MS);
+    },
+    proven: (sessionId) => holds(until, sessionId) || holds(fresh, sessionId),
   };
 }

@@ -42,6 +42,8 @@ export type OtpVerdict = 'off' | 'right' | 'missing' | 'wrong';
 
 export interface Otp {
   isOn(personId: number): Promise<boolean>;
+  /** As `isOn`, from memory. */
+  has(personId: number): boolean;
   /** Looks at the second factor of a sign-in and uses it up. */
   check(personId: number, given: string): Promise<OtpVerdict>;
   /** A new secret that counts once it is confirmed. Throws `otp_already_on`. */
@@ -63,6 +65,8 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
   const read = (personId: number) =>
     db.selectFrom('otp').selectAll().where('person_id', '=', personId).executeTakeFirst();
 
+  const rows = await db.selectFrom('otp').select('person_id').where('confirmed_at', 'is not', null).execute();
+  const on = new Set(rows.map((row) => row.person_id));
   /** True when these digits fit and nobody took them before. */
   async function take(row: Tables['otp'], digits: string, confirmedAt: number | null): Promise<boolean> {
     const step = stepOf(Buffer.from(row.secret, 'hex'), digits, clock.now(), row.last_step);
@@ -80,6 +84,7 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
 
   return {
     isOn,
+    has: (personId) => on.has(personId),
     async check(personId, given) {
       const row = await read(personId);
       if (row === undefined || row.confirmed_at === null) return 'off';
@@ -122,6 +127,7 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
           .values(codes.map((code) => ({ person_id: personId, hash: codeHash(personId, code) })))
           .execute();
       });
+      on.add(personId);
       return codes;
     },
     async onFor(people) {
@@ -140,6 +146,7 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
         await trx.deleteFrom('otp_recovery').where('person_id', '=', personId).execute();
         await note?.(trx);
       });
+      on.delete(personId);
     },
   };
 }

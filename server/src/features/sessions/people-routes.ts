@@ -104,6 +104,7 @@ export function peopleOperations(define: DefineOperation, signIns: SignIns): Any
       ...common,
       method: 'POST',
       action: 'people.disable_otp',
+      confirm: true,
       path: '/api/v1/people/:extension/otp/disable',
       errors: [...common.errors, 'forbidden'],
       summary: 'Switch the second factor of somebody else off, who lost it',

@@ -129,7 +129,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   app.post(
     '/api/v1/session/logout',
     {
-      config: { level: 'user', errors: ['store_unavailable'] },
+      config: { setup: true, level: 'user', errors: ['store_unavailable'] },
       schema: { tags, summary: 'End this session', body: NoFields, response: { 200: Done } },
     },
     async (request, reply) => {
@@ -141,7 +141,10 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   );
   app.get(
     '/api/v1/session',
-    { config: { level: 'user' }, schema: { tags, summary: 'Who am I', response: { 200: WhoAmI } } },
+    {
+      config: { setup: true, level: 'user' },
+      schema: { tags, summary: 'Who am I', response: { 200: WhoAmI } },
+    },
     (request) => {
       const caller = request.person();
       const person = directory.byExtension(caller.extension);
@@ -229,7 +232,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   app.post(
     '/api/v1/session/confirm',
     {
-      config: { level: 'user', proves: true, errors: [...prove, 'otp_required'] },
+      config: { setup: true, level: 'user', proves: true, errors: [...prove, 'otp_required'] },
       schema: {
         tags,
         summary: 'Confirm that it is me',
@@ -249,7 +252,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   app.get(
     '/api/v1/session/otp',
     {
-      config: { level: 'user', errors: ['store_unavailable'] },
+      config: { setup: true, level: 'user', errors: ['store_unavailable'] },
       schema: { tags, summary: 'Is my second factor on?', response: { 200: OtpState } },
     },
     async (request) => ({
@@ -260,7 +263,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   app.post(
     '/api/v1/session/otp',
     {
-      config: { level: 'user', proves: true, errors: [...prove, 'otp_already_on'] },
+      config: { setup: true, level: 'user', proves: true, errors: [...prove, 'otp_already_on'] },
       schema: {
         tags,
         summary: 'Begin with a second factor',
@@ -284,6 +287,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
     '/api/v1/session/otp/confirm',
     {
       config: {
+        setup: true,
         level: 'user',
         errors: ['otp_required', 'otp_already_on', 'too_many_attempts', 'overloaded', 'store_unavailable'],
       },

@@ -82,6 +82,8 @@ export interface Sessions extends Authenticator {
   changePassword(caller: Caller, current: string, next: string, ip: string): Promise<Issued>;
   readonly otp: SecondFactor;
   readonly confirmation: Confirmation;
+  /** Whether this person's second factor is on; from memory. */
+  hasFactor(personId: number): boolean;
   readonly others: SignIns;
   /** For the seeder and administrators: sets it and ends the person's sessions. */
   setPassword(personId: number, password: string): Promise<void>;
@@ -121,6 +123,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     clock,
   });
   const proof = createProof({ store, otp, clock, directory, person, audit, log });
+  const confirmation = createConfirmation(proof, clock);
 
   const expiry = (lastUsed: number, endsAt: number): number => Math.min(lastUsed + idleMs, endsAt);
   const hashOf = (token: string): string => hash('sha256', token, 'base64url');
@@ -154,6 +157,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       proven,
     };
     const { id, crowded } = await store.add(session);
+    confirmation.opened(id);
     ended(crowded, 'crowded');
     const row = { id, person_id: who.id, created_at: at, last_used_at: at, ends_at: session.ends_at };
     sip.opened(row);
@@ -362,7 +366,8 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     },
 
     otp: createSecondFactor(otp, proof, audit),
-    confirmation: createConfirmation(proof, clock),
+    confirmation,
+    hasFactor: (personId) => otp.has(personId),
     others: createSignIns({ store, otp, directory, audit, clock, devices, ended }),
     async setPassword(personId, password) {
       const phc = await hashPassword(password);

@@ -57,6 +57,7 @@ export function applyOperations(define: DefineOperation, applies: ConfigApplies)
     define({
       ...shared,
       action: 'config.restore',
+      confirm: true,
       path: '/api/v1/config/versions/:version/restore',
       errors: [...refusals, 'not_found', 'draft_not_empty'],
       summary: 'Make an earlier version the draft and apply it',

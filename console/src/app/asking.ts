@@ -1,0 +1,30 @@
+/** The questions of a page, one dialog for all that wait for it. */
+export interface Asking {
+  /** Resolves with whether the person has proven who they are. */
+  ask(): Promise<boolean>;
+  readonly isAsked: () => boolean;
+  settle(proven: boolean): void;
+  subscribe(listener: () => void): () => void;
+}
+export function createAsking(): Asking {
+  const listeners = new Set<() => void>();
+  let waiting: PromiseWithResolvers<boolean> | null = null;
+  const tell = (): void => listeners.forEach((listener) => listener());
+  return {
+    ask() {
+      waiting ??= Promise.withResolvers<boolean>();
+      tell();
+      return waiting.promise;
+    },
+    isAsked: () => waiting !== null,
+    settle(proven) {
+      waiting?.resolve(proven);
+      waiting = null;
+      tell();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/** Asks for the password, and the code where there is one, when the service wants to know that it is still the same person. */
+import { useState, useSyncExternalStore } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { OffhookError } from '@offhook/client';
+import { t } from './app-words.ts';
+import type { Asking } from './asking.ts';
+import { useOnce } from './once.ts';
+import { useClient } from './session.tsx';
+import { Failure } from './states.tsx';
+
+export interface Proof {
+  readonly password: string;
+  readonly otp: string;
+}
+/** What has to be typed to prove who one is; `asks` says what the service wants. */
+export function ProofFields({
+  asks,
+  proof,
+  onChange,
+}: {
+  readonly asks: { readonly password: boolean; readonly otp: boolean };
+  readonly proof: Proof;
+  readonly onChange: (proof: Proof) => void;
+}): ReactNode {
+  return (
+    <>
+      {asks.password && (
+        <PasswordInput
+          label={t('confirm_password')}
+          description={t('confirm_hint')}
+          autoComplete="current-password"
+          value={proof.password}
+          onChange={(event) => onChange({ ...proof, password: event.currentTarget.value })}
+          autoFocus
+          required
+        />
+      )}
+      {asks.otp && (
+        <TextInput
+          label={t('otp')}
+          autoComplete="one-time-code"
+          inputMode="numeric"
+          value={proof.otp}
+          onChange={(event) => onChange({ ...proof, otp: event.currentTarget.value })}
+          autoFocus
+          required
+        />
+      )}
+    </>
+  );
+}
+function ConfirmForm({ asking }: { readonly asking: Asking }): ReactNode {
+  const client = useClient();
+  const [asksOtp, setAsksOtp] = useState(false);
+  const [proof, setProof] = useState<Proof>({ password: '', otp: '' });
+  const [error, setError] = useState<unknown>(null);
+  const go = useOnce({
+    mutationFn: () => client.session.confirm(proof.password, proof.otp === '' ? undefined : proof.otp.trim()),
+    onMutate: () => setError(null),
+    onSuccess: () => asking.settle(true),
+    onError(refusal) {
+      const needsOtp = refusal instanceof OffhookError && refusal.code === 'otp_required';
+      setError(needsOtp && !asksOtp ? null : refusal);
+      setAsksOtp(asksOtp || needsOtp);
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    // It is a dialog of its own, wherever the question came from.
+    event.preventDefault();
+    event.stopPropagation();
+    go.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Text>{t('confirm_text')}</Text>
+        <ProofFields asks={{ password: true, otp: asksOtp }} proof={proof} onChange={setProof} />
+        {error !== null && <Failure error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => asking.settle(false)}>
+            {t('cancel')}
+          </Button>
+          <Button type="submit" loading={go.isPending}>
+            {t('confirm')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+export function ConfirmDialog({ asking }: { readonly asking: Asking }): ReactNode {
+  const asked = useSyncExternalStore((listener) => asking.subscribe(listener), asking.isAsked);
+  return (
+    <Modal
+      opened={asked}
+      onClose={() => asking.settle(false)}
+      title={t('confirm_title')}
+      centered
+      zIndex={400}
+    >
+      {asked && <ConfirmForm asking={asking} />}
+    </Modal>
+  );
+}
