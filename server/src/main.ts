@@ -1,7 +1,7 @@
 /** The process edge: signals, exit code, hard deadline. */
 import { ConfigError, readConfig } from './config.ts';
 import { messageOf } from './core/errors.ts';
-import { endOnFault } from './last-resort.ts';
+import { endOnFault } from './core/last-resort.ts';
 import { startService } from './service.ts';
 
 const STOP_DEADLINE_MS = 30_000;

@@ -347,6 +347,12 @@ export interface Engine {
   events(signal: AbortSignal): AsyncIterable<readonly EngineEvent[]>;
   /** Ask for a fresh snapshot; it arrives as an event. */
   resync(): void;
+  /**
+   * Resolves once it is known what became of every command that was given up on: at once where there is none, else when a
+   * snapshot of after it was taken in. Until then what is shown may be about to change, and no command may answer from it.
+   * Rejects `engine_unavailable` after `ms`, or when the link is lost.
+   */
+  settled(ms: number): Promise<void>;
   pauseMember(
     queue: string,
     iface: string,

@@ -122,6 +122,33 @@ describe('agent pause', () => {
     assert.equal(after.status_key, 'READY');
   });
 
+  test('agent pause - after a pause of unknown outcome nobody is told that nothing is to change', async () => {
+    const zoe = await site().person('1003');
+    const lea = await site().person('1004');
+    assert.equal((await zoe.agent('unpause')).is_paused, false);
+    const pid = site().enginePid()!;
+    const notNow = (e: unknown): boolean => e instanceof ApiError && (e.status === 503 || e.status === 504);
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await assert.rejects(zoe.agent('pause', { reason: 'break' }), notNow);
+      // The engine still shows as connected, and what is shown is of before.
+      await Promise.all([
+        assert.rejects(zoe.agent('unpause'), notNow),
+        assert.rejects(lea.agent('unpause'), notNow),
+      ]);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await until('a confirmed Ready', async () => {
+      const { is_paused } = await zoe.agent('unpause').catch(() => ({ is_paused: true }));
+      return !is_paused;
+    });
+    const shown = await site().engineCli('queue show');
+    assert.doesNotMatch(shown, /1003[^\n]*paused/, shown);
+    assert.equal((await zoe.agent('get_status')).is_paused, false);
+    await site().ready();
+  });
+
   test('agent pause - never a success while the engine is stopped or gone', async () => {
     const zoe = await site().person('1003');
     const pid = site().enginePid()!;

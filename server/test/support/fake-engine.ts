@@ -91,6 +91,8 @@ export interface FakePbx {
   dials(extension: string, number: string): () => void;
   linkDown(): void;
   /** The link returns; `restarted` gives the engine a new life after `change` was made to what it holds. */
+  /** Whether the outcome of an earlier command is not known yet. */
+  unsettled(open: boolean): void;
   linkUp(options?: { restarted?: boolean; change?: () => void; resyncedFirst?: boolean }): void;
   /** The model begins again from what was told, as a service that starts anew. */
   serviceRestarts(): void;
@@ -280,6 +282,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     kept.set(extension, features);
     fact({ type: 'extension.features', extension, features });
   };
+  let unsettled = false;
   const engine: Engine & FeatureVerbs = {
     async keepFeatures(extension, changes, changed_at) {
       if (!isLive) throw gone();
@@ -320,6 +323,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     // eslint-disable-next-line require-yield
     async *events() {},
     resync: () => {},
+    async settled() {
+      if (unsettled) throw new ServiceError('engine_unavailable', 'an earlier command is open');
+    },
     pauseMember: (queue, iface, on, reason) =>
       send({ verb: 'pause', queue, interface: iface, paused: on, reason }),
     addMember: ({ queue, interface: iface, paused: on, reason, penalty }) =>
@@ -550,6 +556,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       };
     },
     linkDown,
+    unsettled(open) {
+      unsettled = open;
+    },
     linkUp({ restarted = false, change = () => {}, resyncedFirst = false } = {}) {
       change();
       if (restarted) {

@@ -73,7 +73,7 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
       answer({ verb: 'priority', queue: name, caller, priority }),
   };
   const queues = createQueues({
-    engine: { ...verbs, resync: () => void asked.push({ verb: 'resync' }) },
+    engine: { ...verbs, resync: () => void asked.push({ verb: 'resync' }), settled: async () => {} },
     live: live.view,
     directory: directoryFixture(),
     settings: () => [queue('support', '500', 'Support'), queue('sales', '510', 'Sales')],

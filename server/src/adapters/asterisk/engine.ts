@@ -22,6 +22,7 @@ import { refusedDelay, retryDelay } from './backoff.ts';
 import { FactFlow } from './fact-flow.ts';
 import { FactReader } from './fact-reader.ts';
 import { memberOf } from './events/names.ts';
+import { Outcomes } from './outcomes.ts';
 import { featureReader } from './feature-reader.ts';
 import { readSnapshot, STALE_ROW_MS } from './snapshot.ts';
 
@@ -126,6 +127,10 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     );
   };
 
+  const outcomes = new Outcomes(clock);
+  /** What the newest settled snapshot answers. */
+  let answeredTo = 0;
+
   const flow = new FactFlow({ clock, log, most: options.buffer ?? BUFFER, overflowed: want });
 
   const move = (to: LinkState, why: string): void => {
@@ -178,6 +183,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     const lost = link;
     if (lost === null) return;
     link = null;
+    outcomes.lost();
     strays += lost.events.strays() + (lost.actions?.strays() ?? 0);
     lost.over.abort();
     lost.events.close();
@@ -199,6 +205,10 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       clock,
       log,
       signal,
+      unanswered() {
+        outcomes.unanswered();
+        want();
+      },
     });
   /** Facts go on without the actions connection, but no command can be given. */
   const watchActions = (on: Link, actions: AmiConnection): void => {
@@ -216,6 +226,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     const actions = on.actions;
     if (actions === null) return;
     wanted = false;
+    const upTo = outcomes.open;
     flow.begin();
     const reading = await readSnapshot(node, actions, () => clock.now(), on.over.signal);
     // What the events connection still had to say of the time before comes ahead of its answer.
@@ -225,6 +236,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     const snapshot = { ...reading.snapshot, restarted: bootId === null ? null : bootId !== life };
     const up = announced ? null : linkEvent(true, '', life);
     flow.settle({ snapshot, began_at: reading.began_at, why, link: up });
+    answeredTo = upTo;
     bootId = life;
     version = reading.version;
     announced = true;
@@ -395,12 +407,15 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
         while (!ended.aborted) {
           const batch = await flow.take(ended);
           if (batch.length > 0) yield batch;
+          // Back here, the consumer is done with the batch.
+          if (flow.drained) outcomes.known(answeredTo);
         }
       } finally {
         consumed = false;
       }
     },
     resync: want,
+    settled: (ms) => outcomes.settled(ms),
     ...memberActions(requireActions),
     ...callActions(requireActions),
     ...featureActions(requireActions, toldFeatures),

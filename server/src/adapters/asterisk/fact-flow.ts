@@ -68,6 +68,10 @@ export class FactFlow {
   get dropped(): number {
     return this.#buffer.dropped;
   }
+  /** True where the consumer has been given everything that went out. */
+  get drained(): boolean {
+    return this.#buffer.size === 0;
+  }
   take(signal: AbortSignal): Promise<readonly EngineEvent[]> {
     return this.#buffer.take(signal);
   }

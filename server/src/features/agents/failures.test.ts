@@ -39,6 +39,19 @@ test('agents - unknown words are refused by their code before anything is sent',
   assert.equal(pbx.sent.length, sent);
 });
 
+test('agents - while the outcome of a command is open, no other is answered from what is shown', async (t) => {
+  const { pbx, act, fails } = await agentsRig(t);
+  await act({ action: 'login' });
+  const sent = pbx.sent.length;
+  pbx.unsettled(true);
+  for (const action of ['unpause', 'pause', 'login', 'logout']) {
+    assert.equal((await fails({ action })).code, 'engine_unavailable', action);
+  }
+  assert.equal(pbx.sent.length, sent);
+  pbx.unsettled(false);
+  assert.match((await act({ action: 'unpause' })).message, /nothing to change/);
+});
+
 test('agents - nothing that could break out of a field reaches the engine', async (t) => {
   const { pbx, act, fails } = await agentsRig(t);
   await act({ action: 'login' });

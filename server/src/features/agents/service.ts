@@ -146,6 +146,8 @@ export function createAgentService(deps: ServiceDeps): AgentService {
   };
   const run = async (asked: Asked, command: ChangeCommand): Promise<boolean> => {
     ensureLive();
+    await deps.engine.settled(CONFIRM_MS);
+    ensureLive();
     const { extension } = asked;
     const plan = planFor(planDeps, extension, command);
     if (plan.changes.length === 0) {

@@ -7,13 +7,13 @@ import type { LiveCall, LiveLeg } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { RecordingKeeper } from '../../ports/recordings.ts';
 import type { Guard } from './guard.ts';
-import { engineDown } from './perform.ts';
+import { CONFIRM_MS, engineDown } from './perform.ts';
 import type { PerformDeps, Performer, Plan } from './perform.ts';
 import { isAmong, noSuchCall } from './reach.ts';
 import type { EndedCalls } from './reach.ts';
 
 export interface CallControlDeps extends PerformDeps {
-  readonly engine: Pick<Engine, 'node'> & CallVerbs;
+  readonly engine: Pick<Engine, 'node' | 'settled'> & CallVerbs;
   readonly directory: Directory;
   readonly guard: Guard;
   readonly performer: Performer;
@@ -30,7 +30,7 @@ export type Busy = Set<string>;
 
 /** Runs one operation; a refusal on the way to it is written into the trail. */
 export async function run(
-  { performer, live }: CallControlDeps,
+  { performer, live, engine }: CallControlDeps,
   actor: Actor,
   action: string,
   object: string,
@@ -39,6 +39,7 @@ export async function run(
   let made: Plan;
   try {
     if (!live.live) throw engineDown();
+    await engine.settled(CONFIRM_MS);
     made = await plan();
   } catch (error) {
     await performer.refused(actor, action, object, error);

@@ -19,7 +19,7 @@ import { createEndedCalls } from './reach.ts';
 import { createCallStore } from './store.ts';
 
 export interface CallControlFeatureDeps extends PerformDeps {
-  readonly engine: Pick<Engine, 'node'> & CallVerbs;
+  readonly engine: Pick<Engine, 'node' | 'settled'> & CallVerbs;
   readonly directory: Directory;
   readonly audit: Required<Audit>;
   readonly store: Store;

@@ -153,6 +153,8 @@ export function createPerformer(deps: PerformDeps): Performer {
   /** The engine's answer and the confirming fact, whichever order they come in; a late answer is no failure. */
   const sendAndConfirm = async (id: string, plan: Plan): Promise<void> => {
     const until = clock.now() + confirmMs(plan);
+    // What was so before it was sent confirms nothing: then only the engine's own answer does.
+    const before = plan.confirmed(id);
     try {
       await plan.send(id);
     } catch (error) {
@@ -164,7 +166,7 @@ export function createPerformer(deps: PerformDeps): Performer {
         });
         return;
       }
-      if (error.code !== 'engine_timeout') throw error;
+      if (error.code !== 'engine_timeout' || before) throw error;
     }
     await confirm(id, plan, until - clock.now());
   };

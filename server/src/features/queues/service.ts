@@ -26,7 +26,7 @@ import { callerOf, membersOf, queueView } from './view.ts';
 import type { QueueSettings } from './view.ts';
 
 export interface QueuesDeps {
-  readonly engine: QueueVerbs & Pick<Engine, 'resync'>;
+  readonly engine: QueueVerbs & Pick<Engine, 'resync' | 'settled'>;
   readonly live: LiveView;
   readonly directory: Pick<Directory, 'queuesOf'>;
   /** The site's queues as they are now. */
@@ -172,7 +172,10 @@ export function createQueues(deps: QueuesDeps): Queues {
     const entry = { action, actor: actor.caller.username, object, ip: actor.ip };
     let result: T;
     try {
-      result = await limited(actor.caller.username, work);
+      result = await limited(actor.caller.username, async () => {
+        await engine.settled(ms);
+        return await work();
+      });
     } catch (error) {
       const known = error instanceof ServiceError ? error : null;
       const outcome = known !== null && known.status < 500 ? 'refused' : 'failed';

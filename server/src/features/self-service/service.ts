@@ -6,7 +6,7 @@ import type { Principal } from '../../core/rights.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
-import type { ExtensionFeatures, FeatureVerbs } from '../../ports/engine.ts';
+import type { Engine, ExtensionFeatures, FeatureVerbs } from '../../ports/engine.ts';
 import { FEATURES_OFF } from '../../ports/engine.ts';
 import type { DoNotDisturb } from '../../ports/do-not-disturb.ts';
 import type { LiveView } from '../../ports/live.ts';
@@ -22,7 +22,7 @@ import { changesOf, featuresOf, holds } from './view.ts';
 import type { FeatureChanges } from './view.ts';
 
 export interface SelfServiceDeps extends RuleDeps {
-  readonly engine: FeatureVerbs;
+  readonly engine: FeatureVerbs & Pick<Engine, 'settled'>;
   readonly live: LiveView;
   readonly directory: Directory;
   readonly store: Store;
@@ -94,6 +94,7 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     }
   };
   const changeIn = async (actor: Actor | null, extension: string, changes: FeatureChanges): Promise<void> => {
+    await engine.settled(CONFIRM_MS);
     const before = meant(extension);
     const shown = live.features.get(extension) ?? FEATURES_OFF;
     const line = (outcome: AuditEntry['outcome'], code: string | null): AuditEntry => ({

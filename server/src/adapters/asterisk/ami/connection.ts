@@ -85,6 +85,8 @@ export interface AmiOptions {
   readonly wants?: (name: string) => boolean;
   readonly event?: (name: string, frame: Frame) => void;
   readonly ignored?: (name: string) => void;
+  /** A command was sent and its answer is waited for no longer: nobody knows what the engine did, or will do. */
+  readonly unanswered?: () => void;
   readonly dropped?: (reason: DropReason, raw: string) => void;
   readonly state?: (state: ConnectionState) => void;
 }
@@ -132,6 +134,8 @@ interface Pending {
   readonly row: ((event: string, frame: Frame) => void) | null;
   readonly ms: number;
   readonly counted: string | undefined;
+  /** What only asks leaves nothing open. */
+  readonly command: boolean;
   rows: number;
   resolve(answer: AmiAnswer): void;
   reject(error: unknown): void;
@@ -174,6 +178,7 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
     booted.reject(error);
     for (const [id, p] of pending) {
       pending.delete(id);
+      if (p.command) options.unanswered?.();
       p.reject(
         new ServiceError('engine_unavailable', `the engine's connection ended: ${detail}`, { cause: error }),
       );
@@ -311,21 +316,23 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
       row,
       ms,
       counted,
+      command: row === null && name !== 'Ping' && name !== 'Login' && name !== 'Logoff',
       rows: 0,
       resolve: answered.resolve,
       reject: answered.reject,
     };
     pending.set(id, entry);
     const give = (): void => {
-      pending.delete(id);
+      if (pending.delete(id) && entry.command) options.unanswered?.();
       answered.reject(signal?.reason);
     };
     signal?.addEventListener('abort', give, { once: true });
     after(ms, done.signal, () => {
-      if (pending.delete(id))
-        answered.reject(
-          new ServiceError('engine_timeout', `the engine did not answer ${name} within ${ms} ms`),
-        );
+      if (!pending.delete(id)) return;
+      if (entry.command) options.unanswered?.();
+      answered.reject(
+        new ServiceError('engine_timeout', `the engine did not answer ${name} within ${ms} ms`),
+      );
     });
     socket.write(bytes);
     try {

@@ -8,16 +8,18 @@ const END_MS = 10_000;
 /**
  * What nobody caught ends the process, because nothing says what is half done: it is written to the log, at once and past
  * everything that may be broken, `end` gives up work in order while the engine and its calls go on, and the exit code says
- * that it was a fault. A second one, or an end that takes too long, ends the process there.
+ * that it was a fault. A second one, or an end that takes too long, kills the process there.
  */
 export function endOnFault(options: { readonly data: () => string | null; readonly end: () => void }): void {
   let ending = false;
   process.on('uncaughtException', (error: unknown, origin) => {
     note(options.data(), error, origin, ending);
     process.exitCode = FAULT_EXIT;
-    if (ending) process.exit(FAULT_EXIT);
+    // What is left may be broken in any way: nothing of it is asked.
+    const now = (): void => void process.kill(process.pid, 'SIGKILL');
+    if (ending) return now();
     ending = true;
-    setTimeout(() => process.exit(FAULT_EXIT), END_MS).unref();
+    setTimeout(now, END_MS).unref();
     options.end();
   });
 }
