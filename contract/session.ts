@@ -1,7 +1,11 @@
 import { z } from 'zod';
 
-/** The name of the session cookie. */
+/** The name of the session cookie over plain HTTP. Over HTTPS it is `HOST_SESSION_COOKIE`; both are read. */
 export const SESSION_COOKIE = 'offhook_session';
+/** Browsers take it over HTTPS only, for this host alone and the whole of it: no neighbour of the host can set it. */
+export const HOST_SESSION_COOKIE = '__Host-offhook_session';
+/** By which a browser that signed in before is known. Named as the session's over HTTPS. */
+export const DEVICE_COOKIE = 'offhook_device';
 
 const text = (max: number) => z.string().max(max);
 const bytes = (s: string): number => new TextEncoder().encode(s).length;
@@ -123,6 +127,7 @@ export const DeviceSession = z
     id: z.int(),
     device_name: z.string().nullable(),
     platform: z.string().nullable(),
+    address: z.string().nullable().describe('The address it signed in from; null for one of before this was kept.'),
     created_at: z.string(),
     last_used_at: z.string(),
     expires_at: z.string(),

@@ -13,6 +13,7 @@ import { t } from './words.ts';
 export interface Device {
   readonly id: number;
   readonly device_name: string | null;
+  readonly address: string | null;
   readonly platform: string | null;
   readonly created_at: string;
   readonly last_used_at: string;
@@ -74,9 +75,9 @@ export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNo
                         <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
                           {name}
                         </Text>
-                        {device.platform !== null && (
-                          <Text size="xs" c="dimmed">
-                            {device.platform}
+                        {(device.platform !== null || device.address !== null) && (
+                          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                            {[device.platform, device.address].filter((part) => part !== null).join(', ')}
                           </Text>
                         )}
                         {device.current && (

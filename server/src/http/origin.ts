@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { SESSION_COOKIE } from '@offhook/contract/session.ts';
+import { HOST_SESSION_COOKIE, SESSION_COOKIE } from '@offhook/contract/session.ts';
 import type { Credential } from '../ports/http.ts';
 
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
@@ -19,11 +19,12 @@ export function readCredential(request: FastifyRequest): Credential | null {
     return bearer !== undefined && isToken(bearer) ? { token: bearer, cookie: false } : null;
   }
   if (headers.cookie === undefined) return null;
-  const values = headers.cookie
-    .split(';')
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${SESSION_COOKIE}=`))
-    .map((pair) => pair.slice(SESSION_COOKIE.length + 1));
+  const pairs = headers.cookie.split(';').map((pair) => pair.trim());
+  const named = (name: string): string[] =>
+    pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
+  // A neighbour of this host can set the plain name, but not that of HTTPS.
+  const safe = named(HOST_SESSION_COOKIE);
+  const values = safe.length > 0 ? safe : named(SESSION_COOKIE);
   const [value] = values;
   return values.length === 1 && value !== undefined && isToken(value) ? { token: value, cookie: true } : null;
 }

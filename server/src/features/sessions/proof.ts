@@ -6,14 +6,16 @@ import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { Caller } from '../../ports/http.ts';
+import type { KnownDevices } from './devices.ts';
 import type { Otp } from './otp.ts';
 import type { SessionStore } from './store.ts';
 import { createThrottle } from './throttle.ts';
-import type { Attempt } from './throttle.ts';
+import type { Attempt, Known } from './throttle.ts';
 
 export interface ProofOptions {
   readonly store: SessionStore;
   readonly otp: Otp;
+  readonly devices: KnownDevices;
   readonly clock: Clock;
   readonly directory: Directory;
   readonly person: (id: number) => Person | undefined;
@@ -27,6 +29,8 @@ export interface Claim {
   /** Digits of the authenticator, or a recovery code; looked at only where the second factor is on. */
   readonly otp?: string | null | undefined;
   readonly ip: string;
+  /** What the device was given at an earlier sign-in. */
+  readonly device?: string | undefined;
 }
 /** Proofs of who somebody is. Every guess is throttled, and every wrong one is in the audit trail. */
 export interface Proof {
@@ -36,8 +40,8 @@ export interface Proof {
   wholly(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string, action: string): Promise<void>;
   /** The caller's own password once more, before something of weight. Throws as `signIn` does. */
   again(caller: Caller, password: string, ip: string, action: string): Promise<Person>;
-  /** Runs one guess; `judge` takes one of the attempt's ways out, or the guess counts as not made. */
-  guess<T>(account: string, ip: string, judge: (attempt: Attempt) => Promise<T>): Promise<T>;
+  /** Runs one guess of a session, which is a known device; `judge` takes one of the attempt's ways out, or the guess counts as not made. */
+  guess<T>(caller: Caller, ip: string, judge: (attempt: Attempt) => Promise<T>): Promise<T>;
 }
 type Failure = 'unknown' | 'password' | 'disabled' | 'otp' | 'otp_missing';
 
@@ -55,7 +59,7 @@ const refusedEntry = (action: string, who: Person, ip: string, reason: Failure):
 });
 
 export function createProof(options: ProofOptions): Proof {
-  const { store, otp, clock, directory, person, audit, log } = options;
+  const { store, otp, devices, clock, directory, person, audit, log } = options;
   const throttle = createThrottle(clock);
 
   /** A wrong guess is answered even when the trail cannot be written. */
@@ -66,14 +70,21 @@ export function createProof(options: ProofOptions): Proof {
       log.warn({ error: messageOf(error), action: entry.action }, 'the audit trail took no entry');
     }
   }
-  async function guess<T>(account: string, ip: string, judge: (attempt: Attempt) => Promise<T>): Promise<T> {
-    const attempt = await throttle.enter(account, ip);
+  async function attempted<T>(
+    account: string,
+    ip: string,
+    known: Known,
+    judge: (attempt: Attempt) => Promise<T>,
+  ): Promise<T> {
+    const attempt = await throttle.enter(account, ip, known);
     try {
       return await judge(attempt);
     } finally {
       attempt.abandoned();
     }
   }
+  const guess = <T>({ person_id, session_id }: Caller, ip: string, judge: (attempt: Attempt) => Promise<T>) =>
+    attempted(accountOf(person_id), ip, { device: `session ${session_id}` }, judge);
   async function judgeSignIn(
     attempt: Attempt,
     who: Person | undefined,
@@ -116,7 +127,11 @@ export function createProof(options: ProofOptions): Proof {
       const account =
         who === undefined ? `name:${hash('sha256', name.toLowerCase(), 'base64url')}` : accountOf(who.id);
       const phc = who === undefined ? null : await store.password(who.id);
-      const failure = await guess(account, ip, (attempt) => judgeSignIn(attempt, who, phc, claim));
+      const device = who === undefined ? null : devices.idOf(who.id, claim.device);
+      const network = who !== undefined && device === null && (await store.signedInFrom(who.id, ip));
+      const failure = await attempted(account, ip, { device, network }, (attempt) =>
+        judgeSignIn(attempt, who, phc, claim),
+      );
       if (failure === null && who !== undefined && phc !== null) return { who, phc };
       if (failure !== 'otp_missing') {
         await recordFailure({
@@ -135,7 +150,7 @@ export function createProof(options: ProofOptions): Proof {
       const who = person(caller.person_id);
       if (who === undefined) throw new ServiceError('not_authenticated', 'sign in again');
       const phc = await store.password(who.id);
-      const failure = await guess(accountOf(who.id), ip, (attempt) => judgeSignIn(attempt, who, phc, given));
+      const failure = await guess(caller, ip, (attempt) => judgeSignIn(attempt, who, phc, given));
       if (failure === null) return;
       if (failure !== 'otp_missing') await recordFailure(refusedEntry(action, who, ip, failure));
       throw refusal(failure);
@@ -144,7 +159,7 @@ export function createProof(options: ProofOptions): Proof {
       const who = person(caller.person_id);
       if (who === undefined) throw new ServiceError('not_authenticated', 'sign in again');
       const phc = await store.password(who.id);
-      const right = await guess(accountOf(who.id), ip, async (attempt) => {
+      const right = await guess(caller, ip, async (attempt) => {
         const fits = await verifyPassword(phc, password);
         // A right one clears nothing: wrong digits that follow it must add up.
         if (!fits) attempt.failed();

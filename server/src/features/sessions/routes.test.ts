@@ -123,7 +123,8 @@ test('login - a page of ours gets a cookie, which is a new one each time and end
   const own = { host: 'pbx.example.com', origin: 'http://pbx.example.com' };
   const body = { username: '1005', password: passwordOf('1005') };
   const first = await signIn(body, PATHS[0], { ...own, cookie: 'offhook_session=fixated-by-somebody' });
-  const cookie = String(first.headers['set-cookie']);
+  const [cookie = '', device = ''] = [first.headers['set-cookie']].flat() as string[];
+  assert.match(device, /^offhook_device=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=34560000$/);
   assert.match(
     cookie,
     /^offhook_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=2592000$/,
@@ -147,7 +148,23 @@ test('login - behind TLS the cookie is Secure and phones are told wss', async ()
     headers: { origin: 'https://pbx.example.com' },
     payload: { username: '1005', password: passwordOf('1005') },
   });
-  assert.match(String(response.headers['set-cookie']), /; Secure$/);
+  const [cookie = '', device = ''] = [response.headers['set-cookie']].flat() as string[];
+  for (const one of [cookie, device]) assert.match(one, /^__Host-offhook_.*; Path=\/; .*; Secure$/);
+  // Both names are read, and that of HTTPS before the other, which a neighbour can set; a sign-in leaves one of them.
+  const me = (value: string) => tls.host.app.inject({ url: '/api/v1/session', headers: { cookie: value } });
+  const value = cookie.split(';')[0]!;
+  assert.equal((await me(value)).statusCode, 200);
+  assert.equal((await me(value.replace('__Host-', ''))).statusCode, 200);
+  assert.equal((await me(`offhook_session=other; ${value}`)).statusCode, 200);
+  assert.equal((await me(`${value}; ${value.replace(/=.*/, '=second')}`)).statusCode, 401);
+  const again = await tls.host.app.inject({
+    method: 'POST',
+    url: '/api/auth/login',
+    headers: { origin: 'https://pbx.example.com', cookie: value.replace('__Host-', '') },
+    payload: { username: '1005', password: passwordOf('1005') },
+  });
+  assert.match(String(again.headers['set-cookie']), /,offhook_session=; Path=\/; .*Max-Age=0,/);
+  assert.equal((await me(value)).statusCode, 401, 'the session of before is over');
   const { sip } = LoginReply.parse(response.json());
   assert.deepEqual([sip.ws_url, sip.domain], ['wss://pbx.example.com/ws', 'pbx.example.com']);
   assert.match(String(response.headers['strict-transport-security']), /max-age/);

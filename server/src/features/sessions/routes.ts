@@ -12,6 +12,8 @@ import {
   OtpSecret,
   OtpState,
   PasswordChange,
+  DEVICE_COOKIE,
+  HOST_SESSION_COOKIE,
   SESSION_COOKIE,
   SessionConfirmation,
   SessionConfirmed,
@@ -36,15 +38,35 @@ export interface SessionRoutesOptions {
   };
 }
 const tags = ['sessions'];
+/** 400 days are the most that browsers keep one. */
+const DEVICE_SECONDS = 400 * 86_400;
+
+function cookieText(name: string, value: string, seconds: number): string {
+  const secure = name.startsWith('__Host-') ? '; Secure' : '';
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`;
+}
+const cookies = ({ headers: { cookie = '' } }: FastifyRequest): string[] =>
+  cookie.split(';').map((pair) => pair.trim());
+const hasCookie = (request: FastifyRequest, name: string): boolean =>
+  cookies(request).some((pair) => pair.startsWith(`${name}=`));
+/** The value under the plain name or that of HTTPS. */
+const cookieOf = (request: FastifyRequest, name: string): string | undefined =>
+  cookies(request)
+    .find((pair) => pair.startsWith(`__Host-${name}=`) || pair.startsWith(`${name}=`))
+    ?.replace(/^[^=]*=/, '');
 
 /** Sign-in, refresh, sign-out, devices and passwords (wire.md section 2). */
 export function sessionRoutes(app: App, { sessions, directory, config }: SessionRoutesOptions): void {
   const setCookie = (request: FastifyRequest, reply: FastifyReply, value: string, seconds: number): void => {
-    const secure = request.ownOrigin().startsWith('https:') ? '; Secure' : '';
-    reply.header(
-      'set-cookie',
-      `${SESSION_COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`,
-    );
+    const named = request.ownOrigin().startsWith('https:') ? HOST_SESSION_COOKIE : SESSION_COOKIE;
+    reply.header('set-cookie', cookieText(named, value, seconds));
+    // One of the other name would stand beside it for ever.
+    const other = named === SESSION_COOKIE ? HOST_SESSION_COOKIE : SESSION_COOKIE;
+    if (hasCookie(request, other)) reply.header('set-cookie', cookieText(other, '', 0));
+  };
+  const knowDevice = (request: FastifyRequest, reply: FastifyReply, device: string): void => {
+    const named = request.ownOrigin().startsWith('https:') ? `__Host-${DEVICE_COOKIE}` : DEVICE_COOKIE;
+    reply.header('set-cookie', cookieText(named, device, DEVICE_SECONDS));
   };
   const sipFor = (request: FastifyRequest, person: Person, password: string) =>
     sipOf(person, password, request.ownOrigin(), config.sipListen.port);
@@ -97,9 +119,12 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
           device_name,
           platform,
           ip: request.ip,
+          device: cookieOf(request, DEVICE_COOKIE),
           replaces: own && presented?.cookie === true ? presented.token : undefined,
         });
-        return answer(request, reply, issued, own);
+        const body = answer(request, reply, issued, own);
+        if (own) knowDevice(request, reply, issued.device);
+        return body;
       },
     );
   }
@@ -111,7 +136,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
         tags,
         summary: 'A new token for an old one',
         description:
-          'Also for a token whose idle life has run out, never for one that was ended or whose absolute life is over. The old token works until 60 s after the new one was first used, so a lost answer costs nothing.',
+          'Never for a token whose session was ended, or whose idle or absolute life is over. The old token works until 60 s after the new one was first used, so a lost answer costs nothing; after that it is taken for a copy, and ends the session.',
         security: [{ bearer: [] }, { cookie: [] }],
         response: { 200: LoginReply },
       },
@@ -122,7 +147,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
       if (credential.cookie && isForeign(request)) {
         throw new ServiceError('foreign_origin', 'a cookie session works from its own origin only');
       }
-      const issued = await sessions.refresh(credential.token);
+      const issued = await sessions.refresh(credential.token, request.ip);
       return answer(request, reply, issued, credential.cookie);
     },
   );

@@ -2,7 +2,7 @@ import { ServiceError } from '../../core/errors.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Otp } from './otp.ts';
-import { accountOf, otpRequired } from './proof.ts';
+import { otpRequired } from './proof.ts';
 import type { Proof } from './proof.ts';
 
 /** What people do with their own second factor. */
@@ -31,7 +31,7 @@ export function createSecondFactor(otp: Otp, proof: Proof, audit: Audit): Second
       return otp.enrol(who.id, who.username, issuer);
     },
     async confirm(caller, digits, ip) {
-      const codes = await proof.guess(accountOf(caller.person_id), ip, async (attempt) => {
+      const codes = await proof.guess(caller, ip, async (attempt) => {
         try {
           return await otp.confirm(caller.person_id, digits);
         } catch (error) {
@@ -44,7 +44,7 @@ export function createSecondFactor(otp: Otp, proof: Proof, audit: Audit): Second
     },
     async remove(caller, password, given, ip) {
       const who = await proof.again(caller, password, ip, 'session.otp_failed');
-      await proof.guess(accountOf(who.id), ip, async (attempt) => {
+      await proof.guess(caller, ip, async (attempt) => {
         const verdict = await otp.check(who.id, given);
         if (verdict === 'right' || verdict === 'off') return;
         attempt.failed();

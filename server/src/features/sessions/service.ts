@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { hashPassword, isOutdated } from '../../core/password.ts';
@@ -13,6 +14,7 @@ import { createCache } from './cache.ts';
 import type { Live } from './cache.ts';
 import { createConfirmation } from './confirmation.ts';
 import type { Confirmation } from './confirmation.ts';
+import { createKnownDevices } from './devices.ts';
 import { createOtp } from './otp.ts';
 import { createSignIns } from './people.ts';
 import type { SignIns } from './people.ts';
@@ -57,14 +59,25 @@ export interface Issued {
   readonly person: Person;
   /** What the phones of this session register with. */
   readonly sip_password: string;
+  /** By which a browser is known at its next sign-in. */
+  readonly device: string;
   /** Milliseconds since 1970 when it stops working unless used or refreshed. */
   readonly expires_at: number;
 }
-export type EndReason = 'logout' | 'ended' | 'password_changed' | 'disabled' | 'replaced' | 'crowded';
+export type EndReason =
+  | 'logout'
+  | 'ended'
+  | 'password_changed'
+  | 'disabled'
+  | 'replaced'
+  | 'crowded'
+  | 'idle'
+  | 'replayed';
 export interface DeviceRow {
   readonly id: number;
   readonly device_name: string | null;
   readonly platform: string | null;
+  readonly address: string | null;
   readonly created_at: number;
   readonly last_used_at: number;
   readonly expires_at: number;
@@ -72,8 +85,11 @@ export interface DeviceRow {
 export interface Sessions extends Authenticator {
   /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `otp_required`, `account_disabled`, `store_unavailable`. */
   login(input: LoginInput): Promise<Issued>;
-  /** Throws `not_authenticated` for an unknown, ended, replaced or absolutely expired token. */
-  refresh(token: string): Promise<Issued>;
+  /**
+   * Throws `not_authenticated` for an unknown, ended or expired token. One that was replaced is a copy: it ends the session,
+   * with every token of it; so does one whose session was idle for too long. Both are in the audit trail.
+   */
+  refresh(token: string, ip: string): Promise<Issued>;
   logout(caller: Caller, ip: string): Promise<void>;
   devices(personId: number): Promise<DeviceRow[]>;
   /** Ends one session of the caller's own; throws `not_found` where there is no such. */
@@ -122,7 +138,8 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     idleMs,
     clock,
   });
-  const proof = createProof({ store, otp, clock, directory, person, audit, log });
+  const knownDevices = createKnownDevices(options.sipKey);
+  const proof = createProof({ store, otp, devices: knownDevices, clock, directory, person, audit, log });
   const confirmation = createConfirmation(proof, clock);
 
   const expiry = (lastUsed: number, endsAt: number): number => Math.min(lastUsed + idleMs, endsAt);
@@ -143,7 +160,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   async function open(
     who: Person,
     proven: string,
-    device: Pick<LoginInput, 'device_name' | 'platform'>,
+    device: Pick<LoginInput, 'device_name' | 'platform' | 'ip' | 'device'>,
   ): Promise<Issued> {
     const token = randomBytes(32).toString('base64url');
     const at = clock.now();
@@ -151,6 +168,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       person_id: who.id,
       device_name: device.device_name ?? null,
       platform: device.platform ?? null,
+      address: device.ip,
       at,
       ends_at: at + absoluteMs,
       hash: hashOf(token),
@@ -166,29 +184,32 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       session_id: id,
       person: who,
       sip_password: sip.passwordOf(row),
+      device: knownDevices.give(who.id, device.device),
       expires_at: expiry(at, session.ends_at),
     };
   }
 
   /** The live session behind a token; its idle life is not looked at. */
   async function find(token: string): Promise<{ live: Live; who: Person } | null> {
-    return TOKEN.test(token) ? valid(await cache.get(hashOf(token))) : null;
+    const found = TOKEN.test(token) ? owned(await cache.get(hashOf(token))) : null;
+    return found === null || isRetired(found.live) ? null : found;
   }
-  function valid(live: Live | undefined): { live: Live; who: Person } | null {
+  const isRetired = ({ token: { retired_at } }: Live): boolean =>
+    retired_at !== null && clock.now() >= retired_at + GRACE_MS;
+  const isIdle = ({ session }: Live): boolean => clock.now() >= session.last_used_at + idleMs;
+  /** A token of a session that has not ended, whatever became of the token itself. */
+  function owned(live: Live | undefined): { live: Live; who: Person } | null {
     if (live === undefined) return null;
-    const now = clock.now();
-    const { session, token: row } = live;
-    if (session.ended_at !== null || now >= session.ends_at) return null;
-    if (row.retired_at !== null && now >= row.retired_at + GRACE_MS) return null;
+    const { session } = live;
+    if (session.ended_at !== null || clock.now() >= session.ends_at) return null;
     const who = person(session.person_id);
     return who === undefined || !who.active ? null : { live, who };
   }
   function callerOf(known: Live | undefined): Caller | null {
-    const found = valid(known);
-    if (found === null) return null;
+    const found = owned(known);
+    if (found === null || isRetired(found.live) || isIdle(found.live)) return null;
     const { live, who } = found;
     const now = clock.now();
-    if (now >= live.session.last_used_at + idleMs) return null;
     cache.touch(live, now);
     return {
       session_id: live.session.id,
@@ -202,6 +223,26 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     };
   }
 
+  /** Two hold tokens of one session, or it was forgotten: the session ends, and the trail says why. */
+  async function refuseRefresh(
+    { session: { id } }: Live,
+    who: Person,
+    reason: 'replayed' | 'idle',
+    ip: string,
+  ): Promise<void> {
+    const ids = await store.end({ id }, reason, clock.now(), (trx) =>
+      audit.recordIn(trx as unknown as Transaction<unknown>, {
+        action: 'session.refresh_refused',
+        actor: null,
+        object: who.extension,
+        outcome: 'refused',
+        ip,
+        detail: { session: id, reason },
+      }),
+    );
+    ended(ids, reason);
+  }
+
   async function devices(personId: number): Promise<DeviceRow[]> {
     const rows = await store.live(personId, clock.now());
     return rows.map((row) => {
@@ -210,6 +251,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
         id: row.id,
         device_name: row.device_name,
         platform: row.platform,
+        address: row.address,
         created_at: row.created_at,
         last_used_at: last,
         expires_at: expiry(last, row.ends_at),
@@ -272,14 +314,14 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     },
 
     async login(input) {
-      const { device_name, platform, ip, replaces } = input;
+      const { device_name, platform, ip, device, replaces } = input;
       const { who, phc } = await proof.signIn(input);
       let proven = phc;
       if (isOutdated(proven)) {
         proven = await hashPassword(input.password);
         await store.setPassword(who.id, proven, clock.now(), false);
       }
-      const issued = await open(who, proven, { device_name, platform });
+      const issued = await open(who, proven, { device_name, platform, ip, device });
       try {
         await audit.record({
           action: 'session.login',
@@ -306,10 +348,14 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       return issued;
     },
 
-    async refresh(token) {
-      const found = await find(token);
+    async refresh(token, ip) {
+      const found = TOKEN.test(token) ? owned(await cache.get(hashOf(token))) : null;
       if (found === null) throw new ServiceError('not_authenticated', 'sign in again');
       const { live, who } = found;
+      if (isRetired(live) || isIdle(live)) {
+        await refuseRefresh(live, who, isRetired(live) ? 'replayed' : 'idle', ip);
+        throw new ServiceError('not_authenticated', 'sign in again');
+      }
       const next = randomBytes(32).toString('base64url');
       const now = clock.now();
       const dropped = await store.rotate(live.session.id, live.token.hash, hashOf(next), now);
@@ -319,6 +365,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
         session_id: live.session.id,
         person: who,
         sip_password: sip.passwordOf(live.session),
+        device: knownDevices.give(who.id, undefined),
         expires_at: expiry(now, live.session.ends_at),
       };
     },
@@ -362,7 +409,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
         ip,
       });
       ended(await store.setPassword(who.id, phc, clock.now(), true), 'password_changed');
-      return open(who, phc, {});
+      return open(who, phc, { ip });
     },
 
     otp: createSecondFactor(otp, proof, audit),

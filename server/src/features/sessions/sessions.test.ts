@@ -111,7 +111,7 @@ test('sessions - nothing that is no token of ours is looked up or breaks anythin
     assert.equal(await works(token), false, token.slice(0, 20));
   }
 });
-test('sessions - the idle life slides with use, and ends; refresh still takes the token then', async () => {
+test('sessions - the idle life slides with use, and ends; no refresh brings it back, and the trail says so', async () => {
   const { token, expires_at } = await login('1005');
   assert.equal(expires_at, site.clock.now() + hours(12));
   for (let i = 0; i < 5; i += 1) {
@@ -120,7 +120,22 @@ test('sessions - the idle life slides with use, and ends; refresh still takes th
   }
   site.clock.advance(hours(12));
   assert.equal(await works(token), false);
-  const next = await site.sessions.refresh(token);
+  for (let i = 0; i < 3; i += 1) {
+    await assert.rejects(site.sessions.refresh(token, '10.9.0.9'), is('not_authenticated'));
+  }
+  assert.deepEqual(
+    ended.map(([, reason]) => reason),
+    ['idle'],
+  );
+  const { entries } = await site.audit.page({ action: 'session.refresh_refused' });
+  assert.deepEqual(
+    entries.map(({ object, outcome, ip, detail }) => [object, outcome, ip, detail.reason]),
+    [['1005', 'refused', '10.9.0.9', 'idle']],
+  );
+  // Another device of the same person, used meanwhile, may be refreshed as ever.
+  const fresh = await login('1005');
+  site.clock.advance(hours(11));
+  const next = await site.sessions.refresh(fresh.token, '10.9.0.9');
   assert.equal(next.expires_at, site.clock.now() + hours(12));
   assert.ok(await works(next.token));
 });
@@ -144,41 +159,88 @@ test('sessions - what stays open uses its session, until it is ended or its abso
 });
 test('sessions - the absolute life ends for use and for refresh', async () => {
   const { token } = await login('1005');
-  for (let i = 0; i < 59; i += 1) {
+  for (let i = 0; i < 65; i += 1) {
     site.clock.advance(hours(11));
     assert.ok(await works(token));
   }
   const late = await site.sessions.authenticate(token);
-  site.clock.advance(days(30) - hours(11 * 59) - 1);
+  site.clock.advance(days(30) - hours(11 * 65) - 1);
   assert.ok(late !== null && late.expires_at <= site.clock.now() + 1 + hours(12));
-  const { token: last, expires_at } = await site.sessions.refresh(token);
+  const { token: last, expires_at } = await site.sessions.refresh(token, '10.9.0.9');
   assert.equal(expires_at, site.clock.now() + 1, 'a refresh does not lengthen the absolute life');
   site.clock.advance(1);
   assert.equal(await works(last), false);
-  await assert.rejects(site.sessions.refresh(last), is('not_authenticated'));
-  await assert.rejects(site.sessions.refresh(token), is('not_authenticated'));
+  await assert.rejects(site.sessions.refresh(last, '10.9.0.9'), is('not_authenticated'));
+  await assert.rejects(site.sessions.refresh(token, '10.9.0.9'), is('not_authenticated'));
 });
 test('sessions - a refresh replaces the token: the old one works until 60 s after the new one was first used', async () => {
   const { token: old } = await login('1005');
-  const { token: next, session_id } = await site.sessions.refresh(old);
+  const { token: next, session_id } = await site.sessions.refresh(old, '10.9.0.9');
   site.clock.advance(hours(1));
   assert.ok(await works(old), 'the answer may have been lost: the phone has only this one');
-  const { token: again } = await site.sessions.refresh(old);
+  const { token: again } = await site.sessions.refresh(old, '10.9.0.9');
   assert.ok(await works(again));
   site.clock.advance(GRACE_MS - 1);
   assert.ok(await works(old), 'requests with the old token may still be on their way');
   assert.ok(await works(next), 'of two refreshes at once either answer may be the one that is kept');
   site.clock.advance(1);
   assert.equal(await works(old), false);
-  await assert.rejects(site.sessions.refresh(old), is('not_authenticated'));
   assert.ok(await works(again));
   assert.equal((await site.sessions.authenticate(again))?.session_id, session_id, 'it stays one session');
+});
+test('sessions - a token that was replaced and comes to be refreshed is a copy: all of its session end, once and audited', async () => {
+  const { token: old, session_id } = await login('1006');
+  const other = await login('1006');
+  const { token: stolen } = await site.sessions.refresh(old, '10.9.0.9');
+  assert.ok(await works(stolen));
+  site.clock.advance(GRACE_MS);
+  assert.equal(await works(old), false, 'its owner is asked to refresh');
+  assert.ok(await works(stolen), 'to use it late ends nothing: requests may be repeated');
+  await reopen();
+  await assert.rejects(site.sessions.refresh(old, '203.0.113.9'), is('not_authenticated'));
+  assert.equal(await works(stolen), false);
+  assert.deepEqual(ended, [[session_id, 'replayed']]);
+  await assert.rejects(site.sessions.refresh(old, '203.0.113.9'), is('not_authenticated'));
+  assert.ok(await works(other.token), 'other devices stay signed in');
+  const { entries } = await site.audit.page({ action: 'session.refresh_refused', limit: 1 });
+  assert.deepEqual(
+    entries.map(({ object, outcome, ip, detail }) => [object, outcome, ip, detail]),
+    [['1006', 'refused', '203.0.113.9', { session: session_id, reason: 'replayed' }]],
+  );
+});
+test('sessions - 50 wrong guesses from ten networks hold up neither a known device nor a known network, and a new one for seconds', async () => {
+  const home = `192.168.${network}.7`;
+  const issued = await login('1005', passwordOf('1005'), { ip: home });
+  const guess = (ip: string, device?: string) =>
+    assert.rejects(login('1005', 'a wrong password', { ip, device }), is('invalid_credentials'));
+  for (let i = 0; i < 10; i += 1) for (let n = 0; n < 5; n += 1) await guess(`198.18.${i}.${n}`);
+  await login('1005', passwordOf('1005'), { ip: '203.0.113.1', device: issued.device });
+  await login('1005', passwordOf('1005'), { ip: `192.168.${network}.200` });
+  const caller = (await site.sessions.authenticate(issued.token))!;
+  await site.sessions.confirmation.confirm(caller, { password: passwordOf('1005') }, '198.18.0.1');
+  await assert.rejects(login('1005', passwordOf('1005'), { ip: '198.51.100.1' }), (error) => {
+    is('too_many_attempts')(error);
+    assert.ok(error instanceof ServiceError && Number(error.extras.retry_after_seconds) <= 18);
+    return true;
+  });
+  site.clock.advance(18_000);
+  await login('1005', passwordOf('1005'), { ip: '198.51.100.1' });
+  // What a device was given is good for its person alone, and bounds its guesses.
+  for (let n = 0; n < 5; n += 1) await guess('203.0.113.1', issued.device);
+  await assert.rejects(login('1005', passwordOf('1005'), { device: issued.device }), is('too_many_attempts'));
+  for (const wrong of [`${issued.device}x`, issued.device.replace(/^.{3}/, 'AAA'), 'x', '..', '']) {
+    await assert.rejects(
+      login('1005', passwordOf('1005'), { ip: '198.18.0.1', device: wrong }),
+      is('too_many_attempts'),
+    );
+  }
+  site.clock.advance(minutes(16));
 });
 test('sessions - the chain of tokens is bounded', async () => {
   let { token } = await login('1005');
   const tokens = [token];
   for (let i = 0; i < 20; i += 1) {
-    ({ token } = await site.sessions.refresh(token));
+    ({ token } = await site.sessions.refresh(token, '10.9.0.9'));
     tokens.push(token);
   }
   const working = await Promise.all(tokens.map(works));
@@ -187,7 +249,7 @@ test('sessions - the chain of tokens is bounded', async () => {
 });
 test('sessions - everything holds over a restart, the retired tokens too', async () => {
   const { token: old } = await login('1005');
-  const { token: next } = await site.sessions.refresh(old);
+  const { token: next } = await site.sessions.refresh(old, '10.9.0.9');
   assert.ok(await works(next));
   const { token: gone } = await login('1006');
   await site.sessions.logout((await site.sessions.authenticate(gone))!, '10.9.9.9');
@@ -205,7 +267,7 @@ test('sessions - log-out ends this session alone, and tells whoever holds its so
   await site.sessions.logout((await site.sessions.authenticate(one.token))!, '10.9.9.9');
   assert.deepEqual(ended, [[one.session_id, 'logout']]);
   assert.equal(await works(one.token), false);
-  await assert.rejects(site.sessions.refresh(one.token), is('not_authenticated'));
+  await assert.rejects(site.sessions.refresh(one.token, '10.9.0.9'), is('not_authenticated'));
   assert.ok(await works(other.token));
 });
 test('sessions - a session of mine can be ended from another device, nobody else’s', async () => {
@@ -273,7 +335,7 @@ test('sessions - who is disabled or removed is out at once, and a changed level 
   assert.equal((await site.sessions.authenticate(dan.token))?.level, 'supervisor');
   site.directory.change('1005', { level: 'user', active: false });
   assert.equal(await works(dan.token), false);
-  await assert.rejects(site.sessions.refresh(dan.token), is('not_authenticated'));
+  await assert.rejects(site.sessions.refresh(dan.token, '10.9.0.9'), is('not_authenticated'));
   const removed = site.directory.byExtension('1006')!;
   site.directory.remove('1006');
   assert.equal(await works(eve.token), false);
@@ -301,7 +363,7 @@ test('sessions - while the database is gone, sessions in memory go on; nothing e
     'not known is not the same as not valid',
   );
   await assert.rejects(login('1005'), is('store_unavailable'));
-  await assert.rejects(site.sessions.refresh(token), is('store_unavailable'));
+  await assert.rejects(site.sessions.refresh(token, '10.9.0.9'), is('store_unavailable'));
   const me = (await site.sessions.authenticate(token))!;
   await assert.rejects(site.sessions.logout(me, '10.9.9.9'), is('store_unavailable'));
   assert.ok(await works(token), 'a log-out that could not be stored did not happen');

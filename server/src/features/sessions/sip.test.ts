@@ -31,7 +31,7 @@ test('session sip - the password of a session proves its own devices and no othe
 });
 test('session sip - refresh keeps it; it holds over a restart', async () => {
   const issued = await login('1005');
-  const refreshed = await site.sessions.refresh(issued.token);
+  const refreshed = await site.sessions.refresh(issued.token, '10.9.0.9');
   assert.equal(refreshed.sip_password, issued.sip_password);
   site = await site.reopen();
   assert.equal((await prove('1005', issued.sip_password))?.session_id, issued.session_id);

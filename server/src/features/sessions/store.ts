@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import { ServiceError } from '../../core/errors.ts';
 import type { Migration, Store } from '../../ports/store.ts';
+import { networkOf } from '../../core/networks.ts';
 import type { Changes } from './cache.ts';
 
 export interface SessionTables {
@@ -10,6 +11,8 @@ export interface SessionTables {
     person_id: number;
     device_name: string | null;
     platform: string | null;
+    /** Where it signed in from; null for sessions of versions before it was kept. */
+    address: string | null;
     created_at: number;
     last_used_at: number;
     /** End of the absolute life. */
@@ -37,6 +40,7 @@ export interface NewSession {
   readonly person_id: number;
   readonly device_name: string | null;
   readonly platform: string | null;
+  readonly address: string | null;
   readonly at: number;
   readonly ends_at: number;
   readonly hash: string;
@@ -85,6 +89,12 @@ const migrations: readonly Migration[] = [
         .addColumn('password', 'text', (c) => c.notNull())
         .addColumn('changed_at', 'integer', (c) => c.notNull())
         .execute();
+    },
+  },
+  {
+    id: '0002-session-address',
+    async up(db) {
+      await db.schema.alterTable('sessions').addColumn('address', 'text').execute();
     },
   },
 ];
@@ -156,6 +166,7 @@ export async function createSessionStore(store: Store) {
             person_id: session.person_id,
             device_name: session.device_name,
             platform: session.platform,
+            address: session.address,
             created_at: session.at,
             last_used_at: session.at,
             ends_at: session.ends_at,
@@ -232,6 +243,17 @@ export async function createSessionStore(store: Store) {
         .where('ends_at', '>', now)
         .orderBy('id')
         .execute();
+    },
+    /** Whether somebody signed in from the network of this address, in a session that ended less than 30 days ago or lives. */
+    async signedInFrom(personId: number, ip: string): Promise<boolean> {
+      const rows = await db
+        .selectFrom('sessions')
+        .select('address')
+        .distinct()
+        .where('person_id', '=', personId)
+        .where('address', 'is not', null)
+        .execute();
+      return rows.some(({ address }) => address !== null && networkOf(address) === networkOf(ip));
     },
     /** People with a session that is not ended. */
     async peopleWithSessions(now: number): Promise<number[]> {

@@ -64,7 +64,31 @@ test('throttle - 20 failures of a network, 50 of an account', async () => {
   await assert.rejects(throttle.enter('somebody', '192.0.2.9'), refused());
   (await throttle.enter('somebody', '198.51.100.1')).abandoned();
   for (let i = 0; i < 10; i += 1) await fail(throttle, 'ada', `203.0.${i}.1`, 5);
-  await assert.rejects(throttle.enter('ada', '203.0.113.1'), refused(), 'from a network of its own');
+  await assert.rejects(throttle.enter('ada', '203.0.113.1'), refused(18), 'from a network of its own');
+});
+test('throttle - beyond its 50 an account takes one guess in 18 s, one at a time, however many networks guess', async () => {
+  const clock = manualClock();
+  const throttle = createThrottle(clock);
+  for (let i = 0; i < 10; i += 1) await fail(throttle, 'ada', `203.0.${i}.1`, 5);
+  let passed = 0;
+  for (let second = 0; second < 180; second += 1) {
+    clock.advance(1_000);
+    const tries = Array.from({ length: 3 }, async (_, i) => {
+      const attempt = await throttle.enter('ada', `10.${second}.${i}.1`);
+      passed += 1;
+      attempt.failed();
+    });
+    await Promise.allSettled(tries);
+  }
+  assert.equal(passed, 10);
+  (await throttle.enter('ada', '203.0.0.1', { device: 'one' })).succeeded();
+  (await throttle.enter('ada', '198.51.100.1', { network: true })).succeeded();
+});
+test('throttle - an IPv6 provider of a /48 cannot be guessed from by its 256 networks', async () => {
+  const throttle = createThrottle(manualClock());
+  for (let i = 0; i < 60; i += 1) await fail(throttle, `p${i}`, `2001:db8:1:${(i * 256).toString(16)}::1`);
+  await assert.rejects(throttle.enter('somebody', '2001:db8:1:ff00::1'), refused());
+  (await throttle.enter('somebody', '2001:db8:2::1')).abandoned();
 });
 test('throttle - guesses sent at once are counted like guesses sent one after another', async () => {
   const throttle = createThrottle(manualClock());

@@ -1,10 +1,16 @@
+import { isIPv6 } from 'node:net';
 import { ServiceError } from '../../core/errors.ts';
 import { networkOf } from '../../core/networks.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 const WINDOW_MS = 15 * 60_000;
-/** Failures in 15 minutes after which a sign-in is refused unseen (wire.md section 2). */
-const LIMITS = { pair: 5, network: 20, account: 50 } as const;
+/**
+ * Failures in 15 minutes after which a sign-in is refused unseen (wire.md section 2). `device`: of a device that has signed in
+ * before, which no guess made elsewhere counts against. `wide`: of an IPv6 /48.
+ */
+const LIMITS = { device: 5, pair: 5, network: 20, wide: 60, account: 50 } as const;
+/** An account with too many failures is not locked: one guess of a network that is not known passes in that time. */
+const SPACING_MS = 18_000;
 const MAX_KEYS = 50_000;
 const MAX_WAITING = 128;
 
@@ -16,12 +22,19 @@ export interface Attempt {
   /** Neither right nor wrong: it was not looked at to the end. */
   abandoned(): void;
 }
+/** What is known of who asks, besides the address. */
+export interface Known {
+  /** A device that has proven itself before: only its own failures hold it up. */
+  readonly device?: string | null;
+  /** The account signed in from this network before: what is guessed from others does not count here. */
+  readonly network?: boolean;
+}
 export interface Throttle {
   /**
    * Waits while as many guesses are being computed as failures are left: so a thousand guesses sent at once are counted
    * like a thousand sent one after another. Throws `too_many_attempts`, or `overloaded` when too many wait.
    */
-  enter(account: string, ip: string): Promise<Attempt>;
+  enter(account: string, ip: string, known?: Known): Promise<Attempt>;
 }
 
 interface Counter {
@@ -32,10 +45,13 @@ interface Counter {
 /** Bounded: beyond a number of keys the one that failed longest ago is forgotten. */
 class Counters {
   readonly limit: number;
+  /** Beyond the limit one attempt passes in that time; where it is null, none does while the failures are in the window. */
+  readonly spacing: number | null;
   readonly #maxKeys: number;
   readonly #byKey = new Map<string, Counter>();
-  constructor(limit: number, maxKeys: number) {
+  constructor(limit: number, maxKeys: number, spacing: number | null = null) {
     this.limit = limit;
+    this.spacing = spacing;
     this.#maxKeys = maxKeys;
   }
   get size(): number {
@@ -46,6 +62,19 @@ class Counters {
     if (counter === undefined) return [];
     counter.failures = counter.failures.filter((at) => at > now - WINDOW_MS);
     return counter.failures;
+  }
+  /** Milliseconds until an attempt may be made; 0 where it may be now. */
+  wait(key: string, now: number): number {
+    const failures = this.failures(key, now);
+    if (failures.length < this.limit) return 0;
+    const free =
+      this.spacing === null ? failures.at(-this.limit)! + WINDOW_MS : failures.at(-1)! + this.spacing;
+    return Math.max(0, free - now);
+  }
+  /** True while as many are being computed as may be. */
+  isFull(key: string, now: number): boolean {
+    const room = Math.max(this.limit - this.failures(key, now).length, this.spacing === null ? 0 : 1);
+    return this.running(key) >= room;
   }
   running(key: string): number {
     return this.#byKey.get(key)?.running ?? 0;
@@ -91,38 +120,48 @@ interface Place {
   readonly counters: Counters;
   readonly key: string;
   readonly id: string;
+  /** False where a failure is only counted, for others who come this way. */
+  readonly gate: boolean;
 }
 
 export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { readonly size: number } {
   const pairs = new Counters(LIMITS.pair, maxKeys);
   const networks = new Counters(LIMITS.network, maxKeys);
-  const accounts = new Counters(LIMITS.account, maxKeys);
+  const accounts = new Counters(LIMITS.account, maxKeys, SPACING_MS);
+  const devices = new Counters(LIMITS.device, maxKeys);
+  const wides = new Counters(LIMITS.wide, maxKeys);
   /** Who waits, by the place that has no room, in order. */
   const queues = new Map<string, Waiter[]>();
   let waiting = 0;
 
-  const placesOf = (account: string, network: string): Place[] => [
-    { counters: pairs, key: `${account}|${network}`, id: `pair ${account}|${network}` },
-    { counters: networks, key: network, id: `network ${network}` },
-    { counters: accounts, key: account, id: `account ${account}` },
-  ];
+  const placesOf = (account: string, ip: string, known: Known): Place[] => {
+    const place = (kind: string, counters: Counters, key: string): Place => ({
+      counters,
+      key,
+      id: `${kind} ${key}`,
+      gate: true,
+    });
+    const network = networkOf(ip);
+    const places = [place('pair', pairs, `${account}|${network}`), place('network', networks, network)];
+    if (isIPv6(ip) && network.includes(':')) places.push(place('wide', wides, networkOf(ip, 24, 48)));
+    const byAccount = place('account', accounts, account);
+    if (typeof known.device === 'string') {
+      const others = [...places, byAccount].map((other) => ({ ...other, gate: false }));
+      return [place('device', devices, `${account}|${known.device}`), ...others];
+    }
+    return [...places, { ...byAccount, gate: known.network !== true }];
+  };
   function refusal(all: readonly Place[]): ServiceError | undefined {
     const now = clock.now();
-    const waits = all.flatMap(({ counters, key }) => {
-      const failures = counters.failures(key, now);
-      return failures.length >= counters.limit ? [failures.at(-counters.limit)! + WINDOW_MS - now] : [];
-    });
-    return waits.length === 0
+    const wait = Math.max(...all.map(({ counters, key, gate }) => (gate ? counters.wait(key, now) : 0)));
+    return wait === 0
       ? undefined
       : new ServiceError('too_many_attempts', 'too many failed attempts; try again later', {
-          retry_after_seconds: Math.max(...waits) / 1000,
+          retry_after_seconds: wait / 1000,
         });
   }
   const fullPlace = (all: readonly Place[]): Place | undefined =>
-    all.find(
-      ({ counters, key }) =>
-        counters.failures(key, clock.now()).length + counters.running(key) >= counters.limit,
-    );
+    all.find(({ counters, key, gate }) => gate && counters.isFull(key, clock.now()));
 
   function begin(all: readonly Place[]): Attempt {
     for (const { counters, key } of all) counters.begin(key);
@@ -132,7 +171,7 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
       open = false;
       const now = clock.now();
       for (const { counters, key } of all) {
-        const cleared = outcome === 'succeeded' && counters === pairs;
+        const cleared = outcome === 'succeeded' && (counters === pairs || counters === devices);
         counters.end(key, outcome === 'failed' ? 'failed' : cleared ? 'clear' : 'nothing', now);
       }
       for (const { id } of all) letIn(id);
@@ -169,10 +208,10 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
 
   return {
     get size() {
-      return pairs.size + networks.size + accounts.size;
+      return [pairs, networks, accounts, devices, wides].reduce((sum, { size }) => sum + size, 0);
     },
-    async enter(account, ip) {
-      const all = placesOf(account, networkOf(ip));
+    async enter(account, ip, known = {}) {
+      const all = placesOf(account, ip, known);
       const error = refusal(all);
       if (error !== undefined) throw error;
       const full = fullPlace(all);
