@@ -2,6 +2,7 @@
 import { SETTINGS } from './config.ts';
 import type { Address, Config } from './config.ts';
 import { credentialsFile, readCredentials } from './credentials.ts';
+import { exposures } from './exposure.ts';
 
 const ANY = new Set(['0.0.0.0', '::']);
 
@@ -11,12 +12,14 @@ export function urlOf({ host, port }: Address): string {
   return `http://${name}:${port}`;
 }
 
-/** The lines printed once everything works; passwords only where the site's own file still holds them. */
+/**
+ * The lines printed once everything works. Passwords only where the site's own file still holds them, and on a `terminal`
+ * alone: anything else keeps what it is given, as the system's journal does.
+ */
 export async function readyText(
   config: Config,
   address: Address,
-  deskPhones: boolean,
-  seconds: number,
+  { deskPhones, seconds, terminal }: { deskPhones: boolean; seconds: number; terminal: boolean },
 ): Promise<string> {
   const url = config.publicUrl === '' ? urlOf(address) : config.publicUrl;
   const { host, port } = config.sipListen;
@@ -36,7 +39,10 @@ export async function readyText(
     `  Phones             browsers ${url.replace(/^http/, 'ws')}/ws; desk phones ${sip}`,
     `  Engine's console   ${ours}npm run engine -- "queue show"`,
   ];
-  if (people.length > 0) {
+  for (const warning of exposures(config)) lines.push('', `  Warning: ${warning}.`);
+  if (people.length > 0 && !terminal) {
+    lines.push('', `  People, with passwords made for this site: in ${credentialsFile(config.data)}`);
+  } else if (people.length > 0) {
     const width = Math.max(...people.map((p) => p.full_name.length));
     lines.push(
       '',
@@ -46,7 +52,7 @@ export async function readyText(
       ),
     );
   }
-  if (first !== undefined) {
+  if (first !== undefined && terminal) {
     const body = JSON.stringify({ username: first.extension, password: first.password });
     lines.push(
       '',

@@ -2,6 +2,7 @@
 import type { CallControlFeature } from './features/calls/feature.ts';
 import type { History } from './features/history/feature.ts';
 import type { Config } from './config.ts';
+import { exposures } from './exposure.ts';
 import type { Exchange } from './exchange.ts';
 import type { Webhooks } from './delivery/webhooks/service.ts';
 import type { Check } from './http/health.ts';
@@ -111,6 +112,14 @@ export function checksOf({
       run: async () => {
         const free = await store.freeBytes();
         return { ok: free > DISK_FLOOR_BYTES, detail: `${Math.floor(free / 1_048_576)} MiB free` };
+      },
+    },
+    {
+      name: 'exposure',
+      needed: false,
+      run: () => {
+        const found = exposures(config);
+        return Promise.resolve({ ok: found.length === 0, detail: found.join('; ') });
       },
     },
   ];

@@ -70,6 +70,7 @@ import { createOwners } from './delivery/webhooks/subscription.ts';
 import { readyText, urlOf } from './banner.ts';
 import { RECORDS } from './record-move.ts';
 import { giveCredentials, newPassword } from './credentials.ts';
+import { exposures } from './exposure.ts';
 import { DISK_FLOOR_BYTES, addGauges, checksOf } from './health.ts';
 import { addRoutes } from './routes.ts';
 import { siteKey } from './site-key.ts';
@@ -594,7 +595,9 @@ export async function startService(
     if (until.aborted) return;
     const seconds = (performance.now() - began) / 1000;
     log.info({ seconds }, 'ready');
-    print(await readyText(config, address, exchange.deskPhones(), seconds));
+    for (const warning of exposures(config)) log.warn({}, warning);
+    const terminal = process.stdout.isTTY;
+    print(await readyText(config, address, { deskPhones: exchange.deskPhones(), seconds, terminal }));
   }
 
   const stopped = Promise.withResolvers<void>();

@@ -86,7 +86,7 @@ const Mark = ({
     </Text>
   </Group>
 );
-const NAMES = ['engine', 'engine_packages', 'journal', 'records', 'history', 'disk'] as const;
+const NAMES = ['engine', 'engine_packages', 'journal', 'records', 'history', 'disk', 'exposure'] as const;
 const checkName = (name: string): string => {
   const known = NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
