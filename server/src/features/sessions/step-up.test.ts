@@ -77,7 +77,7 @@ test('step-up - a sign-in counts for five minutes, then a session is asked, and 
 test('step-up - a renewed session is no new sign-in', async (t) => {
   const { post, clock, sessions, token } = await site(t);
   clock.advance(6 * MINUTE);
-  const { token: next } = await sessions.refresh(token);
+  const { token: next } = await sessions.refresh(token, '10.9.0.9');
   assert.equal(await post('/api/v1/test/weighty', {}, next), '403 confirmation_required');
 });
 
