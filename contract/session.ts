@@ -127,7 +127,10 @@ export const DeviceSession = z
     id: z.int(),
     device_name: z.string().nullable(),
     platform: z.string().nullable(),
-    address: z.string().nullable().describe('The address it signed in from; null for one of before this was kept.'),
+    address: z
+      .string()
+      .nullable()
+      .describe('The address it signed in from; null for one of before this was kept.'),
     created_at: z.string(),
     last_used_at: z.string(),
     expires_at: z.string(),
