@@ -75,6 +75,9 @@ export const ConversationChangesQuery = z.strictObject({
   since: whole(Number.MAX_SAFE_INTEGER)
     .describe('`since` of the reply before; everything there is, when it is left out.')
     .optional(),
+  epoch: text(1, 64)
+    .describe('`epoch` of the reply that `since` is from; another one is refused with `position_unknown`.')
+    .optional(),
   limit: limit(500).describe('200 unless told.'),
   detail: z.enum(['true', 'false']).describe('`true`: whole conversations.').optional(),
 });
@@ -98,6 +101,7 @@ export const ConversationChangesReply = z.object({
     .array(ConversationChange)
     .describe('Oldest change first; each conversation once, with its newest.'),
   since: z.int().describe('For the next request.'),
+  epoch: z.string().describe('Of the journal; a new one after a restore. For the next request.'),
   more: z.boolean().describe('Whether to ask again at once; a reply can be empty and say so.'),
 });
 

@@ -47,6 +47,7 @@ export const ERRORS = {
   not_in_queue: { status: 409, retry: 'after_change', title: 'The agent is not a member of the queue' },
   not_in_wrap_up: { status: 409, retry: 'never', title: 'The agent is not in wrap-up' },
   static_member: { status: 409, retry: 'never', title: 'A static member cannot leave its queue' },
+  position_unknown: { status: 409, retry: 'after_change', title: 'This position is not in the feed' },
   file_not_ready: { status: 409, retry: 'later', title: 'The file is not made yet' },
   in_use: { status: 409, retry: 'after_change', title: 'Something uses this' },
   call_gone: { status: 409, retry: 'never', title: 'The call, or this leg of it, is over' },

@@ -91,7 +91,10 @@ export async function conversationsRig(
   const recordings = recordingsOf(recorded);
   const host = await hostFixture({ authenticator: authenticatorWithKeys(keys), clock });
   const cursor_key = async () => Buffer.alloc(32, 7);
-  conversationRoutes(host.app, createConversationReader({ store, recordings, cursor_key, country: 'DE' }));
+  conversationRoutes(
+    host.app,
+    createConversationReader({ store, recordings, cursor_key, country: 'DE', journal: { epoch: 'e1' } }),
+  );
   const commands = addOperations(
     host.app,
     conversationOperations(operation, {

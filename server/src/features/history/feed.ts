@@ -15,6 +15,15 @@ export async function takeChanges(db: Kysely<Tables>, n: number): Promise<number
     .executeTakeFirstOrThrow();
   return Number(value) - n + 1;
 }
+/** The newest place that was given out; 0 before the first. O(1). */
+export async function newestChange(db: Kysely<Tables>): Promise<number> {
+  const row = await db
+    .selectFrom('history_counters')
+    .select('value')
+    .where('name', '=', 'change')
+    .executeTakeFirst();
+  return Number(row?.value ?? 0);
+}
 /** Remembers events that are to be published (publish.ts), in the transaction that makes the change they tell. */
 export const remember = (db: Kysely<Tables>, events: readonly OutboxRow[]): Promise<void> =>
   insertAll(events, (some) => db.insertInto('conversation_outbox').values(some).execute());

@@ -37,6 +37,20 @@ async function follow(rig: ConversationsRig, held: Map<string, string>, since: n
 const call = (n: number, over: Partial<Parameters<typeof recordOf>[0]> = {}) =>
   recordOf({ id: `ast1:${n}.1`, started: STARTED + n, ...over });
 
+test('conversation changes - a position of another log, or after the newest change, is refused', async () => {
+  await using rig = await conversationsRig();
+  await rig.put([call(1), call(2)]);
+  const { since, epoch } = await changes(rig, '');
+  assert.deepEqual((await changes(rig, `?since=${since}&epoch=${epoch}`)).changes, []);
+  for (const [query, detail] of [
+    [`?since=${since + 1}`, `since: the newest change is ${since}; read the changes from the beginning`],
+    [`?since=${since}&epoch=e0`, 'epoch: it is e1 now; read the changes from the beginning'],
+  ] as const) {
+    const { status, body } = await rig.get(`${PATH}${query}`);
+    assert.deepEqual([status, body.code, body.detail], [409, 'position_unknown', detail]);
+  }
+});
+
 test('conversation changes - who follows the feed holds what is there, whatever happened', async () => {
   await using rig = await conversationsRig();
   const held = new Map<string, string>();
@@ -47,7 +61,13 @@ test('conversation changes - who follows the feed holds what is there, whatever 
     ['open 0', 'open 0', 'final 1', 'final 1', 'final 1'],
     'everything there is, from the beginning',
   );
-  assert.deepEqual(await changes(rig, `?since=${since}`), { success: true, changes: [], since, more: false });
+  assert.deepEqual(await changes(rig, `?since=${since}`), {
+    success: true,
+    changes: [],
+    since,
+    epoch: 'e1',
+    more: false,
+  });
   await rig.put([call(1, { merged_from: ['ast1:2.1'] })], ['ast1:2.1']);
   await rig.put([call(3, { talk_ms: 9 })]);
   since = await follow(rig, held, since);

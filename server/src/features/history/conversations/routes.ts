@@ -33,7 +33,7 @@ export function conversationRoutes(app: App, conversations: ConversationReader):
   app.get(
     '/api/v1/conversations/changes',
     {
-      config,
+      config: { ...config, errors: [...config.errors, 'position_unknown'] },
       schema: {
         ...common,
         summary: 'What became of conversations since the last request: new, corrected, joined, erased',

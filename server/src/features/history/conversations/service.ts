@@ -15,6 +15,7 @@ import { readCursor, writeCursor } from '../cursor.ts';
 import type { ListIdentity } from '../cursor.ts';
 import { invalid } from '../range.ts';
 import type { Tables } from '../tables.ts';
+import { newestChange } from '../feed.ts';
 import { readChanges } from './changes.ts';
 import { findConversations } from './find.ts';
 import { conversationByCall, detailsOf, rowsOf, summariesOf } from './read.ts';
@@ -29,6 +30,7 @@ export interface ConversationDeps {
   readonly cursor_key: () => Promise<Buffer>;
   /** The site's, for numbers in a query. */
   readonly country: string;
+  readonly journal: { readonly epoch: string };
 }
 /** What the reader may not see is not there. All throw `store_unavailable`. */
 export interface ConversationReader {
@@ -51,8 +53,11 @@ const identityOf = (reader: Principal, query: ConversationsQuery): ListIdentity 
   return ['conversations', reader.extension, reader.key?.id ?? null, JSON.stringify(sorted)];
 };
 
+const positionUnknown = (why: string): ServiceError =>
+  new ServiceError('position_unknown', `${why}; read the changes from the beginning`);
+
 export function createConversationReader(deps: ConversationDeps): ConversationReader {
-  const { store, recordings, cursor_key } = deps;
+  const { store, recordings, cursor_key, journal } = deps;
   const terms = createTerms(store);
   const success = true as const;
 
@@ -87,9 +92,18 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       const [conversation] = await detailsOf(db, recordings, [found.row]);
       return { success, conversation: conversation! };
     },
-    async changes(reader, { since = 0, limit = CHANGES_LIMIT, detail }) {
+    async changes(reader, { since = 0, epoch, limit = CHANGES_LIMIT, detail }) {
+      const db = store.db<Tables>();
+      if (epoch !== undefined && epoch !== journal.epoch) {
+        throw positionUnknown(`epoch: it is ${journal.epoch} now`);
+      }
+      if (since > 0) {
+        const newest = await newestChange(db);
+        if (since > newest) throw positionUnknown(`since: the newest change is ${newest}`);
+      }
       const query = { since, limit, detail: detail === 'true' };
-      return { success, ...(await readChanges(store.db<Tables>(), recordings, historyOf(reader), query)) };
+      const read = await readChanges(db, recordings, historyOf(reader), query);
+      return { success, ...read, epoch: journal.epoch };
     },
   };
 }
