@@ -1,5 +1,6 @@
 import { CallPath, TransferReply } from '@offhook/contract/call-control.ts';
 import { CallSettingsReply } from '@offhook/contract/call-settings.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { App } from '../../ports/http.ts';
 import type { CallControlFeature } from './feature.ts';
 
@@ -31,6 +32,11 @@ export function callControlRoutes(app: App, calls: CallControlFeature): void {
         response: { 200: CallSettingsReply },
       },
     },
-    () => ({ success: true as const, settings: calls.settings() }),
+    (request) => {
+      const { key } = request.person();
+      if (key !== null && (key.queues !== null || key.extensions !== null))
+        throw new ServiceError('forbidden', 'this API key is limited to some queues or extensions');
+      return { success: true as const, settings: calls.settings() };
+    },
   );
 }

@@ -9,7 +9,7 @@ import { spoken } from '../../core/said.ts';
 import { mergePatch } from './merge-patch.ts';
 import { storedObject } from './model.ts';
 import type { Model, ObjectChange, ObjectRef, StoredObject } from './model.ts';
-import { keepSecrets, withSecrets } from './secrets.ts';
+import { keepSecrets, movedTo, withSecrets } from './secrets.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 /** Secrets nobody gave, by the object they were made up for. */
@@ -113,8 +113,19 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
   const put = (kind: ConfigKind, object: unknown, key: string | null): void => {
     const old = find({ kind, key: key ?? ownKey(kind, object) });
     const result = parsed(kind, old === null ? object : keepSecrets(old, object), key, old);
-    if (result !== null) keep(result);
+    if (result === null) return;
+    keep(result);
+    if (old !== null) staysAt(old, result.object, object);
   };
+  /** A password is sent where it was meant for: at another address of a trunk it has to be given again. */
+  function staysAt(old: StoredObject, next: StoredObject, given: unknown): void {
+    if (old.kind !== 'trunk') return;
+    const [was, is] = [old.body, next.body] as [ConfigBody<'trunk'>, ConfigBody<'trunk'>];
+    const moved = was.password === undefined || is.password === undefined ? null : movedTo(was, is);
+    if (moved === null || typeof (given as Fields)['password'] === 'string') return;
+    const detail = `give it again, or null: ${moved} changes, and a kept password would be used at another address`;
+    findings.push({ kind: 'trunk', key: old.key, path: 'password', detail });
+  }
 
   return {
     apply(change) {
@@ -138,7 +149,10 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
       if (change.op === 'delete') set(ref, null);
       else if (change.op === 'patch') {
         const result = parsed(kind, mergePatch(old.body, change.patch), change.key, old);
-        if (result !== null) keep(result);
+        if (result !== null) {
+          keep(result);
+          staysAt(old, result.object, change.patch);
+        }
       } else if (change.create)
         throw new ServiceError('precondition_failed', `there is a ${nameOf(ref)} already`, {
           body: { etag: etagOf(old) },

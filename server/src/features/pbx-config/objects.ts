@@ -9,6 +9,7 @@ import type { Store } from '../../ports/store.ts';
 import { difference, storedObject, toModel, withObjects } from './model.ts';
 import type { Model, ObjectChange, StoredObject } from './model.ts';
 import type { ObjectTables } from './object-tables.ts';
+import { withoutSecrets } from './secrets.ts';
 
 /** Who made a version, as people are told. */
 export interface Authorship {
@@ -67,14 +68,28 @@ export async function writeVersion(
     .values({ author, comment, at, objects: changes.length })
     .returning('version')
     .executeTakeFirstOrThrow();
-  for (const { kind, key } of changes)
+  for (const { kind, key, object } of changes) {
+    const over = await trx
+      .selectFrom('config_objects')
+      .select('body')
+      .where('kind', '=', kind)
+      .where('key', '=', key)
+      .where('until_version', 'is', null)
+      .executeTakeFirst();
+    if (over === undefined) continue;
+    const body = withoutSecrets(
+      kind,
+      JSON.parse(over.body) as Record<string, unknown>,
+      (object?.body ?? null) as Record<string, unknown> | null,
+    );
     await trx
       .updateTable('config_objects')
-      .set({ until_version: version })
+      .set({ until_version: version, body: JSON.stringify(body) })
       .where('kind', '=', kind)
       .where('key', '=', key)
       .where('until_version', 'is', null)
       .execute();
+  }
   const rows = changes.flatMap(({ kind, key, object }): Insertable<ObjectTables['config_objects']>[] =>
     object === null
       ? []

@@ -149,8 +149,8 @@ test('config routes - PUT makes one only where it is asked to, replaces all but 
   const first = await ask('POST', 'trunks', trunk);
   assert.equal(first.status, 201, first.text);
   const { password: _, ...open } = trunk;
-  assert.equal((await ask('PUT', 'trunks/carrier', { ...open, port: 5070 })).status, 200);
-  assert.deepEqual([stored().port, stored().password], [5070, 'p4ss']);
+  assert.equal((await ask('PUT', 'trunks/carrier', { ...open, max_calls: 7 })).status, 200);
+  assert.deepEqual([stored().max_calls, stored().password], [7, 'p4ss']);
   assert.equal((await ask('PUT', 'trunks/carrier', { ...open, username: null })).status, 200);
   assert.equal(stored().password, undefined);
   const conference = { name: 'room', title: 'Room', number: '560', pin: '4711' };
@@ -455,4 +455,45 @@ test('config routes - a tag that was made weak on its way still says that nothin
     const answer = await ask('PATCH', 'queues/support', patch, { headers: { 'if-match': tags } });
     assert.equal(answer.status, status, `${tags}: ${answer.text}`);
   }
+});
+
+test('config routes - the address of a trunk changes with its password given again, or taken away, and not without', async (t) => {
+  const { ask, draft } = await configRig(t);
+  const path = 'trunks/carrier';
+  const trunk = {
+    name: 'carrier',
+    title: 'Carrier',
+    host: 'sip.example.com',
+    username: 'me',
+    codecs: ['alaw'],
+  };
+  assert.equal((await ask('POST', 'trunks', { ...trunk, password: 'kept-secret' })).status, 201);
+  const password = () => draft.objects.draft().of('trunk').get('carrier')?.body.password;
+  for (const change of [{ host: 'evil.example.com' }, { port: 5070 }, { transport: 'tcp' }]) {
+    const [field = ''] = Object.keys(change);
+    const tries = [
+      () => ask('PATCH', path, change),
+      () => ask('PUT', path, { ...trunk, ...change }),
+      () =>
+        ask('POST', 'draft/changes', {
+          changes: [{ op: 'patch', kind: 'trunk', key: 'carrier', patch: change }],
+        }),
+      () => ask('POST', 'import?mode=merge', { offhook: 1, trunks: [{ ...trunk, ...change }] }),
+    ];
+    for (const attempt of tries) {
+      const { status, body } = await attempt();
+      assert.equal(status, 400, JSON.stringify(body));
+      const [finding] = (body as { findings: { path: string; detail: string }[] }).findings;
+      assert.equal(finding?.path, 'password');
+      assert.match(finding?.detail ?? '', new RegExp(`${field} changes`));
+    }
+  }
+  assert.equal((await ask('PATCH', path, { title: 'Renamed' })).status, 200);
+  assert.equal(password(), 'kept-secret');
+  assert.equal((await ask('PATCH', path, { host: 'new.example.com', password: 'kept-secret' })).status, 200);
+  assert.equal(
+    (await ask('PATCH', path, { host: 'open.example.com', username: null, password: null })).status,
+    200,
+  );
+  assert.equal(password(), undefined);
 });

@@ -48,6 +48,71 @@ export function withSecrets<K extends ConfigKind>(kind: K, body: ConfigBody<K>):
   }
   return body;
 }
+/** In a version that is over, in the place of a secret: whether the object after it had the same one. */
+const KEPT = '(kept)';
+const REPLACED = '(replaced)';
+/**
+ * The body of an object in a version that is over, without its secrets: what signs in today is in no old version. `next` is the
+ * body that follows, null where the object was taken away.
+ */
+export function withoutSecrets(
+  kind: ConfigKind,
+  body: Readonly<Record<string, unknown>>,
+  next: Readonly<Record<string, unknown>> | null,
+): Record<string, unknown> {
+  const over: Record<string, unknown> = { ...body };
+  for (const name of CONFIG_SECRETS[kind]) {
+    const value = over[name];
+    if (typeof value === 'string' && value !== KEPT && value !== REPLACED)
+      over[name] = value === next?.[name] ? KEPT : REPLACED;
+  }
+  return over;
+}
+export const isOver = (secret: unknown): boolean => secret === KEPT || secret === REPLACED;
+/** Whether a secret differs between an object of a version and the one that followed it. */
+export const secretDiffers = (old: unknown, now: unknown): boolean =>
+  isOver(old) ? old === REPLACED : !isOver(now) && old !== now;
+
+/** Where the password of a trunk goes to. */
+const ADDRESS = ['host', 'port', 'transport'] as const;
+/** The first field by which the password of a trunk would go elsewhere; null where it would not. */
+export function movedTo(before: ConfigBody<'trunk'>, after: ConfigBody<'trunk'>): string | null {
+  return ADDRESS.find((name) => before[name] !== after[name]) ?? null;
+}
+/**
+ * An object of an earlier version as it is restored: secrets, level and whether it is active are those of today, because a
+ * version restored for a queue is not to bring back a password that leaked or the rights of somebody who had them once. What
+ * is not there today gets new secrets, and a person the level `user`; a trunk whose address was another one is switched off
+ * and without a login until it is given again.
+ */
+export function restoredBody(
+  kind: ConfigKind,
+  then: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>> | null,
+): ConfigBody<ConfigKind> {
+  const body: Record<string, unknown> = { ...then };
+  for (const name of CONFIG_SECRETS[kind]) {
+    delete body[name];
+    if (now?.[name] !== undefined) body[name] = now[name];
+    // A room that had a PIN is not open to everybody where nobody knows it any more.
+    else if (kind === 'conference' && now === null && typeof then[name] === 'string') body[name] = newPin();
+  }
+  if (kind === 'extension') {
+    body['level'] = now?.['level'] ?? 'user';
+    if (now !== null) body['active'] = now['active'];
+  }
+  if (kind === 'trunk') {
+    const [was, is] = [then, now] as unknown as [ConfigBody<'trunk'>, ConfigBody<'trunk'> | null];
+    if (was.username === null) delete body['password'];
+    else if (is?.password === undefined || movedTo(is, was) !== null) {
+      // A user name without its password is refused.
+      delete body['password'];
+      Object.assign(body, { enabled: false, register: false, username: null });
+    }
+  }
+  return withSecrets(kind, body as unknown as ConfigBody<ConfigKind>);
+}
+
 /** What was given for an object that is there, with the secrets it has where none are given. */
 export function keepSecrets(stored: StoredObject, given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;

@@ -1,3 +1,4 @@
+import { purgeSecrets } from './purge-secrets.ts';
 import { journalMigrations } from './apply/journal.ts';
 import type { Migration } from '../../ports/store.ts';
 import { moveToObjects } from './move-to-objects.ts';
@@ -196,4 +197,8 @@ export const migrations: readonly Migration[] = [
     },
   },
   ...journalMigrations,
+  {
+    id: '0009-no-secrets-in-versions',
+    up: purgeSecrets,
+  },
 ];

@@ -4,6 +4,7 @@ import type { ObjectChange, ObjectSummary } from '@offhook/contract/config-appli
 import { CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
 import { difference } from '../model.ts';
 import type { Model } from '../model.ts';
+import { secretDiffers } from '../secrets.ts';
 
 /** Objects shown at most; their number is told beside them. */
 export const MOST_OBJECTS = 200;
@@ -36,7 +37,11 @@ export function objectChanges(from: Model, to: Model): { count: number; list: Ob
     const now = (object?.body ?? {}) as Record<string, unknown>;
     const secrets = new Set(CONFIG_SECRETS[kind]);
     const fields = [...new Set([...Object.keys(old), ...Object.keys(now)])]
-      .filter((field) => JSON.stringify(old[field]) !== JSON.stringify(now[field]))
+      .filter((field) =>
+        secrets.has(field)
+          ? secretDiffers(old[field], now[field])
+          : JSON.stringify(old[field]) !== JSON.stringify(now[field]),
+      )
       .map((field) => {
         const secret = secrets.has(field);
         return {

@@ -20,8 +20,9 @@ import type { Audit } from '../../../ports/audit.ts';
 import type { Actor } from '../../../ports/operations.ts';
 import type { Store } from '../../../ports/store.ts';
 import { checkModel } from '../check.ts';
-import { difference } from '../model.ts';
+import { allObjects, difference, storedObject, toModel } from '../model.ts';
 import type { Model } from '../model.ts';
+import { restoredBody } from '../secrets.ts';
 import { fileDiff, objectChanges } from './differences.ts';
 import { watchDrift } from './drift.ts';
 import { stepsTo } from './files.ts';
@@ -83,6 +84,17 @@ export interface ConfigApplies extends AsyncDisposable {
   close(): Promise<void>;
 }
 const PAGE = 50;
+/** The objects of an earlier version with the secrets and rights of today. */
+const restoredModel = (then: Model, now: Model): Model =>
+  toModel(
+    [...allObjects(then)].map((object) => {
+      const today = now.of(object.kind).get(object.key);
+      // Another object under the same key is somebody else.
+      const same = today?.id === object.id ? (today.body as Record<string, unknown>) : null;
+      const body = restoredBody(object.kind, object.body as Record<string, unknown>, same);
+      return storedObject(object.id, object.kind, body);
+    }),
+  );
 /** How long an apply under way may take to end by itself; else the next start ends it. */
 const CLOSE_MS = 3_000;
 
@@ -285,8 +297,9 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
             'draft_not_empty',
             'the draft has changes that are not applied; with discard_draft they are given up',
           );
-        const target = await versions.model(number);
-        if (target === null) throw new ServiceError('not_found', `there is no version ${number} any more`);
+        const then = await versions.model(number);
+        if (then === null) throw new ServiceError('not_found', `there is no version ${number} any more`);
+        const target = restoredModel(then, objects.applied());
         await objects.setDraft(target, { author, at: clock.now() });
         return target;
       });

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+import { ADMIN, startSite } from '../../../../test/support/applies-rig.ts';
+import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
+import { purgeSecrets } from '../purge-secrets.ts';
+import { storedObject, withObjects } from '../model.ts';
+import type { ObjectTables } from '../object-tables.ts';
+
+const RESTORE = { comment: null, overwrite_drift: false, restart: 'no', discard_draft: true } as const;
+async function restoreSite() {
+  const temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  const put = async <K extends ConfigKind>(kind: K, key: string, change: Partial<ConfigBody<K>>) => {
+    const before = rig.objects.draft().of(kind).get(key);
+    const [made] =
+      before === undefined
+        ? await rig.objects.identify([storedObject(0, kind, { ...change } as ConfigBody<K>)])
+        : [before];
+    const object = storedObject(made!.id, kind, { ...before?.body, ...change } as ConfigBody<K>);
+    await rig.objects.setDraft(withObjects(rig.objects.draft(), [{ kind, key, object }]), {
+      author: '1001',
+      at: 1,
+    });
+    assert.equal((await rig.applied()).state, 'applied');
+  };
+  const person = (extension: string) => rig.objects.applied().of('extension').get(extension)?.body;
+  const restore = async (version: number) => {
+    const { id } = await rig.applies.restore(ADMIN, version, RESTORE);
+    await rig.applies.idle();
+    const done = await rig.applies.one(id);
+    assert.equal(done.state, 'applied', JSON.stringify(done));
+  };
+  const rows = () =>
+    temp.store
+      .db<ObjectTables>()
+      .selectFrom('config_objects')
+      .selectAll()
+      .where('until_version', 'is not', null)
+      .execute();
+  return {
+    ...rig,
+    temp,
+    put,
+    person,
+    restore,
+    rows,
+    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
+  };
+}
+
+test('restore - the version brings back what it said, and not its secrets, levels and who was active', async () => {
+  await using site = await restoreSite();
+  const { put, person, restore, objects } = site;
+  await put('extension', '1004', { name: 'Then', sip_password: 'leaked-long-ago', level: 'admin' });
+  const then = objects.version;
+  await put('extension', '1004', { name: 'Now', sip_password: 'held-today', level: 'agent', active: false });
+  await restore(then);
+  const { name, sip_password, level, active } = person('1004')!;
+  assert.deepEqual(
+    { name, sip_password, level, active },
+    {
+      name: 'Then',
+      sip_password: 'held-today',
+      level: 'agent',
+      active: false,
+    },
+  );
+});
+
+test('restore - somebody who was deleted comes back with new secrets and as a user', async () => {
+  await using site = await restoreSite();
+  const { put, person, restore, objects, remove, applied } = site;
+  await put('extension', '1012', { sip_password: 'leaked-long-ago', voicemail_pin: '4711', level: 'admin' });
+  const then = objects.version;
+  await remove('1012');
+  assert.equal((await applied()).state, 'applied');
+  await restore(then);
+  const back = person('1012')!;
+  assert.equal(back.level, 'user');
+  assert.match(back.sip_password ?? '', /^[\w-]{32}$/);
+  assert.match(back.voicemail_pin ?? '', /^\d{6}$/);
+});
+
+test('restore - a trunk whose address was another one comes back switched off and without the password of today', async () => {
+  await using site = await restoreSite();
+  const { put, restore, objects } = site;
+  const trunk = {
+    name: 'carrier',
+    title: 'Carrier',
+    enabled: true,
+    port: 5060,
+    transport: 'udp',
+    username: 'me',
+    register: false,
+    codecs: ['alaw'],
+    outbound_number: null,
+    show_extensions: false,
+    max_calls: null,
+  } as const;
+  await put('trunk', 'carrier', { ...trunk, codecs: ['alaw'], host: 'old.example.com', password: 'once' });
+  const then = objects.version;
+  await put('trunk', 'carrier', { host: 'new.example.com', password: 'today' });
+  const between = objects.version;
+  await put('trunk', 'carrier', { title: 'Renamed' });
+  const of = () => objects.applied().of('trunk').get('carrier')!.body;
+  await restore(between);
+  assert.deepEqual(
+    [of().title, of().host, of().password, of().enabled],
+    ['Carrier', 'new.example.com', 'today', true],
+  );
+  await restore(then);
+  assert.deepEqual(
+    [of().host, of().username, of().password, of().enabled],
+    ['old.example.com', null, undefined, false],
+  );
+});
+
+test('restore - versions that are over hold no secret, and their differences still say which of them changed', async () => {
+  await using site = await restoreSite();
+  const { put, objects, applies, rows } = site;
+  await put('extension', '1004', { sip_password: 'secret-number-one' });
+  await put('extension', '1004', { sip_password: 'secret-number-two' });
+  const renewed = objects.version;
+  await put('extension', '1004', { name: 'Renamed' });
+  assert.doesNotMatch(JSON.stringify(await rows()), /secret-number|sip_password":"[^(]/);
+  const fields = async (version: number) =>
+    (await applies.version(version)).objects.list.flatMap((o) => o.fields.map((f) => f.field));
+  assert.deepEqual(await fields(renewed), ['sip_password']);
+  assert.deepEqual(await fields(renewed + 1), ['name']);
+});
+
+test('restore - what was stored before is purged by the migration, once and for all', async () => {
+  await using site = await restoreSite();
+  const { put, objects, applies, rows, temp } = site;
+  await put('extension', '1004', { sip_password: 'secret-number-one' });
+  await put('extension', '1004', { name: 'Renamed' });
+  const db = temp.store.db<ObjectTables>();
+  // As a version before this one wrote them.
+  for (const row of await rows()) {
+    const body = { ...(JSON.parse(row.body) as object), sip_password: 'secret-number-one' };
+    await db
+      .updateTable('config_objects')
+      .set({ body: JSON.stringify(body) })
+      .where('kind', '=', row.kind)
+      .where('key', '=', row.key)
+      .where('since_version', '=', row.since_version)
+      .execute();
+  }
+  for (const _ of [1, 2]) {
+    await temp.store.transaction(async (trx) => await purgeSecrets(trx as never));
+    assert.doesNotMatch(JSON.stringify(await rows()), /secret-number/);
+    const { list } = (await applies.version(objects.version)).objects;
+    assert.deepEqual(
+      list.flatMap((o) => o.fields.map((f) => f.field)),
+      ['name'],
+    );
+  }
+  assert.equal(objects.applied().of('extension').get('1004')?.body.sip_password, 'secret-number-one');
+});
