@@ -70,11 +70,11 @@ test('restore - the version brings back what it said, and not its secrets, level
 
 test('restore - somebody who was deleted comes back with new secrets and as a user', async () => {
   await using site = await restoreSite();
-  const { put, person, restore, objects, remove, applied } = site;
+  const { put, person, restore, objects } = site;
   await put('extension', '1012', { sip_password: 'leaked-long-ago', voicemail_pin: '4711', level: 'admin' });
   const then = objects.version;
-  await remove('1012');
-  assert.equal((await applied()).state, 'applied');
+  await site.remove('1012');
+  assert.equal((await site.applied()).state, 'applied');
   await restore(then);
   const back = person('1012')!;
   assert.equal(back.level, 'user');
