@@ -23,9 +23,22 @@ const Leg = z.object({
   name: z.string(),
 });
 const LegLeftReason = z
-  .enum(['hangup', 'answered_elsewhere', 'busy', 'no_answer', 'transferred', 'canceled', 'engine_lost'])
+  .enum([
+    'hangup',
+    'answered_elsewhere',
+    'busy',
+    'rejected',
+    'no_answer',
+    'unreachable',
+    'congestion',
+    'failed',
+    'diverted',
+    'transferred',
+    'canceled',
+    'engine_lost',
+  ])
   .describe(
-    '`answered_elsewhere`: another device took what rang here; `busy`: the device said busy or declined; `no_answer`: it did not answer in time, or could not be reached; `canceled`: it stopped ringing for another reason, as when the caller gave up; `transferred`: it passed the call on; `engine_lost`: the engine lost it, or it went while nobody listened; `hangup`: every other end.',
+    'How a ring ended that this leg did not answer, as `disposition` of the leg in the history: `answered_elsewhere`: another device took what rang here; `busy`; `rejected`: declined; `no_answer`: the ring time was over; `unreachable`, `congestion`, `failed`: the device, or the network to it, could not take the call; `diverted`: the device sent it on; `canceled` (`cancelled_by_caller` in the history): the caller gave up, or was taken away. Else: `transferred`: it passed the call on; `engine_lost`: the engine lost it, or it went while nobody listened; `hangup`: every other end.',
   );
 const FirstParty = Party.describe("Who is on the call's first leg.");
 const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });

@@ -54,7 +54,7 @@ test('pbx calls - a plain call is started, rings, is answered once and ends once
 const left = (events: readonly DomainEvent[]): string[] =>
   ofType(events, 'call.left').map(({ data }) => `${data.leg.extension} ${data.reason} ${data.cause}`);
 
-test('pbx calls - why a leg left is what was said before its end, or its cause', () => {
+test('pbx calls - why a leg left: its device ended the ring, another answered, the caller gave up, or its time was over', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001', dialled: '300' });
   const ring = (id: string, endpoint: string): void => {
@@ -63,15 +63,26 @@ test('pbx calls - why a leg left is what was said before its end, or its cause',
   };
   const dialEnded = (to: string, status: string) =>
     scene.send({ type: 'dial.ended', from: chan('1'), to: chan(to), status });
+  const declines = (id: string, cause: number): void => {
+    scene.send({ type: 'channel.ending', id: chan(id) });
+    dialEnded(id, 'NOANSWER');
+    scene.hangup(id, cause);
+  };
   ring('2', '1002');
-  dialEnded('2', 'BUSY');
-  scene.hangup('2', 0);
+  declines('2', 17);
   ring('3', '1003');
   dialEnded('3', 'NOANSWER');
   dialEnded('3', 'CANCEL');
   scene.hangup('3', 0);
-  ring('4', '1002');
-  scene.hangup('4', 21);
+  for (const [id, cause] of [
+    ['4', 21],
+    ['14', 1],
+    ['24', 38],
+    ['34', 18],
+  ] as const) {
+    ring(id, '1002');
+    declines(id, cause);
+  }
   ring('5', '1002-web');
   dialEnded('5', 'CANCEL');
   scene.hangup('5', 26);
@@ -85,9 +96,12 @@ test('pbx calls - why a leg left is what was said before its end, or its cause',
   scene.enter('b', '1');
   scene.hangup('7', 16);
   assert.deepEqual(left(scene.told), [
-    '1002 busy 0',
+    '1002 busy 17',
     '1003 no_answer 0',
-    '1002 busy 21',
+    '1002 rejected 21',
+    '1002 failed 1',
+    '1002 congestion 38',
+    '1002 unreachable 18',
     '1002 answered_elsewhere 26',
     '1002 canceled 0',
     '1004 hangup 16',

@@ -110,6 +110,7 @@ export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, crea
     extensions: [],
     aliases: own === raw ? [] : [raw],
     cause: null,
+    ring: null,
     transfer: '',
   };
   if (own !== raw) s.aliases.set(raw, own);
@@ -194,6 +195,7 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
     answered_at: kept.answered_at ?? lost.answered_at,
     channels: [...kept.channels, ...lost.channels],
     first_leg: kept.first_leg ?? lost.first_leg,
+    ring: kept.ring ?? lost.ring,
     direction: directionOfBoth(kept, lost),
     extensions: lost.extensions.reduce(withExtension, kept.extensions),
     aliases: [...kept.aliases, lost.id, ...lost.aliases],

@@ -133,6 +133,10 @@ export function stateReached(s: State, t: Turn, ch: Channel): void {
   if (ch.kind !== 'endpoint' || ch.call === null) return;
   if (ch.state === 'ringing' && !ch.rang) {
     const leg = setChannel(s, t, ch, { rang: true });
+    const call = s.calls.get(ch.call);
+    // Not a queue rings now, though one did before.
+    if (call !== undefined && call.ring !== null && !call.channels.some((id) => s.visits.has(id)))
+      s.calls.set(call.id, { ...call, ring: null });
     tellLeg(s, t, 'call.ringing', leg);
   } else if (ch.state === 'up' && ch.queued === null && s.site.services.has(ch.dialled)) {
     answerCall(s, t, ch);
@@ -209,10 +213,11 @@ export function channelRecordingPaused(s: State, t: Turn, id: ChannelId, on: boo
   }
 }
 
-/** Only who waits in a queue is told apart by this: whether it gave up. */
+/** Of who waits in a queue it says who gave up, of what rings that its device ended it. */
 export function channelEnding(s: State, id: ChannelId): void {
   const ch = s.channels.get(id);
-  if (ch !== undefined && ch.queued !== null) s.channels.set(id, { ...ch, ending: true });
+  if (ch === undefined || (ch.queued === null && (ch.kind !== 'endpoint' || ch.state === 'up'))) return;
+  s.channels.set(id, { ...ch, ending: true });
 }
 
 /** The channel is gone for good: nothing that comes later under its id is believed. */

@@ -1,4 +1,5 @@
 import type { EventData } from '@offhook/contract/events.ts';
+import { LEFT_REASON, ringEndOf } from '@offhook/contract/ring-ends.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineEventOf, Party } from '../ports/engine.ts';
 import type { ToldLeg } from './facts.ts';
@@ -49,25 +50,35 @@ export function nowTold<T extends ToldLeg>(s: State, data: T): T {
   s.toldLegs.set(data.leg.leg_id as ChannelId, data);
   return data;
 }
-const LEFT_BY_CAUSE: Readonly<Record<number, EventData<'call.left'>['reason']>> = {
-  17: 'busy',
-  18: 'no_answer',
-  19: 'no_answer',
-  21: 'busy',
-};
 const ANSWERED_ELSEWHERE = 26;
-function leftReason(s: State, ch: Channel, code: number | null): EventData<'call.left'>['reason'] {
-  const rings = ch.rang && ch.state !== 'up';
-  if (rings && code === ANSWERED_ELSEWHERE) return 'answered_elsewhere';
-  const known = s.leaving.get(ch.id);
-  if (known !== undefined) return known;
-  return rings ? (LEFT_BY_CAUSE[code ?? 0] ?? 'canceled') : 'hangup';
+const SENT_ON = 23;
+/** Why a leg leaves a call that goes on: how its ring ended by the rule of the history, or who passed the call on. */
+function leftReason(
+  s: State,
+  call: Call,
+  ch: Channel,
+  cause: number | null,
+): EventData<'call.left'>['reason'] {
+  const { how, dial } = s.leaving.get(ch.id) ?? {};
+  if (!ch.rang || ch.state === 'up' || how !== undefined) return how ?? 'hangup';
+  // A queue gives the cause of an answer elsewhere to every ring that it takes back.
+  const queued = call.ring !== null;
+  const elsewhere = cause === ANSWERED_ELSEWHERE;
+  const end = ringEndOf({
+    picked_up: false,
+    diverted: ch.ending && cause === SENT_ON,
+    itself: ch.ending,
+    cause,
+    answered: queued ? call.ring === 'answered' : elsewhere,
+    gave_up: queued ? call.ring === 'gave_up' : dial === 'CANCEL',
+  });
+  return LEFT_REASON[end];
 }
 /** A leg is gone from a call that goes on: told once, and only where it was told to be there. */
 export function legLeft(s: State, t: Turn, call: Call, ch: Channel, cause: number | null): void {
   // A snapshot's are told at its end, when it is clear which calls go on.
   if (t.observed === 'resync' || !s.toldLegs.delete(ch.id)) return;
-  const reason = leftReason(s, ch, cause);
+  const reason = leftReason(s, call, ch, cause);
   emit(t, 'call.left', `calls/${call.id}`, { ...callRef(call), leg: legRef(s, ch), cause, reason });
 }
 /** After a snapshot: legs that were told and are not in their call any more. */
@@ -82,16 +93,8 @@ export function closeToldLegs(s: State, t: Turn): void {
     emit(t, 'call.left', `calls/${call.id}`, { ...callRef(call), leg, cause: null, reason });
   }
 }
-/** How the dialling of a device ended says why it stopped ringing; the first word counts. */
+/** How the dialling of a device ended; the first word counts. */
 export function legDialEnded(s: State, { to, status }: EngineEventOf<'dial.ended'>): void {
-  const reason = DIAL_LEFT[status];
-  if (reason === undefined || s.leaving.has(to)) return;
   const ch = s.channels.get(to);
-  if (ch?.kind === 'endpoint' && ch.state !== 'up') s.leaving.set(to, reason);
+  if (ch?.kind === 'endpoint' && ch.state !== 'up' && !s.leaving.has(to)) s.leaving.set(to, { dial: status });
 }
-const DIAL_LEFT: Readonly<Record<string, EventData<'call.left'>['reason']>> = {
-  BUSY: 'busy',
-  NOANSWER: 'no_answer',
-  CONGESTION: 'no_answer',
-  CHANUNAVAIL: 'no_answer',
-};

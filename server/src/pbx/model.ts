@@ -155,6 +155,7 @@ function begin(before: State, facts: OpenFacts): State {
       extensions: told.extensions,
       aliases,
       cause: null,
+      ring: null,
       transfer: '',
     });
     for (const leg of told.legs.values()) {
@@ -348,14 +349,14 @@ function blindTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.blind'>
   const by = s.channels.get(event.by);
   const moved = event.transferee === null ? by : (s.channels.get(event.transferee) ?? by);
   if (!event.succeeded || moved === undefined || moved.call === null) return;
-  if (by !== undefined) s.leaving.set(by.id, 'transferred');
+  if (by !== undefined) s.leaving.set(by.id, { how: 'transferred' });
   transferred(s, t, moved.call, 'blind', by, event.to, null);
 }
 function attendedTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.attended'>): void {
   if (!event.succeeded) return;
   const by = s.channels.get(event.first) ?? s.channels.get(event.second);
   for (const id of [event.first, event.second]) {
-    if (s.channels.has(id)) s.leaving.set(id, 'transferred');
+    if (s.channels.has(id)) s.leaving.set(id, { how: 'transferred' });
   }
   const { id, merged } = joinByHand(s, t, event.first_call, event.second_call);
   transferred(s, t, id, 'attended', by, event.to, merged);

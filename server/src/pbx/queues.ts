@@ -324,6 +324,7 @@ export function offerCreated(s: State, t: Turn, e: OfferPlace): Offer | undefine
     answered: false,
   });
   addOffer(s, offer);
+  noteRing(s, offer, 'created');
   emit(t, 'offer.created', `queues/${offer.queue}`, offerRef(s, offer));
   if (offer.extension !== null) touchAgent(t, offer.extension);
   return offer;
@@ -337,6 +338,7 @@ export function closeOffer(s: State, t: Turn, offer: Offer, how: Outcome, second
   for (const key of [offer.caller, offer.agent, offer.extension]) {
     if (key !== null) takeFrom(s.offersOf, key, offer.id);
   }
+  noteRing(s, offer, how);
   const ref = offerRef(s, offer);
   const subject = `queues/${offer.queue}`;
   const [waited, rang] = seconds ?? [0, secondsBetween(offer.created_at, t.at)];
@@ -351,6 +353,19 @@ export function closeOffer(s: State, t: Turn, offer: Offer, how: Outcome, second
     emit(t, `offer.${outcome}`, subject, ref);
   }
   if (offer.extension !== null) touchAgent(t, offer.extension);
+}
+
+/** What the legs that rang for it are told of when they are gone (legs.ts). */
+function noteRing(s: State, offer: Offer, how: Outcome | 'created'): void {
+  const call = s.calls.get(callOf(s, offer) as CallId);
+  if (call === undefined) return;
+  const visit = s.visits.get(offer.caller);
+  const answered =
+    how === 'accepted' ||
+    (how !== 'created' && (call.ring === 'answered' || (visit !== undefined && hasAnswer(s, visit))));
+  const moved = visit !== undefined && takenFor(visit) === 'moved';
+  const ended = how === 'canceled' && !moved ? 'gave_up' : 'timeout';
+  s.calls.set(call.id, { ...call, ring: answered ? 'answered' : how === 'created' ? 'rings' : ended });
 }
 
 export function offerAccepted(s: State, t: Turn, e: EngineEventOf<'offer.accepted'>): void {

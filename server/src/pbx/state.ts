@@ -69,6 +69,8 @@ export interface Call {
   readonly aliases: readonly CallId[];
   /** Of the first leg where that is gone, else of the newest leg that is. */
   readonly cause: { readonly code: number | null; readonly text: string; readonly of: ChannelId } | null;
+  /** How the newest ring for its caller in a queue stands or ended; null where no queue has rung anybody for it. */
+  readonly ring: 'rings' | 'answered' | 'timeout' | 'gave_up' | null;
   /** The newest transfer, so that a frame that comes twice is told once. */
   readonly transfer: string;
 }
@@ -239,7 +241,7 @@ export interface State {
   /** Legs that an event of a call has named, until one says that they left or the call's end. */
   readonly toldLegs: Map<ChannelId, ToldLeg>;
   /** Why a leg is about to leave, where a fact before its end says so. */
-  readonly leaving: Map<ChannelId, EventData<'call.left'>['reason']>;
+  readonly leaving: Map<ChannelId, { readonly how?: 'transferred'; readonly dial?: string }>;
   readonly ended: Tombstones<CallId>;
   readonly queues: Map<string, Queue>;
   queueList: readonly LiveQueue[] | null;

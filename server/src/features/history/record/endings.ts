@@ -1,4 +1,5 @@
 /** How each leg ended: what became of it, and who hung up. */
+import { ringEndOf, ringEndOfCause } from '@offhook/contract/ring-ends.ts';
 import type { RecordedLeg } from '../record.ts';
 import type { ChannelLine } from './timeline.ts';
 import { ANNOUNCEMENT, MENU } from './replay.ts';
@@ -7,18 +8,6 @@ import type { Dialling } from './origins.ts';
 import { isDialling } from './peers.ts';
 import { isSoon } from './scene.ts';
 import type { LegDisposition, Scene } from './scene.ts';
-
-/** Causes of Q.850 by what they say of a device that hung up by itself before it answered. */
-const CAUSES: readonly (readonly [LegDisposition, readonly number[]])[] = [
-  ['busy', [17]],
-  ['rejected', [21]],
-  ['answered_elsewhere', [26]],
-  ['congestion', [34, 38, 41, 42, 43, 44, 58]],
-  ['unreachable', [3, 18, 20, 27, 102]],
-  ['failed', [1, 2, 22, 25, 28, 29, 50, 57, 65, 88, 111]],
-];
-const BY_CAUSE = new Map(CAUSES.flatMap(([word, causes]) => causes.map((cause) => [cause, word] as const)));
-const ofCause = (cause: number | null): LegDisposition => BY_CAUSE.get(cause ?? 0) ?? 'no_answer';
 
 /** Which of several vain rings speaks for all: one that rang to its end outweighs those that did not. */
 export const WEIGHT: readonly LegDisposition[] = [
@@ -76,21 +65,32 @@ function rungDisposition(
   c: ChannelLine,
   firstAnswer: ReadonlyMap<unknown, number>,
 ): LegDisposition {
-  if (scene.line.taken.has(c.id)) return 'answered_elsewhere';
-  if (wasAnswered(c)) return 'answered';
-  if (scene.diverted.has(c.id)) return 'diverted';
-  if (!c.ended) return scene.lost ? 'failed' : 'no_answer';
-  if (c.hung_up_itself) return ofCause(c.cause);
+  const picked_up = scene.line.taken.has(c.id);
+  if (!picked_up && wasAnswered(c)) return 'answered';
+  const diverted = scene.diverted.has(c.id);
+  if (!picked_up && !diverted && !c.ended) return scene.lost ? 'failed' : 'no_answer';
   const { top, by, chain } = scene.origins.of(c);
   const answer = top === null ? undefined : firstAnswer.get(top.app);
-  if (answer !== undefined && (answer <= c.to || isSoon(answer, c.to))) return 'answered_elsewhere';
-  if (by?.hung_up_itself && isSoon(by.to, c.to)) return 'cancelled_by_caller';
-  if (top?.app.queue != null) return wasTakenBack(scene, top, c) ? 'cancelled_by_caller' : 'no_answer';
-  const dialler = chain[0];
+  const met = answer !== undefined && (answer <= c.to || isSoon(answer, c.to));
+  const queued = top?.app.queue != null;
+  const gave_up =
+    (by?.hung_up_itself === true && isSoon(by.to, c.to)) ||
+    (queued ? wasTakenBack(scene, top, c) : wasCancelled(chain[0]));
+  return ringEndOf({
+    picked_up,
+    diverted,
+    itself: c.hung_up_itself,
+    cause: c.cause,
+    // A queue gives this cause to every ring that it takes back.
+    answered: met || (!queued && !gave_up && c.cause === ANSWERED_ELSEWHERE),
+    gave_up,
+  });
+}
+const ANSWERED_ELSEWHERE = 26;
+/** What dialled was hung up before anybody answered. */
+function wasCancelled(dialler: Dialling | undefined): boolean {
   const newest = dialler?.channel.apps.findLast((a) => a.app === 'dial');
-  if (dialler && newest === dialler.app && dialler.channel.dial_status === 'CANCEL')
-    return 'cancelled_by_caller';
-  return c.cause === 26 ? 'answered_elsewhere' : 'no_answer';
+  return dialler !== undefined && newest === dialler.app && dialler.channel.dial_status === 'CANCEL';
 }
 
 /** Whether an application was the other side of the leg then: what a mailbox says counts, what only leads on or tells that nobody is there does not. */
@@ -118,7 +118,7 @@ export function callerDisposition(
   if (c.dial_status === 'CONGESTION') return 'congestion';
   // Nobody was rung, and the dialplan itself said no.
   if (c.cause === 21) return 'blocked';
-  return c.cause === 16 || c.cause === null ? 'failed' : ofCause(c.cause);
+  return c.cause === 16 || c.cause === null ? 'failed' : ringEndOfCause(c.cause);
 }
 
 /** `left`: legs that passed their call on. */

@@ -1,0 +1,55 @@
+/** How the ring of a device ended that did not get the call: one meaning for the stream, the history and every client. */
+import type { z } from 'zod';
+import type { LegDisposition } from './conversations.ts';
+
+export type RingEnd = Exclude<z.infer<typeof LegDisposition>, 'answered' | 'blocked'>;
+
+/** Causes of Q.850 by what they say of a device that ended the ring by itself. */
+const BY_CAUSE: Readonly<Partial<Record<RingEnd, readonly number[]>>> = {
+  busy: [17],
+  rejected: [21],
+  answered_elsewhere: [26],
+  congestion: [34, 38, 41, 42, 43, 44, 58],
+  unreachable: [3, 18, 20, 27, 102],
+  failed: [1, 2, 22, 25, 28, 29, 50, 57, 65, 88, 111],
+};
+const OF_CAUSE = new Map(
+  Object.entries(BY_CAUSE).flatMap(([end, causes]) =>
+    causes.map((cause) => [cause, end as RingEnd] as const),
+  ),
+);
+export const ringEndOfCause = (cause: number | null): RingEnd => OF_CAUSE.get(cause ?? 0) ?? 'no_answer';
+
+export interface RingFacts {
+  /** Somebody picked up what rang here. */
+  readonly picked_up: boolean;
+  /** The device sent the call on to another number. */
+  readonly diverted: boolean;
+  /** The device ended the ring by itself: declined, busy, or with a fault. */
+  readonly itself: boolean;
+  readonly cause: number | null;
+  /** Another device of the same ring answered. */
+  readonly answered: boolean;
+  /** The caller hung up, left its queue by a key or was taken out of it. */
+  readonly gave_up: boolean;
+}
+/** The first fact that holds decides; where none does, the ring time was over. */
+export function ringEndOf(facts: RingFacts): RingEnd {
+  if (facts.picked_up) return 'answered_elsewhere';
+  if (facts.diverted) return 'diverted';
+  if (facts.itself) return ringEndOfCause(facts.cause);
+  if (facts.answered) return 'answered_elsewhere';
+  return facts.gave_up ? 'cancelled_by_caller' : 'no_answer';
+}
+/** The same end as `reason` of `call.left` names it. */
+export const LEFT_REASON = {
+  no_answer: 'no_answer',
+  busy: 'busy',
+  rejected: 'rejected',
+  cancelled_by_caller: 'canceled',
+  answered_elsewhere: 'answered_elsewhere',
+  failed: 'failed',
+  congestion: 'congestion',
+  unreachable: 'unreachable',
+  diverted: 'diverted',
+} as const satisfies Readonly<Record<RingEnd, string>>;

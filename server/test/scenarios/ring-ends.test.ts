@@ -1,0 +1,156 @@
+/** How a ring ended is one word in the stream and in the history, whatever the phone or the caller did. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LEFT_REASON } from '@offhook/contract/ring-ends.ts';
+import type { RingEnd } from '@offhook/contract/ring-ends.ts';
+import { eventsOf } from '../support/call-steps.ts';
+import type { Told } from '../support/call-steps.ts';
+import { extensions } from '../support/company.ts';
+import { lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
+import { until } from '../support/until.ts';
+
+describe('ring ends', () => {
+  const queue = (number: string, agents: string[]) => ({
+    number,
+    agents,
+    strategy: 'ringall' as const,
+    ring_seconds: 3,
+    retry_seconds: 1,
+  });
+  const stage = useStage({
+    people: extensions(2001, 2012),
+    queues: [queue('500', ['2003']), queue('510', ['2003', '2004'])],
+  });
+  /** How the first leg of this extension that rang since ended: the history says so, and the stream the same. */
+  async function endOf(extension: string, after: number): Promise<string> {
+    const about = (): Told | undefined =>
+      eventsOf(stage.site(), 'call.left', 'call.ended').find(
+        ({ seq, type, data }) =>
+          seq > after &&
+          (type === 'call.left'
+            ? (data['leg'] as { extension: string }).extension === extension
+            : (data['extensions'] as string[]).includes(extension)),
+      );
+    const over = await until(`the end of the ring of ${extension}`, about, {
+      ms: 15_000,
+      seen: () => eventsOf(stage.site()).slice(-8),
+    });
+    const call = String(over.data['call_id']);
+    const told = await until(
+      `the conversation ${call}`,
+      async () => {
+        const found = await stage.detail(call).catch(() => null);
+        return found !== null && found.state !== 'open' && found;
+      },
+      { ms: 20_000 },
+    );
+    const { disposition, leg_id } = told.legs.find((leg) => leg.participant.extension === extension)!;
+    // The engine may end either leg last, and the last one's leaving is told by the end of the call alone.
+    if (over.type === 'call.left') {
+      assert.equal((over.data['leg'] as { leg_id: string }).leg_id, leg_id);
+      assert.equal(over.data['reason'], LEFT_REASON[disposition as RingEnd], `history says ${disposition}`);
+      compared += 1;
+    }
+    return disposition;
+  }
+  let compared = 0;
+  const seq = (): number => eventsOf(stage.site()).at(-1)?.seq ?? 0;
+
+  for (const [status, expected] of [
+    [603, 'rejected'],
+    [404, 'failed'],
+    [486, 'busy'],
+    [500, 'congestion'],
+    [480, 'no_answer'],
+    [408, 'unreachable'],
+  ] as const) {
+    test(`ring ends - ${status} of the called phone is ${expected}`, async () => {
+      await using a = await stage.phone('2001');
+      await using b = await stage.phone('2002');
+      const from = seq();
+      const [call, at] = await ring(a, '2002', b, 500);
+      at.reject(status);
+      await call.ended();
+      assert.equal(await endOf('2002', from), expected);
+    });
+  }
+
+  test('ring ends - cancelled by the caller, of a phone and of a queue', async () => {
+    await using a = await stage.phone('2001');
+    await using b = await stage.phone('2002');
+    await using c = await stage.phone('2003');
+    let from = seq();
+    const [call, at] = await ring(a, '2002', b, 800);
+    await call.hangup();
+    await at.ended();
+    assert.equal(await endOf('2002', from), 'cancelled_by_caller');
+
+    from = seq();
+    const waiting = await a.invite('500');
+    const offered = await c.incoming();
+    offered.ring();
+    await lasting(800);
+    await waiting.hangup();
+    await offered.ended();
+    assert.equal(await endOf('2003', from), 'cancelled_by_caller');
+  });
+
+  test('ring ends - a queue: the ring time is over, the agent declines, a colleague answers', async () => {
+    await using a = await stage.phone('2001');
+    await using c = await stage.phone('2003');
+    await using d = await stage.phone('2004');
+    let from = seq();
+    let call = await a.invite('500');
+    let at = await c.incoming();
+    at.ring();
+    await at.ended(10_000);
+    // Longer than what belongs together: the caller has nothing to do with the end of the ring.
+    await lasting(700);
+    await call.hangup();
+    assert.equal(await endOf('2003', from), 'no_answer');
+
+    from = seq();
+    call = await a.invite('500');
+    at = await c.incoming();
+    at.ring();
+    await lasting(500);
+    at.reject(603);
+    await at.ended();
+    await call.hangup();
+    assert.equal(await endOf('2003', from), 'rejected');
+
+    from = seq();
+    call = await a.invite('510');
+    const [first, second] = await Promise.all([c.incoming(), d.incoming()]);
+    first.ring();
+    second.ring();
+    await lasting(500);
+    await second.answer();
+    await first.ended();
+    await talk(1, call, second);
+    await call.hangup();
+    await second.ended();
+    assert.equal(await endOf('2003', from), 'answered_elsewhere');
+  });
+
+  test('ring ends - a transfer of a queue call that nobody takes is no answer elsewhere', async () => {
+    await using a = await stage.phone('2001');
+    await using b = await stage.phone('2002');
+    await using c = await stage.phone('2003');
+    const from = seq();
+    const call = await a.invite('500');
+    const at = await c.incoming();
+    await at.answer();
+    await call.answered();
+    await talk(1, call, at);
+    await at.transfer('2002');
+    const target = await b.incoming();
+    target.ring();
+    await lasting(500);
+    target.reject(603);
+    await call.ended(20_000);
+    assert.equal(await endOf('2002', from), 'rejected');
+  });
+
+  test('ring ends - most of them were told by the stream', () => assert.ok(compared >= 7, `${compared}`));
+});
