@@ -231,6 +231,9 @@ export const ConversationSummary = z
     answered_at: Moment.nullable(),
     ended_at: Moment.nullable(),
     ...Times,
+    talk_seconds: Seconds.describe(
+      'Time by the clock in which at least two talked, neither held nor parked; `talk_time` counts it once for each of them.',
+    ),
     wrap_up_time: Seconds,
     billable: Seconds.describe(
       'First talk to the last moment of the external leg in a bridge; 0 without one.',
@@ -239,6 +242,12 @@ export const ConversationSummary = z
     dialled_e164: z.string().nullable(),
     caller: Participant.nullable(),
     parties: z.array(Participant).describe('Each once, who called first.'),
+    answered_by: Participant.nullable().describe(
+      'Who talked with the caller first; of a queue, the agent. Null while, or where, nobody did.',
+    ),
+    customer: Participant.nullable().describe(
+      'The other company: who called from outside, or who was called there. Null for an internal call.',
+    ),
     extensions: z.array(z.string()).describe('Every extension of ours that took part or was wanted, sorted.'),
     queues: z.array(z.string()).describe('Every queue it waited in, in order of the first visit.'),
     agents: z.array(z.string()).describe('Extensions that answered it from a queue.'),

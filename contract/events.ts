@@ -71,10 +71,17 @@ export const EVENT_DATA = {
   'call.started': CallRef.extend({ leg: Leg, dialled: z.string(), placed: Placed.optional() }).describe(
     'The first leg of a call exists.',
   ),
-  'call.ringing': CallRef.extend({ leg: Leg, caller: FirstParty }).describe('A leg rings.'),
-  'call.answered': CallRef.extend({ leg: Leg, caller: FirstParty }).describe('A leg was answered.'),
+  'call.ringing': CallRef.extend({ leg: Leg, caller: FirstParty, placed: Placed.optional() }).describe(
+    'A leg rings.',
+  ),
+  'call.answered': CallRef.extend({ leg: Leg, caller: FirstParty, placed: Placed.optional() }).describe(
+    'A leg was answered.',
+  ),
   'call.joined': CallRef.extend({ leg: Leg }).describe(
     'A further leg was answered into a call under way: whom a transfer speaks to first, or who takes the call after it.',
+  ),
+  'call.party_changed': CallRef.extend({ leg: Leg, party: Leg }).describe(
+    'A leg talks to another one than before: `party` is who is there now, after a transfer, a pickup or a call that was parked. Whom it talks to first is told by `call.answered` and `call.joined`; in a conference it is not told.',
   ),
   'call.held': CallRef.extend({ leg: Leg }).describe('A leg has put the other side on hold.'),
   'call.retrieved': CallRef.extend({ leg: Leg }).describe('A leg has taken the other side back from hold.'),

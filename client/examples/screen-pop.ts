@@ -1,11 +1,24 @@
-/** Says who calls while the own phone rings: `node screen-pop.ts http://127.0.0.1:8080 1003 <password>` */
+/** Says who calls, and who is there after a transfer: `node screen-pop.ts http://127.0.0.1:8080 1003 <password>` */
 import { createClient } from '@offhook/client';
 
 const [base = '', username = '', password = ''] = process.argv.slice(2);
 const offhook = createClient({ base });
 const { user } = await offhook.login({ username, password });
+const pop = (what: string, { number, name }: { number: string; name: string }): void =>
+  console.log(`${name || 'Somebody'} (${number}) ${what}: https://crm.example.com/people?phone=${number}`);
+
 for await (const event of offhook.stream({ topics: ['calls/mine'] })) {
-  if (event.type !== 'call.ringing' || event.data.leg.extension !== user.extension) continue;
-  const { number, name } = event.data.caller;
-  console.log(`${name || 'Somebody'} (${number}) calls: https://crm.example.com/people?phone=${number}`);
+  switch (event.type) {
+    case 'call.ringing':
+      // The own device also rings for a call that its person asked for here: nobody calls then.
+      if (event.data.leg.extension === user.extension && event.data.placed === undefined)
+        pop('calls', event.data.caller);
+      break;
+    case 'call.party_changed':
+      // A colleague who announced the call has passed it on.
+      if (event.data.leg.extension === user.extension && event.data.party.extension === null)
+        pop('is on the line', event.data.party);
+      break;
+    default:
+  }
 }

@@ -261,9 +261,12 @@ test('pbx calls - a blind transfer stays one call', () => {
     'call.left',
     'call.ringing',
     'call.joined',
+    'call.party_changed',
     'call.left',
     'call.ended',
   ]);
+  const [party] = ofType(scene.told, 'call.party_changed');
+  assert.deepEqual([party?.data.leg.extension, party?.data.party.extension], ['1001', '1003']);
   assert.deepEqual(left(scene.told), ['1002 transferred 16', '1001 hangup 16']);
   const [moved] = ofType(scene.told, 'call.transferred');
   assert.deepEqual([moved?.data.kind, moved?.data.by, moved?.data.to], ['blind', '1002', '1003']);
@@ -396,7 +399,13 @@ test('pbx calls - parked and taken back by another', () => {
       ],
     ],
   );
-  assert.deepEqual(types(scene.told), ['call.parked', 'call.left', 'call.started', 'call.ended']);
+  assert.deepEqual(types(scene.told), [
+    'call.parked',
+    'call.left',
+    'call.started',
+    'call.ended',
+    'call.party_changed',
+  ]);
   assert.equal(ofType(scene.told, 'call.parked')[0]?.data.slot, '701');
 });
 

@@ -2,7 +2,7 @@ import type { Call as WireCall } from '@offhook/contract/calls.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
-import { callRef, legLeft, legParty, legRef, nowTold, tellLeg } from './legs.ts';
+import { callRef, legLeft, legParty, legRef, legsMet, nowTold, tellLeg } from './legs.ts';
 import { touchQueue } from './queues.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
@@ -278,7 +278,18 @@ export function answerCall(s: State, t: Turn, leg: Channel): void {
 export function checkAnswered(s: State, t: Turn, ch: Channel): void {
   const leg = legOf(s, ch);
   const other = leg === null ? null : legBeside(s, leg);
-  if (leg === null || other === null || (leg.met && other.met)) return;
+  if (leg === null || other === null) return;
+  if (!leg.met || !other.met) firstMet(s, t, ch, leg, other);
+  checkPeers(s, t, ch);
+}
+/** Looks whether two legs are alone with each other now. */
+export function checkPeers(s: State, t: Turn, ch: Channel): void {
+  if (ch.bridge === null || ch.holding || s.bridges.get(ch.bridge)?.size !== 2) return;
+  const leg = legOf(s, ch);
+  const other = leg === null ? null : legBeside(s, leg);
+  if (leg !== null && other !== null) legsMet(s, t, leg, other);
+}
+function firstMet(s: State, t: Turn, ch: Channel, leg: Channel, other: Channel): void {
   for (const side of [leg, other]) {
     const call = side.call === null ? undefined : s.calls.get(side.call);
     const joins = call?.answered_at != null && side.rang && !side.met;

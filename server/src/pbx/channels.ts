@@ -7,6 +7,7 @@ import {
   answerCall,
   callFor,
   checkAnswered,
+  checkPeers,
   joinCall,
   leaveCall,
   mergeByAge,
@@ -233,6 +234,7 @@ export function channelGone(s: State, t: Turn, id: ChannelId, code: number | nul
   if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, id);
   leaveCall(s, t, ch, code, text);
   s.leaving.delete(id);
+  s.peers.delete(id);
   releaseChannel(s, t, ch);
 }
 
@@ -249,6 +251,10 @@ export function bridgeLeft(s: State, t: Turn, bridge: BridgeId, id: ChannelId): 
   if (ch === undefined || ch.bridge !== bridge) return;
   unbridge(s, ch);
   setChannel(s, t, ch, { bridge: null, holding: false });
+  // Who passed its call on leaves after the new side came.
+  const [left] = s.bridges.get(bridge) ?? [];
+  const there = left === undefined ? undefined : s.channels.get(left);
+  if (there !== undefined) checkPeers(s, t, there);
 }
 function unbridge(s: State, ch: Channel): void {
   if (ch.bridge !== null) takeFrom(s.bridges, ch.bridge, ch.id);

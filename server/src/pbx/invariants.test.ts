@@ -415,6 +415,7 @@ test('pbx invariants - when all is over nothing is left but tombstones, and thes
         aliases: s.aliases.size,
         toldLegs: s.toldLegs.size,
         leaving: s.leaving.size,
+        peers: s.peers.size,
         visits: s.visits.size,
         offers: s.offers.size,
         offersOf: s.offersOf.size,

@@ -41,8 +41,25 @@ export function tellLeg(s: State, t: Turn, type: LegEvent, leg: Channel): void {
   const data = nowTold(s, { ...callRef(call), leg: legRef(s, leg) });
   const subject = `calls/${call.id}`;
   if (type === 'call.ringing' || type === 'call.answered') {
-    emit(t, type, subject, { ...data, caller: callerOf(s, call, leg) });
+    const placed = call.placed === undefined ? {} : { placed: call.placed };
+    emit(t, type, subject, { ...data, caller: callerOf(s, call, leg), ...placed });
   } else emit(t, type, subject, data);
+}
+
+/** Two legs are alone with each other: each that talked to another one before is told of. */
+export function legsMet(s: State, t: Turn, a: Channel, b: Channel): void {
+  for (const [leg, party] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    const before = s.peers.get(leg.id);
+    if (before === party.id) continue;
+    s.peers.set(leg.id, party.id);
+    const call = leg.call === null ? undefined : s.calls.get(leg.call);
+    if (before === undefined || call === undefined) continue;
+    const data = nowTold(s, { ...callRef(call), leg: legRef(s, leg) });
+    emit(t, 'call.party_changed', `calls/${call.id}`, { ...data, party: legRef(s, party) });
+  }
 }
 
 /** An event names this leg: from now on readers know it, until `call.left` or the end of its call. */

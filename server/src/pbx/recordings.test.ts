@@ -126,3 +126,11 @@ for (const [name, lines] of Object.entries(STORIES)) {
     assert.deepEqual(story(play(name).told), lines);
   });
 }
+
+test('pbx recordings - after an attended transfer each side is told who is there now', () => {
+  const parties = play('attended-transfer').told.flatMap((e) =>
+    e.type === 'call.party_changed' ? [`${e.data.leg.extension} talks to ${e.data.party.extension}`] : [],
+  );
+  // Who passes it on spoke to the other one first, on the same channel.
+  assert.deepEqual(parties, ['1003 talks to 1004', '1004 talks to 1001', '1001 talks to 1004']);
+});

@@ -242,6 +242,8 @@ export interface State {
   readonly toldLegs: Map<ChannelId, ToldLeg>;
   /** Why a leg is about to leave, where a fact before its end says so. */
   readonly leaving: Map<ChannelId, { readonly how?: 'transferred'; readonly dial?: string }>;
+  /** The leg that each leg talks to, or talked to last. */
+  readonly peers: Map<ChannelId, ChannelId>;
   readonly ended: Tombstones<CallId>;
   readonly queues: Map<string, Queue>;
   queueList: readonly LiveQueue[] | null;
@@ -297,6 +299,7 @@ export const emptyState = (): State => ({
   aliases: new Map(),
   toldLegs: new Map(),
   leaving: new Map(),
+  peers: new Map(),
   ended: new Tombstones(),
   queues: new Map(),
   queueList: null,

@@ -1,5 +1,5 @@
 /** How long people talked in a conversation, by the clock: two who talk to each other for a minute talked for one minute. */
-import type { ConversationRecord, RecordedSegment } from './record.ts';
+import type { ConversationRecord, RecordedParticipant, RecordedSegment } from './record.ts';
 import { lengthOf } from './record/spans.ts';
 
 const within = (record: ConversationRecord, counts: (s: RecordedSegment) => boolean): number =>
@@ -11,3 +11,16 @@ export const talkClockMs = (record: ConversationRecord): number =>
 /** Milliseconds in which somebody was with somebody, held time included. */
 export const spokenMs = (record: ConversationRecord): number =>
   within(record, (s) => (s.state === 'connected' || s.state === 'held') && s.with.length > 0);
+
+/** Who talked first of those who did not begin it; who began it is the caller. */
+export function answeredBy({ legs, caller }: ConversationRecord): RecordedParticipant | null {
+  const talked = legs.flatMap((leg) => {
+    const first = leg.segments.find((s) => s.state === 'connected' && s.with.length > 0);
+    const began = leg.role === 'caller' || (caller !== null && leg.participant === caller);
+    return first === undefined || began ? [] : [{ at: first.from, who: leg.participant }];
+  });
+  return talked.sort((a, b) => a.at - b.at)[0]?.who ?? null;
+}
+/** Who is outside; of two, who called. */
+export const customerOf = ({ parties }: ConversationRecord): RecordedParticipant | null =>
+  parties.find((p) => p.extension === null) ?? null;

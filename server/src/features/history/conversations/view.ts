@@ -5,6 +5,7 @@ import type { Conversation, ConversationSummary, QUALITY_FIGURES } from '@offhoo
 import { rfc3339, rfc3339OrNull } from '../../../core/clock.ts';
 import type { RecordingView } from '../../../ports/conversations.ts';
 import type { ConversationRecord, RecordedLeg, RecordedSegment, RecordedVisit } from '../record.ts';
+import { answeredBy, customerOf, talkClockMs } from '../talk.ts';
 import { secondsOf, timesOf } from '../times.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';
 
@@ -66,11 +67,14 @@ export function summaryOf(
     answered_at: rfc3339OrNull(record.answered),
     ended_at: row.state === 'open' ? null : rfc3339(ended),
     ...timesOf(record),
+    talk_seconds: secondsOf(talkClockMs(record)),
     wrap_up_time: secondsOf(sum(added.wrap_ups.map(lengthOf))),
     dialled: record.dialled,
     dialled_e164: record.dialled_e164,
     caller: record.caller,
     parties: [...record.parties],
+    answered_by: answeredBy(record),
+    customer: customerOf(record),
     extensions: [...record.extensions],
     queues: [...record.queues],
     agents: [...record.agents],
