@@ -97,7 +97,9 @@ export async function openTransport(options: {
         ['allow', 'INVITE, ACK, CANCEL, BYE, REFER, NOTIFY, OPTIONS, INFO'],
         ['user-agent', 'offhook-test-phone'],
         ...(extra.headers ?? []),
-        ...(extra.body ? ([['content-type', 'application/sdp']] as const) : []),
+        ...(extra.body && !extra.headers?.some(([name]) => name === 'content-type')
+          ? ([['content-type', 'application/sdp']] as const)
+          : []),
       ],
       body: extra.body ?? '',
     });
