@@ -36,6 +36,8 @@ export interface Exchange {
   packageAge(): Promise<PackageAge | null>;
   /** What it does or what is missing, one sentence for people. */
   state(): string;
+  /** What the engine's console answers; throws `engine_unavailable` while there is no engine. */
+  console(text: string, signal: AbortSignal): Promise<string>;
   /** The way configuration gets to it. */
   readonly engineConfig: EngineConfig;
   /** Resolves once the engine's process runs for the first time. */
@@ -253,6 +255,10 @@ export function runExchange(options: ExchangeOptions): Exchange {
     packageAge: async () => (found === null ? null : await packageAge(found)),
     engineConfig: createEngineConfig({ instance, settings, program: () => found, clock, log }),
     started: first.promise,
+    async console(text, until) {
+      if (found === null) throw new ServiceError('engine_unavailable', 'there is no engine yet');
+      return (await engineCommand(found, instance, text, { signal: until })).stdout;
+    },
     async restartWhenConvenient() {
       if (found === null) throw new ServiceError('engine_unavailable', 'there is no engine yet');
       await restart(found);

@@ -1,10 +1,14 @@
 /** What shows whether the service does its work: the checks of readiness, and its gauges. */
+import type { EngineWatch } from './adapters/asterisk/watch.ts';
+import { WATCHED } from './adapters/asterisk/watch.ts';
 import type { CallControlFeature } from './features/calls/feature.ts';
 import type { History } from './features/history/feature.ts';
 import type { Config } from './config.ts';
 import { exposures } from './exposure.ts';
 import type { Exchange } from './exchange.ts';
 import type { Webhooks } from './delivery/webhooks/service.ts';
+import { REFUSAL_REASONS } from './features/sip-security/service.ts';
+import type { SipSecurity } from './features/sip-security/service.ts';
 import type { Check } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { EngineLoop } from './journal/engine-loop.ts';
@@ -14,6 +18,8 @@ import type { Engine } from './ports/engine.ts';
 import type { LiveView } from './ports/live.ts';
 import type { Store } from './ports/store.ts';
 
+/** Refused requests over SIP in a minute from which on somebody is trying. */
+const MANY_REFUSALS = 100;
 /** Below this the disk counts as full. */
 export const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
 
@@ -25,6 +31,8 @@ export interface Watched {
   readonly engine: Engine;
   readonly live: LiveView;
   readonly exchange: Exchange;
+  readonly watch: EngineWatch;
+  readonly sipSecurity: SipSecurity;
   readonly loop: EngineLoop;
   readonly journal: Journal;
   readonly store: Store;
@@ -44,6 +52,8 @@ export function checksOf({
   records,
   clock,
   history,
+  watch,
+  sipSecurity,
 }: Watched): readonly Check[] {
   return [
     {
@@ -55,6 +65,23 @@ export function checksOf({
           ok,
           detail: ok ? `up, ${version ?? 'version unknown'}` : `${link}: ${reason || exchange.state()}`,
         };
+      },
+    },
+    // With the address of desk phones taken by another program, web phones and everything else still work.
+    ...WATCHED.map((name) => ({
+      name,
+      needed: () => name !== 'sip' || exchange.deskPhones(),
+      run: async () =>
+        name === 'sip' && !exchange.deskPhones()
+          ? { ok: false, detail: 'another program uses the address for desk phones' }
+          : watch.finding(name),
+    })),
+    {
+      name: 'sip_refusals',
+      needed: false,
+      run: async () => {
+        const { requests, addresses } = sipSecurity.lastMinute();
+        return { ok: requests < MANY_REFUSALS, detail: `${requests} in the last minute from ${addresses}` };
       },
     },
     {
@@ -126,8 +153,23 @@ export function checksOf({
 }
 export function addGauges(
   metrics: Metrics,
-  { engine, live, loop, journal, calls, webhooks, history }: Watched,
+  { engine, live, loop, journal, calls, webhooks, history, watch, sipSecurity }: Watched,
 ): void {
+  for (const name of WATCHED)
+    metrics.gauge(`offhook_engine_${name}_ok`, `Whether the check ${name} of the engine holds.`, () =>
+      Number(watch.finding(name).ok),
+    );
+  for (const reason of REFUSAL_REASONS)
+    metrics.gauge(
+      `offhook_sip_refused_${reason}`,
+      `Requests over SIP that the engine refused: ${reason}.`,
+      () => sipSecurity.totals[reason],
+    );
+  metrics.gauge(
+    'offhook_engine_tasks_waiting',
+    "Tasks that wait in the engine's fullest queue.",
+    () => watch.waitingTasks,
+  );
   metrics.gauge('offhook_engine_up', 'Whether the engine link is up.', () => Number(live.live));
   metrics.gauge('offhook_calls_refused', 'Calls from the API that the guard refused.', () =>
     Object.values(calls.guard.refusals()).reduce((sum, n) => sum + n, 0),

@@ -1,7 +1,9 @@
 /** The composition root: the one place that knows every part. */
+import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createCelReader } from './adapters/asterisk/cel/reader.ts';
+import { watchEngine } from './adapters/asterisk/watch.ts';
 import { createAsteriskEngine } from './adapters/asterisk/engine.ts';
 import { celFile, recordingsDir, soundsDir } from './adapters/asterisk/instance.ts';
 import { builtInSounds } from './adapters/asterisk/built-in-sounds.ts';
@@ -53,6 +55,7 @@ import { createRecordings } from './features/recordings/feature.ts';
 import type { Recordings } from './features/recordings/feature.ts';
 import { createSelfService } from './features/self-service/service.ts';
 import { createSessions } from './features/sessions/service.ts';
+import { createSipSecurity } from './features/sip-security/service.ts';
 import { createSounds } from './features/sounds/service.ts';
 import { createWallboard } from './features/wallboard/service.ts';
 import { listenMetrics, readiness } from './http/health.ts';
@@ -189,8 +192,20 @@ export async function startService(
     signIn: { setPassword: (id, password) => sessions.setPassword(id, password), newPassword },
   });
 
+  const sipSecurity = createSipSecurity({
+    audit,
+    clock,
+    log,
+    isAccount: (account) => directory.byEndpoint(account) !== undefined,
+  });
+  stack.defer(() => sipSecurity.close());
+  // An account that nobody has, and that nobody knows: its refusals are no attack.
+  const healthAccount = `health-${randomUUID()}`;
   const engine = createAsteriskEngine({
     node,
+    refused(refusal) {
+      if (refusal.account !== healthAccount) sipSecurity.refused(refusal);
+    },
     clock,
     log,
     connect: async () =>
@@ -496,7 +511,20 @@ export async function startService(
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
 
+  const watch = watchEngine({
+    up: () => live.view.live && engine.status().link === 'up',
+    sip: config.sipListen,
+    account: healthAccount,
+    placeCall: engine.placeHealthCall,
+    recordFile: celFile(instance),
+    console: async (text, until) => await exchange.console(text, until),
+    clock,
+    log,
+  });
+  stack.defer(() => watch.close());
   const watched = {
+    watch,
+    sipSecurity,
     config,
     engine,
     live: live.view,

@@ -86,7 +86,20 @@ const Mark = ({
     </Text>
   </Group>
 );
-const NAMES = ['engine', 'engine_packages', 'journal', 'records', 'history', 'disk', 'exposure'] as const;
+const NAMES = [
+  'engine',
+  'engine_packages',
+  'sip',
+  'call',
+  'call_records',
+  'task_queues',
+  'sip_refusals',
+  'journal',
+  'records',
+  'history',
+  'disk',
+  'exposure',
+] as const;
 const checkName = (name: string): string => {
   const known = NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
@@ -134,6 +147,14 @@ function detailText(detail: string): string {
   if (packages !== null) return packages;
   const free = /^(\d+) MiB free$/.exec(detail)?.[1];
   if (free !== undefined) return t('free', { n: formatNumber(Number(free)) });
+  const ms = /^answered (?:\d+ )?in (\d+) ms$/.exec(detail)?.[1];
+  if (ms !== undefined) return t('answered_in', { n: formatNumber(Number(ms)) });
+  if (detail === 'written') return t('written');
+  const waiting = /^(\d+) wait in /.exec(detail)?.[1];
+  if (waiting !== undefined) return t('tasks_waiting', { n: formatNumber(Number(waiting)) });
+  const [, requests, addresses] = /^(\d+) in the last minute from (\d+)$/.exec(detail) ?? [];
+  if (requests !== undefined)
+    return t('refusals', { n: formatNumber(Number(requests)), m: formatNumber(Number(addresses)) });
   if (detail === 'no answer in 2 s') return t('no_answer');
   if (detail === 'call records and journal agree') return t('records_agree');
   const differ =

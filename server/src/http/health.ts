@@ -12,7 +12,7 @@ import { rawAnswer } from './problem.ts';
 export interface Check {
   readonly name: string;
   /** False for what may fail while the service can still do its main work. */
-  readonly needed?: boolean;
+  readonly needed?: boolean | (() => boolean);
   run(): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
 export interface HealthOptions {
@@ -33,7 +33,11 @@ export async function readiness(checks: readonly Check[]): Promise<Required<Read
         detail: messageOf(error),
       }));
       clearTimeout(timeout);
-      return { name: check.name, needed: check.needed ?? true, ...result };
+      return {
+        name: check.name,
+        needed: typeof check.needed === 'function' ? check.needed() : (check.needed ?? true),
+        ...result,
+      };
     }),
   );
   return {

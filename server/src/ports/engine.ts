@@ -325,6 +325,16 @@ export interface EngineStatus {
   };
 }
 
+/** A request over SIP that the engine refused; no fact of the model. */
+export interface SipRefusal {
+  /** `account`: nobody has it; `address`: not from there; `request`: nothing that is served. */
+  readonly reason: 'password' | 'account' | 'address' | 'request';
+  /** As the sender wrote it. */
+  readonly account: string;
+  /** Empty where it is not known. */
+  readonly address: string;
+}
+
 /** Options of every verb. The caller names the action before it is sent, so that its outcome can be waited for. */
 export interface CommandOptions {
   /** At most 64 of `[A-Za-z0-9-]`; the adapter makes one where it is missing. */

@@ -172,7 +172,7 @@ test('engine - uses two sessions: one hears events and only pings, the other act
     [...bytes.toString().matchAll(/^Action: (.+)\r$/gm)].map((m) => m[1]!);
   assert.deepEqual(new Set(actionsOf(e.received())), new Set(['Login', 'Ping']));
   assert.ok(actionsOf(a.received()).includes('QueuePause'));
-  assert.match(e.received().toString(), /Events: system,call,agent,user,dtmf\r\n/);
+  assert.match(e.received().toString(), /Events: system,call,agent,user,dtmf,security\r\n/);
   assert.match(a.received().toString(), /Events: off\r\n/);
 });
 

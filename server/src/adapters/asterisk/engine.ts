@@ -11,6 +11,7 @@ import type {
   FeatureVerbs,
   LinkState,
   QueueVerbs,
+  SipRefusal,
 } from '../../ports/engine.ts';
 import { callerActions } from './actions/callers.ts';
 import { callActions } from './actions/calls.ts';
@@ -19,6 +20,8 @@ import { memberActions } from './actions/members.ts';
 import { AmiClosed, connectAmi } from './ami/connection.ts';
 import type { AmiConnection, CloseReason } from './ami/connection.ts';
 import { refusedDelay, retryDelay } from './backoff.ts';
+import { createHealthCalls } from './health-call.ts';
+import type { HealthCalls } from './health-call.ts';
 import { FactFlow } from './fact-flow.ts';
 import { FactReader } from './fact-reader.ts';
 import { memberOf } from './events/names.ts';
@@ -42,6 +45,8 @@ export interface AsteriskEngineOptions {
   readonly connect: () => Promise<ManagerTarget | null>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of every request over SIP that the engine refuses. */
+  readonly refused?: (refusal: SipRefusal) => void;
   /** 0 to 1, for the spread of retries. */
   readonly random?: () => number;
   /** How often the state is read afresh although nothing seems wrong; 60 s, and more where reading takes long. */
@@ -52,6 +57,8 @@ export interface AsteriskEngineOptions {
 export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs, FeatureVerbs {
   /** For support: the last frames that could not be read, newest last. */
   malformed(): readonly string[];
+  /** Proves that a call can be placed; it is in no state, stream or history. */
+  readonly placeHealthCall: HealthCalls['place'];
   diagnostics(): { readonly dropped: number; readonly strays: number; readonly resyncs: number };
 }
 
@@ -63,7 +70,7 @@ export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs, FeatureVe
  */
 
 /** The classes of events the model needs; the dialplan's are left out, being the ones a caller can forge most easily. */
-const EVENT_CLASSES = 'system,call,agent,user,dtmf';
+const EVENT_CLASSES = 'system,call,agent,user,dtmf,security';
 const RESYNC_MS = 60_000;
 const MOST_RESYNC_MS = 300_000;
 /** Reading the state takes at most a sixtieth of the engine's time. */
@@ -145,8 +152,10 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     flow.receive({ at: clock.now(), type: 'extension.features', extension, features });
   const changed = featureReader({ ami: () => link?.actions ?? null, told: toldFeatures, failed: want });
 
+  const healthCalls = createHealthCalls(() => requireActions(), clock);
   const facts = new FactReader({
     node,
+    health: healthCalls.seen,
     known: flow.known,
     now: () => clock.now(),
     emit: (event) => flow.receive(event),
@@ -155,6 +164,8 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
         wantIn(RELOAD_SETTLE_MS);
       } else if (event.type === 'features') {
         changed.read(event.extension);
+      } else if (event.type === 'refusal') {
+        options.refused?.(event.refusal);
       } else if (event.type === 'shutdown') {
         const why = event.restart ? 'the engine is restarting' : 'the engine is shutting down';
         lose(why);
@@ -426,6 +437,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       lose('the service is stopping');
       await running;
     },
+    placeHealthCall: healthCalls.place,
     malformed: () => facts.malformed(),
     diagnostics: () => ({
       dropped: flow.dropped,

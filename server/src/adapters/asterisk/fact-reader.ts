@@ -7,6 +7,7 @@ import { Malformed } from './events/decoding.ts';
 import { H } from './events/headers.ts';
 import { EVENT_DECODERS } from './events/index.ts';
 import { SYSTEM_EVENTS, systemEvent } from './events/system.ts';
+import { healthCallOf } from './health-call.ts';
 import type { SystemEvent } from './events/system.ts';
 
 const RING = 20;
@@ -19,6 +20,8 @@ export interface FactReaderOptions {
   readonly system: (event: SystemEvent) => void;
   /** Something came that an honest engine does not send, so the state may be wrong. */
   readonly suspicious: () => void;
+  /** An event of a call that is none of anybody's (health-call.ts). */
+  readonly health?: (event: string, id: string, frame: Frame) => void;
 }
 
 /** Frames to facts: unknown events are counted, malformed ones counted and kept, and neither stops the stream. */
@@ -47,6 +50,8 @@ export class FactReader {
     this.#frames++;
     // The engine names the privilege of every event it sends unasked; a frame without one was not made by it.
     if (!frame.has(H.privilege)) return this.#spoilt('no Privilege', frame.raw());
+    const health = healthCallOf(frame);
+    if (health !== null) return this.#options.health?.(name, health, frame);
     const decode = EVENT_DECODERS.get(name);
     if (decode === undefined) {
       const system = systemEvent(name, frame);

@@ -12,6 +12,7 @@ import type { AmiConnection } from './ami/connection.ts';
 import { ListVoid } from './ami/connection.ts';
 import { header } from './ami/frame.ts';
 import type { Frame } from './ami/frame.ts';
+import { isHealthCall } from './health-call.ts';
 import { LISTENING_CONTEXTS, NO_NUMBERS } from './conf/call-contexts.ts';
 import { contactRow } from './events/contact.ts';
 import { callerOf, connectedOf, need } from './events/decoding.ts';
@@ -111,7 +112,7 @@ export const readSnapshot = async (
     'CoreShowChannels',
     {},
     (event, frame) => {
-      if (event !== 'CoreShowChannel') return;
+      if (event !== 'CoreShowChannel' || isHealthCall(frame.get(H.uniqueid))) return;
       const channel = channelRow(node, frame, began_at);
       channels.push(channel);
       const holder = holderOf(frame.get(context), frame.get(H.exten));

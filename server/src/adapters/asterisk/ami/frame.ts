@@ -44,6 +44,11 @@ export class Frame {
     return this.#text.charCodeAt(i) === 32 ? i + 1 : i;
   }
 
+  /** Whether the text stands anywhere in it. */
+  mentions(text: string): boolean {
+    return this.#text.includes(text);
+  }
+
   /** The header's value, without the one optional space after the colon; undefined where it is missing. */
   get(h: Header): string | undefined {
     const from = this.#find(h);

@@ -10,6 +10,7 @@ import type {
 } from '../../../ports/call-records.ts';
 import { CEL_FIELDS, FORWARDED, QUEUE_LEFT, RECORDING } from '../conf/cel-format.ts';
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
+import { isHealthCall } from '../health-call.ts';
 import { describeChannel } from '../events/names.ts';
 import { splitRecords } from './split.ts';
 import { LISTENING_CONTEXTS, NO_NUMBERS } from '../conf/call-contexts.ts';
@@ -147,6 +148,7 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | 'ignored
   const f = readFields(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'));
   const at_us = f && readTime(f.eventtime);
   if (!f || at_us === null || f.uniqueid === '' || f.linkedid === '') return 'malformed';
+  if (isHealthCall(f.uniqueid)) return 'ignored';
   const type = typeOf(f);
   if (type === undefined) return /^[A-Z_]+$/.test(f.eventenum) ? 'ignored' : 'malformed';
   const facts = readFacts(node, f);

@@ -5,6 +5,7 @@ import type { Site, SiteExtension, SiteQueue, SiteService } from '../../../ports
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
 import { counted, destinationSteps } from './destinations.ts';
 import { codeContexts } from './code-contexts.ts';
+import { healthContext } from '../health-call.ts';
 import { at, context, exten, madeOf } from './dialplan-text.ts';
 import { flowContexts } from './flow-contexts.ts';
 import { forwardContexts, ownForward, watched } from './forward-contexts.ts';
@@ -256,6 +257,7 @@ ${outboundInclude(site)}${joined(
         ]),
       ),
       callContexts,
+      healthContext,
       flowContexts(site, recording, zone),
       conf`
 [reach]

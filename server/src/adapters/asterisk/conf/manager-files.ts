@@ -34,8 +34,10 @@ disabledevents = Newexten,VarSet,RTCPSent,RTCPReceived,DTMFBegin
 
 ${user(
   instance.ami_events,
-  conf`read = system,call,agent,user,dtmf
+  conf`read = system,call,agent,user,dtmf,security
 write =
+eventfilter = !Event: ChallengeSent
+eventfilter = !Event: SuccessfulAuth
 `,
 )}
 ${user(

@@ -629,7 +629,10 @@ test('conf/render - the AMI users have their own rights, on loopback only', () =
   const { sections } = readConf(render().get('manager.conf')!);
   const of = (name: string): Record<string, string> =>
     Object.fromEntries(sections.find((s) => s.name === name)!.lines);
-  assert.deepEqual([of('events')['read'], of('events')['write']], ['system,call,agent,user,dtmf', '']);
+  assert.deepEqual(
+    [of('events')['read'], of('events')['write']],
+    ['system,call,agent,user,dtmf,security', ''],
+  );
   assert.deepEqual(
     [of('actions')['read'], of('actions')['write']],
     ['', 'system,call,agent,reporting,originate'],

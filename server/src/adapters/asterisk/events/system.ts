@@ -1,5 +1,7 @@
+import type { SipRefusal } from '../../../ports/engine.ts';
 import type { Frame } from '../ami/frame.ts';
 import { header } from '../ami/frame.ts';
+import { SECURITY_EVENTS, refusalOf } from './security.ts';
 import { CHANGED } from '../conf/self-service-contexts.ts';
 
 /*
@@ -23,10 +25,18 @@ export type SystemEvent =
   | { readonly type: 'booted' }
   | { readonly type: 'shutdown'; readonly restart: boolean }
   | { readonly type: 'reload'; readonly module: string; readonly status: number }
+  /** A request over SIP was refused. */
+  | { readonly type: 'refusal'; readonly refusal: SipRefusal }
   /** A code changed what is kept of this extension; anybody's event may say so, so the store is read. */
   | { readonly type: 'features'; readonly extension: string };
 
-export const SYSTEM_EVENTS: ReadonlySet<string> = new Set(['FullyBooted', 'Shutdown', 'Reload', 'UserEvent']);
+export const SYSTEM_EVENTS: ReadonlySet<string> = new Set([
+  'FullyBooted',
+  'Shutdown',
+  'Reload',
+  'UserEvent',
+  ...SECURITY_EVENTS,
+]);
 
 /** Null for any other event. */
 export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
@@ -43,7 +53,9 @@ export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
         ? { type: 'features', extension: who }
         : null;
     }
-    default:
-      return null;
+    default: {
+      const refusal = refusalOf(name, frame);
+      return refusal === null ? null : { type: 'refusal', refusal };
+    }
   }
 };

@@ -1,0 +1,57 @@
+/** Asks the engine's own UDP transport whether SIP lives, as a phone would. */
+import { randomBytes } from 'node:crypto';
+import dgram from 'node:dgram';
+import { isIPv6 } from 'node:net';
+
+const REPEAT_MS = 500;
+/** Where an address that means all of them is reached. */
+const REACHED: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/**
+ * Sends OPTIONS, repeats it as SIP does, and resolves with the status of the answer. Any answer proves that SIP lives: whoever
+ * has no account is refused (401). Throws where none comes in `ms`.
+ */
+export async function askSip(
+  to: { readonly host: string; readonly port: number },
+  account: string,
+  ms: number,
+): Promise<number> {
+  const host = REACHED[to.host] ?? to.host;
+  const six = isIPv6(host);
+  const socket = dgram.createSocket(six ? 'udp6' : 'udp4');
+  const answered = Promise.withResolvers<number>();
+  const timers: NodeJS.Timeout[] = [];
+  try {
+    socket.once('error', answered.reject);
+    await new Promise<void>((resolve) => socket.connect(to.port, host, resolve));
+    const { address, port } = socket.address();
+    const shown = (name: string): string => (isIPv6(name) ? `[${name}]` : name);
+    const id = randomBytes(8).toString('hex');
+    const message = [
+      `OPTIONS sip:${shown(host)}:${to.port} SIP/2.0`,
+      `Via: SIP/2.0/UDP ${shown(address)}:${port};rport;branch=z9hG4bK${id}`,
+      'Max-Forwards: 1',
+      `From: <sip:${account}@${shown(address)}>;tag=${id}`,
+      `To: <sip:${shown(host)}:${to.port}>`,
+      `Call-ID: ${id}`,
+      'CSeq: 1 OPTIONS',
+      'Content-Length: 0',
+      '',
+      '',
+    ].join('\r\n');
+    socket.on('message', (data) => {
+      const text = data.toString('latin1');
+      const status = /^SIP\/2\.0 ([2-6]\d\d) /.exec(text)?.[1];
+      if (status !== undefined && text.includes(id)) answered.resolve(Number(status));
+    });
+    // Refused ports are told as errors of a connected socket: that is an answer too, and a bad one.
+    for (let at = 0; at < ms; at += REPEAT_MS)
+      timers.push(setTimeout(() => socket.send(message, () => {}), at));
+    timers.push(setTimeout(() => answered.reject(new Error(`no answer in ${ms / 1000} s`)), ms));
+    return await answered.promise;
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    socket.on('error', () => {});
+    socket.close();
+  }
+}

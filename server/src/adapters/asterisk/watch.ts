@@ -1,0 +1,176 @@
+/** Tries on a schedule what users need of the engine: SIP, a call, its records, and that its task queues are worked off. */
+import { open, stat } from 'node:fs/promises';
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { askSip } from './sip-probe.ts';
+
+export interface Finding {
+  readonly ok: boolean;
+  readonly detail: string;
+}
+export const WATCHED = ['sip', 'call', 'call_records', 'task_queues'] as const;
+export type WatchedThing = (typeof WATCHED)[number];
+export interface EngineWatch {
+  finding(what: WatchedThing): Finding;
+  /** Tasks that wait in the engine's fullest queue. */
+  readonly waitingTasks: number;
+  close(): Promise<void>;
+}
+export interface EngineWatchOptions {
+  /** Whether the link to the engine is up; nothing is tried while it is not. */
+  readonly up: () => boolean;
+  readonly sip: { readonly host: string; readonly port: number };
+  /** An account that nobody has: the engine's answer to it is a refusal. */
+  readonly account: string;
+  readonly placeCall: (ms: number, signal: AbortSignal) => Promise<string>;
+  /** Where the engine writes its call records. */
+  readonly recordFile: string;
+  /** What the engine's console answers. */
+  readonly console: (text: string, signal: AbortSignal) => Promise<string>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const SIP_EVERY_MS = 5_000;
+const SIP_MS = 3_000;
+const CALL_EVERY_MS = 60_000;
+const CALL_MS = 5_000;
+const RECORD_MS = 5_000;
+const TASKS_EVERY_MS = 30_000;
+/** What failed is tried once more before it counts: a busy machine loses a second now and then. */
+const AGAIN_MS = 1_000;
+const LOOK_MS = 100;
+/** A minute's records of a busy site at most; older ones are not looked through. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** Waits until `text` stands in what was added to the file since it had `from` bytes. */
+async function appended(
+  file: string,
+  from: { readonly size: number; readonly inode: number },
+  text: string,
+): Promise<boolean> {
+  try {
+    const handle = await open(file, 'r');
+    try {
+      const { size, ino } = await handle.stat();
+      const begin = ino === from.inode && size >= from.size ? from.size : 0;
+      const bytes = Buffer.alloc(Math.min(size - begin, MOST_BYTES));
+      await handle.read(bytes, 0, bytes.length, Math.max(begin, size - bytes.length));
+      return bytes.includes(text);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+interface Queue {
+  readonly name: string;
+  readonly waiting: number;
+  readonly most: number;
+}
+/** `core show taskprocessors`: name, processed, in queue, max depth, low water, high water, and more. */
+export const taskQueues = (text: string): readonly Queue[] =>
+  [...text.matchAll(/^(\S.*?) +\d+ +(\d+) +\d+ +\d+ +(\d+)(?: +\d+)*\s*$/gm)].map(
+    ([, name, waiting, most]) => ({
+      name: name!,
+      waiting: Number(waiting),
+      most: Number(most),
+    }),
+  );
+
+export function watchEngine(options: EngineWatchOptions): EngineWatch {
+  const { up, clock, placeCall, recordFile } = options;
+  const log = options.log.child({ part: 'watch' });
+  const stop = new AbortController();
+  const { signal } = stop;
+  const DOWN: Finding = { ok: false, detail: 'the engine is not up' };
+  const UNTRIED: Finding = { ok: false, detail: 'not tried yet' };
+  const found = new Map<WatchedThing, Finding>();
+  let waitingTasks = 0;
+  const put = (what: WatchedThing, finding: Finding): void => {
+    const before = found.get(what);
+    found.set(what, finding);
+    // The link itself is told elsewhere; back up, a check that holds is nothing new.
+    if (signal.aborted || finding === DOWN) return;
+    if (before?.ok === finding.ok || ((before === undefined || before === DOWN) && finding.ok)) return;
+    const told = { check: what, detail: finding.detail };
+    if (finding.ok) log.info(told, 'a check of the engine holds again');
+    else log.error(told, 'a check of the engine fails');
+  };
+  const failed = (error: unknown): Finding => ({ ok: false, detail: messageOf(error) });
+
+  async function sip(): Promise<Finding> {
+    const began = performance.now();
+    const status = await askSip(options.sip, options.account, SIP_MS);
+    return { ok: true, detail: `answered ${status} in ${Math.ceil(performance.now() - began)} ms` };
+  }
+  /** Also says whether the call left its records. */
+  async function call(): Promise<Finding> {
+    const before = await stat(recordFile).then(
+      ({ size, ino }) => ({ size, inode: ino }),
+      () => ({ size: 0, inode: 0 }),
+    );
+    const began = performance.now();
+    const id = await placeCall(CALL_MS, signal);
+    const ms = Math.ceil(performance.now() - began);
+    const until = clock.now() + RECORD_MS;
+    let written = await appended(recordFile, before, id);
+    while (!written && clock.now() < until) {
+      await clock.sleep(LOOK_MS, signal);
+      written = await appended(recordFile, before, id);
+    }
+    put(
+      'call_records',
+      written
+        ? { ok: true, detail: 'written' }
+        : { ok: false, detail: `the engine wrote no record of a call in ${RECORD_MS / 1000} s` },
+    );
+    return { ok: true, detail: `answered in ${ms} ms` };
+  }
+  async function tasks(): Promise<Finding> {
+    const queues = taskQueues(await options.console('core show taskprocessors', signal));
+    if (queues.length === 0) return { ok: false, detail: 'the engine names no task queues' };
+    const fullest = queues.reduce((a, b) => (b.waiting * a.most > a.waiting * b.most ? b : a));
+    waitingTasks = fullest.waiting;
+    return {
+      ok: fullest.waiting < fullest.most,
+      detail: `${fullest.waiting} wait in ${fullest.name}, which holds ${fullest.most}`,
+    };
+  }
+  async function repeat(what: WatchedThing, every: number, attempt: () => Promise<Finding>): Promise<void> {
+    for (;;) {
+      if (!up()) {
+        put(what, DOWN);
+        if (what === 'call') put('call_records', DOWN);
+        await clock.sleep(LOOK_MS, signal);
+        continue;
+      }
+      let finding = await attempt().catch(failed);
+      if (!finding.ok && up()) {
+        await clock.sleep(AGAIN_MS, signal);
+        finding = await attempt().catch(failed);
+      }
+      put(what, finding);
+      const next = clock.now() + every;
+      while (clock.now() < next && up()) await clock.sleep(LOOK_MS, signal);
+    }
+  }
+  const loops = [
+    repeat('sip', SIP_EVERY_MS, sip),
+    repeat('call', CALL_EVERY_MS, call),
+    repeat('task_queues', TASKS_EVERY_MS, tasks),
+  ].map((loop) => loop.catch(() => undefined));
+  return {
+    finding: (what) => found.get(what) ?? UNTRIED,
+    get waitingTasks() {
+      return waitingTasks;
+    },
+    async close() {
+      stop.abort();
+      await Promise.all(loops);
+    },
+  };
+}

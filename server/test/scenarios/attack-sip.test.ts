@@ -1,0 +1,206 @@
+/** Attacks over SIP on a whole site: what they reach, and what health, metrics and the audit trail tell of them. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { registerPhone } from '../support/phone.ts';
+import { statusOf } from '../support/sip/message.ts';
+import { openTransport, randomTag } from '../support/sip/transport.ts';
+import type { Dialog, SipTransport } from '../support/sip/transport.ts';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+describe('attacks over SIP', () => {
+  const site = useSite();
+  const ask = async (extension: string, path: string, body?: object) => {
+    const { token } = await site().person(extension);
+    const response = await fetch(`${site().base}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      text,
+      body: (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, never>,
+    };
+  };
+  const readiness = async () => {
+    const { status, body } = await ask('1001', '/readyz');
+    const { checks, details } = body as unknown as {
+      checks: Record<string, string>;
+      details: Record<string, string>;
+    };
+    return { status, checks, details };
+  };
+  const sipOf = async (extension: string): Promise<{ username: string; password: string }> => {
+    const found = (await site().credentials()).find((c) => c.extension === extension)!;
+    return { username: extension, password: found.sip_password };
+  };
+  const dialogOf = (username: string, to: string): Dialog => {
+    const at = `${site().sip.host}:${site().sip.port}`;
+    return {
+      callId: randomTag(),
+      local: `<sip:${username}@${at}>;tag=${randomTag()}`,
+      remote: `<sip:${to}@${at}>`,
+      target: to === username ? `sip:${at}` : `sip:${to}@${at}`,
+      cseq: 0,
+    };
+  };
+  const many = async (
+    count: number,
+    send: () => Promise<number>,
+    signal?: AbortSignal,
+  ): Promise<Map<number, number>> => {
+    const answers = new Map<number, number>();
+    let left = count;
+    const worker = async (): Promise<void> => {
+      while (left-- > 0 && signal?.aborted !== true) {
+        const status = await send();
+        answers.set(status, (answers.get(status) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: 30 }, worker));
+    return answers;
+  };
+  const message = (transport: SipTransport, username: string): Promise<number> =>
+    transport
+      .send(dialogOf(username, '601'), 'MESSAGE', {
+        headers: [['content-type', 'text/plain']],
+        body: 'x'.repeat(200),
+      })
+      .response.then(statusOf);
+
+  test('attacks over SIP - every check of the engine holds, and its own call is in no list and no history', async () => {
+    await site().ready();
+    const { status, checks } = await readiness();
+    assert.equal(status, 200);
+    for (const name of ['sip', 'call', 'call_records', 'task_queues', 'sip_refusals'])
+      assert.equal(checks[name], 'ok', name);
+    assert.deepEqual((await ask('1001', '/api/v1/calls')).body['calls'], []);
+    assert.match(await site().engineCli('core show channels count'), /^0 active channels/m);
+    const conversations = (await ask('1001', '/api/v1/history/conversations')).text;
+    assert.doesNotMatch(conversations, /health/);
+    const events = (await ask('1001', '/metrics')).text;
+    assert.match(events, /^offhook_engine_sip_ok 1$/m);
+    assert.match(events, /^offhook_engine_unknown \d+$/m);
+  });
+
+  test('attacks over SIP - **1&s and its like take nobody’s ear and no call', async () => {
+    await using caller = await site().phone('1003');
+    await using callee = await site().phone('1004');
+    await using supervisor = await site().phone('1002');
+    await using attacker = await site().phone('1010');
+    const call = await caller.invite('1004');
+    const incoming = await callee.incoming();
+    await incoming.answer();
+    await call.answered();
+    const listed = await until('the call in the list', async () => {
+      const { body } = await ask('1002', '/api/v1/calls');
+      return (body['calls'] as unknown as { call_id: string }[])[0];
+    });
+    const listening = await ask('1002', `/api/v1/calls/${listed.call_id}/listen`, {});
+    assert.equal(listening.status, 202, listening.text);
+    const ear = await supervisor.incoming();
+    ear.ring();
+    for (const number of ['**1&s', '**s', '**1&ownring', '**1&ownring@internal', '**1002', '*8', '**1,s']) {
+      const tried = await attacker.invite(number);
+      await tried.ended(10_000);
+      // A refused code says so, which is an answer.
+      if (!/^[*0-9]+$/.test(number)) assert.notEqual(tried.status, 200, number);
+      assert.equal(ear.state, 'ringing', number);
+    }
+    await ear.answer();
+    await until('the supervisor to listen', () => ear.state === 'up');
+    await ear.hangup();
+    await call.hangup();
+  });
+
+  test('attacks over SIP - 2,000 messages reach nothing, and calls go on', async () => {
+    const { username, password } = await sipOf('1010');
+    const transport = await openTransport({ server: site().sip, username, password, onRequest() {} });
+    const answers = await many(2_000, () => message(transport, username));
+    transport.close();
+    assert.deepEqual([...answers], [[501, 2_000]]);
+    await using caller = await site().phone('1011');
+    const call = await caller.invite('600');
+    await call.answered();
+    await call.hangup();
+    assert.equal((await readiness()).status, 200);
+  });
+
+  test('attacks over SIP - 600 wrong passwords register nobody; health, metrics and a bounded audit trail tell of them', async () => {
+    const { username } = await sipOf('1009');
+    const transport = await openTransport({
+      server: site().sip,
+      username,
+      password: 'wrong',
+      onRequest() {},
+    });
+    const answers = await many(600, () =>
+      transport
+        .send(dialogOf(username, username), 'REGISTER', { headers: [['expires', '60']] })
+        .response.then(statusOf),
+    );
+    transport.close();
+    assert.deepEqual([...answers], [[401, 600]]);
+    await assert.rejects(
+      registerPhone({ server: site().sip, extension: '1009', username: 'nobody-at-all', password: 'wrong' }),
+    );
+    const seen = await until('600 refusals in health', async () => {
+      const now = await readiness();
+      return Number.parseInt(now.details['sip_refusals'] ?? '0', 10) >= 600 && now;
+    });
+    assert.equal(seen.status, 200, 'who is attacked still works');
+    assert.equal(seen.checks['sip_refusals'], 'failing');
+    const metrics = (await ask('1001', '/metrics')).text;
+    assert.ok(
+      Number(/^offhook_sip_refused_password (\d+)$/m.exec(metrics)?.[1]) >= 600,
+      metrics.slice(0, 200),
+    );
+    interface Row {
+      readonly action: string;
+      readonly object: string | null;
+      readonly ip: string | null;
+      readonly detail: Record<string, number>;
+    }
+    const rows = await until(
+      'the audit trail to hold them',
+      async () => {
+        const { body } = await ask('1001', '/api/v1/audit?action=sip.refused');
+        const found = body['entries'] as unknown as Row[];
+        return found.reduce((all, row) => all + row.detail['requests']!, 0) >= 600 && found;
+      },
+      { ms: 75_000, every: 1_000 },
+    );
+    assert.ok(rows.length <= 3, JSON.stringify(rows));
+    assert.ok(
+      rows.every((row) => row.ip === '127.0.0.1' && (row.object === username || row.object === null)),
+    );
+  });
+
+  test('attacks over SIP - where SIP stands still while the engine’s manager answers, health is red and says so', async () => {
+    const { username, password } = await sipOf('1010');
+    // What the exchange never loads: its one queue takes every message, and is never worked off at a number that plays music.
+    assert.match(await site().engineCli('module load res_pjsip_messaging.so'), /Loaded/);
+    const transport = await openTransport({ server: site().sip, username, password, onRequest() {} });
+    const over = new AbortController();
+    try {
+      void many(1_500, () => message(transport, username), over.signal);
+      const red = await until(
+        'health to be red',
+        async () => {
+          const now = await readiness();
+          return now.status === 503 && now.checks['sip'] === 'failing' && now;
+        },
+        { ms: 40_000, every: 500 },
+      );
+      assert.equal(red.checks['engine'], 'ok', 'the manager answers');
+      assert.match(red.details['sip']!, /no answer/);
+    } finally {
+      over.abort();
+      transport.close();
+    }
+    process.kill(site().enginePid()!, 'SIGKILL');
+    await site().ready(60_000);
+  });
+});
