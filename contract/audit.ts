@@ -7,7 +7,10 @@ export const AuditRow = z
     id: z.int(),
     at: z.string(),
     action: z.string(),
-    actor: z.string().nullable(),
+    actor: z
+      .string()
+      .nullable()
+      .describe('Who did it: an extension, `key:<name>` for an API key; null where nobody is known.'),
     object: z.string().nullable(),
     outcome: z.enum(['ok', 'refused', 'failed']),
     ip: z.string().nullable(),
@@ -19,7 +22,7 @@ export type AuditRow = z.infer<typeof AuditRow>;
 export const AuditQuery = z.strictObject({
   ...PAGE_FIELDS,
   action: z.string().max(64).optional(),
-  actor: z.string().max(128).optional(),
+  actor: z.string().max(128).optional().describe('An extension or a user name; either finds the same.'),
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
 });

@@ -139,7 +139,7 @@ export async function startService(
   if (config.empty && !seeded) say('--empty changes nothing: this site has people already.');
   const objects = await openObjects(store);
   const directory = createDirectory(objects);
-  const audit = await createAudit(store, clock, log);
+  const audit = await createAudit(store, clock, log, directory);
   stack.defer(() => audit.close());
   const sipKey = await siteKey(config.data);
   const sessions = await createSessions({ store, clock, directory, audit, log, config, sipKey });

@@ -154,7 +154,7 @@ describe('recordings', () => {
     const { entries } = AuditPage.parse(await played.json());
     assert.deepEqual(
       entries.map((line) => [line.object, line.actor]),
-      [[recording.id, zoe.login.user.username]],
+      [[recording.id, zoe.login.user.extension]],
     );
     const folder = path.join(site().dataDir, 'recordings');
     assert.deepEqual(await readdir(folder), [`${recording.id}.wav`]);

@@ -357,8 +357,8 @@ describe('self-service', () => {
     assert.deepEqual(
       lines.slice(0, 2).map((e) => [e.actor, e.outcome]),
       [
-        [mallory.login.user.username, 'refused'],
-        [ada.login.user.username, 'ok'],
+        [mallory.login.user.extension, 'refused'],
+        [ada.login.user.extension, 'ok'],
       ],
     );
     await send(ada, 'PUT', path, OFF);

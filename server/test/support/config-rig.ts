@@ -78,7 +78,7 @@ export async function configRig(
   await host.app.ready();
   t.after(async () => {
     await host.close();
-    audit.close();
+    await audit.close();
     await temp[Symbol.asyncDispose]();
   });
   async function ask(

@@ -88,7 +88,7 @@ async function openSite(
   const log = options.log ?? recordingLog(entries);
   const plain = await openTestStore(path.join(folder, 'offhook.db'), { log: silent });
   const store = options.wrapStore?.(plain) ?? plain;
-  const audit = await createAudit(store, clock, log);
+  const audit = await createAudit(store, clock, log, directory);
   const config = {
     sessionIdleSeconds: 43_200,
     sessionAbsoluteSeconds: 2_592_000,
@@ -130,7 +130,7 @@ async function openSite(
   const shut = async (): Promise<void> => {
     await host.close();
     await sessions.close();
-    audit.close();
+    await audit.close();
     await store.close();
   };
   return {

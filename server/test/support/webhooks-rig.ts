@@ -88,7 +88,7 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
   let webhooks = await open();
   t.after(async () => {
     await webhooks.close();
-    audit.close();
+    await audit.close();
     await temp[Symbol.asyncDispose]();
   });
   return {

@@ -86,3 +86,51 @@ test('audit - for Admin only; a query that is not understood is 400', async () =
     assert.equal(response.statusCode, 400, query);
   }
 });
+test('audit - a person is one whichever name did it, in the line and in the filter; older lines are found too', async () => {
+  const line = { action: 'who.test', object: null, outcome: 'ok', ip: null } as const;
+  for (const actor of ['1005', 'dan', 'key:crm', '']) await site.audit.record({ ...line, actor });
+  await site.store
+    .db<{ audit: Record<string, unknown> }>()
+    .insertInto('audit')
+    .values({ ...line, actor: 'dan', at: site.clock.now(), detail: '{}' })
+    .execute();
+  const by = async (actor: string) =>
+    (await page(`?action=who.test&actor=${encodeURIComponent(actor)}`)).entries.map((e) => e.actor);
+  assert.deepEqual(await by('1005'), ['dan', '1005', '1005']);
+  assert.deepEqual(await by('dan'), await by('1005'));
+  assert.deepEqual(await by('key:crm'), ['key:crm']);
+  assert.deepEqual(
+    (await page('?action=who.test&limit=2')).entries.map((e) => e.actor),
+    ['dan', null],
+  );
+});
+test('audit - a thousand refusals of a person in a second are some lines, and one that counts the rest; others have theirs', async () => {
+  const refuse = (actor: string | null, object: string, ip = '192.0.2.1') =>
+    site.audit.record({
+      action: 'flood',
+      actor,
+      object,
+      outcome: 'refused',
+      ip,
+      detail: { code: 'forbidden' },
+    });
+  for (let i = 0; i < 1_000; i += 1) await refuse('1006', `call ${i}`);
+  await refuse('1004', 'call 1');
+  await site.audit.record({ action: 'flood', actor: '1006', object: 'x', outcome: 'ok', ip: null });
+  const of = async (actor: string) => (await page(`?action=flood&actor=${actor}&limit=200`)).entries;
+  const lines = await of('1006');
+  assert.equal(lines.length, 62);
+  const sums = lines.filter((line) => 'times' in line.detail);
+  assert.deepEqual(
+    sums.map(({ object, outcome, detail }) => [object, outcome, detail['code'], detail['times']]),
+    [[null, 'refused', 'forbidden', 940]],
+  );
+  assert.equal((await of('1004')).length, 1);
+  assert.equal((await of('1006')).length, 62, 'it is written once');
+  for (let i = 0; i < 300; i += 1) await refuse(null, 'x', `198.51.100.${i % 250}`);
+  const all = (await page('?action=flood&limit=200')).entries.filter((e) => e.actor === null);
+  assert.equal(all.length, 61, 'of unknown people by network');
+  site.clock.advance(10_000);
+  await refuse('1006', 'later');
+  assert.equal((await of('1006'))[0]?.object, 'later', 'who stops has a line each again');
+});

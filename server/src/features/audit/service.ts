@@ -9,8 +9,10 @@ import { messageOf } from '../../core/errors.ts';
 import type { Subject } from '../../core/subject.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Directory } from '../../ports/directory.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { Migration, Store } from '../../ports/store.ts';
+import { createRefusals } from './refusals.ts';
 
 interface Tables {
   audit: {
@@ -48,19 +50,30 @@ const migrations: readonly Migration[] = [
 const KEEP_MS = 400 * 86_400_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_AT_ONCE = 5_000;
+const FLUSH_EVERY_MS = 10_000;
 
 export interface AuditTrail extends Required<Audit> {
   /** Newest first; one line more than `limit` is never read into memory. */
   page(query: AuditQuery): Promise<{ entries: AuditRow[]; next_cursor: string | null }>;
   /** Lines about somebody. A number is taken out of them; who did something is kept for as long as the line. */
   readonly data: PersonalData;
-  close(): void;
+  close(): Promise<void>;
 }
 /** Lines read at once. */
 const SCAN = 500;
 
-/** The audit trail: rows are only ever added, and deleted when they are older than 400 days. */
-export async function createAudit(store: Store, clock: Clock, log: Log): Promise<AuditTrail> {
+/**
+ * The audit trail: rows are only ever added, and deleted when they are older than 400 days. Who did something is written as
+ * an extension where `people` knows one, and is found by the extension and by the user name.
+ */
+export async function createAudit(
+  store: Store,
+  clock: Clock,
+  log: Log,
+  people?: Pick<Directory, 'byExtension' | 'byUsername'>,
+): Promise<AuditTrail> {
+  const find = (who: string) => people?.byExtension(who) ?? people?.byUsername(who);
+  const refusals = createRefusals(clock);
   await store.migrate('audit', migrations);
   const db = store.db<Tables>();
 
@@ -79,6 +92,8 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
     });
   }, PURGE_EVERY_MS);
   timer.unref();
+  const flushing = setInterval(() => void flush(), FLUSH_EVERY_MS);
+  flushing.unref();
 
   async function add(to: Kysely<Tables>, entry: AuditEntry): Promise<void> {
     await to
@@ -86,13 +101,28 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
       .values({
         at: clock.now(),
         action: entry.action,
-        actor: entry.actor,
+        actor:
+          entry.actor === null || entry.actor === '' ? null : (find(entry.actor)?.extension ?? entry.actor),
         object: entry.object,
         outcome: entry.outcome,
         ip: entry.ip,
         detail: JSON.stringify(entry.detail ?? {}),
       })
       .execute();
+  }
+
+  /** Writes what was counted; what cannot be written now is written with the next. */
+  async function flush(): Promise<void> {
+    const lines = refusals.take();
+    if (lines.length === 0) return;
+    try {
+      await store.transaction<Tables, void>(async (trx) => {
+        for (const line of lines) await add(trx, line);
+      });
+    } catch (error) {
+      refusals.giveBack(lines);
+      log.warn({ error: messageOf(error) }, 'counted refusals could not be written into the audit trail');
+    }
   }
 
   async function* all(signal: AbortSignal) {
@@ -149,9 +179,10 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
 
   return {
     data,
-    record: (entry) => add(db, entry),
+    record: (entry) => (refusals.counts(entry) ? Promise.resolve() : add(db, entry)),
     recordIn: (trx, entry) => add(trx as unknown as Transaction<Tables>, entry),
     async page({ limit = 50, cursor, action, actor, from, to }) {
+      await flush();
       let query = db
         .selectFrom('audit')
         .selectAll()
@@ -159,7 +190,11 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
         .limit(limit + 1);
       if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
       if (action !== undefined) query = query.where('action', '=', action);
-      if (actor !== undefined) query = query.where('actor', '=', actor);
+      if (actor !== undefined) {
+        // Lines of before name some people by the user name.
+        const who = find(actor);
+        query = query.where('actor', 'in', who === undefined ? [actor] : [who.extension, who.username]);
+      }
       if (from !== undefined) query = query.where('at', '>=', Date.parse(from));
       if (to !== undefined) query = query.where('at', '<', Date.parse(to));
       const { page, next_cursor } = pageOf(await query.execute(), limit, (row) => row.id);
@@ -170,6 +205,10 @@ export async function createAudit(store: Store, clock: Clock, log: Log): Promise
       }));
       return { entries, next_cursor };
     },
-    close: () => clearInterval(timer),
+    close() {
+      clearInterval(timer);
+      clearInterval(flushing);
+      return flush();
+    },
   };
 }

@@ -68,7 +68,7 @@ async function rig(t: TestContext) {
   t.after(async () => {
     await host.close();
     await keys.close();
-    audit.close();
+    await audit.close();
     await temp[Symbol.asyncDispose]();
   });
   const call = async (

@@ -21,7 +21,7 @@ test('console settings - read by everybody, set by administrators, in force at o
   await host.app.ready();
   t.after(async () => {
     await host.close();
-    audit.close();
+    await audit.close();
     await temp[Symbol.asyncDispose]();
   });
   const ask = async (token: string, payload?: object) => {

@@ -68,7 +68,7 @@ async function rig(
   t.after(async () => {
     await exports.close();
     await host.close();
-    audit.close();
+    await audit.close();
     await temp[Symbol.asyncDispose]();
   });
   const call = async (who: string, method: 'GET' | 'POST' | 'DELETE', url: string, body?: object) => {

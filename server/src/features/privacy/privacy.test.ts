@@ -89,7 +89,7 @@ async function rig(
   t.after(async () => {
     await privacy.close();
     await host.close();
-    audit.close();
+    await audit.close();
     await temp[Symbol.asyncDispose]();
   });
   const call = async (who: string, method: 'GET' | 'POST', url: string, body?: object) => {

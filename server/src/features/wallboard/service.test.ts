@@ -86,7 +86,7 @@ async function rig(t: TestContext, options: { zone?: string; now?: number; befor
   t.after(async () => {
     await host.close();
     await board.close();
-    audit.close();
+    await audit.close();
     await temp[Symbol.asyncDispose]();
   });
   const get = async (url: string, token = 'token-supervisor') => {
