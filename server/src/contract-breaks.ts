@@ -136,6 +136,8 @@ function compareFields(at: string, before: Json, after: Json, c: Comparison): vo
     }
     compare(`${at}.${name}`, field, fields[name], c);
   }
+  // A reply that names no more fields than these and one that may hold others are the same to a client: what it read is
+  // there, and that fields are added was promised from the start. So a reply may be opened; a request may not be closed.
   if (c.direction === 'sent') return;
   for (const name of isRequired) {
     if (!wasRequired.includes(name)) c.found.push(`${at}.${name}: is required now`);
@@ -151,8 +153,11 @@ function compareFields(at: string, before: Json, after: Json, c: Comparison): vo
 const UPPER = ['maxLength', 'maximum', 'exclusiveMaximum', 'maxItems'];
 const LOWER = ['minLength', 'minimum', 'exclusiveMinimum', 'minItems'];
 function compareBounds(at: string, before: Json, after: Json, found: string[]): void {
-  const limit = (schema: Json, name: string, open: number): number =>
-    (schema[name] as number | undefined) ?? open;
+  // An integer of JSON ends there anyway: saying so takes nothing from anybody.
+  const limit = (schema: Json, name: string, open: number): number => {
+    const value = (schema[name] as number | undefined) ?? open;
+    return Math.abs(value) >= Number.MAX_SAFE_INTEGER ? open : value;
+  };
   for (const name of UPPER) {
     if (limit(after, name, Infinity) < limit(before, name, Infinity))
       found.push(`${at}: ${name} is lower now`);
@@ -196,19 +201,23 @@ function compareOperation(
   const rank = (operation: Json): number => LEVELS.indexOf((operation['x-level'] ?? 'public') as Level);
   if (rank(after) > rank(before)) found.push(`${at}: needs the level ${String(after['x-level'])} now`);
 
-  const parameters = (operation: Json): Map<string, Json> =>
+  // Headers are named once in the components; the ones of the baseline have to stay there.
+  const parameters = (operation: Json, document: Json): Map<string, Json> =>
     new Map(
-      list(operation.parameters).map((p) => [`${String(object(p).in)} ${String(object(p).name)}`, object(p)]),
+      list(operation.parameters)
+        .map((p) => resolve(p, document))
+        .map((p) => [`${String(p.in)} ${String(p.name)}`, p]),
     );
-  const old = parameters(before);
-  for (const [name, parameter] of parameters(after)) {
+  const old = parameters(before, of('sent').before);
+  const now = parameters(after, of('sent').after);
+  for (const [name, parameter] of now) {
     if (parameter.required === true && old.get(name)?.required !== true)
       found.push(`${at} ${name}: is required now`);
   }
   for (const [name, parameter] of old) {
-    const now = parameters(after).get(name);
-    if (now === undefined) found.push(`${at} ${name}: is gone`);
-    else compare(`${at} ${name}`, parameter.schema, now.schema, of('received'));
+    const same = now.get(name);
+    if (same === undefined) found.push(`${at} ${name}: is gone`);
+    else compare(`${at} ${name}`, parameter.schema, same.schema, of('received'));
   }
 
   const oldBody = object(before.requestBody);

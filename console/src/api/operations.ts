@@ -4,26 +4,37 @@ import type { Schema, Schemas } from './schema.ts';
 
 export interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
   readonly description?: string;
   readonly schema: Schema;
 }
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
+interface Response {
+  readonly description: string;
+  readonly content?: Content;
+}
+/** Something that stands in the components, by its address there. */
+interface Named {
+  readonly $ref: string;
+}
 interface DocumentOperation {
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
-  readonly parameters?: readonly Parameter[];
+  readonly parameters?: readonly (Parameter | Named)[];
   readonly requestBody?: { readonly required?: boolean; readonly content?: Content };
-  readonly responses?: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>;
+  readonly responses?: Readonly<Record<string, Response | Named>>;
   readonly 'x-level'?: string;
   readonly 'x-scope'?: string;
 }
 export interface OpenApi {
   readonly info: { readonly version: string; readonly description?: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>;
-  readonly components: { readonly schemas?: Schemas };
+  readonly components: {
+    readonly schemas?: Schemas;
+    readonly responses?: Readonly<Record<string, Response>>;
+  };
 }
 export interface Reply {
   readonly status: string;
@@ -84,8 +95,16 @@ function bodyOf({ requestBody }: DocumentOperation): Body | null {
   if (Object.keys(content).length === 0) return null;
   return { type: 'application/octet-stream', schema: {}, required, file: true };
 }
-function operationOf(method: string, path: string, own: DocumentOperation): Operation {
-  const answers = Object.entries(own.responses ?? {});
+function operationOf(
+  method: string,
+  path: string,
+  own: DocumentOperation,
+  named: OpenApi['components']['responses'] = {},
+): Operation {
+  const answers = Object.entries(own.responses ?? {}).flatMap(([status, answer]) => {
+    const response = '$ref' in answer ? named[answer.$ref.split('/').at(-1) ?? ''] : answer;
+    return response === undefined ? [] : [[status, response] as const];
+  });
   const replies = answers
     .filter(([status]) => Number(status) < 400)
     .map(([status, { description, content = {} }]) => {
@@ -110,7 +129,10 @@ function operationOf(method: string, path: string, own: DocumentOperation): Oper
     description,
     level: own['x-level'] ?? null,
     scope: own['x-scope'] ?? null,
-    parameters: own.parameters ?? [],
+    // Headers are the same everywhere, and a page has no use for them.
+    parameters: (own.parameters ?? []).filter(
+      (one): one is Parameter => !('$ref' in one) && one.in !== 'header',
+    ),
     body: bodyOf(own),
     replies,
     errors,
@@ -120,10 +142,10 @@ function operationOf(method: string, path: string, own: DocumentOperation): Oper
   };
 }
 /** Every operation, by group, then by path. */
-export function operationsOf({ paths }: OpenApi): Operation[] {
+export function operationsOf({ paths, components }: OpenApi): Operation[] {
   return Object.entries(paths)
     .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, own]) => operationOf(method, path, own)),
+      Object.entries(methods).map(([method, own]) => operationOf(method, path, own, components.responses)),
     )
     .toSorted((a, b) => (a.group === b.group ? 0 : a.group < b.group ? -1 : 1));
 }

@@ -86,12 +86,16 @@ export function boundsOf(schema: Schema): string[] {
             : `${from}–${to}`;
     return [what === '' ? text : `${text} ${what}`];
   };
+  // Where every integer of JSON ends is no rule of this one.
+  const told = (limit: number | undefined): number | undefined =>
+    limit === undefined || Math.abs(limit) >= Number.MAX_SAFE_INTEGER ? undefined : limit;
   const { pattern, default: usual } = schema;
   return [
     ...span(schema.minLength, schema.maxLength, 'characters'),
     ...span(
-      schema.minimum ?? (schema.exclusiveMinimum === undefined ? undefined : schema.exclusiveMinimum + 1),
-      schema.maximum,
+      told(schema.minimum) ??
+        (schema.exclusiveMinimum === undefined ? undefined : schema.exclusiveMinimum + 1),
+      told(schema.maximum),
       '',
     ),
     ...span(schema.minItems, schema.maxItems, 'items'),

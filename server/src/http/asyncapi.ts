@@ -26,7 +26,7 @@ interface Message {
   readonly summary?: string;
   readonly contentType?: string;
   readonly headers?: Schema;
-  readonly payload: Schema;
+  readonly payload: Schema | Reference;
 }
 interface Channel {
   readonly address: string | null;
@@ -47,7 +47,8 @@ interface Operation {
 }
 export interface AsyncApiDocument {
   readonly asyncapi: '3.0.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: Readonly<Record<string, unknown>> & { readonly title: string; readonly version: string };
+  readonly servers: Readonly<Record<string, object>>;
   readonly defaultContentType: string;
   readonly channels: Readonly<Record<string, Channel>>;
   readonly operations: Readonly<Record<string, Operation>>;
@@ -314,19 +315,98 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
     messages: [...EVENT_TYPES, tested].map((type) => to('channels', 'webhooks', 'messages', type)),
   };
 
+  for (const operation of Object.values(operations)) {
+    (operation as { description?: string }).description ??= operation.summary;
+  }
   return {
     asyncapi: '3.0.0',
     info: {
       title: 'Offhook events',
       version,
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+      contact: { name: 'Offhook', url: 'https://github.com/offhook/offhook' },
+      tags: [{ name: 'events', description: 'What happens, as it happens' }],
       description:
         'One durable, ordered log of events; read it by WebSocket (the channel `stream`, with topics), server-sent events or long poll (in the OpenAPI document), or webhooks. Fields are only ever added.',
     },
     defaultContentType: 'application/json',
+    servers: SERVERS,
     channels,
     operations,
-    components: { messages, schemas: eventSchemas() },
+    components: namedParts(messages),
   };
+}
+/** Where a site has it; a site of one's own has another host. */
+const SERVERS = {
+  site: { host: 'pbx.example.com', protocol: 'wss', description: 'The service behind its proxy with TLS.' },
+  local: {
+    host: '127.0.0.1:8080',
+    protocol: 'ws',
+    description: 'The service on this machine, as `npm start` runs it.',
+  },
+};
+/** Every payload and every object in one under a name, as generators of models call their types by it. */
+function namedParts(messages: Readonly<Record<string, Message>>): AsyncApiDocument['components'] {
+  const schemas: Record<string, Schema> = {};
+  const byContent = new Map<string, string>();
+  const put = (name: string, schema: Schema): Reference => {
+    const content = JSON.stringify(schema);
+    const known = byContent.get(content);
+    if (known !== undefined) return to('components', 'schemas', known);
+    let free = name;
+    for (let n = 2; free in schemas; n += 1) free = `${name}.${n}`;
+    schemas[free] = schema;
+    byContent.set(content, free);
+    return to('components', 'schemas', free);
+  };
+  const inner = (value: unknown, name: string): unknown => {
+    if (Array.isArray(value)) return value.map((item, i) => part(item, `${name}.${i + 1}`));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => {
+        if (key === 'properties')
+          return [
+            key,
+            Object.fromEntries(
+              Object.entries(item as object).map(([field, schema]) => [
+                field,
+                part(schema, `${name}.${field}`),
+              ]),
+            ),
+          ];
+        if (['items', 'additionalProperties'].includes(key))
+          return [key, part(item, `${name}.${key === 'items' ? 'item' : 'value'}`)];
+        return [key, ['anyOf', 'oneOf', 'allOf'].includes(key) ? inner(item, name) : item];
+      }),
+    );
+  };
+  const part = (value: unknown, name: string): unknown => {
+    const done = inner(value, name) as Schema;
+    return done?.properties === undefined ? done : put(name, done);
+  };
+  const events = eventSchemas();
+  for (const [name, schema] of Object.entries(events)) schemas[name] = inner(schema, name) as Schema;
+  const named = Object.entries(messages).map(([name, one]) => {
+    const key = name in events ? `${name}.event` : name;
+    return [name, { ...one, payload: put(key, inner(one.payload, key) as Schema) }] as const;
+  });
+  return { messages: Object.fromEntries(named), schemas: usedOnly(schemas, named) };
+}
+/** Without schemas that no message leads to. */
+function usedOnly(
+  schemas: Readonly<Record<string, Schema>>,
+  messages: unknown,
+): Readonly<Record<string, Schema>> {
+  const used = new Set<string>();
+  const follow = (text: string): void => {
+    for (const [, name] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (name === undefined || used.has(name)) continue;
+      used.add(name);
+      follow(JSON.stringify(schemas[name] ?? {}));
+    }
+  };
+  follow(JSON.stringify(messages));
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name)));
 }
 const eventFrame = (schema: Schema): Schema => ({
   ...schema,

@@ -9,6 +9,7 @@ import type { Log } from '../core/log.ts';
 import type { App, Authenticator, Caller, Credential } from '../ports/http.ts';
 import { asyncapiDocument } from './asyncapi.ts';
 import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody } from './body.ts';
+import { addDocument } from './documents.ts';
 import { addIdempotency } from './idempotency.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import { createMetrics } from './metrics.ts';
@@ -313,24 +314,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
   addIdempotency(app, options.idempotency);
   await addOpenApi(app, options.version);
-  let document: Buffer | undefined;
-  app.get(
-    '/api/v1/openapi.json',
-    { config: { level: 'public' }, schema: { hide: true } },
-    (_request, reply) => {
-      document ??= Buffer.from(JSON.stringify(openapiDocument(app, table)));
-      return reply.type('application/json; charset=utf-8').send(document);
-    },
-  );
-  let events: Buffer | undefined;
-  app.get(
-    '/api/v1/asyncapi.json',
-    { config: { level: 'public' }, schema: { hide: true } },
-    (_request, reply) => {
-      events ??= Buffer.from(JSON.stringify(asyncapiDocument(table, options.version)));
-      return reply.type('application/json; charset=utf-8').send(events);
-    },
-  );
+  addDocument(app, '/api/v1/openapi.json', () => openapiDocument(app, table));
+  addDocument(app, '/api/v1/asyncapi.json', () => asyncapiDocument(table, options.version));
 
   return {
     app,

@@ -4,10 +4,43 @@ import { ERRORS } from '@offhook/contract/errors.ts';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { FastifyContextConfig } from 'fastify';
 import type { App } from '../ports/http.ts';
+import { exampleOf } from './openapi-examples.ts';
+import { HEADERS, PARAMETERS, headerParameters, isRepeatable, replyHeaders } from './openapi-headers.ts';
+import { RETRY_AFTER } from './problem.ts';
 import type { RouteTable } from './route-table.ts';
 
-interface Operation {
+/** The areas of the API, in the order a reader meets them. */
+const TAGS: Readonly<Record<string, string>> = {
+  sessions: 'Sign-in, second factor and the devices one is signed in on',
+  contacts: 'The directory with real-time presence',
+  presence: 'What a person says of itself',
+  features: 'Do not disturb, forwards and which devices ring',
+  calls: 'Calls that are alive: placing, answering, transferring, listening',
+  queues: 'Queues, their callers and their figures',
+  agents: 'Agents: readiness, pauses, wrap-up and memberships',
+  wallboard: 'Figures of a day or a time',
+  boards: 'Wallboards as people keep them, and the keys of their displays',
+  conversations: 'The record of each conversation',
+  history: 'The call history of one extension',
+  recordings: 'Recorded calls',
+  exports: 'The history as a file',
+  privacy: 'Export and erasure of what is kept about somebody',
+  stream: 'Events by WebSocket, server-sent events and long poll',
+  webhooks: 'Addresses that events are posted to',
+  config: 'The configuration: a draft, its check and its apply',
+  trunks: 'Connections to carriers and other exchanges',
+  people: 'Who can sign in, and their sessions',
+  'api-keys': 'How machines sign in',
+  audit: 'Who did what',
+  console: 'Settings of the web console',
+  sip: 'SIP over WebSocket for browsers',
+  health: 'Is the service able to do its work',
+};
+
+export interface Operation {
+  operationId?: string;
   tags?: string[];
+  parameters?: object[];
   summary?: string;
   description?: string;
   security?: object[];
@@ -17,14 +50,30 @@ interface Operation {
   'x-scope'?: string;
   /** Whether a session has to be confirmed first: `always`, or `secrets` where the body has any. */
   'x-confirmation'?: 'always' | 'secrets';
-  requestBody?: { required?: boolean; content?: Record<string, object> };
-  responses?: Record<string, { description: string; content?: object; headers?: object }>;
+  requestBody?: { required?: boolean; content?: Record<string, Media> };
+  responses?: Record<string, Response>;
+}
+interface Response {
+  description: string;
+  content?: Record<string, Media>;
+  headers?: object;
+}
+interface Media {
+  schema?: object;
+  example?: unknown;
 }
 /** The document this module completes; only the parts it touches are typed. */
 export interface OpenApiDocument {
   openapi: string;
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas?: Record<string, object>; securitySchemes?: Record<string, object> };
+  tags?: object[];
+  components: {
+    schemas?: Record<string, object>;
+    securitySchemes?: Record<string, object>;
+    parameters?: object;
+    headers?: object;
+    responses?: Record<string, Response>;
+  };
 }
 
 /** Must be awaited before the first route. */
@@ -38,7 +87,9 @@ export async function addOpenApi(app: App, version: string): Promise<void> {
         description:
           'Telephony integration beside Asterisk. Every error is an RFC 9457 problem whose `code` is a row of /docs/errors.',
         license: { name: 'MIT', identifier: 'MIT' },
+        contact: { name: 'Offhook', url: 'https://github.com/offhook/offhook' },
       },
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       servers: [{ url: '/' }],
       components: {
         securitySchemes: {
@@ -65,8 +116,8 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
     const tooLarge = config.body === 'audio' ? 'sound_too_large' : 'body_too_large';
     for (const code of ['invalid_request', tooLarge, 'unsupported_media_type'] as const) codes.add(code);
   }
-  if (method === 'POST' && path.startsWith('/api/v1/') && config.body !== 'audio' && !config.proves)
-    codes.add('idempotency_conflict');
+  if (isRepeatable(method, path, config)) codes.add('idempotency_conflict');
+  codes.add('token_in_url');
   codes.add('internal');
   return [...codes].toSorted((a, b) => ERRORS[a].status - ERRORS[b].status || (a < b ? -1 : 1));
 }
@@ -76,12 +127,23 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
  * Deterministic: the same routes give the same bytes. The app must be ready.
  */
 export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
-  const document = unbounded(app.swagger()) as OpenApiDocument;
+  // The plugin keeps its own copy.
+  const document = structuredClone(app.swagger()) as unknown as OpenApiDocument;
+  nameKeys(document);
   for (const entry of table.entries()) {
     const path = entry.path.replaceAll(/:([a-z_]+)/g, '{$1}');
     for (const [method, config] of entry.methods) {
       const operation = document.paths[path]?.[method.toLowerCase()];
       if (operation === undefined) continue;
+      operation.operationId = idOf(method, entry.path, config);
+      operation.parameters = [
+        ...(operation.parameters ?? []),
+        ...headerParameters(method, entry.path, config),
+      ];
+      // A good session makes a difference there, and none is needed.
+      if (config.level === 'public')
+        operation.security ??= config.identify === true ? [{}, { bearer: [] }, { cookie: [] }] : [];
+      operation.description ??= config.level === 'public' ? 'No session is needed.' : '';
       if (config.level !== undefined && config.level !== 'public') {
         operation['x-level'] = config.level;
         operation.security = [{ bearer: [] }, { cookie: [] }];
@@ -109,32 +171,119 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
       if (json !== undefined && config.body === 'merge_patch') {
         operation.requestBody!.content!['application/merge-patch+json'] = json;
       }
-      addErrors(operation, errorsOf(method, entry.path, config));
+      if (config.etag === 'held')
+        (operation.responses ??= {})['304'] = { description: 'What is held is current.' };
+      const codes = errorsOf(method, entry.path, config);
+      addErrors(operation, codes);
+      for (const [status, reply] of Object.entries(operation.responses ?? {})) {
+        const retries = codes.some((code) => ERRORS[code].status === Number(status) && code in RETRY_AFTER);
+        reply.headers = replyHeaders(Number(status), { method, path: entry.path, config, retries });
+      }
     }
   }
   document.paths = Object.fromEntries(
     Object.entries(document.paths).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   document.components.schemas = usedSchemas(document);
+  document.components.parameters = PARAMETERS;
+  document.components.headers = HEADERS;
+  openReplies(document);
+  addExamples(document);
+  shareRefusals(document);
   return document;
+}
+/** The name of a generated client's method: a command's action, else the method and the words of the path. */
+function idOf(method: string, path: string, { operation }: FastifyContextConfig): string {
+  const words =
+    operation === undefined
+      ? [
+          method.toLowerCase(),
+          ...path
+            .replace(/^\/api(?:\/v1)?/, '')
+            .split(/[^A-Za-z0-9:]+/)
+            .map(wordOf),
+        ]
+      : operation.action.split(/[._-]/);
+  return words
+    .flatMap((word) => word.split('_'))
+    .filter((word) => word !== '')
+    .map((word, i) => (i === 0 ? word : word[0]!.toUpperCase() + word.slice(1)))
+    .join('');
+}
+const wordOf = (part: string): string =>
+  part.startsWith(':') ? `by_${part.slice(1)}` : part === 'php' ? '' : part;
+/** An object of a value for each word of a list names its fields, which generators need. */
+function nameKeys(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  const { required, properties, additionalProperties } = value as {
+    required?: unknown;
+    properties?: object;
+    additionalProperties?: unknown;
+  };
+  if (Array.isArray(required) && properties === undefined && typeof additionalProperties === 'object')
+    (value as { properties: object }).properties = Object.fromEntries(
+      required.map((name) => [name as string, additionalProperties]),
+    );
+  Object.values(value).forEach(nameKeys);
+}
+/** Refusals are the same on many routes, and are written down once. */
+function shareRefusals(document: OpenApiDocument): void {
+  const shared = new Map<string, Response>();
+  for (const { responses = {} } of operationsOf(document))
+    for (const [status, response] of Object.entries(responses)) {
+      const codes = [...response.description.matchAll(/`([a-z_]+)`:/g)].map(([, code]) => pascal(code!));
+      if (codes.length === 0 || Object.keys(response.content ?? {}).length !== 1) continue;
+      const name = codes.join('Or');
+      shared.set(name, response);
+      responses[status] = { $ref: `#/components/responses/${name}` } as unknown as Response;
+    }
+  document.components.responses = Object.fromEntries([...shared].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+const pascal = (code: string): string =>
+  code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+const operationsOf = (document: OpenApiDocument): Operation[] =>
+  Object.values(document.paths).flatMap((methods) => Object.values(methods));
+/** Fields of replies are only ever added, so no schema that only replies lead to refuses fields it does not name. */
+function openReplies(document: OpenApiDocument): void {
+  const closed = namesFrom(
+    document,
+    operationsOf(document).map(({ parameters, requestBody }) => [parameters, requestBody]),
+  );
+  for (const { responses } of operationsOf(document)) open(responses);
+  for (const [name, schema] of Object.entries(document.components.schemas ?? {}))
+    if (!closed.has(name)) open(schema);
+}
+function open(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if ((value as { additionalProperties?: unknown }).additionalProperties === false)
+    delete (value as { additionalProperties?: unknown }).additionalProperties;
+  Object.values(value).forEach(open);
+}
+/** What a request and its good reply look like. */
+function addExamples(document: OpenApiDocument): void {
+  const schemas = document.components.schemas ?? {};
+  for (const { requestBody, responses = {} } of operationsOf(document)) {
+    const good = Object.entries(responses).flatMap(([status, { content }]) =>
+      status.startsWith('2') ? [content ?? {}] : [],
+    );
+    for (const content of [requestBody?.content ?? {}, ...good])
+      for (const [type, media] of Object.entries(content)) {
+        if (!/json|form/.test(type) || media.schema === undefined) continue;
+        const example = exampleOf(media.schema, schemas);
+        if (example !== undefined) media.example = example;
+      }
+  }
 }
 const keysOf = (scope: FastifyContextConfig['scope']): string =>
   scope === undefined ? 'none' : scope === 'any' ? 'any' : `with the scope \`${scope}\``;
-/** Without the bounds that every integer of JSON has: they say nothing, and samples are made of them. */
-function unbounded(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(unbounded);
-  if (typeof value !== 'object' || value === null) return value;
-  const says = ([key, limit]: [string, unknown]): boolean =>
-    !(key === 'minimum' && limit === Number.MIN_SAFE_INTEGER) &&
-    !(key === 'maximum' && limit === Number.MAX_SAFE_INTEGER);
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(says)
-      .map(([key, item]) => [key, unbounded(item)]),
-  );
-}
 /** Named schemas that a path leads to, in order of name. */
 function usedSchemas(document: OpenApiDocument): Record<string, object> {
+  const all = document.components.schemas ?? {};
+  const names = [...namesFrom(document, document.paths)].toSorted();
+  return Object.fromEntries(names.map((name) => [name, all[name] ?? {}]));
+}
+/** Names of the schemas that a part of the document leads to. */
+function namesFrom(document: OpenApiDocument, part: unknown): Set<string> {
   const all = document.components.schemas ?? {};
   const used = new Set<string>();
   const follow = (text: string): void => {
@@ -144,8 +293,8 @@ function usedSchemas(document: OpenApiDocument): Record<string, object> {
       follow(JSON.stringify(all[name] ?? {}));
     }
   };
-  follow(JSON.stringify(document.paths));
-  return Object.fromEntries([...used].toSorted().map((name) => [name, all[name] ?? {}]));
+  follow(JSON.stringify(part));
+  return used;
 }
 function addErrors(operation: Operation, codes: readonly ErrorCode[]): void {
   operation.responses ??= {};

@@ -3,7 +3,9 @@ import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 
 /** Seconds a client is asked to wait where the thrower named none. */
-const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
+export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
+  too_many_attempts: 1,
+  too_many_requests: 1,
   store_unavailable: 5,
   engine_unavailable: 5,
   overloaded: 5,

@@ -63,6 +63,10 @@ declare module 'fastify' {
     setup?: boolean;
     /** The operation whose route this is; it can be asked for by a `command` frame too. */
     operation?: AnyOperation;
+    /**
+     * The replies carry an `ETag`. `held`: `If-None-Match` is read. `match`: `If-Match` is read. `replace`: both are.
+     */
+    etag?: 'sent' | 'held' | 'match' | 'replace';
     /** This path takes WebSocket upgrades (GET only); on every other path an upgrade is 404. */
     upgrade?: boolean;
   }

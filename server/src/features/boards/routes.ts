@@ -30,7 +30,12 @@ export function boardRoutes(app: App, boards: Boards): void {
   app.get(
     '/api/v1/boards/:id',
     {
-      config: { level: 'agent', scope: 'queues:read', errors: ['invalid_request', 'not_found'] },
+      config: {
+        level: 'agent',
+        scope: 'queues:read',
+        etag: 'sent',
+        errors: ['invalid_request', 'not_found'],
+      },
       schema: {
         tags,
         summary: 'One wallboard; of keys only those made for its displays read it',
@@ -47,7 +52,11 @@ export function boardRoutes(app: App, boards: Boards): void {
   app.put(
     '/api/v1/boards/:id',
     {
-      config: { level: 'agent', errors: [...BOARD_ERRORS, 'not_found', 'precondition_failed'] },
+      config: {
+        level: 'agent',
+        etag: 'match',
+        errors: [...BOARD_ERRORS, 'not_found', 'precondition_failed'],
+      },
       schema: {
         tags,
         summary: 'Replace a wallboard; displays that show it follow',

@@ -9,7 +9,7 @@ export function contactRoutes(app: App, contacts: ContactsBody): void {
   app.get(
     '/api/mobile/contacts.php',
     {
-      config: { level: 'user', scope: 'directory:read', errors: ['invalid_request'] },
+      config: { level: 'user', scope: 'directory:read', etag: 'held', errors: ['invalid_request'] },
       schema: {
         summary: 'The corporate directory with real-time presence',
         tags: ['contacts'],

@@ -58,7 +58,7 @@ export function configRoutes(app: App, draft: Draft): void {
   app.get(
     '/api/v1/config/draft',
     {
-      config: { ...read, errors: ['invalid_request', 'store_unavailable'] },
+      config: { ...read, etag: 'sent', errors: ['invalid_request', 'store_unavailable'] },
       schema: {
         tags,
         summary: 'What the draft differs in from what is applied',
@@ -75,7 +75,7 @@ export function configRoutes(app: App, draft: Draft): void {
   app.get(
     '/api/v1/config/export',
     {
-      config: { ...read, errors: ['invalid_request'] },
+      config: { ...read, etag: 'sent', errors: ['invalid_request'] },
       schema: {
         tags,
         summary:
@@ -155,7 +155,7 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
   app.get(
     one,
     {
-      config: { ...read, errors: ['invalid_request', 'not_found'] },
+      config: { ...read, etag: 'held', errors: ['invalid_request', 'not_found'] },
       schema: {
         tags,
         summary: `One of the ${many}`,
@@ -213,7 +213,7 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
   app.post(
     url,
     {
-      config: { ...write, ...(hasSecrets ? { confirm: (given: unknown) => makesSecrets(kind, given) } : {}) },
+      config: { ...write, etag: 'sent', ...(hasSecrets ? { confirm: (given: unknown) => makesSecrets(kind, given) } : {}) },
       validatorCompiler: checkedLater,
       schema: {
         tags,
@@ -233,6 +233,7 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
     {
       config: {
         ...write,
+        etag: 'replace',
         ...(hasSecrets
           ? {
               confirm: (given: unknown, headers: IncomingHttpHeaders = {}) =>
@@ -264,6 +265,7 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
     {
       config: {
         ...write,
+        etag: 'match',
         body: 'merge_patch',
         ...(hasSecrets ? { confirm: (patch: unknown) => setsSecrets(kind, patch) } : {}),
       },
@@ -288,7 +290,7 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
   app.delete(
     one,
     {
-      config: write,
+      config: { ...write, etag: 'match' },
       schema: {
         tags,
         summary: `Delete a ${single}, in the draft`,

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { matchesTag } from '../core/entity-tags.ts';
+import type { App } from '../ports/http.ts';
+
+interface Packed {
+  readonly etag: string;
+  readonly identity: Buffer;
+  readonly br: Buffer;
+  readonly gzip: Buffer;
+}
+/** Enough for a document of megabytes in a tenth of a second of another thread. */
+const QUALITY = 6;
+async function pack(document: object): Promise<Packed> {
+  const identity = Buffer.from(JSON.stringify(document));
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: QUALITY,
+    [constants.BROTLI_PARAM_SIZE_HINT]: identity.length,
+  };
+  const [br, gz] = await Promise.all([
+    promisify(brotliCompress)(identity, { params }),
+    promisify(gzip)(identity, { level: QUALITY }),
+  ]);
+  const etag = `"${createHash('sha256').update(identity).digest('base64url').slice(0, 16)}"`;
+  return { etag, identity, br, gzip: gz };
+}
+const accepts = (header: string, coding: string): boolean =>
+  header.split(',').some((part) => {
+    const [name, quality = ''] = part.trim().split(';', 2);
+    return name === coding && Number(quality.trim().slice(2) || 1) > 0;
+  });
+
+/**
+ * A document of the contract, for everybody: it is the manual of an open product and names nothing of the site. It is made
+ * and packed once, at the first request; who holds it is told so without a body.
+ */
+export function addDocument(app: App, url: string, make: () => object): void {
+  let packed: Promise<Packed> | undefined;
+  app.get(url, { config: { level: 'public' }, schema: { hide: true } }, async (request, reply) => {
+    const { etag, ...bodies } = await (packed ??= pack(make()));
+    const { 'accept-encoding': accepted = '', 'if-none-match': held } = request.headers;
+    reply.header('vary', 'Accept-Encoding').header('cache-control', 'no-cache').header('etag', etag);
+    if (matchesTag(held, etag)) return reply.code(304).send();
+    const coding = (['br', 'gzip'] as const).find((name) => accepts(accepted, name));
+    if (coding !== undefined) reply.header('content-encoding', coding);
+    return reply.type('application/json; charset=utf-8').send(bodies[coding ?? 'identity']);
+  });
+}

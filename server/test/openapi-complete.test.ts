@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { OpenApiDocument, Operation } from '../src/http/openapi.ts';
+
+/** What a generator of clients needs of the document as a whole. */
+const document = JSON.parse(
+  fs.readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
+) as OpenApiDocument;
+const all: { name: string; method: string; path: string; own: Operation }[] = Object.entries(
+  document.paths,
+).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, own]) => ({ name: `${method} ${path}`, method, path, own })),
+);
+const follow = (value: unknown): Record<string, unknown> => {
+  const { $ref } = value as { $ref?: string };
+  if ($ref === undefined) return value as Record<string, unknown>;
+  return $ref
+    .slice(2)
+    .split('/')
+    .reduce<Record<string, unknown>>((at, key) => at[key] as Record<string, unknown>, document as never);
+};
+const namesOf = (own: Operation): string[] =>
+  (own.parameters ?? []).map(follow).map(({ name }) => String(name));
+
+test('openapi - every operation has an id of its own, a known tag, its security and a description', () => {
+  assert.ok(all.length > 270);
+  const ids = all.map(({ own }) => own.operationId ?? '');
+  assert.deepEqual(
+    ids.filter((id) => !/^[a-z][A-Za-z0-9]+$/.test(id)),
+    [],
+  );
+  assert.deepEqual(
+    ids.filter((id, i) => ids.indexOf(id) !== i),
+    [],
+  );
+  const tags = new Set(document.tags?.map((tag) => (tag as { name: string }).name));
+  for (const { name, own } of all) {
+    assert.deepEqual(
+      own.tags?.map((tag) => tags.has(tag)),
+      [true],
+      name,
+    );
+    assert.ok(own.security, name);
+    assert.ok(own.description, name);
+  }
+});
+test('openapi - headers of requests and of every reply are named', () => {
+  for (const { name, method, path, own } of all) {
+    const headers = namesOf(own);
+    assert.ok(headers.includes('X-Request-Id') && headers.includes('X-App-Language'), name);
+    for (const [status, reply] of Object.entries(own.responses ?? {})) {
+      const sent = Object.keys((follow(reply).headers ?? {}) as object);
+      for (const header of ['X-Request-Id', 'Offhook-Version', 'RateLimit', 'RateLimit-Policy'])
+        assert.ok(sent.includes(header), `${name} ${status} ${header}`);
+      // What is not ready says so with a report.
+      if (['429', '503'].includes(status) && path !== '/readyz')
+        assert.ok(sent.includes('Retry-After'), `${name} ${status}`);
+    }
+    if (method === 'put' && path.startsWith('/api/v1/config/') && path.endsWith('{key}')) {
+      assert.ok(headers.includes('If-Match') && headers.includes('If-None-Match'), name);
+      assert.ok('ETag' in (follow(own.responses?.['200']).headers as object), name);
+    }
+  }
+  const placed = all.find(
+    ({ own }) => own.operationId === 'callsOriginate' || own.operationId === 'callsPlace',
+  );
+  assert.ok(placed, 'no operation places a call');
+  assert.ok(namesOf(placed.own).includes('Idempotency-Key'));
+});
+test('openapi - replies are open, integers bounded, and no list of values mixes types', () => {
+  const walk = (
+    value: unknown,
+    at: string,
+    see: (schema: Record<string, unknown>, at: string) => void,
+  ): void => {
+    if (typeof value !== 'object' || value === null) return;
+    see(value as Record<string, unknown>, at);
+    for (const [key, inner] of Object.entries(value)) if (key !== 'example') walk(inner, `${at}/${key}`, see);
+  };
+  for (const { name, own } of all)
+    walk(own.responses, name, ({ additionalProperties }, at) =>
+      assert.notEqual(additionalProperties, false, at),
+    );
+  for (const [name, schema] of Object.entries(document.components.schemas ?? {}))
+    if (!name.endsWith('Input'))
+      walk(schema, name, ({ additionalProperties }, at) => assert.notEqual(additionalProperties, false, at));
+  walk(document, '', (schema, at) => {
+    if (schema.type === 'integer' && schema.const === undefined && schema.enum === undefined) {
+      assert.ok('maximum' in schema || 'exclusiveMaximum' in schema, at);
+      assert.ok('minimum' in schema || 'exclusiveMinimum' in schema, at);
+    }
+    if (Array.isArray(schema.enum))
+      assert.equal(
+        new Set(schema.enum.map((one) => typeof one)).size,
+        1,
+        `${at} ${JSON.stringify(schema.enum)}`,
+      );
+  });
+});
+test('openapi - every body and every good reply in JSON has an example that its schema takes', () => {
+  const ajv = new Ajv2020({ strict: false, unicodeRegExp: true });
+  (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+  ajv.addSchema({ $id: 'doc', components: document.components });
+  const checked = new Map<string, ReturnType<Ajv2020['compile']>>();
+  const fits = (schema: object, example: unknown): boolean => {
+    const text = JSON.stringify(schema).replaceAll('"#/components/', '"doc#/components/');
+    const known = checked.get(text) ?? ajv.compile(JSON.parse(text));
+    checked.set(text, known);
+    return known(example) === true;
+  };
+  let examples = 0;
+  const without: string[] = [];
+  for (const { name, own } of all) {
+    const good = Object.entries(own.responses ?? {}).filter(([status]) => status.startsWith('2'));
+    const contents = [own.requestBody?.content, ...good.map(([, reply]) => reply.content)];
+    for (const [type, media] of contents.flatMap((content) => Object.entries(content ?? {}))) {
+      if (!/json|form/.test(type) || media.schema === undefined) continue;
+      if (!('example' in media)) without.push(`${name} ${type}`);
+      else assert.ok(fits(media.schema, media.example), `${name} ${JSON.stringify(media.example)}`);
+      examples += 1;
+    }
+  }
+  assert.ok(examples > 350, `${examples}`);
+  assert.deepEqual(without, []);
+});
