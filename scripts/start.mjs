@@ -266,6 +266,7 @@ const COMMANDS = {
     [path.join(MODULES, '.bin', 'oxlint')],
     [path.join(MODULES, '.bin', 'oxfmt'), '--check', '.'],
     ['server/src/docs.ts', '--check'],
+    ['tools/lint-contract.ts'],
   ],
 };
 
