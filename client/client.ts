@@ -58,6 +58,8 @@ export interface ClientOptions {
    * the command.
    */
   readonly onConfirm?: (what: string) => Promise<boolean>;
+  /** Language of the texts of refusals, such as `tr`; asked before each request. Where it is missing the browser's counts. */
+  readonly language?: () => string;
   /** How long one request may take; 30,000 ms. A change that took longer is refused with `outcome_unknown`. */
   readonly timeout_ms?: number;
   /** Time, chance and sockets of the streams; for tests. */
@@ -171,6 +173,7 @@ export function createClient(options: ClientOptions): Client {
       method,
       headers: {
         ...headers,
+        ...(options.language === undefined ? {} : { 'x-app-language': options.language() }),
         ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(sound === undefined ? {} : { 'content-type': 'application/octet-stream' }),

@@ -250,10 +250,10 @@ test('launcher - check runs all its tools and fails when one of them does', asyn
     fs.writeFileSync(path.join(root, file), `${says}; process.exitCode = ${code};`);
   };
   const tools = ['node_modules/.bin/tsc', 'node_modules/.bin/oxlint', 'node_modules/.bin/oxfmt'];
-  [...tools, 'server/src/docs.ts'].forEach((file) => tool(file, 0));
+  [...tools, 'server/src/docs.ts', 'tools/lint-contract.ts'].forEach((file) => tool(file, 0));
   const good = await run('check').done;
   assert.equal(good.code, 0, good.err);
-  assert.equal(good.out, 'tsc \ntsc -p console\noxlint \noxfmt --check .\ndocs.ts --check\n');
+  assert.equal(good.out, 'tsc \ntsc -p console\noxlint \noxfmt --check .\ndocs.ts --check\nlint-contract.ts \n');
   tool('node_modules/.bin/tsc', 1);
   const bad = await run('check').done;
   assert.equal(bad.code, 1);

@@ -10,7 +10,10 @@ import { TOOLS, installTools } from './install.ts';
 
 const docs = path.join(TOOLS, '../docs');
 const LINTS: readonly { readonly document: string; readonly words: readonly string[] }[] = [
-  { document: 'openapi.json', words: ['redocly', 'lint', '--config', 'redocly.yaml', '--max-problems', '20'] },
+  {
+    document: 'openapi.json',
+    words: ['redocly', 'lint', '--config', 'redocly.yaml', '--max-problems', '20'],
+  },
   ...['openapi.json', 'asyncapi.json'].map((document) => ({
     document,
     words: ['spectral', 'lint', '--ruleset', 'spectral.yaml', '--fail-severity', 'warn', '--quiet'],
@@ -21,7 +24,10 @@ const CLEAN = path.join(TOOLS, 'node_modules', '.cache', 'contract-clean');
 
 function stateOf(): string {
   const hash = createHash('sha256');
-  const files = [...RULES.map((name) => path.join(TOOLS, name)), ...LINTS.map(({ document }) => path.join(docs, document))];
+  const files = [
+    ...RULES.map((name) => path.join(TOOLS, name)),
+    ...LINTS.map(({ document }) => path.join(docs, document)),
+  ];
   for (const file of files) hash.update(fs.readFileSync(file)).update('\0');
   return hash.digest('hex');
 }
@@ -35,7 +41,8 @@ function run(words: readonly string[], file: string): Promise<{ clean: boolean; 
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (said += String(part)));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (part: Buffer) => (said += String(part)));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve({ clean: code === 0 && !/You have \d+ warning/.test(said), said }));
@@ -45,7 +52,9 @@ function run(words: readonly string[], file: string): Promise<{ clean: boolean; 
 await installTools();
 const state = stateOf();
 if (!fs.existsSync(CLEAN) || fs.readFileSync(CLEAN, 'utf8') !== state) {
-  const results = await Promise.all(LINTS.map(({ document, words }) => run(words, path.join(docs, document))));
+  const results = await Promise.all(
+    LINTS.map(({ document, words }) => run(words, path.join(docs, document))),
+  );
   for (const { clean, said } of results) if (!clean) console.error(said);
   if (results.every(({ clean }) => clean)) {
     fs.mkdirSync(path.dirname(CLEAN), { recursive: true });

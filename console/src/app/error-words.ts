@@ -226,7 +226,7 @@ export function codeOf(error: unknown): ErrorCode | Own {
 export const errorText = (error: unknown): string => t(codeOf(error));
 /** The same of a code that stands somewhere; one that has no words as it is. */
 export const codeText = t as (code: string) => string;
-/** What the service itself said about it, in English; empty where it said nothing more than its code says. */
+/** What the service itself said about it, in the reader's language; empty where it said nothing more than its code says. */
 export function errorDetail(error: unknown): string {
   const detail = error instanceof OffhookError ? error.message : '';
   return detail.toLowerCase() === en[codeOf(error)].toLowerCase() ? '' : detail;

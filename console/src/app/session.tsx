@@ -18,6 +18,7 @@ import { deviceOf } from './device.ts';
 import { LiveContext, createLive } from './live.ts';
 import type { Live } from './live.ts';
 import { learnTime, onJump } from './now.ts';
+import { language } from './words.ts';
 
 export type Me = LoginResult['user'];
 /** `ended`: somebody was signed in on this page, and what is on it stays until the same person signs in again. */
@@ -82,6 +83,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       session: 'cookie',
       // The form that begins to listen asks by itself.
       onConfirm: async (what) => !MONITORS.test(what) && (await asking.ask()),
+      language,
       onSignedOut: () => {
         const now = here.current;
         if (now.is === 'in') setState({ is: 'ended', me: now.me });

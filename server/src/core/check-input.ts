@@ -18,7 +18,7 @@ export function checkInput<S extends z.ZodType>(schema: S, value: unknown, where
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const faults = result.error.issues.slice(0, MAX_FAULTS).flatMap((issue) => faultsOf(issue, value));
-  const said = faults.slice(0, MAX_FAULTS).map(({ path, rule }) => say`${path || where}: ${rule}`);
+  const said = faults.slice(0, MAX_FAULTS).map(({ path, rule }) => say`${path || where}: ${asSaid(rule)}`);
   throw new ServiceError('invalid_request', sayAll(said, '; '));
 }
 /** Fastify's validator compiler: every route checks its input this way. */
@@ -59,6 +59,8 @@ function countFault(schema: z.ZodType, value: unknown, where: string): Said | nu
   return null;
 }
 
+const asSaid = (rule: Said | string): Said => (typeof rule === 'string' ? word(rule) : rule);
+
 /** One thing that is wrong: the field, and what it breaks. */
 export interface Fault {
   readonly path: string;
@@ -98,13 +100,13 @@ export function faultsOf(issue: Issue, value: unknown): Fault[] {
 const orElse = (rules: readonly (Said | string)[]): Said | string =>
   rules.length < 2
     ? (rules[0] ?? 'has none of the forms that are taken')
-    : rules.reduce((a, b) => say`${a}, or ${b}`);
+    : rules.map(asSaid).reduce((a, b) => say`${a}, or ${b}`);
 
 function ruleOf(issue: Issue, value: unknown): Said | string {
   switch (issue.code) {
     case 'invalid_type':
       if (value === undefined) return 'is missing';
-      return say`expected ${TYPES[issue.expected] ?? issue.expected}, received ${typeOf(value)}`;
+      return say`expected ${word(TYPES[issue.expected] ?? issue.expected)}, received ${word(typeOf(value))}`;
     case 'too_small':
       return few(issue.origin, Number(issue.minimum));
     case 'too_big':
@@ -148,6 +150,7 @@ const TYPES: Readonly<Record<string, string>> = {
   array: 'an array',
   null: 'null',
 };
+const word = (key: string): Said => ({ key, values: [] });
 const typeOf = (value: unknown): string => {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';

@@ -1,7 +1,9 @@
 import { ERRORS } from '@offhook/contract/errors.ts';
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
+import type { Language } from '@offhook/contract/languages.ts';
 import { spoken } from './said.ts';
 import type { Said } from './said.ts';
+import { errorTexts } from './words/words.ts';
 
 export interface ErrorExtras {
   readonly cause?: unknown;
@@ -34,14 +36,15 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 
 const MAX_DETAIL = 600;
 /** What anybody outside is told of an error: never a stack, never a cause; what is not ours is `internal`. */
-export function problemOf(thrown: unknown, requestId?: string): Problem {
+export function problemOf(thrown: unknown, requestId?: string, language: Language = 'en'): Problem {
   const error =
     thrown instanceof ServiceError ? thrown : new ServiceError('internal', 'the service failed; see its log');
   const row = ERRORS[error.code];
-  const detail = error.message.length > MAX_DETAIL ? `${error.message.slice(0, MAX_DETAIL)}…` : error.message;
+  const { title, detail: whole } = errorTexts(error.code, error.detail, language);
+  const detail = whole.length > MAX_DETAIL ? `${whole.slice(0, MAX_DETAIL)}…` : whole;
   return {
     type: `/docs/errors#${error.code}`,
-    title: row.title,
+    title,
     status: row.status,
     detail,
     code: error.code,

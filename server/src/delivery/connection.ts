@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { z } from 'zod';
 import type { Problem } from '@offhook/contract/errors.ts';
+import type { Language } from '@offhook/contract/languages.ts';
 import {
   CLOSE_CODES,
   ClientFrame,
@@ -73,6 +74,7 @@ const PING = serverFrame(0x9, Buffer.alloc(0));
 
 /** One WebSocket of the stream, from its handshake to its close. */
 export class Connection extends Client {
+  readonly #language: Language;
   readonly #parts: Parts;
   readonly #socket: Duplex;
   readonly #frames = new FrameReader();
@@ -90,9 +92,16 @@ export class Connection extends Client {
   #processing = false;
   #ended = false;
 
-  constructor(parts: Parts, socket: Duplex, caller: Caller, ip: string | null) {
+  /** `language` is that of the texts of refusals. */
+  constructor(
+    parts: Parts & { readonly language: Language },
+    socket: Duplex,
+    caller: Caller,
+    ip: string | null,
+  ) {
     super(WEBSOCKET, caller, ip);
     this.#parts = parts;
+    this.#language = parts.language;
     this.#socket = socket;
   }
   /** Says hello and begins to read; `head` is what came with the handshake. */
@@ -244,7 +253,7 @@ export class Connection extends Client {
   }
   #problem(thrown: unknown): Problem {
     if (!(thrown instanceof ServiceError)) this.#parts.log.error({ err: thrown }, 'a frame failed');
-    return problemOf(thrown);
+    return problemOf(thrown, undefined, this.#language);
   }
   #take(frame: ClientFrame): void {
     switch (frame.op) {
@@ -434,5 +443,8 @@ function invalid(raw: unknown, error: z.ZodError): ServiceError {
   const [issue] = error.issues;
   if (issue!.path[0] === 'op') return new ServiceError('bad_frame', 'op: not a word a client may say');
   const { path, rule } = faultsOf(issue!, raw)[0]!;
-  return new ServiceError('invalid_request', say`${path || 'frame'}: ${rule}`);
+  return new ServiceError(
+    'invalid_request',
+    say`${path || 'frame'}: ${typeof rule === 'string' ? { key: rule, values: [] } : rule}`,
+  );
 }

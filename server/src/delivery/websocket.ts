@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { CLOSE_CODES, STREAM_PROTOCOL } from '@offhook/contract/stream.ts';
 import { ServiceError } from '../core/errors.ts';
+import { languageOf } from '../core/words/words.ts';
 import { acceptOf, closeFrame, isHandshake } from '../core/ws-frames.ts';
 import type { App } from '../ports/http.ts';
 import { Connection } from './connection.ts';
@@ -55,7 +56,10 @@ export function webSocketRoute(app: App, parts: Parts, tickets: Tickets, closing
         `Sec-WebSocket-Accept: ${acceptOf(key)}\r\n` +
         `${known ? `Sec-WebSocket-Protocol: ${STREAM_PROTOCOL}\r\n` : ''}\r\n`,
     );
-    if (known) new Connection(parts, socket, caller, request.ip).open(asked.head);
+    if (known)
+      new Connection({ ...parts, language: languageOf(headers) }, socket, caller, request.ip).open(
+        asked.head,
+      );
     else {
       socket.resume();
       socket.end(closeFrame(CLOSE_CODES.protocol_unknown, `the sub-protocol here is ${STREAM_PROTOCOL}`));

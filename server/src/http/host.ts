@@ -6,6 +6,8 @@ import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { inputValidator } from '../core/check-input.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
+import { say } from '../core/said.ts';
+import { languageOf } from '../core/words/words.ts';
 import type { App, Authenticator, Caller, Credential } from '../ports/http.ts';
 import { asyncapiDocument } from './asyncapi.ts';
 import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody } from './body.ts';
@@ -18,7 +20,7 @@ import type { Metrics } from './metrics.ts';
 import { addOpenApi, openapiDocument } from './openapi.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import { count, isHost, readCredential, requestOrigin, secretInQuery } from './origin.ts';
-import { createPace } from './pace.ts';
+import { RATE_POLICY, createPace } from './pace.ts';
 import { answerOf, asServiceError } from './problem.ts';
 import { allowOf, createRouteTable, pathOf } from './route-table.ts';
 import type { RouteTable } from './route-table.ts';
@@ -84,6 +86,7 @@ const BACKLOG = 4096;
 /** Where `node:http` sends what no route can be: a path the table refuses to hold. */
 const NOWHERE = '/*';
 const FOR_OTHER_ORIGINS = ['vary', 'access-control-allow-origin', 'access-control-expose-headers'];
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The HTTP server without routes: features add theirs to `app` before it listens. */
@@ -100,6 +103,18 @@ export async function createHost(options: HostOptions): Promise<Host> {
   let requests = 0;
   let draining = false;
 
+  /** A client's own id where it is sane, so that both logs name the same. */
+  const requestId = (given?: string | string[]): string =>
+    typeof given === 'string' && REQUEST_ID.test(given) ? given : `${boot}-${(requests += 1).toString(36)}`;
+  const pace = createPace(options.clock ?? performance);
+  /** What every answer carries. */
+  const edge = (id: string, caller: Caller | null): Record<string, string> => ({
+    'x-request-id': id,
+    'offhook-version': options.version,
+    'ratelimit-policy': RATE_POLICY,
+    ratelimit: pace.left(caller),
+  });
+
   const app: App = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -109,7 +124,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     requestTimeout: limits.requestTimeoutMs,
     return503OnClosing: false,
     requestIdHeader: false,
-    genReqId: () => `${boot}-${(requests += 1).toString(36)}`,
+    genReqId: (request) => requestId(request.headers?.['x-request-id']),
     http: {
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
@@ -127,9 +142,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
   app.setValidatorCompiler(inputValidator);
   app.setSerializerCompiler(serializerCompiler);
   addBodyParsers(app);
-  attachSockets(app.server, table, (request, response) => app.routing(request, response), BODY_LIMIT);
+  attachSockets(app.server, table, (request, response) => app.routing(request, response), {
+    bodyLimit: BODY_LIMIT,
+    edge: () => edge(requestId(), null),
+  });
 
-  app.decorate('pace', createPace(options.clock ?? performance));
+  app.decorate('pace', (caller, paced) => pace.take(caller, paced));
   app.decorate('confirmed', (caller: Caller) => {
     if (caller.key !== null || options.confirmed?.(caller) === true) return;
     throw new ServiceError('confirmation_required', 'POST /api/v1/session/confirm, then ask again');
@@ -162,7 +180,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
   app.decorateReply('notModified', function (this: FastifyReply, etag: string) {
     // The stored answer keeps the headers it came with; only a script of another origin must be let at this one.
-    const headers: Record<string, string> = { etag, 'cache-control': 'no-store' };
+    const { id, caller } = this.request;
+    const headers: Record<string, string> = { ...edge(id, caller), etag, 'cache-control': 'no-store' };
     for (const name of cors.size > 0 ? FOR_OTHER_ORIGINS : []) {
       const value = this.getHeader(name);
       if (typeof value === 'string') headers[name] = value;
@@ -192,6 +211,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const { raw } = request;
     const path = pathOf(request.originalUrl);
     reply.headers(security);
+    reply.headers(edge(request.id, null));
     checkFraming(request, reply);
     if (path.startsWith('/api/')) reply.header('cache-control', 'no-store');
     if (draining && (path.startsWith('/api/') || upgradeOf(raw) !== null)) {
@@ -203,14 +223,17 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const listed = origin !== undefined && cors.has(origin);
     if (listed) {
       reply.header('access-control-allow-origin', origin);
-      reply.header('access-control-expose-headers', 'ETag, Location, Retry-After');
+      reply.header(
+        'access-control-expose-headers',
+        'ETag, Location, Retry-After, X-Request-Id, Offhook-Version, RateLimit, RateLimit-Policy, Content-Language',
+      );
     }
     if (request.is404) {
       const entry = table.find(path);
       if (entry === undefined) throw new ServiceError('not_found', 'nothing is at this path');
       if (raw.method === 'OPTIONS' && listed) return;
       reply.header('allow', allowOf(entry));
-      throw new ServiceError('method_not_allowed', `this path takes ${allowOf(entry)}`);
+      throw new ServiceError('method_not_allowed', say`this path takes ${allowOf(entry)}`);
     }
     const route = request.routeOptions.config;
     request.upgrade = upgradeOf(raw);
@@ -281,6 +304,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
     // oxlint-disable-next-line promise/no-callback-in-promise -- the framework waits for an async hook even where nothing waits
     else waiting.then(() => done(), done);
   });
+  // What was left when the request came is not what is left when it is answered.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    // What is no HTTP comes here without having been a request.
+    const caller = (request.caller as Caller | null | undefined) ?? null;
+    if (caller !== null) reply.header('ratelimit', pace.left(caller));
+    else if (!reply.hasHeader('x-request-id')) reply.headers(edge(request.id, null));
+    done(null, payload);
+  });
   // Reached only by a preflight that was let through.
   app.setNotFoundHandler((_request, reply) => {
     reply
@@ -288,7 +319,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       .headers({
         'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
         'access-control-allow-headers':
-          'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID',
+          'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-App-Language, X-Request-Id',
         'access-control-max-age': '600',
       })
       .send();
@@ -296,7 +327,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
   function send(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const error = asServiceError(thrown);
-    const answer = answerOf(error, request.id);
+    const answer = answerOf(error, request.id, languageOf(request.raw.headers));
     if (answer.status >= 500) {
       const cause = error.extras.cause ?? error;
       const fields = {

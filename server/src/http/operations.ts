@@ -5,6 +5,7 @@ import type { Scope } from '@offhook/contract/keys.ts';
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
 import { checkInput } from '../core/check-input.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
+import { say } from '../core/said.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyOperation, Commands, DefineOperation } from '../ports/operations.ts';
 
@@ -18,12 +19,13 @@ export function checkAccess(
   if (caller.key !== null) {
     if (needs.scope === 'any') return;
     if (needs.scope !== undefined && caller.key.scopes.includes(needs.scope)) return;
-    const why =
-      needs.scope === undefined ? 'no API key may do this' : `this API key lacks the scope ${needs.scope}`;
-    throw new ServiceError('forbidden', why);
+    throw new ServiceError(
+      'forbidden',
+      needs.scope === undefined ? 'no API key may do this' : say`this API key lacks the scope ${needs.scope}`,
+    );
   }
   if (includesLevel(caller.level, needs.level)) return;
-  throw new ServiceError('forbidden', `this needs the level ${needs.level}; yours is ${caller.level}`);
+  throw new ServiceError('forbidden', say`this needs the level ${needs.level}; yours is ${caller.level}`);
 }
 
 /** Registers the REST route of each operation, and answers with what runs them by name. */

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
+import type { Language } from '@offhook/contract/languages.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 
 /** Seconds a client is asked to wait where the thrower named none. */
@@ -49,14 +50,19 @@ export function asServiceError(error: unknown): ServiceError {
 }
 
 /** The problem document of an error. */
-export function answerOf(error: ServiceError, requestId: string | undefined): Answer {
-  const problem = problemOf(error, requestId);
+export function answerOf(
+  error: ServiceError,
+  requestId: string | undefined,
+  language: Language = 'en',
+): Answer {
+  const problem = problemOf(error, requestId, language);
   const wait = error.extras.retry_after_seconds ?? RETRY_AFTER[error.code];
   return {
     code: error.code,
     status: problem.status,
     headers: {
       'content-type': 'application/problem+json',
+      'content-language': language,
       ...(error.code === 'not_authenticated' ? { 'www-authenticate': 'Bearer' } : {}),
       ...(wait === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(wait))) }),
     },
@@ -66,7 +72,7 @@ export function answerOf(error: ServiceError, requestId: string | undefined): An
 
 /** The same as bytes, for a socket that has no HTTP response object; the connection is closed after it. */
 export function rawAnswer(error: ServiceError, headers: Readonly<Record<string, string>> = {}): Buffer {
-  const answer = answerOf(error, undefined);
+  const answer = answerOf(error, headers['x-request-id']);
   const lines = Object.entries({
     ...headers,
     ...answer.headers,

@@ -30,7 +30,7 @@ export function attachSockets(
   server: Server,
   table: RouteTable,
   routing: (request: IncomingMessage, response: ServerResponse) => void,
-  bodyLimit: number,
+  { bodyLimit, edge }: { readonly bodyLimit: number; readonly edge: () => Record<string, string> },
 ): void {
   /** The newest request of a connection. */
   const current = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
@@ -45,7 +45,7 @@ export function attachSockets(
         socket.destroy();
         return;
       }
-      const bytes = refusal(error, table);
+      const bytes = refusal(error, table, edge());
       const finish = (): void => {
         if (socket.writable) socket.end(bytes);
         // The other side may never close: nothing it still sends is wanted.
@@ -109,6 +109,7 @@ const LINE_ERRORS: readonly (string | undefined)[] = [
 function refusal(
   error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number },
   table: RouteTable,
+  edge: Readonly<Record<string, string>>,
 ): Buffer {
   if (LINE_ERRORS.includes(error.code)) {
     const packet = error.rawPacket?.toString('latin1') ?? '';
@@ -121,11 +122,15 @@ function refusal(
     if (line !== null) {
       const [, method = '', target = ''] = line;
       const entry = table.find(pathOf(target));
-      if (entry === undefined) return rawAnswer(new ServiceError('not_found', 'nothing is at this path'));
+      if (entry === undefined)
+        return rawAnswer(new ServiceError('not_found', 'nothing is at this path'), edge);
       const allow = allowOf(entry);
       // A method that the path takes is not what was wrong.
       if (!allow.split(', ').includes(method)) {
-        return rawAnswer(new ServiceError('method_not_allowed', `this path takes ${allow}`), { allow });
+        return rawAnswer(new ServiceError('method_not_allowed', `this path takes ${allow}`), {
+          ...edge,
+          allow,
+        });
       }
     }
   }
@@ -133,5 +138,5 @@ function refusal(
     'invalid_request',
     'this is not an HTTP/1.1 request',
   ];
-  return rawAnswer(new ServiceError(code, detail));
+  return rawAnswer(new ServiceError(code, detail), edge);
 }

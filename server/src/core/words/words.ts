@@ -1,0 +1,59 @@
+/**
+ * Refusals in the languages of the service. The English text stands where it is thrown and is the key here, with `{0}`, `{1}`
+ * … for what is filled in (core/said.ts); English titles stand in the registry of errors.
+ */
+import { ERRORS } from '@offhook/contract/errors.ts';
+import type { ErrorCode } from '@offhook/contract/errors.ts';
+import { LANGUAGES } from '@offhook/contract/languages.ts';
+import type { Language } from '@offhook/contract/languages.ts';
+import { spoken } from '../said.ts';
+import type { Said } from '../said.ts';
+import { de } from './de.ts';
+import { tr } from './tr.ts';
+
+export interface Words {
+  readonly titles: Readonly<Record<ErrorCode, string>>;
+  readonly details: Readonly<Record<string, string>>;
+}
+const WORDS: Readonly<Record<Exclude<Language, 'en'>, Words>> = { tr, de };
+/** What joins several texts, and holds no word of its own. */
+const ONLY_PLACES = /^[{}\d:;. ]*$/;
+
+/** Title and detail of an error. A detail nobody has translated stands behind the title, so that both are of use. */
+export function errorTexts(
+  code: ErrorCode,
+  detail: Said | string,
+  language: Language,
+): { readonly title: string; readonly detail: string } {
+  if (language === 'en') return { title: ERRORS[code].title, detail: spoken(detail) };
+  const { titles, details } = WORDS[language];
+  const title = titles[code];
+  let known = true;
+  const text = spoken(detail, (key) => {
+    const translated = Object.hasOwn(details, key) ? details[key] : undefined;
+    known &&= translated !== undefined || ONLY_PLACES.test(key);
+    return translated ?? key;
+  });
+  return { title, detail: known ? text : `${title} (${spoken(detail)})` };
+}
+
+/** The language a client asks for: that of its app, then those of its browser in their order; English where none fits. */
+export function languageOf(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Language {
+  const app = known(String(headers['x-app-language'] ?? ''));
+  if (app !== undefined) return app;
+  const wanted = String(headers['accept-language'] ?? '')
+    .split(',', MOST_WANTED)
+    .map((part) => {
+      const [tag = '', quality = ''] = part.trim().split(';', 2);
+      const q = Number(quality.trim().slice(2) || 1);
+      return { language: known(tag), q: Number.isNaN(q) ? 0 : q };
+    })
+    .filter(({ q }) => q > 0)
+    .toSorted((a, b) => b.q - a.q);
+  return wanted.find(({ language }) => language !== undefined)?.language ?? LANGUAGES[0];
+}
+const MOST_WANTED = 20;
+const known = (tag: string): Language | undefined =>
+  LANGUAGES.find((language) => tag.trim().toLowerCase().split(/[-_]/)[0] === language);
