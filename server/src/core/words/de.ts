@@ -12,6 +12,7 @@ export const de: Words = {
     not_authenticated: 'Melden Sie sich zuerst an',
     invalid_credentials: 'Person unbekannt oder Passwort falsch',
     otp_required: 'Der zweite Faktor fehlt oder ist falsch',
+    second_factor_required: 'Schalten Sie zuerst den zweiten Faktor ein',
     account_disabled: 'Dieses Konto ist nicht aktiv',
     forbidden: 'Ihre Stufe erlaubt das nicht',
     confirmation_required: 'Bestätigen Sie zuerst, dass Sie es sind',

@@ -213,7 +213,11 @@ function kindRoutes(app: App, draft: Draft, reader: ConfigReader, kind: ConfigKi
   app.post(
     url,
     {
-      config: { ...write, etag: 'sent', ...(hasSecrets ? { confirm: (given: unknown) => makesSecrets(kind, given) } : {}) },
+      config: {
+        ...write,
+        etag: 'sent',
+        ...(hasSecrets ? { confirm: (given: unknown) => makesSecrets(kind, given) } : {}),
+      },
       validatorCompiler: checkedLater,
       schema: {
         tags,
