@@ -253,7 +253,10 @@ test('launcher - check runs all its tools and fails when one of them does', asyn
   [...tools, 'server/src/docs.ts', 'tools/lint-contract.ts'].forEach((file) => tool(file, 0));
   const good = await run('check').done;
   assert.equal(good.code, 0, good.err);
-  assert.equal(good.out, 'tsc \ntsc -p console\noxlint \noxfmt --check .\ndocs.ts --check\nlint-contract.ts \n');
+  assert.equal(
+    good.out,
+    'tsc \ntsc -p console\noxlint \noxfmt --check .\ndocs.ts --check\nlint-contract.ts \n',
+  );
   tool('node_modules/.bin/tsc', 1);
   const bad = await run('check').done;
   assert.equal(bad.code, 1);

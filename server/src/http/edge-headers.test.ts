@@ -27,7 +27,8 @@ async function rig(t: TestContext) {
 const bearer = { authorization: 'Bearer token-user' };
 
 test('edge headers - every answer carries id, version and what is left of the rate', async (t) => {
-  const { app, listen } = await rig(t);
+  const host = await rig(t);
+  const { app } = host;
   const answers = [
     await app.inject('/here'),
     await app.inject('/held'),
@@ -49,7 +50,7 @@ test('edge headers - every answer carries id, version and what is left of the ra
     assert.match(String(headers.ratelimit), /^"writes";r=30;t=0$/);
   }
   assert.equal(answers[2]!.json<{ request_id: string }>().request_id, ids[2]);
-  const { port } = await listen({ host: '127.0.0.1', port: 0 });
+  const { port } = await host.listen({ host: '127.0.0.1', port: 0 });
   for (const bytes of ['nonsense\r\n\r\n', 'BREW /here HTTP/1.1\r\nHost: x\r\n\r\n']) {
     const { text } = await rawExchange(port, bytes);
     assert.match(text, /\r\nx-request-id: [0-9a-f]{8}-/);
