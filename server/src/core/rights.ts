@@ -22,6 +22,8 @@ export interface Principal {
   /** `supervisor` for an API key, whose scopes and objects narrow it. */
   readonly level: PersonLevel;
   readonly key: KeyRights | null;
+  /** When a person was given the extension, ms since 1970; 0, or not there, where nobody had it before. */
+  readonly since_ms?: number;
 }
 /** Every object of a kind (`null`), or the named ones; an empty list is no right at all. */
 export type Objects = readonly string[] | null;
@@ -78,6 +80,12 @@ export const historyOf = (who: Principal, access: 'read' | 'write' = 'read'): Ob
     : who.key === null
       ? [who.extension]
       : byKey(who, `history:${access}`, (key) => key.extensions);
+/**
+ * From when on a person sees what was of the extension, ms since 1970: before that it was somebody else's. Supervisors and keys
+ * see all of it.
+ */
+export const historySince = (who: Principal): number =>
+  who.key !== null || supervises(who) ? 0 : (who.since_ms ?? 0);
 /** Extensions whose conversations' recordings may be played; `own`: whether the site lets people play their own. */
 export const recordingsOf = (who: Principal, own: boolean): Objects =>
   supervises(who)

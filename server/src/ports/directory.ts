@@ -60,6 +60,8 @@ export interface Directory {
   byExtension(extension: string): Person | undefined;
   byUsername(username: string): Person | undefined;
   byEndpoint(endpoint: string): Person | undefined;
+  /** When the extension came to who has it now, ms since 1970; 0, or no answer, where nobody had it before. */
+  heldSince?(extension: string): number;
   queues(): readonly QueueEntry[];
   queue(name: string): QueueEntry | undefined;
   queuesOf(extension: string): readonly QueueEntry[];

@@ -8,7 +8,7 @@ import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { covers, historyOf } from '../../core/rights.ts';
+import { covers, historyOf, historySince } from '../../core/rights.ts';
 import type { Principal } from '../../core/rights.ts';
 import type { Subject } from '../../core/subject.ts';
 import type { Audit } from '../../ports/audit.ts';
@@ -227,7 +227,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       await begun();
       await checkLimits(caller.person_id);
       const { extension, level, key } = caller;
-      const reader: Principal = { extension, level, key };
+      const reader: Principal = { extension, level, key, since_ms: historySince(caller) };
       const { estimated } = await rows.begin(reader, wanted.filter);
       const by = extension || caller.username;
       const detail = { format: wanted.format, filter: JSON.stringify(wanted.filter), rows: estimated };
@@ -270,7 +270,9 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
         throw new ServiceError('file_not_ready', 'the file is not made yet', { retry_after_seconds: 2 });
       }
       if (row.state !== 'done') throw new ServiceError('file_gone', `the export is ${row.state}`);
-      if (!covers(historyOf(caller), historyOf(JSON.parse(row.reader) as Principal))) {
+      const reader = JSON.parse(row.reader) as Principal;
+      const older = historySince(reader) < historySince(caller);
+      if (older || !covers(historyOf(caller), historyOf(reader))) {
         throw new ServiceError('forbidden', 'you may not see any more what is in this file');
       }
       const at = folder.pathOf(row.id, row.format);

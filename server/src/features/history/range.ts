@@ -1,4 +1,6 @@
 import { ServiceError } from '../../core/errors.ts';
+import { historySince } from '../../core/rights.ts';
+import type { Principal } from '../../core/rights.ts';
 
 export const invalid = (detail: string): ServiceError => new ServiceError('invalid_request', detail);
 
@@ -7,6 +9,11 @@ function readMoment(text: string | undefined, name: string): number | null {
   const ms = Date.parse(text);
   if (!Number.isFinite(ms)) throw invalid(`${name}: expected an RFC 3339 time such as 2026-11-21T09:00:00Z`);
   return ms;
+}
+/** The range without what was before the reader was given the extension. */
+export function sinceHeld<T extends { readonly from_ms: number | null }>(reader: Principal, range: T): T {
+  const since = historySince(reader);
+  return since === 0 ? range : { ...range, from_ms: Math.max(range.from_ms ?? 0, since) };
 }
 /** `from` and `to` of a query in milliseconds since 1970; null where one is not given. Throws `invalid_request`. */
 export function readRange(query: { readonly from?: string | undefined; readonly to?: string | undefined }) {

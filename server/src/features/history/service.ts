@@ -11,7 +11,7 @@ import type { RecordingIndex } from '../../ports/conversations.ts';
 import type { Store } from '../../ports/store.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { fold } from '@offhook/contract/search.ts';
-import { invalid, readRange } from './range.ts';
+import { invalid, readRange, sinceHeld } from './range.ts';
 import { rootsWithRecording } from './conversations/annotations.ts';
 import { clearCalls, hideCalls } from './hide.ts';
 import { identityOf, readPage, readStats } from './list.ts';
@@ -48,7 +48,7 @@ export function createHistoryService(deps: {
       const needs = reader.key === null ? 'the level supervisor' : 'a key that has this extension';
       throw new ServiceError('forbidden', `another extension's calls need ${needs}`);
     }
-    const { from_ms, to_ms } = readRange(query);
+    const { from_ms, to_ms } = sinceHeld(reader, readRange(query));
     const us = (ms: number | null): number | null => (ms === null ? null : ms * 1000);
     const q = fold(query.q ?? '');
     return { extension, own, filter: query.filter, q, from_us: us(from_ms), to_us: us(to_ms) };

@@ -59,7 +59,9 @@ export interface StoredDirectory extends Directory {
 }
 
 /** User names are found whatever their case. `sipPassword` of an unknown extension is `not_found`. */
-export function createDirectory(objects: Pick<ObjectStore, 'applied'>): StoredDirectory {
+export function createDirectory(
+  objects: Pick<ObjectStore, 'applied'> & Partial<Pick<ObjectStore, 'heldSince'>>,
+): StoredDirectory {
   let model = objects.applied();
   let config = toPbxConfig(model);
   let index = indexOf(config);
@@ -75,6 +77,7 @@ export function createDirectory(objects: Pick<ObjectStore, 'applied'>): StoredDi
     byExtension: (extension) => index.byExtension.get(extension),
     byUsername: (username) => index.byUsername.get(username.toLowerCase()),
     byEndpoint: (endpoint) => index.byEndpoint.get(endpoint),
+    heldSince: (extension) => objects.heldSince?.(extension) ?? 0,
     queues: () => index.queues,
     queue: (name) => index.queue.get(name),
     queuesOf: (extension) => index.queuesOf.get(extension) ?? [],

@@ -12,6 +12,7 @@ export interface ObjectTables {
     since_version: number;
     until_version: number | null;
   };
+  config_holders: { extension: string; person: number; since_ms: number };
   config_versions: {
     version: Generated<number>;
     author: string;

@@ -8,6 +8,7 @@ import { Turn } from '../../core/turn.ts';
 import type { Store } from '../../ports/store.ts';
 import { difference, storedObject, toModel, withObjects } from './model.ts';
 import type { Model, ObjectChange, StoredObject } from './model.ts';
+import { noteHolders, readHolders } from './holders.ts';
 import type { ObjectTables } from './object-tables.ts';
 import { withoutSecrets } from './secrets.ts';
 
@@ -28,6 +29,8 @@ export interface ObjectStore {
   readonly version: number;
   /** What the engine runs with. */
   applied(): Model;
+  /** When the extension came to who has it now, ms since 1970; 0 where nobody had it before. */
+  heldSince(extension: string): number;
   /** What would be applied. The same model until it changes. */
   draft(): Model;
   /** How it was at an earlier version; null where there is none of that number. */
@@ -141,6 +144,7 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
         .execute()
     ).map(read),
   );
+  let holders = await readHolders(db);
   const pending = await db.selectFrom('config_draft').selectAll().execute();
   let draft = withObjects(
     applied,
@@ -157,6 +161,7 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
       return version;
     },
     applied: () => applied,
+    heldSince: (extension) => holders.get(extension) ?? 0,
     draft: () => draft,
     async at(wanted) {
       if (wanted === version) return applied;
@@ -219,6 +224,7 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
         const left = difference(model, draft);
         const made = await store.transaction<ObjectTables, number>(async (trx) => {
           const number = await writeVersion(trx, changes, by);
+          await noteHolders(trx, changes, by.at);
           const keep = new Set(left.map(({ kind, key }) => `${kind} ${key}`));
           for (const { kind, key } of await trx.selectFrom('config_draft').select(['kind', 'key']).execute())
             if (!keep.has(`${kind} ${key}`))
@@ -226,6 +232,8 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
           await also?.(trx, number);
           return number;
         });
+        const held = await readHolders(db);
+        holders = held;
         applied = model;
         version = made;
         draft = withObjects(model, left);

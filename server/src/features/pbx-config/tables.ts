@@ -1,3 +1,4 @@
+import { seedHolders } from './holders.ts';
 import { purgeSecrets } from './purge-secrets.ts';
 import { journalMigrations } from './apply/journal.ts';
 import type { Migration } from '../../ports/store.ts';
@@ -200,5 +201,9 @@ export const migrations: readonly Migration[] = [
   {
     id: '0009-no-secrets-in-versions',
     up: purgeSecrets,
+  },
+  {
+    id: '0010-holders',
+    up: seedHolders,
   },
 ];

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Recording, RecordingsQuery } from '@offhook/contract/recordings.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { pageOf } from '../../core/page.ts';
-import { reaches, recordingsOf } from '../../core/rights.ts';
+import { historySince, reaches, recordingsOf } from '../../core/rights.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Conversations } from '../../ports/conversations.ts';
@@ -64,11 +64,17 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
   const { store, files, disposal, conversations, audit, clock } = deps;
   const plays = createPlays(deps);
   const reachOf = (caller: Caller) => recordingsOf(caller, deps.own);
+  const startOf = (caller: Caller, from: string | undefined): number | undefined => {
+    const since = historySince(caller);
+    if (from === undefined) return since === 0 ? undefined : since;
+    return Math.max(Date.parse(from), since);
+  };
 
   async function found(caller: Caller, id: string): Promise<RecordingRow> {
     const row = await store.byId(id);
     if (row === undefined) throw noSuch();
     const reach = reachOf(caller);
+    if (row.started_ms < historySince(caller)) throw noSuch();
     if (reach === null || (row.extension !== null && reaches(reach, row.extension))) return row;
     if (reach.length === 0) throw noSuch();
     const conversation = await conversations.byCall(row.call);
@@ -88,7 +94,7 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
         calls,
         // Who took part in the conversation may have all of its recordings.
         reach: mine ? null : all,
-        from: from === undefined ? undefined : Date.parse(from),
+        from: startOf(caller, from),
         to: to === undefined ? undefined : Date.parse(to),
         below: cursor,
         limit: limit + 1,

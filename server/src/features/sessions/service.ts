@@ -220,6 +220,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       expires_at: expiry(now, live.session.ends_at),
       cookie: false,
       key: null,
+      since_ms: directory.heldSince?.(who.extension) ?? 0,
     };
   }
 

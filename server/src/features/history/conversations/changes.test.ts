@@ -108,11 +108,21 @@ test('conversation changes - what is committed while the feed is read is not pas
       },
     };
     const query = { since, limit: 500, detail: false };
-    const first = await readChanges(store.db<Tables>().withPlugin(plugin), noRecordings, null, query);
-    const second = await readChanges(store.db<Tables>(), noRecordings, null, {
-      ...query,
-      since: first.since,
-    });
+    const first = await readChanges(
+      store.db<Tables>().withPlugin(plugin),
+      noRecordings,
+      { within: null, since_ms: 0 },
+      query,
+    );
+    const second = await readChanges(
+      store.db<Tables>(),
+      noRecordings,
+      { within: null, since_ms: 0 },
+      {
+        ...query,
+        since: first.since,
+      },
+    );
     const newest = new Map([...first.changes, ...second.changes].map((c) => [c.id, c]));
     assert.equal(
       newest.get('ast1:9.1')?.conversation?.talk_time,

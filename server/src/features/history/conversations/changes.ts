@@ -25,7 +25,7 @@ export interface Changes {
 export async function readChanges(
   db: Kysely<Tables>,
   recordings: RecordingIndex,
-  within: Objects,
+  { within, since_ms }: { readonly within: Objects; readonly since_ms: number },
   query: { readonly since: number; readonly limit: number; readonly detail: boolean },
 ): Promise<Changes> {
   const { limit, detail } = query;
@@ -33,7 +33,7 @@ export async function readChanges(
   const all = await changedAfter(db, query.since, window);
   const seen = all.slice(0, window - 1);
   const into = await rootsOfMerged(db, seen);
-  const theirs = within === null ? null : await concerned(db, seen, into, within);
+  const theirs = within === null ? null : await concerned(db, seen, into, within, since_ms);
   const fit = seen.filter((c) => theirs === null || theirs.has(into.get(c.root) ?? c.root));
   const page = fit.slice(0, limit);
   const rows = await rowsOf(
@@ -98,12 +98,24 @@ async function concerned(
   some: readonly Changed[],
   into: ReadonlyMap<string, string>,
   within: readonly string[],
+  since_ms: number,
 ): Promise<ReadonlySet<string>> {
   const rootOf = new Map(some.flatMap((c) => (c.id === null ? [] : [[c.id, c.root] as const])));
   const merged = await inChunks([...new Set(into.values())], (part) =>
     db.selectFrom('conversations').select(['id', 'root']).where('root', 'in', part).execute(),
   );
   for (const { id, root } of merged) rootOf.set(Number(id), root);
+  if (since_ms > 0) {
+    const before = await inChunks([...rootOf.keys()], (part) =>
+      db
+        .selectFrom('conversations')
+        .select('id')
+        .where('id', 'in', part)
+        .where('started_ms', '<', since_ms)
+        .execute(),
+    );
+    for (const { id } of before) rootOf.delete(Number(id));
+  }
   const extensions = new Set(within);
   // By the conversation alone: with the kind beside it, a planner may read every person's keys instead.
   const keys = await inChunks([...rootOf.keys()], (part) =>

@@ -4,7 +4,7 @@ import type { ConversationNote, ConversationOutcome } from '@offhook/contract/co
 import type { NewOutcome } from '@offhook/contract/conversation-list.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import { historyOf } from '../../../core/rights.ts';
+import { historyOf, historySince } from '../../../core/rights.ts';
 import type { Audit } from '../../../ports/audit.ts';
 import type { Caller } from '../../../ports/http.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -52,7 +52,7 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
     ) => Promise<readonly [R, Record<string, string | number>]>,
   ): Promise<R> {
     const { root, result, detail } = await store.transaction<Tables, Changed<R>>(async (db) => {
-      const found = await conversationByCall(db, id, historyOf(caller, 'write'));
+      const found = await conversationByCall(db, id, historyOf(caller, 'write'), historySince(caller));
       if (found === null) throw new ServiceError('not_found', 'there is no such conversation');
       const [done, about] = await work(db, callsOfRecord(found.record));
       await touchConversations(db, [found.row.root]);

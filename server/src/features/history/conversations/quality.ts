@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { NewQuality } from '@offhook/contract/conversation-list.ts';
 import type { ConversationQuality } from '@offhook/contract/conversations.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import { historyOf } from '../../../core/rights.ts';
+import { historyOf, historySince } from '../../../core/rights.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Caller } from '../../../ports/http.ts';
 import type { Store } from '../../../ports/store.ts';
@@ -29,7 +29,7 @@ export function createQuality({ store, clock }: { readonly store: Store; readonl
   return {
     report: (caller, call, { leg_id = '', device, ...figures }) =>
       store.transaction<Tables, z.infer<typeof ConversationQuality>>(async (db) => {
-        const found = await conversationByCall(db, call, historyOf(caller));
+        const found = await conversationByCall(db, call, historyOf(caller), historySince(caller));
         if (found === null) throw new ServiceError('not_found', 'there is no such conversation');
         const { row, record } = found;
         const { extension } = caller;

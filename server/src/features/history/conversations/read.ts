@@ -70,17 +70,19 @@ export async function detailsOf(
   });
 }
 
-/** By the id of any of its calls; null where nobody within these extensions took part. */
+/** By the id of any of its calls; null where it began before `since` (ms), or nobody within these extensions took part. */
 export async function conversationByCall(
   db: Kysely<Tables>,
   call: string,
   within: Objects,
+  since: number,
 ): Promise<{ readonly row: StoredConversation; readonly record: ConversationRecord } | null> {
   const row = await db
     .selectFrom('conversations')
     .innerJoin('history_calls', 'history_calls.root', 'conversations.root')
     .select(SHOWN.map((column) => `conversations.${column}` as const))
     .where('history_calls.call', '=', call)
+    .where('conversations.started_ms', '>=', since)
     .executeTakeFirst();
   if (row === undefined) return null;
   const record = readRecord(row.record);

@@ -7,7 +7,7 @@ import type {
 } from '@offhook/contract/conversation-list.ts';
 import type { z } from 'zod';
 import { ServiceError } from '../../../core/errors.ts';
-import { historyOf } from '../../../core/rights.ts';
+import { historyOf, historySince } from '../../../core/rights.ts';
 import type { Principal } from '../../../core/rights.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Store } from '../../../ports/store.ts';
@@ -87,7 +87,7 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
     },
     async one(reader, id) {
       const db = store.db<Tables>();
-      const found = await conversationByCall(db, id, historyOf(reader));
+      const found = await conversationByCall(db, id, historyOf(reader), historySince(reader));
       if (found === null) throw new ServiceError('not_found', 'there is no such conversation');
       const [conversation] = await detailsOf(db, recordings, [found.row]);
       return { success, conversation: conversation! };
@@ -102,7 +102,8 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
         if (since > newest) throw positionUnknown(`since: the newest change is ${newest}`);
       }
       const query = { since, limit, detail: detail === 'true' };
-      const read = await readChanges(db, recordings, historyOf(reader), query);
+      const seen = { within: historyOf(reader), since_ms: historySince(reader) };
+      const read = await readChanges(db, recordings, seen, query);
       return { success, ...read, epoch: journal.epoch };
     },
   };

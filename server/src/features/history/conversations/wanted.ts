@@ -5,7 +5,7 @@ import { historyOf } from '../../../core/rights.ts';
 import type { Principal } from '../../../core/rights.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Store } from '../../../ports/store.ts';
-import { invalid, readRange } from '../range.ts';
+import { invalid, readRange, sinceHeld } from '../range.ts';
 import type { Tables } from '../tables.ts';
 import { addedFilter } from './annotations.ts';
 import { both, hiddenFilter } from './hidden.ts';
@@ -51,7 +51,12 @@ export async function wantedOf(
     addedFilter(db, deps.recordings, query),
   );
   const contains = fold(query.q ?? '');
-  return { ...readRange(query), sources, contains, ...(fits === undefined ? {} : { fits }) };
+  return {
+    ...sinceHeld(reader, readRange(query)),
+    sources,
+    contains,
+    ...(fits === undefined ? {} : { fits }),
+  };
 }
 
 /** How a number may have been written down when it was received. */
