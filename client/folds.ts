@@ -19,7 +19,7 @@ export type QueueState = Omit<Queue, 'members'> & { readonly stats: QueueStats |
  */
 export interface LegState extends Pick<
   Leg,
-  'leg_id' | 'extension' | 'endpoint' | 'number' | 'name' | 'held' | 'slot'
+  'leg_id' | 'extension' | 'endpoint' | 'number' | 'name' | 'held' | 'slot' | 'recording' | 'recording_paused'
 > {
   readonly state: 'calling' | 'ringing' | 'connected' | 'held' | 'parked';
 }
@@ -163,7 +163,9 @@ const legWord = (talks: boolean, held: boolean, slot: string | null): LegWord =>
 });
 function legRead(leg: Leg, answered: boolean): LegState {
   const { leg_id, extension, endpoint, number, name, held, slot } = leg;
-  const shown = { leg_id, extension, endpoint, number, name };
+  // A service of before tells nothing of it.
+  const { recording = false, recording_paused = false } = leg as Partial<Leg>;
+  const shown = { leg_id, extension, endpoint, number, name, recording, recording_paused };
   if (leg.state === 'alerting') return { ...shown, held, slot, state: 'ringing' };
   if (leg.state === 'parked') return { ...shown, held, slot, state: 'parked' };
   return { ...shown, ...legWord(answered && leg.state !== 'initiated', held, slot) };
@@ -172,7 +174,8 @@ function legRead(leg: Leg, answered: boolean): LegState {
 const talking = (leg: LegState): LegState =>
   leg.state === 'calling' || leg.state === 'parked' ? { ...leg, ...legWord(true, leg.held, null) } : leg;
 
-type LegNamed = Omit<LegState, 'state' | 'held' | 'slot'>;
+type LegNamed = Omit<LegState, 'state' | 'held' | 'slot' | 'recording' | 'recording_paused'>;
+const UNRECORDED = { recording: false, recording_paused: false } as const;
 function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
   if (!('leg' in event.data)) return call.legs;
   const named: LegNamed = event.data.leg;
@@ -186,9 +189,11 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
     state: 'calling' as const,
     held: false,
     slot: null,
+    ...UNRECORDED,
   };
-  const put = (word: LegWord): readonly LegState[] => {
-    const next = { ...named, ...word };
+  const { recording, recording_paused } = known;
+  const put = (word: LegWord & Partial<typeof known>): readonly LegState[] => {
+    const next = { ...named, recording, recording_paused, ...word };
     return others.length === told.length
       ? [...told, next]
       : told.map((leg) => (leg.leg_id === leg_id ? next : leg));
@@ -208,6 +213,13 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
       return put(legWord(call.answered_at !== null, event.type === 'call.held', slot));
     case 'call.parked':
       return put(legWord(true, held, event.data.slot));
+    case 'call.recording_started':
+      return put({ ...known, recording: true });
+    case 'call.recording_stopped':
+      return put({ ...known, ...UNRECORDED });
+    case 'call.recording_paused':
+    case 'call.recording_resumed':
+      return put({ ...known, recording: true, recording_paused: event.type === 'call.recording_paused' });
     default:
       return put(known);
   }
@@ -226,7 +238,9 @@ function rung(event: StreamEvent): CallState | undefined {
     answered_at: null,
     extensions,
     caller,
-    legs: [{ leg_id: '', extension, endpoint: null, ...caller, ...legWord(false, false, null) }],
+    legs: [
+      { leg_id: '', extension, endpoint: null, ...caller, ...UNRECORDED, ...legWord(false, false, null) },
+    ],
   };
 }
 /** A call that another was joined into is as old as the older one, and has the legs of both. */
@@ -283,7 +297,7 @@ export const callsFold: Fold<CallState> = {
         answered_at: null,
         extensions,
         caller,
-        legs: [{ ...leg, ...legWord(false, false, null) }],
+        legs: [{ ...leg, ...UNRECORDED, ...legWord(false, false, null) }],
       };
       return [{ key: call_id, value: started }];
     }

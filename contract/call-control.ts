@@ -126,4 +126,8 @@ export const ParkReply = OperationReply.extend({
 });
 export const TransferStarted = OperationReply.extend({
   transfer: CallTransfer.nullable().describe('Of an attended transfer.'),
+  slot: z
+    .string()
+    .nullable()
+    .describe('Where the other side is parked, after a transfer to a parking number.'),
 });

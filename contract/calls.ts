@@ -13,6 +13,8 @@ export const Leg = z
     held: z.boolean().describe('This leg has put the other side on hold.'),
     queue: z.string().nullable().describe('The queue it waits in.'),
     slot: z.string().nullable().describe('The slot it is parked on.'),
+    recording: z.boolean().describe('What this leg says and hears is recorded.'),
+    recording_paused: z.boolean().describe('The recording goes on as silence.'),
   })
   .meta({ id: 'Leg' });
 export type Leg = z.infer<typeof Leg>;

@@ -378,6 +378,7 @@ const legView = (s: State, ch: Channel, call: CallId): LiveLeg =>
     recording_paused: ch.recording_paused,
     digits: ch.digits,
     listens_to: ch.listens_to,
+    listenings: ch.listenings,
   });
 const isShown = (call: Call): boolean => call.started && call.channels.length > 0;
 export function callList(s: State): readonly LiveCall[] {

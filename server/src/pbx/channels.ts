@@ -69,6 +69,7 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     recording_paused: false,
     digits: NO_DIGITS,
     listens_to: null,
+    listenings: 0,
     met: false,
     slot: null,
     queued: null,

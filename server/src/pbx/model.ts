@@ -258,7 +258,10 @@ function apply(s: State, t: Turn, event: ModelInput): void {
         digits: { ...digits, [event.direction]: digits[event.direction] + 1 },
       }));
     case 'channel.listening':
-      return patchChannel(s, t, event.id, () => ({ listens_to: event.to }));
+      return patchChannel(s, t, event.id, ({ listenings }) => ({
+        listens_to: event.to,
+        listenings: listenings + 1,
+      }));
     case 'channel.ending':
       return channelEnding(s, event.id);
     case 'channel.hungup':

@@ -37,6 +37,7 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly recording_paused: boolean;
   readonly digits: LiveLeg['digits'];
   readonly listens_to: ChannelId | null;
+  readonly listenings: number;
   /** True once it met another leg. */
   readonly met: boolean;
   readonly slot: string | null;

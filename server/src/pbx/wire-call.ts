@@ -13,6 +13,8 @@ const legOf = (leg: LiveLeg): Leg => ({
   held: leg.held,
   queue: leg.queue,
   slot: leg.slot,
+  recording: leg.recording,
+  recording_paused: leg.recording_paused,
 });
 
 /** In order of what a call does where its legs do several things; two that talk come before all. */

@@ -420,6 +420,12 @@ export interface PlacedCall {
  */
 export interface CallVerbs {
   placeCall(call: PlacedCall, options?: CommandOptions): Promise<void>;
+  /** A leg that listens goes on in another way, or with another side, without ringing anew. */
+  listenAs(
+    channel: ChannelId,
+    part: Extract<PlacedPart, { readonly does: 'listen' | 'whisper' | 'barge' }>,
+    options?: CommandOptions,
+  ): Promise<void>;
   hangup(channel: ChannelId, options?: CommandOptions): Promise<void>;
   blindTransfer(channel: ChannelId, number: string, options?: CommandOptions): Promise<void>;
   /**

@@ -59,6 +59,8 @@ export interface LiveLeg {
   readonly digits: { readonly in: number; readonly out: number };
   /** Whom it listens to, unseen in that call. */
   readonly listens_to: ChannelId | null;
+  /** How many times it began to listen; one leg can change between listening, whispering and joining. */
+  readonly listenings: number;
 }
 /** The other side of a leg. */
 export interface LiveSide {

@@ -15,6 +15,8 @@ import { until } from './until.ts';
 export interface Answer {
   readonly status: number;
   readonly operation: CallOperation;
+  /** Of a transfer to a parking number. */
+  readonly slot: string | null;
 }
 /** `POST /api/v1/calls<path>`; throws `ApiError` where it is refused. */
 export async function ask(site: Site, person: Person, to: string, body: object = {}): Promise<Answer> {
@@ -25,7 +27,10 @@ export async function ask(site: Site, person: Person, to: string, body: object =
     signal: AbortSignal.timeout(20_000),
   });
   const json: unknown = await response.json();
-  if (response.ok) return { status: response.status, operation: OperationReply.parse(json).operation };
+  if (response.ok) {
+    const { operation } = OperationReply.parse(json);
+    return { status: response.status, operation, slot: (json as { slot?: string | null }).slot ?? null };
+  }
   const { code, detail } = Problem.parse(json);
   throw new ApiError(response.status, code, detail);
 }

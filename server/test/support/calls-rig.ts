@@ -35,6 +35,7 @@ export interface CallsRigOptions {
 }
 const VERBS: readonly (keyof CallVerbs)[] = [
   'placeCall',
+  'listenAs',
   'hangup',
   'blindTransfer',
   'consult',
@@ -109,7 +110,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
       log: silent,
       numbers: () => ({
         services: ['600'],
-        parking_lots: [{ first_slot: 701, last_slot: 720 }],
+        parking_lots: [{ number: '700', first_slot: 701, last_slot: 720 }],
       }),
       zone: 'Europe/Istanbul',
       tell(input) {

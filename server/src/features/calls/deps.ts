@@ -23,6 +23,8 @@ export interface CallControlDeps extends PerformDeps {
   readonly mayListen: (caller: Caller) => boolean;
   /** True for a number where somebody may be parked. */
   readonly isSlot: (number: string) => boolean;
+  /** True for a number that parks who is transferred to it. */
+  readonly isLot: (number: string) => boolean;
 }
 
 /** Calls that are being moved or held at this moment, or legs whose recording is being begun or ended. */

@@ -28,7 +28,7 @@ export interface CallControlFeatureDeps extends PerformDeps {
   /** What can be dialled beside people and queues. */
   readonly numbers: () => {
     readonly services: readonly string[];
-    readonly parking_lots: readonly Pick<SiteParking, 'first_slot' | 'last_slot'>[];
+    readonly parking_lots: readonly Pick<SiteParking, 'number' | 'first_slot' | 'last_slot'>[];
   };
   /** IANA name of the site's zone: a day of the limits is a day there. */
   readonly zone: string;
@@ -54,11 +54,12 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
       String(n) === number && numbers().parking_lots.some((lot) => n >= lot.first_slot && n <= lot.last_slot)
     );
   };
+  const isLot = (number: string): boolean => numbers().parking_lots.some((lot) => lot.number === number);
   const own: OwnNumbers = {
     has(number) {
       if (directory.byExtension(number)?.active === true) return true;
       if (directory.queues().some((q) => q.number === number)) return true;
-      return numbers().services.includes(number) || isSlot(number);
+      return numbers().services.includes(number) || isSlot(number) || isLot(number);
     },
   };
   const today = dayOf(deps.zone, () => clock.now());
@@ -73,7 +74,7 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
     today,
   });
   const performer = createPerformer(deps);
-  const control = createCallControl({ ...deps, guard, performer, ended: createEndedCalls(), isSlot });
+  const control = createCallControl({ ...deps, guard, performer, ended: createEndedCalls(), isSlot, isLot });
   return {
     ...control,
     guard,

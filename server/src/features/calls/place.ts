@@ -11,10 +11,10 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { PlacedPart } from '../../ports/engine.ts';
-import type { ExpectedEvent, LiveLeg } from '../../ports/live.ts';
+import type { ExpectedEvent, LiveCall, LiveLeg } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
-import { isTaken, isTalking, wrongState } from './deps.ts';
+import { gone, isTaken, isTalking, wrongState } from './deps.ts';
 import { newPair } from './ids.ts';
 import type { Plan } from './perform.ts';
 import { callFor, checkSlot, findCall, isAmong, isOwnRinging, noSuchCall, steersAll } from './reach.ts';
@@ -138,11 +138,39 @@ export function createPlacing(deps: CallControlDeps): Placing {
     };
   }
 
+  /** The own leg that listens to this call already. */
+  const earOf = (extension: string, call: LiveCall): LiveLeg | undefined =>
+    live
+      .calls()
+      .flatMap(({ legs }) => legs)
+      .find((leg) => leg.extension === extension && call.legs.some(({ id }) => id === leg.listens_to));
+  /** The leg that listens goes on as something else: nothing rings. */
+  const again = (ear: LiveLeg, call: LiveCall, leg: LiveLeg, does: 'listen' | 'whisper' | 'barge'): Plan => ({
+    action: `calls.${does}`,
+    call_id: call.id,
+    leg_id: leg.id,
+    extension: ear.extension,
+    own_call_id: ear.call,
+    expects: [],
+    send: (action_id) => engine.listenAs(ear.id, { does, channel: leg.id }, { action_id }),
+    confirmed: () => {
+      const now = live.leg(ear.id);
+      return now?.listens_to === leg.id && now.listenings > ear.listenings;
+    },
+    failed: () => (live.leg(ear.id) === undefined || live.leg(leg.id) === undefined ? gone() : null),
+    waitingFor: 'the own leg to listen in the new way',
+    detail: { leg_id: leg.id, listened_to: leg.extension, switched: true },
+    auditFirst: true,
+  });
+
   return {
     async call(actor, wanted) {
       const own = ownOf(actor, wanted.from, wanted.device);
       const { extension } = own.person;
       if (wanted.to === extension) throw new ServiceError('invalid_request', 'to: this is the own extension');
+      if (deps.isLot(wanted.to)) {
+        throw new ServiceError('invalid_request', 'to: a parking number takes transfers only');
+      }
       const shown = wanted.caller_id ?? extension;
       guard.checkCallerId(extension, shown);
       checkSlot(deps, actor, wanted.to);
@@ -238,6 +266,8 @@ export function createPlacing(deps: CallControlDeps): Placing {
           ? (talking.find(isAgent) ?? talking.find((l) => l.extension !== null) ?? talking[0])
           : talking.find((l) => l.id === wanted.leg_id);
       if (leg === undefined) throw wrongState('nobody of this call talks now whom you could listen to');
+      const ear = earOf(extension, call);
+      if (ear !== undefined) return again(ear, call, leg, does);
       return placed({
         action: `calls.${does}`,
         own,

@@ -43,7 +43,7 @@ export interface CallControl {
     actor: Actor,
     id: string,
     wanted: TransferRequest,
-  ): Promise<{ operation: CallOperation; transfer: CallTransfer | null }>;
+  ): Promise<{ operation: CallOperation; transfer: CallTransfer | null; slot: string | null }>;
   /** What an attended transfer goes on with. */
   endTransfer(actor: Actor, id: string, how: 'swap' | 'complete' | 'cancel'): Promise<CallOperation>;
   /** Throws `not_found`. */
@@ -60,6 +60,9 @@ export function createCallControl(deps: CallControlDeps): CallControl {
   const recorders: Busy = new Set();
   const alone = (actor: Actor, verb: string, id: string, plan: () => Promise<Plan> | Plan) =>
     runAlone(deps, busy, actor, `calls.${verb}`, id, plan);
+  /** Where the other side is parked now. */
+  const slotOf = ({ call_id }: CallOperation): string | null =>
+    deps.live.call(call_id ?? '')?.legs.find((leg) => leg.slot !== null)?.slot ?? null;
   return {
     originate: (actor, wanted) =>
       run(deps, actor, 'calls.originate', wanted.to, () => placing.call(actor, wanted)),
@@ -84,8 +87,7 @@ export function createCallControl(deps: CallControlDeps): CallControl {
       ),
     async park(actor, id, choice) {
       const operation = await alone(actor, 'park', id, () => steering.park(actor, id, choice));
-      const slot = deps.live.call(operation.call_id ?? '')?.legs.find((leg) => leg.slot !== null)?.slot;
-      return { operation, slot: slot ?? '' };
+      return { operation, slot: slotOf(operation) ?? '' };
     },
     digits: (actor, id, digits, leg_id) =>
       run(deps, actor, 'calls.dtmf', id, () => steering.digits(actor, id, digits, leg_id)),
@@ -108,7 +110,8 @@ export function createCallControl(deps: CallControlDeps): CallControl {
       const operation = await alone(actor, 'transfer', id, () =>
         attended ? transfers.consult(actor, id, wanted) : steering.blindTransfer(actor, id, wanted),
       );
-      return { operation, transfer: attended ? transfers.of(actor, operation.call_id ?? id) : null };
+      const slot = deps.isLot(wanted.to) ? slotOf(operation) : null;
+      return { operation, transfer: attended ? transfers.of(actor, operation.call_id ?? id) : null, slot };
     },
     endTransfer: (actor, id, how) => alone(actor, `transfer-${how}`, id, () => transfers[how](actor, id)),
     transferOf: (actor, id) => transfers.of(actor, id),

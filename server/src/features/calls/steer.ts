@@ -1,5 +1,6 @@
 /** What is done with a leg of a call that goes on. */
 import type { LegChoice, RetrieveRequest, TransferRequest } from '@offhook/contract/call-control.ts';
+import type { ChannelId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { LiveCall, LiveLeg, LiveSide } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -96,6 +97,44 @@ export function createSteering(deps: CallControlDeps): Steering {
   const failedWithLeg = (leg: LiveLeg) => (): ServiceError | null =>
     live.leg(leg.id) === undefined ? gone() : null;
 
+  const parkPlan = ({
+    call,
+    leg,
+    side,
+  }: Talking): Pick<
+    Plan,
+    'call_id' | 'leg_id' | 'extension' | 'expects' | 'confirmed' | 'failed' | 'waitingFor' | 'confirm_ms'
+  > & { readonly parked: ChannelId } => {
+    const { leg: parked } = side;
+    if (parked === null) throw wrongState('there is nobody on the other side who could be parked');
+    return {
+      ...aboutLeg({ call, leg }),
+      parked,
+      expects: [
+        ...(leg.held_here ? [{ type: 'call.retrieved', leg: leg.id } as const] : []),
+        { type: 'call.parked', leg: parked },
+        { type: 'call.left', leg: leg.id },
+      ],
+      confirmed: () => live.leg(parked)?.slot != null,
+      failed: () => (live.leg(parked) === undefined ? gone() : null),
+      waitingFor: 'the call to be parked',
+      confirm_ms: CONFIRM_MS * 2,
+    };
+  };
+  /** By the number of a parking lot: the engine parks whom it is to call there. */
+  const toLot = (at: Talking, to: string): Plan => {
+    const { parked, ...plan } = parkPlan(at);
+    return {
+      ...plan,
+      action: 'calls.transfer',
+      send: async (action_id) => {
+        await unhold(deps, at, action_id);
+        await engine.blindTransfer(at.leg.id, to, { action_id });
+      },
+      detail: { kind: 'blind', to, destination: 'internal', parked_leg_id: parked },
+    };
+  };
+
   return {
     hangup(actor, id, choice) {
       const call = callFor(deps, actor, id);
@@ -137,6 +176,7 @@ export function createSteering(deps: CallControlDeps): Steering {
       const at = talking(deps, actor, id, leg_id);
       checkSlot(deps, actor, to);
       const destination = await guard.admit(actor, at.leg.extension ?? actor.caller.username, to);
+      if (deps.isLot(to)) return toLot(at, to);
       return {
         ...aboutLeg(at),
         action: 'calls.transfer',
@@ -198,24 +238,14 @@ export function createSteering(deps: CallControlDeps): Steering {
 
     park(actor, id, choice) {
       const at = talking(deps, actor, id, choice.leg_id);
-      const { leg: parked } = at.side;
-      if (parked === null) throw wrongState('there is nobody on the other side who could be parked');
+      const { parked, ...plan } = parkPlan(at);
       return {
-        ...aboutLeg(at),
+        ...plan,
         action: 'calls.park',
-        expects: [
-          ...(at.leg.held_here ? [{ type: 'call.retrieved', leg: at.leg.id } as const] : []),
-          { type: 'call.parked', leg: parked },
-          { type: 'call.left', leg: at.leg.id },
-        ],
         send: async (action_id) => {
           await unhold(deps, at, action_id);
           await engine.park(parked, at.leg.endpoint, { action_id });
         },
-        confirmed: () => live.leg(parked)?.slot != null,
-        failed: () => (live.leg(parked) === undefined ? gone() : null),
-        waitingFor: 'the call to be parked',
-        confirm_ms: CONFIRM_MS * 2,
         detail: { parked_leg_id: parked },
       };
     },

@@ -111,6 +111,9 @@ export function createTransfers(deps: CallControlDeps): Transfers {
         t.over = 'canceled';
       }
       checkSlot(deps, actor, to);
+      if (deps.isLot(to)) {
+        throw new ServiceError('invalid_request', 'to: a parking number takes blind transfers only');
+      }
       const destination = await guard.admit(actor, leg.extension ?? actor.caller.username, to);
       let transfer: Kept | null = null;
       return {

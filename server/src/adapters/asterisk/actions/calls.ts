@@ -16,6 +16,7 @@ import { PJSIP } from '../events/names.ts';
  * PlayDTMF        Channel Digit Receive
  * CancelAtxfer    Channel
  * Park            Channel TimeoutChannel Parkinglot
+ * Redirect        Channel Context Exten Priority
  * MixMonitor      Channel File Options
  * StopMixMonitor  Channel
  * MixMonitorMute  Channel Direction State
@@ -43,6 +44,8 @@ const DOES: Record<PlacedPart['does'], string> = {
 };
 /** Past the ringing of the own devices the pair is gone by itself; this only catches one that is not. */
 const PAIR_SLACK_MS = 5_000;
+/** Any number: the contexts of listening look at the channel alone. */
+const LISTEN_EXTEN = '00';
 const NORMAL_CLEARING = '16';
 const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;
 const FILE = /^[A-Za-z0-9-]{1,80}$/;
@@ -110,6 +113,16 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
         ],
       };
       await run('Originate', fields, options);
+    },
+    async listenAs(channel, { does, channel: to }, options = {}) {
+      await set(channel, 'OFFHOOK_CHANNEL', raw(to), before(options, 1));
+      const fields = {
+        Channel: raw(channel),
+        Context: `placed-${DOES[does]}`,
+        Exten: LISTEN_EXTEN,
+        Priority: '1',
+      };
+      await run('Redirect', fields, options);
     },
     async hangup(channel, options = {}) {
       await run('Hangup', { Channel: raw(channel), Cause: NORMAL_CLEARING }, options);
