@@ -22,6 +22,10 @@ export interface LegState extends Pick<
   'leg_id' | 'extension' | 'endpoint' | 'number' | 'name' | 'held' | 'slot' | 'recording' | 'recording_paused'
 > {
   readonly state: 'calling' | 'ringing' | 'connected' | 'held' | 'parked';
+  /** Of its state. */
+  readonly since: string;
+  /** When it was connected for the first time: how long its person has been in the call. */
+  readonly answered_at: string | null;
 }
 /**
  * What events tell of a call, as of its newest one. Where it is heard of first when it rings (`calls/mine`), `started_at` is that
@@ -164,8 +168,11 @@ const legWord = (talks: boolean, held: boolean, slot: string | null): LegWord =>
 function legRead(leg: Leg, answered: boolean): LegState {
   const { leg_id, extension, endpoint, number, name, held, slot } = leg;
   // A service of before tells nothing of it.
-  const { recording = false, recording_paused = false } = leg as Partial<Leg>;
-  const shown = { leg_id, extension, endpoint, number, name, recording, recording_paused };
+  const { since, recording = false, recording_paused = false, answered_at = null } = leg as Partial<Leg>;
+  const shown = {
+    ...{ leg_id, extension, endpoint, number, name, recording, recording_paused, answered_at },
+    since: since ?? '',
+  };
   if (leg.state === 'alerting') return { ...shown, held, slot, state: 'ringing' };
   if (leg.state === 'parked') return { ...shown, held, slot, state: 'parked' };
   return { ...shown, ...legWord(answered && leg.state !== 'initiated', held, slot) };
@@ -174,7 +181,21 @@ function legRead(leg: Leg, answered: boolean): LegState {
 const talking = (leg: LegState): LegState =>
   leg.state === 'calling' || leg.state === 'parked' ? { ...leg, ...legWord(true, leg.held, null) } : leg;
 
-type LegNamed = Omit<LegState, 'state' | 'held' | 'slot' | 'recording' | 'recording_paused'>;
+type LegNamed = Omit<
+  LegState,
+  'state' | 'held' | 'slot' | 'recording' | 'recording_paused' | 'since' | 'answered_at'
+>;
+/** Times of legs by what was known of them: of a state that is new, and of the first talk. */
+const timed = (legs: readonly LegState[], before: readonly LegState[], at: string): readonly LegState[] =>
+  legs === before
+    ? legs
+    : legs.map((leg) => {
+        const was = before.find(({ leg_id }) => leg_id === leg.leg_id);
+        const since = was?.state === leg.state ? was.since : at;
+        const talks = leg.state === 'connected' || leg.state === 'held';
+        const answered_at = was?.answered_at ?? leg.answered_at ?? (talks ? at : null);
+        return since === leg.since && answered_at === leg.answered_at ? leg : { ...leg, since, answered_at };
+      });
 const UNRECORDED = { recording: false, recording_paused: false } as const;
 function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
   if (!('leg' in event.data)) return call.legs;
@@ -190,10 +211,12 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
     held: false,
     slot: null,
     ...UNRECORDED,
+    since: event.time,
+    answered_at: null,
   };
-  const { recording, recording_paused } = known;
+  const { recording, recording_paused, since, answered_at } = known;
   const put = (word: LegWord & Partial<typeof known>): readonly LegState[] => {
-    const next = { ...named, recording, recording_paused, ...word };
+    const next = { ...named, recording, recording_paused, since, answered_at, ...word };
     return others.length === told.length
       ? [...told, next]
       : told.map((leg) => (leg.leg_id === leg_id ? next : leg));
@@ -225,6 +248,14 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
   }
 }
 
+/** A leg that has met nobody yet. */
+const unmet = (since: string) => ({
+  ...UNRECORDED,
+  ...legWord(false, false, null),
+  since,
+  answered_at: null,
+});
+
 /** A call whose beginning was not for these ears: it is theirs from when it rings at them. */
 function rung(event: StreamEvent): CallState | undefined {
   if (event.type !== 'call.ringing') return undefined;
@@ -239,12 +270,12 @@ function rung(event: StreamEvent): CallState | undefined {
     extensions,
     caller,
     legs: [
-      { leg_id: '', extension, endpoint: null, ...caller, ...UNRECORDED, ...legWord(false, false, null) },
+      { leg_id: '', extension, endpoint: null, ...caller, ...unmet(event.time) },
     ],
   };
 }
 /** A call that another was joined into is as old as the older one, and has the legs of both. */
-function joined(kept: CallState, other: CallState | undefined): CallState {
+function joined(kept: CallState, other: CallState | undefined, at: string): CallState {
   if (other === undefined) return kept;
   const answered_at = kept.answered_at ?? other.answered_at;
   const both = [...kept.legs, ...other.legs];
@@ -252,7 +283,7 @@ function joined(kept: CallState, other: CallState | undefined): CallState {
     ...kept,
     started_at: kept.started_at < other.started_at ? kept.started_at : other.started_at,
     answered_at,
-    legs: answered_at === null ? both : both.map(talking),
+    legs: answered_at === null ? both : timed(both.map(talking), both, at),
   };
 }
 const callRead = (call: Call): CallState => {
@@ -282,7 +313,8 @@ export const callsFold: Fold<CallState> = {
       const { merged_into, into } = event.data;
       const kept = records.get(merged_into ?? '');
       const gone = { key: call_id, value: undefined };
-      if (kept !== undefined) return [gone, { key: kept.call_id, value: joined(kept, records.get(call_id)) }];
+      if (kept !== undefined)
+        return [gone, { key: kept.call_id, value: joined(kept, records.get(call_id), event.time) }];
       return into === undefined ? [gone] : [gone, { key: into.call_id, value: callRead(into) }];
     }
     if (event.type === 'call.started') {
@@ -297,14 +329,14 @@ export const callsFold: Fold<CallState> = {
         answered_at: null,
         extensions,
         caller,
-        legs: [{ ...leg, ...UNRECORDED, ...legWord(false, false, null) }],
+        legs: [{ ...leg, ...unmet(event.time) }],
       };
       return [{ key: call_id, value: started }];
     }
     const known = records.get(call_id) ?? rung(event);
     if (known === undefined) return NONE;
     const answered_at = known.answered_at ?? (event.type === 'call.answered' ? event.time : null);
-    const legs = legsAfter(known, event);
+    const legs = timed(legsAfter(known, event), known.legs, event.time);
     return [{ key: call_id, value: { ...known, direction, extensions, answered_at, legs } }];
   },
 };

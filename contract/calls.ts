@@ -10,6 +10,10 @@ export const Leg = z
     name: z.string(),
     state: z.enum(['initiated', 'alerting', 'queued', 'connected', 'held', 'parked']),
     since: z.string(),
+    answered_at: z
+      .string()
+      .nullable()
+      .describe('When this leg was connected for the first time: how long its person has been in the call.'),
     held: z.boolean().describe('This leg has put the other side on hold.'),
     queue: z.string().nullable().describe('The queue it waits in.'),
     slot: z.string().nullable().describe('The slot it is parked on.'),

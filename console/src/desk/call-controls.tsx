@@ -1,9 +1,10 @@
 import { Suspense, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group } from '@mantine/core';
-import { ArrowRightLeft, PhoneOff, Pause, Play } from 'lucide-react';
+import { ArrowRightLeft, PhoneOff, Pause, Play, SquareParking } from 'lucide-react';
 import type { Agent } from '@offhook/contract/agents.ts';
 import { useClient } from '../app/session.tsx';
+import { park } from '../phone/extras.tsx';
 import { ActionButton, ActionError, Key, useAction } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
 import { useHolding } from './use-desk.ts';
@@ -40,6 +41,9 @@ export function CallControls({ agent, one, settling }: CallControlsProps): React
   const doHangUp = (): Promise<unknown> => client.calls.hangup(id);
   const hangUp = t(leg?.state === 'ringing' ? 'decline' : 'hang_up');
   const hold = t(held ? 'retrieve' : 'hold');
+  const doPark = (): Promise<unknown> => park(client, id);
+  const parks = up && !consulting && call.legs.length > 1;
+  useShortcut('g', parks ? () => void action.run(t('park'), doPark) : null);
   useShortcut('h', up ? () => void action.run(hold, doHold) : null);
   useShortcut('x', leg === undefined ? null : () => void action.run(hangUp, doHangUp));
   useShortcut('t', up && !settling ? () => setTransfer(true) : null);
@@ -56,6 +60,16 @@ export function CallControls({ agent, one, settling }: CallControlsProps): React
               variant={held ? 'filled' : 'default'}
               icon={held ? <Play size={18} aria-hidden /> : <Pause size={18} aria-hidden />}
             />
+            {parks && (
+              <ActionButton
+                action={action}
+                label={t('park')}
+                work={doPark}
+                shortcut="g"
+                variant="default"
+                icon={<SquareParking size={18} aria-hidden />}
+              />
+            )}
             <Button
               variant="default"
               aria-expanded={transfer}

@@ -8,11 +8,12 @@ import type { Agent } from '@offhook/contract/agents.ts';
 import { formatSpan, formatTime } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
 import { Loading } from '../app/states.tsx';
+import { ParkedCalls, RecordingSign, parkedOf } from '../phone/extras.tsx';
 import { CallControls } from './call-controls.tsx';
 import { CrmLink } from './crm-panel.tsx';
 import { MyCalls } from './my-calls.tsx';
 import { NotesPanel, UnsentNotes, isHalfWritten } from './notes-panel.tsx';
-import { useConversation, useShownCall } from './use-desk.ts';
+import { useConversation, useMyCalls, useShownCall } from './use-desk.ts';
 import type { Conversation } from './use-desk.ts';
 import { otherParty, ownLeg } from './view.ts';
 import type { Party } from './view.ts';
@@ -90,7 +91,20 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
     if (into.current !== null) notes.current?.querySelector<HTMLElement>(into.current)?.focus();
     into.current = null;
   }, [about]);
-  if (id === null) return <NoCall />;
+  const calls = useMyCalls();
+  const parked = parkedOf(calls.values()).length > 0 && (
+    <Paper withBorder className={styles.panel ?? ''}>
+      <ParkedCalls calls={calls.values()} />
+    </Paper>
+  );
+  if (id === null) {
+    return (
+      <>
+        <NoCall />
+        {parked}
+      </>
+    );
+  }
   const party = partyOf(agent, live, conversation);
   const queue = queueOf(agent, live, conversation, queues);
   const title = queue === null ? null : queues.get(queue)?.title || queue;
@@ -99,6 +113,7 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
   return (
     <>
       {mine.own.length > 1 && <MyCalls extension={agent.extension} calls={mine} />}
+      {parked}
       <Paper
         withBorder
         component="section"
@@ -114,6 +129,9 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
           queue={title}
           queues={queues}
         />
+        {live !== undefined && (
+          <RecordingSign call={live} own={shown?.state === 'talking' || shown?.state === 'held'} />
+        )}
         {live !== undefined && shown !== undefined && (
           <CallControls key={live.call_id} agent={agent} one={shown} settling={mine.settling} />
         )}
@@ -198,9 +216,8 @@ const LEG_WORDS = {
 function CallHead({ agent, call, conversation, party, queue, queues }: CallHeadProps): ReactNode {
   const leg = call === undefined ? undefined : ownLeg(call, agent.extension);
   const held = leg?.held === true;
-  // What stands beside "on hold" is how long that is, which is told of the agent.
-  const heldAt = agent.state === 'held' ? agent.since : null;
-  const shown = useSince(leg?.state === 'ringing' ? null : held ? heldAt : call?.answered_at);
+  // How long this person has been in the call; beside "on hold" how long that is.
+  const shown = useSince(leg?.state === 'ringing' ? null : held ? leg?.since : leg?.answered_at);
   const joined = [...queues.values()]
     .flatMap((one) => one.callers)
     .find((caller) => caller.call_id === call?.call_id)?.joined_at;

@@ -12,7 +12,7 @@ import type { Action } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
 import { useHolding } from './use-desk.ts';
 import type { ShownCalls } from './use-desk.ts';
-import { otherParty } from './view.ts';
+import { otherParty, ownLeg } from './view.ts';
 import type { OwnCall } from './view.ts';
 import { t } from './words.ts';
 import styles from './desk.module.css';
@@ -57,6 +57,7 @@ export function MyCalls({ extension, calls }: MyCallsProps): ReactNode {
         {own.map((one) => (
           <Row
             key={one.call.call_id}
+            extension={extension}
             one={one}
             who={whoOf(one)}
             shown={one.call.call_id === shown?.call.call_id}
@@ -70,6 +71,7 @@ export function MyCalls({ extension, calls }: MyCallsProps): ReactNode {
   );
 }
 interface RowProps {
+  readonly extension: string;
   readonly one: OwnCall;
   readonly who: string;
   readonly shown: boolean;
@@ -80,11 +82,12 @@ interface RowProps {
     readonly isNext: boolean;
   };
 }
-function Row({ one, who, shown, action, switching }: RowProps): ReactNode {
+function Row({ extension, one, who, shown, action, switching }: RowProps): ReactNode {
   const client = useClient();
   const { call, state } = one;
   const Icon = ICONS[state];
-  const talk = useSince(state === 'ringing' ? null : call.answered_at);
+  const leg = ownLeg(call, extension);
+  const span = useSince(state === 'held' ? leg?.since : leg?.answered_at);
   const here = usePhone().calls.find((mine) => mine.call_id === call.call_id && mine.state === 'incoming');
   return (
     <li className={styles.myCall} aria-current={shown ? 'true' : undefined} data-state={state}>
@@ -95,7 +98,7 @@ function Row({ one, who, shown, action, switching }: RowProps): ReactNode {
         </Text>
         <Text size="sm" component="div" className={styles.dotted}>
           <span className={styles.myCallState}>{t(WORDS[state])}</span>
-          {talk !== null && <span className={styles.ticking}>{formatSpan(talk)}</span>}
+          {span !== null && <span className={styles.ticking}>{formatSpan(span)}</span>}
         </Text>
       </div>
       {shown && (

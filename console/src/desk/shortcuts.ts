@@ -15,6 +15,7 @@ export const SHORTCUTS = {
   e: 'extend',
   h: 'hold_or_retrieve',
   t: 'transfer',
+  g: 'park',
   x: 'hang_up',
   s: 'switch_call',
   n: 'note',

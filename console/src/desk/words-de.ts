@@ -97,6 +97,7 @@ export const de = {
   hold: 'Halten',
   retrieve: 'Zurückholen',
   transfer: 'Weitergeben',
+  park: 'Parken',
   hang_up: 'Auflegen',
   decline: 'Ablehnen',
   answer: 'Abnehmen',

@@ -25,6 +25,7 @@ import { useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { causeText } from './causes.ts';
+import { talkSpan } from '../app/talk-span.ts';
 import { t } from './conversation-words.ts';
 import { CourseTable } from './course-table.tsx';
 import { idOf, listAddress } from './last-list.ts';
@@ -85,7 +86,7 @@ function Figures({ conversation: c }: Props): ReactNode {
               {name === 'duration' && c.state === 'open' ? (
                 <Ticking since={c.started_at} />
               ) : (
-                formatSpan(c[name])
+                formatSpan(name === 'talk_time' ? talkSpan(c) : c[name])
               )}
             </dd>
           </div>

@@ -11,13 +11,19 @@ import {
   PhoneForwarded,
   PhoneOff,
   Play,
+  SquareParking,
 } from 'lucide-react';
 import { formatSpan } from '../app/format.ts';
 import { useSecond } from '../app/now.ts';
+import { useTopic } from '../app/live.ts';
+import { useClient } from '../app/session.tsx';
+import { tellFailure } from '../app/tell.ts';
+import { RecordingSign, park } from './extras.tsx';
+import { t as tExtra } from './extras-words.ts';
 import { Keypad, NumberField, useNumber } from './dial.tsx';
 import type { Chosen } from './dial.tsx';
 import { phone } from './phone.ts';
-import { isUp } from './phone-state.ts';
+import { isHeld, isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
 import styles from './phone.module.css';
 import { QualityView } from './quality-view.tsx';
@@ -30,7 +36,7 @@ export function CallSpan({ call }: { readonly call: PhoneCall }): ReactNode {
   if (call.answered === null) return null;
   return (
     <Text span size="sm" c="dimmed" style={{ fontVariantNumeric: 'tabular-nums' }}>
-      {formatSpan(now - Math.floor(call.answered / 1000))}
+      {formatSpan(Math.max(0, now - Math.floor((call.connected_at ?? call.answered) / 1000)))}
     </Text>
   );
 }
@@ -48,6 +54,7 @@ const Action = ({ label, icon, pressed, disabled = false, onClick }: ActionProps
   </UnstyledButton>
 );
 
+const MINE = ['mine'] as const;
 type Tool = 'none' | 'keypad' | 'transfer';
 function Transfer({ call, onDone }: { readonly call: PhoneCall; readonly onDone: () => void }): ReactNode {
   const input = useNumber();
@@ -94,6 +101,13 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
   const joins =
     first ??
     (call.state === 'talking' && !consults ? others.find((other) => other.state === 'held') : undefined);
+  const client = useClient();
+  const onHold = isHeld(call);
+  const known = useTopic('calls', MINE).records.get(call.call_id ?? '');
+  const holdOrResume = async (): Promise<void> => {
+    if (call.state === 'held' || !onHold) return softphone?.hold(call.id, !onHold);
+    await client.calls.retrieve(call.call_id ?? '').catch(tellFailure);
+  };
   const toggle = (next: Tool): void => setTool(tool === next ? 'none' : next);
   const frame = call.state === 'incoming' ? styles.incoming : call.state === 'talking' ? styles.active : '';
   return (
@@ -131,9 +145,10 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
           {up && isMet(call) && <CallSpan call={call} />}
         </Group>
       </div>
+      {known !== undefined && up && <RecordingSign call={known} own={!listens} />}
       {call.state === 'talking' && isMet(call) && <QualityView quality={call.quality} />}
       {call.state === 'incoming' && (
-        <Group gap="xs" grow>
+        <Stack gap="xs">
           <Button
             leftSection={<Phone size={18} aria-hidden />}
             onClick={() => void softphone?.answer(call.id)}
@@ -149,7 +164,7 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
           >
             {t('decline')}
           </Button>
-        </Group>
+        </Stack>
       )}
       {up && (
         <div className={styles.actions}>
@@ -160,17 +175,11 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
             onClick={() => softphone?.mute(call.id, !call.muted)}
           />
           <Action
-            label={
-              call.state === 'held'
-                ? others.some((o) => o.state === 'talking')
-                  ? t('swap')
-                  : t('resume')
-                : t('hold')
-            }
-            icon={call.state === 'held' ? <Play size={20} aria-hidden /> : <Pause size={20} aria-hidden />}
-            pressed={call.state === 'held'}
+            label={onHold ? (others.some((o) => o.state === 'talking') ? t('swap') : t('resume')) : t('hold')}
+            icon={onHold ? <Play size={20} aria-hidden /> : <Pause size={20} aria-hidden />}
+            pressed={onHold}
             disabled={listens}
-            onClick={() => void softphone?.hold(call.id, call.state !== 'held')}
+            onClick={() => void holdOrResume()}
           />
           <Action
             label={t('keypad')}
@@ -178,6 +187,12 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
             pressed={tool === 'keypad'}
             disabled={listens || call.state === 'held'}
             onClick={() => toggle('keypad')}
+          />
+          <Action
+            label={tExtra('park')}
+            icon={<SquareParking size={20} aria-hidden />}
+            disabled={listens || call.call_id === null || !isMet(call) || first !== undefined || consults}
+            onClick={() => void park(client, call.call_id ?? '').catch(tellFailure)}
           />
           <Action
             label={t('transfer')}

@@ -15,6 +15,10 @@ const leg = (nth: number, endpoint: string, over: Partial<Leg> = {}): Leg => ({
   state: 'connected',
   held: false,
   slot: null,
+  recording: false,
+  recording_paused: false,
+  since: '2026-11-22T10:00:00.000Z',
+  answered_at: null,
   ...over,
 });
 const mine = (id: string, began: number): PhoneCall =>
@@ -39,6 +43,8 @@ test('phone calls - are those of the exchange that began with them, in order', (
         number: '1002',
         placed: null,
         there: 'up',
+        held_there: false,
+        connected_at: null,
       },
       {
         call_id: 'b',
@@ -47,6 +53,8 @@ test('phone calls - are those of the exchange that began with them, in order', (
         number: '1003',
         placed: null,
         there: 'up',
+        held_there: false,
+        connected_at: null,
       },
     ],
   );
@@ -59,7 +67,16 @@ test('phone calls - a leg that a dead page left behind is nobody’s', () => {
   const found = matchLegs([mine('x', 1_090.1)], there, '1001-web');
   assert.deepEqual(
     found.get('x'),
-    { call_id: 'now', leg_id: 'ast1:1090.900', name: '', number: '', placed: null, there: 'up' },
+    {
+      call_id: 'now',
+      leg_id: 'ast1:1090.900',
+      name: '',
+      number: '',
+      placed: null,
+      there: 'up',
+      held_there: false,
+      connected_at: null,
+    },
     'with two others it has no name',
   );
   assert.equal(matchLegs([mine('x', 1_050)], there, '1001-web').size, 0);

@@ -5,6 +5,8 @@ import type { PhoneCall } from './phone-state.ts';
 
 type LiveLeg = Pick<CallState['legs'][number], 'leg_id' | 'extension' | 'endpoint' | 'number' | 'name'> & {
   readonly state: string;
+  readonly held?: boolean;
+  readonly answered_at?: string | null;
 };
 /** What events tell of a call, or what the API answers about it. */
 export interface LiveCall {
@@ -23,6 +25,8 @@ export interface Matched {
   readonly number: string;
   readonly placed: PhoneCall['placed'];
   readonly there: PhoneCall['there'];
+  readonly held_there: boolean;
+  readonly connected_at: number | null;
 }
 const isUpThere = ({ state }: LiveLeg): boolean => state === 'connected' || state === 'held';
 /** By what events tell, and by what the API answers. */
@@ -79,6 +83,8 @@ export function matchLegs(
       number: known ? (side.extension ?? side.number) : called,
       placed,
       there,
+      held_there: leg.held === true,
+      connected_at: leg.answered_at == null ? null : Date.parse(leg.answered_at),
     });
   }
   return matched;

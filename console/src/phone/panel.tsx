@@ -4,6 +4,8 @@ import type { ReactNode, RefObject } from 'react';
 import { ActionIcon, Alert, Button, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { ArrowLeft, Mic, MicOff, Phone, PhoneOff, Settings, X } from 'lucide-react';
 import { useLocation } from 'wouter';
+import { useTopic } from '../app/live.ts';
+import { ParkedCalls } from './extras.tsx';
 import { isField } from '../app/focus.ts';
 import { PAGE_PATHS } from '../paths.ts';
 import { CallCard, CallSpan } from './call-card.tsx';
@@ -56,6 +58,7 @@ const Trouble = ({ trouble, onRetry, onClose }: TroubleProps): ReactNode => (
     )}
   </Alert>
 );
+const MINE = ['mine'] as const;
 /** What the person has just opened, and so the next field may take the focus. */
 type Asked = RefObject<boolean>;
 function Dial({ asked }: { readonly asked: Asked }): ReactNode {
@@ -131,6 +134,7 @@ function Elsewhere({ status }: { readonly status: PhoneStatus & { is: 'elsewhere
 }
 function Body({ state, asked }: { readonly state: PhoneState; readonly asked: Asked }): ReactNode {
   const { status, calls, trouble } = state;
+  const parkable = useTopic('calls', MINE).records;
   if (status.is === 'off') return <Off asked={asked} />;
   if (status.is === 'elsewhere') return <Elsewhere status={status} />;
   const alive = calls.some(isLive);
@@ -144,6 +148,7 @@ function Body({ state, asked }: { readonly state: PhoneState; readonly asked: As
       {calls.map((call) => (
         <CallCard key={call.id} call={call} others={calls.filter((other) => other !== call)} />
       ))}
+      <ParkedCalls calls={parkable.values()} />
       {!alive && status.is !== 'refused' && <Dial asked={asked} />}
     </>
   );

@@ -59,6 +59,10 @@ export interface PhoneCall {
   readonly leg_id: string | null;
   /** What the exchange rings this phone for on its person's own behalf; null for every other call. */
   readonly placed: NonNullable<CallState['placed']> | null;
+  /** This side holds the other one over the API, of which the phone itself knows nothing. */
+  readonly held_there: boolean;
+  /** When this side was connected, by the exchange, ms since 1970; null until that is known. */
+  readonly connected_at: number | null;
   /** The other side of what was placed; null while it neither rings nor talks. */
   readonly there: 'rings' | 'up' | null;
 }
@@ -78,4 +82,7 @@ export interface PhoneState {
 }
 export const isLive = (call: PhoneCall): boolean => call.state !== 'ended';
 /** In a conversation, or on hold. */
+/** The other side hears music, whoever of us holds it. */
+export const isHeld = (call: PhoneCall): boolean =>
+  call.state === 'held' || (call.state === 'talking' && call.held_there);
 export const isUp = (call: PhoneCall): boolean => call.state === 'talking' || call.state === 'held';

@@ -1,5 +1,5 @@
 /** What is said of a call, wherever it is shown. */
-import { isUp } from './phone-state.ts';
+import { isHeld, isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
 import { t } from './words.ts';
 
@@ -11,6 +11,7 @@ export function stateWords(call: PhoneCall): string {
   const { state, placed, there } = call;
   if (state === 'ended') return t(`end_${call.end ?? 'over'}`);
   if (call.mending) return t('mending');
+  if (isHeld(call)) return t('held');
   if (placed === null) return t(state);
   if (state === 'incoming') return t(`placed_${placed}`);
   if (placed === 'listen') return t(state === 'talking' ? 'listening' : state);

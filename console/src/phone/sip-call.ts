@@ -99,6 +99,8 @@ export function createSipCall(
     call_id: null,
     leg_id: null,
     placed: null,
+    held_there: false,
+    connected_at: null,
     there: null,
   };
   const show = (change: Partial<PhoneCall>): void => {
@@ -316,11 +318,12 @@ export function createSipCall(
       }),
     mend,
     know(matched) {
-      const { call_id, leg_id, placed, there } = matched;
+      const { call_id, leg_id, placed, there, held_there } = matched;
       const number = matched.number || shown.number;
       // Of somebody else than was shown before, nothing is left over.
       const name = matched.name || (placed === null || number === shown.number ? shown.name : '');
-      const next = { call_id, leg_id, placed, there, name, number };
+      const connected_at = matched.connected_at ?? shown.connected_at;
+      const next = { call_id, leg_id, placed, there, held_there, connected_at, name, number };
       const keys = Object.keys(next) as (keyof typeof next)[];
       if (keys.some((key) => shown[key] !== next[key])) show(next);
     },

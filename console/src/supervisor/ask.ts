@@ -2,7 +2,8 @@
 import { createContext, useContext } from 'react';
 import type { QueueCaller } from '@offhook/contract/queues.ts';
 
-export type Monitor = 'listen' | 'whisper' | 'barge';
+export const MONITORS = ['listen', 'whisper', 'barge'] as const;
+export type Monitor = (typeof MONITORS)[number];
 export type Ask =
   | {
       readonly is: 'monitor';

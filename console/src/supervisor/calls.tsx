@@ -4,11 +4,13 @@ import { ActionIcon, Button, Menu, Text } from '@mantine/core';
 import {
   ArrowRight,
   BellRing,
+  CircleDot,
   Ear,
   Ellipsis,
   Mic,
   Pause,
   PhoneCall,
+  PhoneIncoming,
   PhoneOff,
   SquareParking,
   UsersRound,
@@ -17,7 +19,10 @@ import type { CallState } from '@offhook/client';
 import { formatSpan } from '../app/format.ts';
 import { useRecord, useTopic } from '../app/live.ts';
 import { useSince } from '../app/now.ts';
-import { useMe } from '../app/session.tsx';
+import { useClient, useMe } from '../app/session.tsx';
+import { tellFailure } from '../app/tell.ts';
+import { parkedOf, recordingOf, takeBack } from '../phone/extras.tsx';
+import { t as tExtra } from '../phone/extras-words.ts';
 import { useAsk } from './ask.ts';
 import { callWord, canListen, nameOf, queueOf, sidesOf } from './supervise.ts';
 import type { CallWord } from './supervise.ts';
@@ -80,12 +85,16 @@ function Kind({ call }: { readonly call: CallState }): ReactNode {
 export const CallRow = memo(function CallRow({ id }: { readonly id: string }): ReactNode {
   const call = useRecord('calls', id);
   const me = useMe();
+  const client = useClient();
   const ask = useAsk();
   if (call === undefined) return null;
   const word = callWord(call);
   const Icon = ICONS[word];
   const names = callNames(call);
   const listens = canListen(call, me.extension);
+  const [parked] = parkedOf([call]);
+  const slot = parked?.slot ?? null;
+  const recorded = recordingOf(call);
   const inside = sidesOf(call).filter(
     (side) => side.talks && side.extension !== null && side.extension !== me.extension,
   );
@@ -95,12 +104,29 @@ export const CallRow = memo(function CallRow({ id }: { readonly id: string }): R
       <div className={styles.cell}>
         <span className={styles.state} data-call={word}>
           <Icon size={16} aria-hidden />
-          <span>{t(word)}</span>
+          <span>{slot === null ? t(word) : t('parked_on', { slot })}</span>
           <Since time={call.answered_at ?? call.started_at} />
+          {recorded !== null && (
+            <CircleDot
+              size={14}
+              role="img"
+              aria-label={tExtra(recorded === 'on' ? 'recorded' : 'recording_paused')}
+            />
+          )}
         </span>
         <Kind call={call} />
       </div>
       <div className={styles.actions}>
+        {slot !== null && (
+          <Button
+            variant="light"
+            leftSection={<PhoneIncoming size={16} aria-hidden />}
+            aria-label={tExtra('retrieve_who', { who: names })}
+            onClick={() => void takeBack(client, { call_id: id, slot }).catch(tellFailure)}
+          >
+            {tExtra('retrieve')}
+          </Button>
+        )}
         {listens && (
           <Button
             variant="light"

@@ -9,6 +9,7 @@ import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import type { Ask } from './ask.ts';
+import { noteBegun } from './own-listening.tsx';
 import { t } from './words.ts';
 
 const codeOf = (error: unknown): string => (error instanceof OffhookError ? error.code : '');
@@ -29,11 +30,14 @@ export function MonitorForm({
     async mutationFn() {
       const { password, otp } = proof;
       if (asks.password) await client.session.confirm(password, otp === '' ? undefined : otp.trim());
-      await client.calls[does](call_id, leg_id === undefined ? {} : { leg_id });
+      const { operation } = await client.calls[does](call_id, leg_id === undefined ? {} : { leg_id });
+      noteBegun(operation.own_call_id, does, call_id);
+      return operation;
     },
     onMutate: () => setError(null),
-    onSuccess() {
-      notifications.show({ color: 'teal', message: t('rings') });
+    onSuccess({ state }) {
+      // Who listens already only changes how.
+      if (state === 'pending') notifications.show({ color: 'teal', message: t('rings') });
       onDone();
     },
     onError(refusal) {

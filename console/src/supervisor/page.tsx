@@ -6,7 +6,7 @@ import { Headset, ListOrdered, PhoneCall, Search, SearchX } from 'lucide-react';
 import { useTopic } from '../app/live.ts';
 import { formatNumber } from '../app/format.ts';
 import { pauseReasonsQuery } from '../app/queries.ts';
-import { useClient } from '../app/session.tsx';
+import { useClient, useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { language } from '../app/words.ts';
 import { VirtualList } from '../wallboard/virtual.tsx';
@@ -16,7 +16,8 @@ import type { Ask } from './ask.ts';
 import { CallRow } from './calls.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { QueueCard } from './queues.tsx';
-import { agentsInOrder, holds, nameOf, sidesOf } from './supervise.ts';
+import { OwnListening } from './own-listening.tsx';
+import { agentsInOrder, holds, isListening, nameOf, sidesOf } from './supervise.ts';
 import { t } from './words.ts';
 import styles from './supervisor.module.css';
 
@@ -70,9 +71,11 @@ function Agents({ q }: { readonly q: string }): ReactNode {
 }
 function Calls({ q }: { readonly q: string }): ReactNode {
   const { records, state } = useTopic('calls');
+  const me = useMe();
   const keys = useMemo(
     () =>
       [...records.values()]
+        .filter((call) => !isListening(call, me.extension))
         .filter((call) =>
           holds(q, [
             call.dialled,
@@ -81,10 +84,11 @@ function Calls({ q }: { readonly q: string }): ReactNode {
         )
         .toSorted((a, b) => b.started_at.localeCompare(a.started_at))
         .map(({ call_id }) => call_id),
-    [records, q],
+    [records, q, me.extension],
   );
   if (!state.ready) return <Loading />;
-  if (records.size === 0) return <Empty title={t('no_calls')} icon={<PhoneCall size={36} aria-hidden />} />;
+  if (keys.length === 0 && q === '')
+    return <Empty title={t('no_calls')} icon={<PhoneCall size={36} aria-hidden />} />;
   if (keys.length === 0) return <NotFound />;
   return <Rows label={t('calls')} keys={keys} height={4} item={(key) => <CallRow id={key} />} />;
 }
@@ -122,6 +126,8 @@ export function SupervisorPage(): ReactNode {
   const agents = useTopic('agents').records;
   const calls = useTopic('calls').records;
   const queues = useTopic('queues').records;
+  const me = useMe();
+  const going = [...calls.values()].filter((call) => !isListening(call, me.extension)).length;
   const waiting = [...queues.values()].reduce((sum, { callers }) => sum + callers.length, 0);
   const inside = [...agents.values()].filter(({ session }) => session === 'logged_in').length;
   return (
@@ -143,7 +149,7 @@ export function SupervisorPage(): ReactNode {
             </Tabs.Tab>
             <Tabs.Tab value="calls" leftSection={<PhoneCall size={18} aria-hidden />}>
               {t('calls')}
-              <Count n={calls.size} />
+              <Count n={going} />
             </Tabs.Tab>
             <Tabs.Tab value="queues" leftSection={<ListOrdered size={18} aria-hidden />}>
               {t('queues')}
@@ -161,6 +167,7 @@ export function SupervisorPage(): ReactNode {
             onChange={(event) => setText(event.currentTarget.value)}
           />
         </div>
+        <OwnListening />
         <Tabs.Panel value="agents">
           <Agents q={q} />
         </Tabs.Panel>

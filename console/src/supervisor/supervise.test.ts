@@ -14,6 +14,10 @@ const leg = (leg_id: string, extension: string | null, more: Partial<LegState> =
   state: 'connected',
   held: false,
   slot: null,
+  recording: false,
+  recording_paused: false,
+  since: '2026-11-22T10:00:00.000Z',
+  answered_at: null,
   ...more,
 });
 const call = (legs: readonly LegState[], more: Partial<CallState> = {}): CallState => ({

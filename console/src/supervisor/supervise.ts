@@ -46,6 +46,28 @@ export const queueOf = (
   [...queues].find(({ callers }) => callers.some(({ call_id }) => call_id === id))?.name ??
   [...agents].find(({ call_id, queue }) => call_id === id && queue !== null)?.queue ??
   null;
+/** The own call of who listens to another one; no call that goes on for anybody else. */
+export const isListening = ({ placed, legs }: CallState, own: string): boolean =>
+  placed === 'listen' && legs.some(({ extension }) => extension === own);
+/** Whom a listening call is about, and in which call. */
+export function listenedTo(
+  own: CallState,
+  calls: Iterable<CallState>,
+  me: string,
+  known?: string,
+): { readonly call_id: string; readonly side: Side } | null {
+  const found = [...calls].flatMap((call) =>
+    call.call_id === own.call_id || call.placed === 'listen'
+      ? []
+      : sidesOf(call)
+          .filter((one) => one.talks && one.extension === own.dialled && one.extension !== me)
+          .map((side) => ({ call_id: call.call_id, side })),
+  );
+  // Of two calls of the same person, the one that is known, else the one talked in.
+  return (
+    found.find(({ call_id }) => call_id === known) ?? found.find(({ side }) => !side.held) ?? found[0] ?? null
+  );
+}
 /** Whether somebody of the site talks in it, who could be listened to. */
 export const canListen = (call: CallState, own: string): boolean =>
   call.answered_at !== null &&

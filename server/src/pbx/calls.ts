@@ -370,6 +370,7 @@ const legView = (s: State, ch: Channel, call: CallId): LiveLeg =>
     party: legParty(s, ch),
     state: ch.leg,
     since: ch.leg_since,
+    answered_at: ch.leg_answered_at,
     held: ch.held || ch.held_here,
     queue: ch.queued,
     slot: ch.slot,

@@ -26,6 +26,7 @@ import type { Channel, State, Turn } from './state.ts';
  *   initiated --rings--> alerting --up--> connected <--hold--> held
  *        \--waits in a queue--> queued --/        \--parked--> parked
  */
+const isConnected = (leg: LiveLeg['state']): boolean => leg === 'connected' || leg === 'held';
 export function legState(ch: Omit<Channel, 'leg' | 'leg_since'>): LiveLeg['state'] {
   if (ch.holding || ch.slot !== null) return 'parked';
   if (ch.queued !== null) return 'queued';
@@ -45,6 +46,7 @@ export function setChannel(s: State, t: Turn, ch: Channel, patch: Partial<Channe
   if (leg === ch.leg) return next;
   next.leg = leg;
   next.leg_since = t.at;
+  if (isConnected(leg)) next.leg_answered_at ??= t.at;
   if (next.extension !== null) touchAgent(t, next.extension);
   return next;
 }
@@ -77,8 +79,10 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     rang: false,
     leg: 'initiated',
     leg_since: t.at,
+    leg_answered_at: null,
   };
   ch.leg = legState(ch);
+  if (isConnected(ch.leg)) ch.leg_answered_at = t.at;
   s.channels.set(ch.id, ch);
   if (call !== null) joinCall(s, t, call, ch);
   if (ch.pair !== null) pair(s, t, ch, ch.pair);

@@ -48,6 +48,7 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly rang: boolean;
   readonly leg: LiveLeg['state'];
   readonly leg_since: number;
+  readonly leg_answered_at: number | null;
 }
 
 export interface Call {

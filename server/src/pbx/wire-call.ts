@@ -10,6 +10,7 @@ const legOf = (leg: LiveLeg): Leg => ({
   name: leg.party.name,
   state: leg.state,
   since: rfc3339(leg.since),
+  answered_at: rfc3339OrNull(leg.answered_at),
   held: leg.held,
   queue: leg.queue,
   slot: leg.slot,

@@ -45,6 +45,8 @@ export interface LiveLeg {
   readonly party: Party;
   readonly state: 'initiated' | 'alerting' | 'queued' | 'connected' | 'held' | 'parked';
   readonly since: number;
+  /** When it was connected for the first time; null before. */
+  readonly answered_at: number | null;
   /** True while this leg has put the other side on hold. */
   readonly held: boolean;
   /** The queue it waits in. */

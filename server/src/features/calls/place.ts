@@ -16,6 +16,7 @@ import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
 import { gone, isTaken, isTalking, wrongState } from './deps.ts';
 import { newPair } from './ids.ts';
+import { CONFIRM_MS } from './perform.ts';
 import type { Plan } from './perform.ts';
 import { callFor, checkSlot, findCall, isAmong, isOwnRinging, noSuchCall, steersAll } from './reach.ts';
 
@@ -24,6 +25,8 @@ export interface Placing {
   pickup(actor: Actor, id: string, wanted: PickupRequest): Plan;
   /** Takes the call that is parked, by calling its slot. */
   parked(actor: Actor, id: string, wanted: RetrieveRequest): Plan;
+  /** Resolves once an own leg that was answered to listen does so: only then it can change how. */
+  settled(actor: Actor, wanted: ListenRequest): Promise<void>;
   listen(actor: Actor, id: string, does: 'listen' | 'whisper' | 'barge', wanted: ListenRequest): Plan;
 }
 
@@ -248,6 +251,20 @@ export function createPlacing(deps: CallControlDeps): Placing {
       });
     },
 
+    async settled(actor, { from }) {
+      const extension = from ?? actor.caller.extension;
+      const ear = live
+        .calls()
+        .flatMap(({ placed: why, legs }) => (why === 'listen' ? legs : []))
+        .find((leg) => leg.extension === extension && isTaken(leg) && leg.listens_to === null);
+      if (ear === undefined) return;
+      const now = (): LiveLeg | undefined => live.leg(ear.id);
+      await live.until(() => now() === undefined || now()?.listens_to !== null, {
+        ms: CONFIRM_MS,
+        waitingFor: 'the own leg to listen',
+      });
+    },
+
     listen(actor, id, does, wanted) {
       if (!includesLevel(actor.caller.level, 'supervisor')) {
         throw new ServiceError('forbidden', 'this is for supervisors');
@@ -268,6 +285,10 @@ export function createPlacing(deps: CallControlDeps): Placing {
       if (leg === undefined) throw wrongState('nobody of this call talks now whom you could listen to');
       const ear = earOf(extension, call);
       if (ear !== undefined) return again(ear, call, leg, does);
+      const rings = live
+        .calls()
+        .some(({ placed: p, legs }) => p === 'listen' && legs.some((l) => l.extension === extension));
+      if (rings) throw wrongState('the own devices ring to listen, or listen to another call already');
       return placed({
         action: `calls.${does}`,
         own,

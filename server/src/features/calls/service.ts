@@ -74,7 +74,10 @@ export function createCallControl(deps: CallControlDeps): CallControl {
         return placing.pickup(actor, leg.call, { ...wanted, leg_id: leg.id });
       }),
     listen: (actor, id, does, wanted) =>
-      run(deps, actor, `calls.${does}`, id, () => placing.listen(actor, id, does, wanted)),
+      run(deps, actor, `calls.${does}`, id, async () => {
+        await placing.settled(actor, wanted);
+        return placing.listen(actor, id, does, wanted);
+      }),
     hangup: (actor, id, choice) =>
       run(deps, actor, 'calls.hangup', id, () => steering.hangup(actor, id, choice)),
     hold: (actor, id, choice) => alone(actor, 'hold', id, () => steering.hold(actor, id, choice)),

@@ -1,0 +1,47 @@
+/** Words of what the desk, the phone and the supervisor show of a call alike. */
+import { defineWords } from '../app/words.ts';
+
+export const t = defineWords({
+  en: {
+    recorded: 'Recording',
+    recording_paused: 'Recording paused',
+    pause_recording: 'Pause recording',
+    resume_recording: 'Resume recording',
+    park: 'Park',
+    parked_calls: 'Parked calls',
+    parked_on: 'Parked on {{slot}}',
+    parked_hint: 'Dial {{slot}} on any phone of the site to take the call.',
+    slot: 'Slot {{slot}}',
+    retrieve: 'Take back',
+    retrieve_who: 'Take back {{who}}',
+    unknown_caller: 'Unknown number',
+  },
+  tr: {
+    recorded: 'Kaydediliyor',
+    recording_paused: 'Kayıt duraklatıldı',
+    pause_recording: 'Kaydı duraklat',
+    resume_recording: 'Kaydı sürdür',
+    park: 'Park et',
+    parked_calls: 'Park edilmiş çağrılar',
+    parked_on: '{{slot}} numarasına park edildi',
+    parked_hint: 'Çağrıyı almak için santraldeki herhangi bir telefondan {{slot}} tuşlayın.',
+    slot: 'Park yeri {{slot}}',
+    retrieve: 'Geri al',
+    retrieve_who: 'Geri al: {{who}}',
+    unknown_caller: 'Bilinmeyen numara',
+  },
+  de: {
+    recorded: 'Wird aufgezeichnet',
+    recording_paused: 'Aufzeichnung angehalten',
+    pause_recording: 'Aufzeichnung anhalten',
+    resume_recording: 'Aufzeichnung fortsetzen',
+    park: 'Parken',
+    parked_calls: 'Geparkte Anrufe',
+    parked_on: 'Geparkt auf {{slot}}',
+    parked_hint: 'Wählen Sie {{slot}} an einem Telefon der Anlage, um den Anruf zu übernehmen.',
+    slot: 'Parkplatz {{slot}}',
+    retrieve: 'Zurückholen',
+    retrieve_who: 'Zurückholen: {{who}}',
+    unknown_caller: 'Unbekannte Nummer',
+  },
+});
