@@ -460,6 +460,8 @@ describe('agent desk', () => {
     await taken.join(asked);
     await taken.transferred();
     await page.getByTestId('party').getByText('Olha').waitFor();
+    // What took the place of another call has to be seen before a press means it.
+    await page.locator('[aria-keyshortcuts="h"]:not([aria-disabled="true"])').waitFor();
     await press(page, 'Hold');
     await press(page, 'Retrieve');
     await page.getByRole('button', { name: 'Hold', exact: true }).waitFor();
