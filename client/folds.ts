@@ -170,7 +170,14 @@ function legRead(leg: Leg, answered: boolean): LegState {
   // A service of before tells nothing of it.
   const { since, recording = false, recording_paused = false, answered_at = null } = leg as Partial<Leg>;
   const shown = {
-    ...{ leg_id, extension, endpoint, number, name, recording, recording_paused, answered_at },
+    leg_id,
+    extension,
+    endpoint,
+    number,
+    name,
+    recording,
+    recording_paused,
+    answered_at,
     since: since ?? '',
   };
   if (leg.state === 'alerting') return { ...shown, held, slot, state: 'ringing' };
@@ -269,9 +276,7 @@ function rung(event: StreamEvent): CallState | undefined {
     answered_at: null,
     extensions,
     caller,
-    legs: [
-      { leg_id: '', extension, endpoint: null, ...caller, ...unmet(event.time) },
-    ],
+    legs: [{ leg_id: '', extension, endpoint: null, ...caller, ...unmet(event.time) }],
   };
 }
 /** A call that another was joined into is as old as the older one, and has the legs of both. */
