@@ -122,8 +122,10 @@ export const ExtensionConfig = z
       .array(RouteClass)
       .max(ROUTE_CLASSES.length)
       .refine((d) => new Set(d).size === d.length, 'one of them twice')
-      .default([...ROUTE_CLASSES])
-      .describe('Classes of outbound routes its phones may use.'),
+      .default(ROUTE_CLASSES.filter((c) => c !== 'international' && c !== 'premium'))
+      .describe(
+        'Classes of outbound routes its phones may use; a new extension that leaves it out has all but `international` and `premium`.',
+      ),
   })
   .meta({ id: 'ExtensionConfig' });
 
@@ -375,13 +377,7 @@ export const TrunkConfig = z
       .boolean()
       .default(false)
       .describe("An extension's own `caller_id` is shown instead where it has one."),
-    max_calls: z
-      .int()
-      .min(1)
-      .max(10_000)
-      .nullable()
-      .default(null)
-      .describe('Both ways; null for any number.'),
+    max_calls: z.int().min(1).max(10_000).nullable().default(30).describe('Both ways; null for any number.'),
   })
   .meta({ id: 'TrunkConfig' });
 export const InboundRouteConfig = z
@@ -419,7 +415,9 @@ export const OutboundRouteConfig = z
       .min(1)
       .max(100)
       .describe('X is any digit, Z 1 to 9, N 2 to 9; `.` one or more of anything, `!` none or more.'),
-    class: RouteClass.default('national'),
+    class: RouteClass.default('national').describe(
+      'Left out of a new route one of whose patterns leaves the country open (`+X.`, `00X.`, `0X.`): `international`.',
+    ),
     trunks: z
       .array(z.strictObject({ trunk: Slug, ...Change }))
       .min(1)

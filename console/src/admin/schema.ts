@@ -143,8 +143,7 @@ export function initialOf(fields: readonly Field[]): Fields {
   );
 }
 /**
- * What the form of a new object begins with: the defaults, but nobody may call what costs most until that is ticked. The
- * default of the contract stays, because files and programs that leave the field out rely on it.
+ * What the form of a new object begins with: the defaults. Nobody may call what costs most until that is ticked.
  */
 export function newOf(kind: ConfigKind): Fields {
   const fields = initialOf(formOf(kind));

@@ -33,6 +33,36 @@ const nameOf = ({ kind, key }: ObjectRef): string => `${kind.replaceAll('_', ' '
 export const notFound = (ref: ObjectRef): ServiceError =>
   new ServiceError('not_found', `there is no ${nameOf(ref)}`);
 
+/**
+ * Fields whose default became narrower: a replacement that leaves one out keeps what the object has, so that a file written
+ * before does not take it away.
+ */
+const NARROWED: Partial<Record<ConfigKind, readonly string[]>> = {
+  extension: ['call_permission'],
+  trunk: ['max_calls'],
+  outbound_route: ['class'],
+};
+function keepNarrowed(old: StoredObject, object: unknown): unknown {
+  const left = (NARROWED[old.kind] ?? []).filter(
+    (name) => typeof object === 'object' && object !== null && !(name in object) && name in old.body,
+  );
+  if (left.length === 0) return object;
+  const body = old.body as Fields;
+  return { ...(object as Fields), ...Object.fromEntries(left.map((name) => [name, body[name]])) };
+}
+/** True for a pattern of numbers that begins with no country: whatever is dialled abroad matches it too. */
+const leavesCountryOpen = (pattern: unknown): boolean =>
+  typeof pattern === 'string' &&
+  /^(?:(?:\+|00)[XZN]|0?X|(?:\+|00?)?[.!]$)/.test(pattern) &&
+  /[.!]$/.test(pattern);
+/** A new route that says no class and takes calls abroad is no national one. */
+function withClass(kind: ConfigKind, object: unknown): unknown {
+  if (kind !== 'outbound_route' || typeof object !== 'object' || object === null) return object;
+  const { patterns, class: given } = object as { patterns?: unknown; class?: unknown };
+  if (given !== undefined || !Array.isArray(patterns) || !patterns.some(leavesCountryOpen)) return object;
+  return { ...object, class: 'international' };
+}
+
 /** What the schema says, each with the field. */
 function* schemaFindings(
   error: z.ZodError,
@@ -112,7 +142,12 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
   }
   const put = (kind: ConfigKind, object: unknown, key: string | null): void => {
     const old = find({ kind, key: key ?? ownKey(kind, object) });
-    const result = parsed(kind, old === null ? object : keepSecrets(old, object), key, old);
+    const result = parsed(
+      kind,
+      old === null ? withClass(kind, object) : keepSecrets(old, keepNarrowed(old, object)),
+      key,
+      old,
+    );
     if (result === null) return;
     keep(result);
     if (old !== null) staysAt(old, result.object, object);

@@ -1,7 +1,7 @@
 /** Step 0006: what older versions kept in a table for each kind becomes the first version of the objects. */
 import type { Kysely, Transaction } from 'kysely';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
-import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
+import { CONFIG_KINDS, ROUTE_CLASSES } from '@offhook/contract/config-objects.ts';
 import type { ObjectTables } from './object-tables.ts';
 import { pickupGroup } from './pickup-group.ts';
 
@@ -70,6 +70,8 @@ export async function moveToObjects(trx: Transaction<unknown>): Promise<void> {
         forward_outside: bool(forward_outside),
         devices: endpoints.filter((e) => e['person_id'] === id).map((e) => e['kind']),
         pickup_group: pickupGroup(p['department'] as string | null),
+        // What it could do before there were classes.
+        call_permission: [...ROUTE_CLASSES],
       },
     });
   for (const { id, exit_key, exit_number, join_when_empty, leave_when_empty, ...q } of queueRows)
@@ -104,6 +106,7 @@ export async function moveToObjects(trx: Transaction<unknown>): Promise<void> {
       kind: 'trunk',
       body: {
         ...t,
+        max_calls: null,
         register: bool(register),
         codecs: JSON.parse(String(codecs)) as unknown,
         ...(password === null ? {} : { password }),

@@ -139,7 +139,10 @@ test('route test - a number outside goes by position, by permission, over each t
   assert.deepEqual(gist(await of('112', { extension: '1002' }, { view: 'draft' })), [
     'trunk north to 112 as +49305550',
   ]);
-  assert.deepEqual(gist(await of('0044207', { extension: '1002' })), ['trunk south to 0044207 as 1002']);
+  // So it is where nobody said what may be called, too.
+  assert.deepEqual(gist(await of('0044207', { extension: '1002' })), [
+    'refused: class international is not permitted',
+  ]);
   assert.deepEqual(gist(await of('7777', { extension: '1002' })), ['nothing matches']);
 });
 

@@ -497,3 +497,36 @@ test('config routes - the address of a trunk changes with its password given aga
   );
   assert.equal(password(), undefined);
 });
+
+test('config routes - what is new and leaves it out may call nothing dear; what is there keeps what it has', async (t) => {
+  const { ask } = await configRig(t);
+  const of = async (path: string) => (await ask('GET', path)).body.object;
+  const way = { trunks: [{ trunk: 'carrier' }] };
+  assert.equal((await ask('POST', 'trunks', { name: 'carrier', title: 'C', host: '192.0.2.1' })).status, 201);
+  assert.equal((await of('trunks/carrier')).max_calls, 30);
+  const person = { extension: '1050', username: 'ada', name: 'Ada' };
+  assert.equal((await ask('POST', 'extensions', person)).status, 201);
+  assert.deepEqual((await of('extensions/1050')).call_permission, [
+    'emergency',
+    'local',
+    'national',
+    'mobile',
+  ]);
+  await ask('PATCH', 'extensions/1050', { call_permission: ['premium'] });
+  assert.equal((await ask('PUT', 'extensions/1050', person)).status, 200);
+  assert.deepEqual((await of('extensions/1050')).call_permission, ['premium']);
+  for (const [name, patterns, wanted] of [
+    ['abroad', ['+X.'], 'international'],
+    ['zeros', ['00X.'], 'international'],
+    ['all', ['0.'], 'international'],
+    ['home', ['+49X.', '0ZX.', '110'], 'national'],
+  ] as const) {
+    const path = `outbound-routes/${name}`;
+    const put = await ask('POST', 'outbound-routes', { name, patterns, ...way });
+    assert.equal(put.status, 201, JSON.stringify(put.body));
+    assert.equal((await of(path)).class, wanted, name);
+  }
+  await ask('PATCH', 'outbound-routes/abroad', { class: 'local' });
+  await ask('PUT', 'outbound-routes/abroad', { name: 'abroad', patterns: ['+X.'], ...way });
+  assert.equal((await of('outbound-routes/abroad')).class, 'local');
+});
