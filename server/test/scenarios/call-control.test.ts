@@ -75,7 +75,7 @@ describe('call control', () => {
     const { operation } = await ask(site(), olha, '', { to: '1007', device: 'desk' });
     (await own.incoming()).reject(603);
     const outcome = await doneBy(site(), operation, 'operation.completed');
-    assert.deepEqual([outcome.data['state'], outcome.data['code']], ['failed', 'device_unreachable']);
+    assert.deepEqual([outcome.data['state'], outcome.data['code']], ['failed', 'device_no_answer']);
     await until('the call to be over', () =>
       eventsOf(site(), 'call.ended').some((e) => e.data['call_id'] === operation.call_id),
     );

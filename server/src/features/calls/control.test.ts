@@ -91,7 +91,7 @@ test('calls - placed: no device rings, or nobody takes it, is a failure; no devi
   await until('both outcomes', () => rig.outcomes().length === 2);
   assert.deepEqual(rig.outcomes(), [
     ['calls.originate', 'failed', 'device_unreachable'],
-    ['calls.originate', 'failed', 'device_unreachable'],
+    ['calls.originate', 'failed', 'device_no_answer'],
   ]);
 });
 

@@ -100,8 +100,10 @@ export function createPlacing(deps: CallControlDeps): Placing {
         .flatMap((id) => (id === undefined ? [] : (live.call(id)?.legs ?? [])))
         .filter((leg) => leg.extension === extension && leg.id !== plan.about?.leg_id);
     const over = (): boolean => live.call(placedId) === undefined && live.gone(placedId);
-    const refused = (what: string): ServiceError =>
-      new ServiceError('device_unreachable', `no device of ${extension} ${what}`);
+    const unrung = (): ServiceError =>
+      new ServiceError('device_unreachable', `no device of ${extension} rang`);
+    const untaken = (): ServiceError =>
+      new ServiceError('device_no_answer', `no device of ${extension} took the call`);
     return {
       action: plan.action,
       call_id: plan.about?.call_id ?? placedId,
@@ -119,7 +121,7 @@ export function createPlacing(deps: CallControlDeps): Placing {
           { action_id },
         ),
       confirmed: () => legs().length > 0,
-      failed: () => (over() ? refused('rang') : null),
+      failed: () => (over() ? unrung() : null),
       waitingFor: `a device of ${extension} to ring`,
       rest: {
         ms: ring_ms,
@@ -133,7 +135,7 @@ export function createPlacing(deps: CallControlDeps): Placing {
             },
             { signal, ms: ring_ms, waitingFor: `${extension} to take the call` },
           );
-          if (ended) throw refused('took the call');
+          if (ended) throw untaken();
         },
       },
       detail: { from: extension, to: plan.number, ...plan.detail },
