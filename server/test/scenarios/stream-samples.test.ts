@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { until } from '../support/until.ts';
+import { useSite } from '../support/use-site.ts';
+
+const site = useSite({ wait: 'answers' });
+const text = fs.readFileSync(new URL('../../../docs/streams.md', import.meta.url), 'utf8');
+const samples = [...text.matchAll(/^## (\S+)\n[^]*?^```js\n([^]*?)^```$/gm)].map(
+  ([, name, code]) => [name!, code!] as const,
+);
+
+test('stream samples - each program of docs/streams.md runs as printed, and goes on after a restart', async (t) => {
+  assert.deepEqual(
+    samples.map(([name]) => name),
+    ['WebSocket', 'fetch'],
+  );
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-samples-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const { token } = await site().person('1001');
+  const heard = new Map<string, string>();
+  for (const [name, code] of samples) {
+    const file = path.join(folder, `${name}.mjs`);
+    fs.writeFileSync(file, code);
+    const child = spawn(process.execPath, [file, site().base, token], { stdio: ['ignore', 'pipe', 'pipe'] });
+    t.after(() => child.kill());
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (part: Buffer) => heard.set(name, (heard.get(name) ?? '') + String(part)));
+  }
+  const all = (what: string, count: number) =>
+    until(
+      `every sample says ${what} ${count} times`,
+      () => samples.every(([name]) => (heard.get(name) ?? '').split(what).length > count),
+      { ms: 30_000, seen: () => Object.fromEntries(heard) },
+    );
+  const change = async (note: string) => {
+    const reply = await fetch(`${site().base}/api/v1/presence`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ personal: 'away', note }),
+    });
+    assert.equal(reply.status, 200, await reply.text());
+  };
+  await all('snapshot', 1);
+  await change('first');
+  await all('presence.changed', 1);
+  await site().kill('SIGKILL');
+  await site().start('answers');
+  await change('second');
+  await all('presence.changed', 2);
+});
