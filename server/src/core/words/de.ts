@@ -13,6 +13,7 @@ export const de: Words = {
     invalid_credentials: 'Person unbekannt oder Passwort falsch',
     otp_required: 'Der zweite Faktor fehlt oder ist falsch',
     second_factor_required: 'Schalten Sie zuerst den zweiten Faktor ein',
+    position_unknown: 'Diese Position ist nicht im Feed',
     account_disabled: 'Dieses Konto ist nicht aktiv',
     forbidden: 'Ihre Stufe erlaubt das nicht',
     confirmation_required: 'Bestätigen Sie zuerst, dass Sie es sind',

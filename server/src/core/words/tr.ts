@@ -13,6 +13,7 @@ export const tr: Words = {
     invalid_credentials: 'Kişi bilinmiyor ya da parola yanlış',
     otp_required: 'İkinci etken eksik ya da yanlış',
     second_factor_required: 'Önce ikinci etkeni açın',
+    position_unknown: 'Bu konum akışta yok',
     account_disabled: 'Bu hesap etkin değil',
     forbidden: 'Yetkiniz buna izin vermiyor',
     confirmation_required: 'Önce kimliğinizi doğrulayın',
