@@ -779,6 +779,28 @@ test('engine - closing ends the events, fails what is pending, and leaves nothin
   assert.equal(r.engine.status().link, 'down');
 });
 
+test('engine - a store that cannot be written is 503, for what is set and for what is taken away; a deleted key is not', async (t) => {
+  const store: Record<string, string> = { '/offhook/1001/dnd': '1' };
+  let full = true;
+  const r = await rig(t, {
+    state: { store },
+    onAction({ name, fields }, session) {
+      if (name !== 'DBPut' && name !== 'DBDel' && name !== 'Setvar') return false;
+      if (name === 'DBDel' && !full) delete store[`/${fields['Family']}/${fields['Key']}`];
+      const refused = name === 'DBDel' || (name === 'DBPut' && full);
+      session.answer({ name, fields, id: fields['ActionID'] }, refused ? 'Error' : 'Success');
+      return true;
+    },
+  });
+  await r.up();
+  await assert.rejects(r.engine.keepFeatures('1001', { dnd: true }, 1), code('store_unavailable'));
+  await assert.rejects(r.engine.keepFeatures('1001', { forward: '1002' }, 1), code('store_unavailable'));
+  await assert.rejects(r.engine.keepFeatures('1001', { dnd: false }, 1), code('store_unavailable'));
+  full = false;
+  // Another deleted it meanwhile: the engine refuses to delete what is not there.
+  await r.engine.keepFeatures('1001', { dnd: false }, 1);
+});
+
 test('engine - what people set is kept key by key with the time last, read back, and told', async (t) => {
   const store: Record<string, string> = { '/offhook/1001/busy': '1002', '/offhook/1002/dnd': '1' };
   const r = await rig(t, {

@@ -48,6 +48,14 @@ export const featureActions = (
   const must = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
     if (!(await run(name, fields, options))) throw new ServiceError('engine_refused', `${name} was refused`);
   };
+  /** Its store refuses a change where it cannot be written, e.g. on a full disk: nothing is wrong with what was asked. */
+  const unwritten = (): ServiceError =>
+    new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {
+      retry_after_seconds: 5,
+    });
+  const put = async (fields: ActionFields, options: CommandOptions): Promise<void> => {
+    if (!(await run('DBPut', fields, options))) throw unwritten();
+  };
   const asked = async <T>(read: Promise<T>): Promise<T> => {
     try {
       return await read;
@@ -66,15 +74,17 @@ export const featureActions = (
       const time = whole(changed_at);
       const there = await asked(storedKeys(actions(), who, signal));
       for (const [Key, Val] of kept) {
-        if (Val !== '') await must('DBPut', { Family, Key, Val }, options);
+        if (Val !== '') await put({ Family, Key, Val }, options);
         // The engine warns of a key that is not there; one that a code deletes meanwhile is as good.
-        else if (there.has(Key)) await run('DBDel', { Family, Key }, options);
+        else if (there.has(Key) && !(await run('DBDel', { Family, Key }, options))) {
+          if ((await asked(storedKeys(actions(), who, signal))).has(Key)) throw unwritten();
+        }
       }
       if (changes.dnd !== undefined) {
         const Value = changes.dnd ? DND_ON : DND_OFF;
         await must('Setvar', { Variable: `DEVICE_STATE(${dndState(who)})`, Value }, options);
       }
-      await must('DBPut', { Family, Key: KEYS.changed_at, Val: time }, options);
+      await put({ Family, Key: KEYS.changed_at, Val: time }, options);
       const now = await asked(readFeatures(actions(), who, signal));
       told(who, now.get(who) ?? FEATURES_OFF);
     },
