@@ -77,7 +77,7 @@ export async function addQueue(page: Page, { name, title, number, members }: New
   await field(page, 'title').fill(title);
   await field(page, 'number').fill(number);
   for (const [i, member] of members.entries()) {
-    await page.getByRole('button', { name: 'Add to: Members' }).click();
+    await page.getByRole('button', { name: 'Add member' }).click();
     await choose(page, `members.${i}.extension`, member);
   }
   await create(page);

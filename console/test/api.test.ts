@@ -183,7 +183,7 @@ describe('api page and first steps', () => {
     await until('the call is ticked', () => done('call'));
     await page.reload();
     await until('the call is still ticked', () => done('call'), { ms: 15_000 });
-    await page.getByRole('button', { name: 'Do not start here any more' }).click();
+    await page.getByRole('button', { name: 'Hide First steps' }).click();
     await page.goto(site().base);
     await page.waitForURL('**/wallboard');
     assertNoTrouble(page);

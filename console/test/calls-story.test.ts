@@ -37,10 +37,10 @@ describe('calls in the console', () => {
 
     await button(zoe, 'Transfer').click();
     await panel(zoe).getByLabel('Transfer to').fill('1010');
-    await button(zoe, 'Ask first').click();
+    await button(zoe, 'Consult first').click();
     await button(lea, 'Answer').click();
     await talks(lea, '1010');
-    await button(zoe, 'Connect them').click();
+    await button(zoe, 'Complete transfer').click();
     await says(zoe, 'Transferred');
     await Promise.all([talks(jose, '1004'), talks(lea, '1010')]);
     await agent(wall, '1003', 'available').waitFor();

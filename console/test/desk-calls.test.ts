@@ -38,7 +38,7 @@ describe('calls of the desk', () => {
     await ready(page);
     await put('login');
     await put('unpause');
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     const call = await caller.invite('1003');
     await button(page, 'Answer').click();
     await call.answered();
@@ -58,7 +58,7 @@ describe('calls of the desk', () => {
     await panel(page).getByLabel('Number or name').waitFor();
     await page.keyboard.type('third');
     assert.equal(await note(page).inputValue(), 'first fprx second third');
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     await focusIsWatched(page);
     await close(page);
   });
@@ -125,7 +125,7 @@ describe('calls of the desk', () => {
     // A call of the queue is held: it is not what is talked in.
     const first = await offered(phone, caller, '510');
     await first.answer();
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     await first.hold();
     const [far, next] = await connect(second, '1003', phone, 300);
     await party(page, 'José Ibáñez');

@@ -33,25 +33,25 @@ describe('agent desk', () => {
     await using _phone = await site().phone('1003');
     await put('logout');
     const page = await desk();
-    await isIn(page, 'Logged out');
+    await isIn(page, 'Signed out');
     await page.getByRole('switch', { name: 'Work in Support' }).click({ force: true });
     await engineSays('support', /1003/);
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     assert.equal(await page.getByRole('switch', { name: 'Work in Sales' }).isChecked(), false);
     await engineSays('sales', null);
-    await press(page, 'Log in to all queues');
+    await press(page, 'Sign in to all queues');
     await engineSays('sales', /1003/);
     await until('both are on', () => page.getByRole('switch', { name: 'Work in Sales' }).isChecked());
-    await press(page, 'Log out');
+    await press(page, 'Sign out');
     await engineSays('support', null);
     await engineSays('sales', null);
-    await isIn(page, 'Logged out');
+    await isIn(page, 'Signed out');
 
     const fixed = await desk('1004');
     await put('login', {}, '1004');
     await fixed.getByText('You stay in VIP: the configuration keeps you there.').waitFor();
     assert.equal(await fixed.getByRole('switch').count(), 1);
-    await press(fixed, 'Log out');
+    await press(fixed, 'Sign out');
     await until('support is left', async () => !(await fixed.getByRole('switch').isChecked()));
     assert.match(await site().engineCli('queue show vip'), /1004/);
     assert.doesNotMatch(await site().engineCli('queue show support'), /1004/);
@@ -65,7 +65,7 @@ describe('agent desk', () => {
     const page = await desk();
     const other = await page.context().newPage();
     await other.goto(page.url());
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     await press(page, 'Pause');
     const menu = page.getByRole('menu');
     await menu.getByText('at most 15 min').waitFor();
@@ -79,8 +79,8 @@ describe('agent desk', () => {
     await stateOf(page)
       .getByText(/0:0\d too long/)
       .waitFor();
-    await other.getByRole('button', { name: 'Ready' }).click();
-    await isIn(page, 'Ready');
+    await other.getByRole('button', { name: 'Available' }).click();
+    await isIn(page, 'Available');
     const code = await phone.invite('*22');
     await isIn(page, 'Paused');
     await stateOf(page).getByText('Break', { exact: true }).waitFor();
@@ -89,7 +89,7 @@ describe('agent desk', () => {
       .waitFor();
     await code.hangup();
     await put('unpause');
-    await isIn(other, 'Ready');
+    await isIn(other, 'Available');
     await close(page);
   });
 
@@ -99,8 +99,8 @@ describe('agent desk', () => {
     await put('login');
     await put('unpause');
     const page = await desk();
-    await isIn(page, 'Ready');
-    await page.getByText('Nobody waits in your queues.').waitFor();
+    await isIn(page, 'Available');
+    await page.getByText('No callers waiting in your queues.').waitFor();
     const call = await offered(phone, caller, '+493055500');
     await isIn(page, 'A call for you');
     const party = page.getByTestId('party');
@@ -109,7 +109,7 @@ describe('agent desk', () => {
     await region(page, 'Next callers').getByText(HOSTILE).waitFor();
     await page.getByRole('button', { name: 'Decline' }).waitFor();
     await call.answer();
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     const shown = region(page, 'Call · Incoming');
     await shown.getByText('Talking').waitFor();
     await shown.getByText(FAR, { exact: true }).waitFor();
@@ -117,7 +117,7 @@ describe('agent desk', () => {
     await shown.getByText(/waited 0:0\d/).waitFor();
     await shown.getByText(/^0:0[2-9]$/).waitFor();
     await press(page, 'Hold');
-    await isIn(page, 'Caller on hold');
+    await isIn(page, 'On hold');
     const time = (where: Locator) =>
       where
         .getByText(/^\d+:\d\d$/)
@@ -127,8 +127,8 @@ describe('agent desk', () => {
       'both times are that of the hold',
       async () => (await time(stateOf(page))) === (await time(shown)),
     );
-    await press(page, 'Retrieve');
-    await isIn(page, 'In a call');
+    await press(page, 'Resume');
+    await isIn(page, 'Talking');
     await assertAccessibleInBoth(page);
 
     await press(page, 'Break after this call');
@@ -162,11 +162,11 @@ describe('agent desk', () => {
     assert.equal(sent, 1, 'three clicks are one more minute');
     await press(page, 'Save note');
     await page.getByRole('status').getByText('Saved').waitFor();
-    await page.getByRole('textbox', { name: 'Result' }).fill('Sold!');
+    await page.getByRole('textbox', { name: 'Outcome' }).fill('Sold!');
     await page.getByText('Small letters, digits, “-” and “_” only').waitFor();
-    await page.getByRole('textbox', { name: 'Result' }).fill('Sold');
+    await page.getByRole('textbox', { name: 'Outcome' }).fill('Sold');
     await press(page, 'Set result');
-    await page.getByText('Result: sold').waitFor();
+    await page.getByText('Outcome: sold').waitFor();
     await press(page, 'Finish wrap-up');
     await isIn(page, 'Paused');
     await stateOf(page).getByText('Break', { exact: true }).waitFor();
@@ -187,11 +187,11 @@ describe('agent desk', () => {
     await region(page, 'Last conversations').getByText('sold').waitFor();
     await page.getByRole('button', { name: 'sold' }).waitFor();
     await again.answer();
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     await again.hangup();
     await isIn(page, 'Wrap-up');
     await put('wrap-up', { finish: true });
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     await close(page);
   });
 
@@ -201,14 +201,14 @@ describe('agent desk', () => {
     await put('login');
     await put('unpause');
     const page = await desk();
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     const call = await offered(phone, caller, '510');
     await call.answer();
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     const note = page.getByRole('textbox', { name: 'Note' });
     await note.fill('Half a th');
     await page.reload();
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     assert.equal(await note.inputValue(), 'Half a th');
     await site().kill('SIGKILL');
     await page.getByText('Not live').waitFor();
@@ -230,10 +230,10 @@ describe('agent desk', () => {
     await until('the dialog is gone', async () => (await page.getByRole('dialog').count()) === 0);
     assert.equal(await note.inputValue(), 'Half a thought');
     await call.hangup();
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     const next = await offered(phone, caller, '510');
     await next.answer();
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     assert.equal(await note.inputValue(), 'Half a thought', 'what is half written stays under the hands');
     await note.press('Escape');
     await until('another call has a note of its own', async () => (await note.inputValue()) === '');
@@ -254,7 +254,7 @@ describe('agent desk', () => {
     assert.equal(await saved.count(), 1, 'saved once, though its answer was lost');
     await press(page, 'Back to the call');
     await next.hangup();
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     await close(page);
   });
 
@@ -266,7 +266,7 @@ describe('agent desk', () => {
     const crm_link = `${site().base}/healthz?n={number}&who={name}&q={queue}`;
     await api('1001', 'PUT', '/api/v1/settings/console', { crm_link, confirm_supervision: false });
     const page = await desk();
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     const call = await offered(phone, caller, '+493055510');
     const link = page.getByRole('link', { name: 'Open customer record' });
     const wanted = `${site().base}/healthz?n=${encodeURIComponent(FAR)}&who=${encodeURIComponent(HOSTILE)}&q=sales`;
@@ -283,7 +283,7 @@ describe('agent desk', () => {
     const opened = page.context().waitForEvent('page');
     await call.answer();
     assert.equal((await opened).url(), new URL(wanted).href);
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     for (const pattern of ['javascript:alert({number})', 'data:text/html,{name}', '//crm/{number}']) {
       await page.route('**/api/v1/settings/console', (route) =>
         route.fulfill({
@@ -301,7 +301,7 @@ describe('agent desk', () => {
       await page.unroute('**/api/v1/settings/console');
     }
     await call.hangup();
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     await close(page);
   });
 
@@ -309,20 +309,20 @@ describe('agent desk', () => {
     await put('login');
     await put('unpause');
     const page = await desk();
-    await isIn(page, 'No phone');
+    await isIn(page, 'Unreachable');
     await page.getByText(/None of your devices can be reached/).waitFor();
     await page.getByRole('button', { name: 'Use the phone of this page' }).waitFor();
     await using phone = await site().phone('1003');
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     await using caller = await site().phone('1008');
     const waits = await caller.invite('510');
     (await phone.incoming()).ring();
-    await isIn(page, 'Not responding');
+    await isIn(page, 'Not answering');
     await page.getByText(/nobody answered/).waitFor();
     await engineSays('sales', /1003.*paused:no_answer/i);
     await waits.hangup();
-    await press(page, 'Ready');
-    await isIn(page, 'Ready');
+    await press(page, 'Available');
+    await isIn(page, 'Available');
     await engineSays('sales', /1003(?!.*paused)/i);
     await close(page);
   });
@@ -332,7 +332,7 @@ describe('agent desk', () => {
     await put('login');
     await put('unpause');
     const page = await desk('1003', { language: 'de', scheme: 'dark' });
-    await isIn(page, 'Bereit');
+    await isIn(page, 'Verfügbar');
     await page.route('**/api/v1/agents/1003/pause', (route) =>
       route.fulfill({
         status: 503,
@@ -343,7 +343,7 @@ describe('agent desk', () => {
     await page.getByRole('menuitem', { name: /Break/ }).click();
     const alert = stateOf(page).getByRole('alert');
     await alert.getByText('Pause: Break: Die Telefonanlage ist nicht verbunden').waitFor();
-    await isIn(page, 'Bereit');
+    await isIn(page, 'Verfügbar');
     await assertAccessibleInBoth(page);
     await close(page);
   });
@@ -366,26 +366,26 @@ describe('agent desk', () => {
       await page.locator(`[aria-keyshortcuts="${letter}"]:not([aria-disabled="true"])`).waitFor();
       await keyboard.press(letter);
     };
-    await isIn(page, 'Logged out');
+    await isIn(page, 'Signed out');
     await byKey('l');
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
     await byKey('p');
     await page.getByRole('menu').waitFor();
     await keyboard.press('ArrowDown');
     await keyboard.press('Enter');
     await isIn(page, 'Paused');
     await byKey('r');
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
 
     const call = await offered(phone, caller);
     await call.answer();
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     await byKey('h');
-    await isIn(page, 'Caller on hold');
+    await isIn(page, 'On hold');
     await byKey('h');
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     await byKey('o');
-    await stateOf(page).getByText('logged out', { exact: true }).waitFor();
+    await stateOf(page).getByText('signed out', { exact: true }).waitFor();
     await byKey('c');
     await until('nothing waits', async () => (await page.getByText('After this call:').count()) === 0);
 
@@ -394,7 +394,7 @@ describe('agent desk', () => {
     await keyboard.type('jose');
     await page.getByRole('button', { name: /José Ibáñez/ }).waitFor();
     await keyboard.press('Enter');
-    await enter('Ask first');
+    await enter('Consult first');
     const consult = await target.incoming();
     consult.ring();
     await page.getByText('Calling 1004; the caller is on hold').waitFor();
@@ -411,14 +411,14 @@ describe('agent desk', () => {
     await byKey('n');
     await keyboard.type('xhtp');
     assert.equal(await page.getByRole('textbox', { name: 'Note' }).inputValue(), 'xhtp');
-    await isIn(page, 'In a call');
+    await isIn(page, 'Talking');
     await keyboard.press('Control+Enter');
     await page.getByRole('status').getByText('Saved').waitFor();
     await keyboard.press('Escape');
     await byKey('u');
     await keyboard.type('called');
     await keyboard.press('Enter');
-    await page.getByText('Result: called').waitFor();
+    await page.getByText('Outcome: called').waitFor();
     await keyboard.press('Escape');
     await byKey('x');
     await call.ended();
@@ -428,7 +428,7 @@ describe('agent desk', () => {
       /1:[12]\d left/.test((await page.getByRole('timer').getAttribute('aria-label')) ?? ''),
     );
     await byKey('f');
-    await isIn(page, 'Ready');
+    await isIn(page, 'Available');
 
     await keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
@@ -441,9 +441,9 @@ describe('agent desk', () => {
     await keyboard.press('p');
     assert.equal(await page.getByRole('menu').count(), 0);
     assert.equal(await page.locator('kbd').count(), 0, 'no key is shown that does nothing');
-    await isIn(page, 'Ready');
-    await page.getByRole('button', { name: 'Log out' }).press('Enter');
-    await isIn(page, 'Logged out');
+    await isIn(page, 'Available');
+    await page.getByRole('button', { name: 'Sign out' }).press('Enter');
+    await isIn(page, 'Signed out');
     await close(page);
   });
 
@@ -463,7 +463,7 @@ describe('agent desk', () => {
     // What took the place of another call has to be seen before a press means it.
     await page.locator('[aria-keyshortcuts="h"]:not([aria-disabled="true"])').waitFor();
     await press(page, 'Hold');
-    await press(page, 'Retrieve');
+    await press(page, 'Resume');
     await page.getByRole('button', { name: 'Hold', exact: true }).waitFor();
     await press(page, 'Hang up');
     await call.ended();
@@ -477,7 +477,7 @@ describe('agent desk', () => {
     await put('unpause');
     const size = { width: 390, height: 844 };
     const page = await desk('1003', { language: 'tr', scheme: 'dark', size });
-    await isIn(page, 'Hazır');
+    await isIn(page, 'Müsait');
     await assertAccessible(page);
     const call = await offered(phone, caller, '510');
     await call.answer();
@@ -487,7 +487,7 @@ describe('agent desk', () => {
       [...document.querySelectorAll('main button .mantine-Button-label')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)]`);
     assert.deepEqual(wide, [390, 390, []]);
     await call.hangup();
-    await isIn(page, 'Hazır');
+    await isIn(page, 'Müsait');
     await close(page);
   });
 });

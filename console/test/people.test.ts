@@ -62,7 +62,7 @@ describe('console people', () => {
     await dialog(page).getByText('Type one').click();
     await dialog(page).getByRole('textbox', { name: 'Password' }).fill('kurz');
     await page.keyboard.press('Enter');
-    await said(page, 'This cannot be sent like that').waitFor();
+    await said(page, 'Please check the fields').waitFor();
     await dialog(page).getByText('Make one up').click();
     await dialog(page).getByRole('button', { name: 'Set the password' }).click();
     const shown = page.getByRole('dialog', { name: 'New password of Zoë Müller' });
@@ -214,7 +214,7 @@ describe('console people', () => {
     await tabTo(page, dialog(page).getByLabel('Name'));
     await page.keyboard.type('CRM');
     await page.keyboard.press('Enter');
-    await said(page, 'So kann das nicht gesendet werden').waitFor();
+    await said(page, 'Bitte prüfen Sie die Felder').waitFor();
     await press(dialog(page).getByLabel('Warteschlangen und ihre Zahlen sehen'), 'Space');
     await press(dialog(page).getByRole('radio', { name: 'Alle Nebenstellen' }), 'ArrowRight');
     await tabTo(page, dialog(page).getByPlaceholder('Eingeben und Enter drücken'));
@@ -317,7 +317,7 @@ describe('console people', () => {
     await page.getByRole('button', { name: 'Send again' }).click();
     await dialog(page).getByLabel('From number').fill('0');
     await dialog(page).getByRole('button', { name: 'Send again' }).click();
-    await said(page, 'This cannot be sent like that').waitFor();
+    await said(page, 'Please check the fields').waitFor();
     await dialog(page).getByLabel('From number').fill('1');
     await dialog(page).getByRole('button', { name: 'Send again' }).click();
     await page.getByText('They are being sent again').waitFor();
@@ -370,7 +370,7 @@ describe('console people', () => {
     const console = page.getByRole('region', { name: 'Console', exact: true });
     await console.getByLabel('Link to another program').fill('javascript:alert({number})');
     await console.getByRole('button', { name: 'Save' }).click();
-    await said(page, 'This cannot be sent like that').waitFor();
+    await said(page, 'Please check the fields').waitFor();
     await console.getByLabel('Link to another program').fill('https://crm.example.com/?q={number}&n={name}');
     await console.getByText('https://crm.example.com/?q=%2B493012345678&n=Ada%20Lovelace').waitFor();
     await console.getByRole('switch', { name: /^Listening needs/ }).click();

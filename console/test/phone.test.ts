@@ -201,7 +201,7 @@ describe('phone', () => {
     const ask = async (): Promise<void> => {
       await button(a, 'Transfer').click();
       await panel(a).getByLabel('Transfer to').fill('1010');
-      await button(a, 'Ask first').click();
+      await button(a, 'Consult first').click();
       await button(c, 'Answer').click();
       await callOf(a, names.c).getByText('In the call').waitFor();
       await callOf(a, names.b).getByText('On hold').waitFor();
@@ -217,7 +217,7 @@ describe('phone', () => {
     await says(c, 'Call ended');
     await callOf(a, names.b).getByText('In the call').waitFor();
     await ask();
-    await button(a, 'Connect them').click();
+    await button(a, 'Complete transfer').click();
     await says(a, 'Transferred');
     await Promise.all([talks(b, '1009'), talks(c, '1010')]);
     await until('each sees the other', async () => (await callOf(b, names.c).count()) === 1);
@@ -255,7 +255,7 @@ describe('phone', () => {
     await panel(a).getByRole('heading', { name: 'In the call' }).waitFor();
     await button(a, 'Transfer').click();
     await panel(a).getByLabel('Transfer to').fill('fourn');
-    await button(a, 'Ask first').click();
+    await button(a, 'Consult first').click();
     await callOf(c, names.a).getByText('Incoming call').waitFor();
     await button(a, `Back to ${names.b}`).click();
     await says(c, 'Missed');

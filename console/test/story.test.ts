@@ -26,10 +26,10 @@ describe('the story of the console', () => {
     await agent.locator('input[name=username]').fill('nina');
     await agent.locator('input[name=password]').fill(password);
     await agent.locator('button[type=submit]').click();
-    await press(agent, 'Log in to all queues');
+    await press(agent, 'Sign in to all queues');
     await press(agent, 'Use the phone of this page');
     await agent.getByRole('button', { name: 'Phone: ready' }).waitFor();
-    await isIn(agent, 'Ready');
+    await isIn(agent, 'Available');
     assert.match(await site().engineCli('queue show orders'), /1050/);
 
     const board = await consoleOf(site(), browser(), '1002', { path: '/wallboard' });
@@ -39,7 +39,7 @@ describe('the story of the console', () => {
     await stateOf(agent).getByRole('button', { name: 'Answer' }).click();
     await call.answered();
     await call.hears();
-    await isIn(agent, 'In a call');
+    await isIn(agent, 'Talking');
     await board.getByText('Orders').first().waitFor();
     await board.getByText('Nina Neu').first().waitFor();
     await region(agent, 'Call · Incoming').getByRole('button', { name: 'Hang up' }).click();

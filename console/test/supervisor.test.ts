@@ -47,31 +47,31 @@ describe('supervisor page', () => {
     await assertAccessibleInBoth(page, 'agents');
     await act(page, 'Zoë Müller', 'Lunch');
     await isShown(page, '1003', 'not_ready');
-    await agentRow(page, '1003').getByText('Not ready · Lunch').waitFor();
+    await agentRow(page, '1003').getByText('Paused · Lunch').waitFor();
     await agent.getByRole('button', { name: /^My presence: Lunch$/ }).waitFor();
     // Pages that were read before this one left nothing it cannot use.
     await agent.getByRole('link', { name: 'Wallboard' }).click();
-    await agent.locator('[data-agent="1003"]').getByText('Not ready · Lunch').waitFor();
+    await agent.locator('[data-agent="1003"]').getByText('Paused · Lunch').waitFor();
     await agent.getByRole('link', { name: 'Agent desk' }).click();
-    await agent.getByRole('button', { name: /^Ready/ }).waitFor();
+    await agent.getByRole('button', { name: /^Available/ }).waitFor();
     // The same by keyboard alone.
     await page.getByRole('button', { name: 'Actions for Zoë Müller' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('menuitem', { name: 'Make ready' }).waitFor();
+    await page.getByRole('menuitem', { name: 'Make available' }).waitFor();
     await assertAccessible(page, 'the actions');
     await until('the keyboard is on it', async () => {
       await page.keyboard.press('ArrowDown');
-      return page.evaluate(`document.activeElement?.textContent === 'Make ready'`);
+      return page.evaluate(`document.activeElement?.textContent === 'Make available'`);
     });
     await page.keyboard.press('Enter');
     await isShown(page, '1003', 'available');
     const sent: string[] = [];
     page.on('request', (request) => sent.push(request.url().replace(/.*\/1003\//, '')));
     await page.getByRole('button', { name: 'Actions for Zoë Müller', exact: true }).click();
-    await clickThrice(page.getByRole('menuitem', { name: 'Log out of all queues' }));
+    await clickThrice(page.getByRole('menuitem', { name: 'Sign out of all queues' }));
     await isShown(page, '1003', 'logged_out');
     assert.deepEqual(sent, ['logout'], 'three quick clicks are one');
-    await act(page, 'Zoë Müller', 'Log in to all queues');
+    await act(page, 'Zoë Müller', 'Sign in to all queues');
     await until(
       'it is logged in',
       async () => (await agentRow(page, '1003').getAttribute('data-state')) !== 'logged_out',

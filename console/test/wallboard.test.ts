@@ -128,7 +128,7 @@ describe('wallboard', () => {
     await first.hangup();
     await shows('the tile', figure(page, 'sales', 'answered'), /^1/);
     await shows('the totals', page.locator('[data-total=answered] dd'), /^1$/);
-    await page.getByText('Nobody is waiting').waitFor();
+    await page.getByText('No callers waiting').waitFor();
     await page.getByRole('button', { name: 'Show as a table' }).click({ timeout: 25_000 });
     await page.getByRole('table').getByRole('row').last().waitFor();
     assert.equal(await page.locator('img[src=x]').count(), 0);

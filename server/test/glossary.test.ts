@@ -75,6 +75,64 @@ test('glossary - code, contract and client use its words and no others', async (
   assert.deepEqual(glossaryViolations(await readGlossary(), files), []);
 });
 
+/** The rows of "States of an agent": code of the API, then the words in three languages, then what is not said. */
+async function readStates() {
+  const text = await readFile(path.join(REPOSITORY, 'docs/glossary.md'), 'utf8');
+  return [...text.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|(.*)\|$/gm)].map(
+    ([, state, en, tr, de, not]) => ({
+      state: state!,
+      words: { en: en!, tr: tr!, de: de! },
+      not: not!
+        .split(',')
+        .map((word) => word.trim())
+        .filter((word) => word !== ''),
+    }),
+  );
+}
+/** The texts of a file of words, by language and key. */
+function textsOf({
+  path: file,
+  text,
+}: Source): { readonly lang: string; readonly key: string; readonly text: string }[] {
+  let lang = /(?:^|[-/])(en|tr|de)\.ts$/.exec(file)?.[1] ?? '';
+  return text.split('\n').flatMap((line) => {
+    lang = /^(?: {2}|const )(en|tr|de)\b[^']*\{$/.exec(line)?.[1] ?? lang;
+    const [, key, said] = /^\s+'?([\w.]+)'?: ['"](.*)['"],$/.exec(line) ?? [];
+    return key === undefined ? [] : [{ lang, key, text: said! }];
+  });
+}
+
+test('glossary - the console has one word for each state of an agent, in every language, and nobody logs in', async () => {
+  const states = await readStates();
+  assert.equal(states.length, 8);
+  const files = await readSources(['console/src'], /(words|audit-actions|fields)(-\w+)?\.ts$/);
+  const texts = files.flatMap((file) => textsOf(file).map((one) => ({ ...one, file: file.path })));
+  assert.ok(texts.length > 3_000, `only ${texts.length} texts were found`);
+  const wrong: string[] = [];
+  let seen = 0;
+  for (const { state, words, not } of states) {
+    for (const one of texts) {
+      const page = /src\/(wallboard|presence|desk|supervisor)\/words/.test(one.file);
+      if (page && (one.key === state || one.key === `${state}_state`)) {
+        seen += 1;
+        const expected = words[one.lang as 'en' | 'tr' | 'de'];
+        if (one.text !== expected)
+          wrong.push(`${one.file} ${one.lang} ${one.key}: "${one.text}" is "${expected}"`);
+      }
+      if (page && one.lang === 'en' && not.includes(one.text.toLowerCase())) {
+        wrong.push(`${one.file} ${one.key}: "${one.text}" is "${words.en}"`);
+      }
+    }
+  }
+  for (const { file, key, lang, text } of texts) {
+    if ((lang === 'en' || lang === '') && /\blog(s|ged|ging)?[ -](in|out)\b/i.test(text)) {
+      wrong.push(`${file} ${key}: "${text}" says "log"; people sign in and out`);
+    }
+  }
+  assert.ok(seen > 40, `only ${seen} words of states were found: the test looks in the wrong place`);
+  assert.deepEqual(wrong, []);
+});
+
 test('glossary - a banned word is seen however it is written', () => {
   const entry = { word: 'agent', not: ['operator', 'call taker'] };
   const says = (text: string): number => glossaryViolations([entry], [{ path: 'a.ts', text }]).length;

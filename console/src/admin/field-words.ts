@@ -21,6 +21,8 @@ export const optionKey = (name: string, option: string): Key | null =>
 /** `name` is the last part of a path that is no index. */
 export const fieldLabel = (kind: string, name: string): string =>
   said([`l_${kind}_${name}`, `l_${name}`], name);
+/** What the button of a list says; empty where the list has no word of its own. */
+export const fieldAdd = (kind: string, name: string): string => said([`a_${kind}_${name}`, `a_${name}`], '');
 export const fieldHelp = (kind: string, name: string): string => said([`h_${kind}_${name}`, `h_${name}`], '');
 export const optionLabel = (name: string, option: string): string =>
   said([`o_${name}_${option}`, `o_${option}`], option);

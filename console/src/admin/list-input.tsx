@@ -4,7 +4,7 @@ import type { KeyboardEvent, ReactNode } from 'react';
 import { ActionIcon, Button, Group, Input, Paper, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { ArrowDown, ArrowUp, Plus, Trash2 } from 'lucide-react';
 import { formatNumber } from '../app/format.ts';
-import { fieldHelp, fieldLabel } from './field-words.ts';
+import { fieldAdd, fieldHelp, fieldLabel } from './field-words.ts';
 import { fieldId, useForm } from './form-context.ts';
 import { FieldGrid, FieldInput, useMistake } from './inputs.tsx';
 import type { InputProps } from './inputs.tsx';
@@ -146,7 +146,7 @@ export function ListInput({ field, path, value, onChange }: InputProps): ReactNo
             disabled={most !== null && items.length >= most}
             onClick={add}
           >
-            {t('add_line', { label })}
+            {fieldAdd(kind, name) || t('add_line', { label })}
           </Button>
           {items.length > shown && (
             <Button variant="subtle" size="sm" onClick={() => setShown(shown + STEP)}>

@@ -1,7 +1,7 @@
 /** Words of the pages of the configuration. */
 export const en = {
   actions: 'Actions',
-  add_line: 'Add to: {{label}}',
+  add_line: 'Add: {{label}}',
   address: 'Address of the console',
   after: 'After',
   and_more_one: 'and {{count}} more',
@@ -11,12 +11,12 @@ export const en = {
   apply_lead:
     'The new configuration is first proven on a second engine that no phone reaches. Calls go on while the engine reads it.',
   apply_number: 'Apply {{number}}',
-  apply_title: 'Bring it to the engine',
+  apply_title: 'Apply changes',
   area_codes: 'Codes and numbers',
   area_groups: 'Groups',
   area_people: 'People',
   area_sounds: 'Sounds',
-  area_ways: 'Ways of calls',
+  area_ways: 'Call routing',
   as_file: 'As a file',
   ask: 'Where does it go?',
   at_time: 'At',
@@ -99,7 +99,7 @@ export const en = {
   end_parking: 'Parking',
   end_queue: 'Queue',
   end_refused: 'Refused',
-  end_rings: 'Rings',
+  end_rings: 'Ringing',
   end_service: 'Service',
   end_trunk: 'Outside',
   engine_touched: 'The engine was busy with it for {{number}} ms.',

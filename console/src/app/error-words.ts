@@ -6,7 +6,7 @@ type Own = 'network' | 'unknown' | 'not_sent' | 'no_answer' | 'outcome_unknown';
 type Table = Readonly<Record<ErrorCode | Own, string>>;
 
 const en = {
-  invalid_request: 'This cannot be sent like that',
+  invalid_request: 'Please check the fields',
   bad_frame: 'The service could not read this',
   unknown_action: 'The service does not know this action',
   unknown_reason: 'This pause reason does not exist',
@@ -75,7 +75,7 @@ const en = {
   unknown: 'Something went wrong',
 } as const satisfies Table;
 const tr: Table = {
-  invalid_request: 'Bu şekilde gönderilemez',
+  invalid_request: 'Lütfen alanları kontrol edin',
   bad_frame: 'Hizmet bunu okuyamadı',
   unknown_action: 'Hizmet bu eylemi bilmiyor',
   unknown_reason: 'Bu mola nedeni yok',
@@ -144,7 +144,7 @@ const tr: Table = {
   unknown: 'Bir şeyler ters gitti',
 };
 const de: Table = {
-  invalid_request: 'So kann das nicht gesendet werden',
+  invalid_request: 'Bitte prüfen Sie die Felder',
   bad_frame: 'Der Dienst konnte das nicht lesen',
   unknown_action: 'Der Dienst kennt diese Aktion nicht',
   unknown_reason: 'Diesen Pausengrund gibt es nicht',

@@ -2,10 +2,10 @@
 import { defineWords } from '../app/words.ts';
 
 const en = {
-  'agent.login': 'Agent logged in',
-  'agent.logout': 'Agent logged out',
+  'agent.login': 'Agent signed in',
+  'agent.logout': 'Agent signed out',
   'agent.pause': 'Agent paused',
-  'agent.unpause': 'Agent ready again',
+  'agent.unpause': 'Agent available again',
   'agent.cancel_pending': 'Agent’s pending change cancelled',
   'agent.finish_wrap_up': 'Wrap-up finished',
   'agent.extend_wrap_up': 'Wrap-up extended',
@@ -91,10 +91,10 @@ const en = {
   'webhook.disabled': 'Webhook disabled by the service',
 } as const;
 const tr: Record<keyof typeof en, string> = {
-  'agent.login': 'Temsilci oturum açtı',
-  'agent.logout': 'Temsilci oturumu kapattı',
+  'agent.login': 'Temsilci giriş yaptı',
+  'agent.logout': 'Temsilci çıkış yaptı',
   'agent.pause': 'Temsilci mola verdi',
-  'agent.unpause': 'Temsilci yeniden hazır',
+  'agent.unpause': 'Temsilci yeniden müsait',
   'agent.cancel_pending': 'Temsilcinin bekleyen değişikliği iptal edildi',
   'agent.finish_wrap_up': 'Çağrı sonrası iş bitirildi',
   'agent.extend_wrap_up': 'Çağrı sonrası iş uzatıldı',
@@ -183,7 +183,7 @@ const de: Record<keyof typeof en, string> = {
   'agent.login': 'Agent angemeldet',
   'agent.logout': 'Agent abgemeldet',
   'agent.pause': 'Agent in Pause gesetzt',
-  'agent.unpause': 'Agent wieder bereit',
+  'agent.unpause': 'Agent wieder verfügbar',
   'agent.cancel_pending': 'Vorgemerkte Änderung des Agenten aufgehoben',
   'agent.finish_wrap_up': 'Nachbearbeitung beendet',
   'agent.extend_wrap_up': 'Nachbearbeitung verlängert',

@@ -17,7 +17,7 @@ import { AlarmsContext, createAlarms } from './alarms.ts';
 import { Callers } from './callers.tsx';
 import { Chart } from './chart.tsx';
 import { formulaText } from './metrics.ts';
-import { callersOf, countStates, countedIn, formulasOf, queuesOn, summaryOf } from './model.ts';
+import { callersOf, countStates, countsOf, countedIn, formulasOf, queuesOn, summaryOf } from './model.ts';
 import type { Shown, Summary } from './model.ts';
 import { StateBar } from './states.tsx';
 import { Tiles } from './tiles.tsx';
@@ -63,9 +63,14 @@ function Totals({ summary, states }: { readonly summary: Summary; readonly state
     </section>
   );
 }
-const Card = ({ part, children }: { readonly part: Part; readonly children: ReactNode }): ReactNode => (
-  <section className={styles.part} data-part={part} aria-label={t(`${part}_part`)}>
-    {part !== 'queues' && <h2>{t(`${part}_part`)}</h2>}
+interface CardProps {
+  readonly part: Part;
+  readonly title: string;
+  readonly children: ReactNode;
+}
+const Card = ({ part, title, children }: CardProps): ReactNode => (
+  <section className={styles.part} data-part={part} aria-label={title}>
+    {part !== 'queues' && <h2>{title}</h2>}
     <Boundary>{children}</Boundary>
   </section>
 );
@@ -119,8 +124,16 @@ interface ViewProps {
   readonly screen: boolean;
   /** Whether who looks may know who an agent talks to. */
   readonly partners: boolean;
+  /** Whether who looks hears of no agent but itself: how many others there are is known for each queue alone. */
+  readonly alone?: boolean;
 }
-export const BoardView = memo(function BoardView({ client, board, screen, partners }: ViewProps): ReactNode {
+export const BoardView = memo(function BoardView({
+  client,
+  board,
+  screen,
+  partners,
+  alone = false,
+}: ViewProps): ReactNode {
   const [alarms] = useState(createAlarms);
   const queues = useTopic('queues');
   const agents = useTopic('agents');
@@ -150,6 +163,7 @@ export const BoardView = memo(function BoardView({ client, board, screen, partne
   const staff = [...agents.records.values()].filter(
     ({ extension }) => members === null || members.has(extension),
   );
+  const onlyQueue = names.length === 1 ? (queues.records.get(names[0]!)?.stats ?? null) : null;
   if (!queues.state.ready) return <Loading />;
 
   const content: Readonly<Record<Part, () => ReactNode>> = {
@@ -164,11 +178,11 @@ export const BoardView = memo(function BoardView({ client, board, screen, partne
         screen={screen}
       />
     ),
-    chart: () => <Chart client={client} names={names} title={titleOf} counted={counted} />,
+    chart: () => <Chart client={client} names={names} title={titleOf} counted={counted} screen={screen} />,
   };
   const placed = (where: (part: Part) => boolean): ReactNode[] =>
     parts.filter(where).map((part) => (
-      <Card key={part} part={part}>
+      <Card key={part} part={part} title={t(alone && part === 'agents' ? 'you_part' : `${part}_part`)}>
         {content[part]()}
       </Card>
     ));
@@ -180,7 +194,15 @@ export const BoardView = memo(function BoardView({ client, board, screen, partne
       <div className={styles.board} data-screen={screen || undefined} data-density={density}>
         <Totals
           summary={summaryOf(queues.records, names)}
-          states={<StateBar counts={countStates(staff)} empty={t('nobody_in')} />}
+          states={
+            <>
+              {alone && onlyQueue === null && <p className={styles.none}>{t('you_part')}</p>}
+              <StateBar
+                counts={alone && onlyQueue !== null ? countsOf(onlyQueue) : countStates(staff)}
+                empty={t(alone ? 'you_are_out' : 'nobody_in')}
+              />
+            </>
+          }
         />
         <div className={styles.columns} data-columns={main.length > 0 && side.length > 0 ? 2 : 1}>
           {main.length > 0 && <div className={styles.main}>{main}</div>}

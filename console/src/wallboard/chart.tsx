@@ -56,9 +56,10 @@ interface ChartProps {
   readonly title: (queue: string) => string;
   /** Another number when there is something new to show; null while nobody would say so. */
   readonly counted: number | null;
+  readonly screen: boolean;
 }
 /** Answered and abandoned by quarter of an hour, as bars or as a table. */
-export function Chart({ client, names, title, counted }: ChartProps): ReactNode {
+export function Chart({ client, names, title, counted, screen }: ChartProps): ReactNode {
   const queries = useQueryClient();
   const together = names.length <= MOST_TOGETHER;
   const [chosen, setChosen] = useState('');
@@ -103,7 +104,8 @@ export function Chart({ client, names, title, counted }: ChartProps): ReactNode 
   };
   return (
     <div className={styles.chart}>
-      <div className={styles.chartHead}>
+      {/* Nobody can press anything on a wall. */}
+      <div className={styles.chartHead} style={screen ? { display: 'none' } : undefined}>
         {names.length > 1 && (
           <select
             className={styles.select}

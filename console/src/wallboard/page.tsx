@@ -170,7 +170,13 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
           )}
         </Group>
       </Group>
-      <BoardView client={client} board={shown} screen={screen} partners={isSupervisor} />
+      <BoardView
+        client={client}
+        board={shown}
+        screen={screen}
+        partners={isSupervisor}
+        alone={!isSupervisor}
+      />
       {opened !== null && (
         <Suspense fallback={null}>
           <Dialogs opened={opened} onClose={close} />
