@@ -242,7 +242,11 @@ export const MenuConfig = z
   .meta({ id: 'MenuConfig' });
 
 const Day = z.enum(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']);
-const Clock = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$/, 'not a time such as 08:30');
+/** `9:00` is a time as well, kept as `09:00`. */
+const Clock = z
+  .string()
+  .overwrite((time) => (/^[0-9]:[0-5][0-9]$/.test(time) ? `0${time}` : time))
+  .regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$/, 'not a time such as 08:30');
 export const TimeConditionConfig = z
   .strictObject({
     name: Slug,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ToNumber } from './call-control.ts';
+import { TimeConditionConfig } from './config-objects.ts';
 import { FeaturesRequest } from './features.ts';
 import { bareNumber } from './numbers.ts';
 
@@ -39,4 +40,14 @@ test('numbers - what people write between digits goes, anything else stays and i
     // Nothing is no forward, however it is written.
     assert.equal(forward.success, bareNumber(refused) === '', JSON.stringify(refused));
   }
+});
+
+test('config - a time of day is taken without its leading nought, and kept with it', () => {
+  const hours = (from: string, to: string) =>
+    TimeConditionConfig.shape.hours.safeParse([{ days: ['monday'], from, to }]);
+  const taken = hours('9:00', '17:30');
+  assert.ok(taken.success, JSON.stringify(taken.error?.issues));
+  assert.deepEqual([taken.data[0]!.from, taken.data[0]!.to], ['09:00', '17:30']);
+  for (const wrong of ['9', '9:0', '24:30', '-9:00', '9:60'])
+    assert.equal(hours(wrong, '17:30').success, false);
 });

@@ -37,8 +37,18 @@ const named = async (page: Page, name: string, number?: string): Promise<void> =
   await field(page, 'title').fill(`The ${name}`);
   if (number !== undefined) await field(page, 'number').fill(number);
 };
+const ADD: Readonly<Record<string, string>> = {
+  Prompts: 'Add prompt',
+  Days: 'Add day',
+  Members: 'Add member',
+  Keys: 'Add key',
+  'Open hours': 'Add open hours',
+  'Holiday calendars': 'Add holiday calendar',
+  Patterns: 'Add pattern',
+  Trunks: 'Add trunk',
+};
 const add = (page: Page, list: string): Promise<void> =>
-  page.getByRole('button', { name: `Add to: ${list}` }).click();
+  page.getByRole('button', { name: ADD[list] ?? list }).click();
 /** What each kind needs, in an order in which what is named is there. */
 export const KIND_FORMS: readonly KindForm[] = [
   {

@@ -107,8 +107,7 @@ describe('console admin', () => {
     const dialog = page.getByRole('dialog', { name: /^Delete Prompt hello/ });
     await both();
     await dialog.getByRole('link', { name: 'Menu main' }).waitFor();
-    await dialog.getByRole('button', { name: 'Delete' }).click();
-    await dialog.getByText('Something else uses this').waitFor();
+    assert.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled(), 'it is in use');
 
     await page.keyboard.press('Escape');
     await focusIsOn(page, page.getByRole('button', { name: 'Delete' }));

@@ -118,7 +118,7 @@ describe('history pages', () => {
     await page.getByText(EVIL).first().waitFor();
     assert.equal(await page.locator('img[src=x]').count(), 0);
     await assertAccessible(page);
-    await page.getByLabel('Outcome').selectOption('missed');
+    await page.getByLabel('Outcome', { exact: true }).selectOption('missed');
     await shows(page, 1);
     assert.equal(new URL(page.url()).searchParams.get('disposition'), 'missed');
     await page.goBack();

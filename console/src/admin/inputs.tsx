@@ -47,6 +47,8 @@ export function useMistake(path: string, deep = false): ReactNode {
 }
 
 export interface InputProps {
+  /** Without its help: the line above says it already. */
+  readonly short?: boolean;
   readonly field: Field;
   readonly path: string;
   readonly value: unknown;
@@ -63,14 +65,14 @@ function unitOf(path: string): string {
 }
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-export function FieldInput({ field, path, value, onChange }: InputProps): ReactNode {
+export function FieldInput({ field, path, value, onChange, short = false }: InputProps): ReactNode {
   const { kind } = useForm();
   const { name, shape, nullable, required } = field;
   const deep =
     shape.is === 'destination' || shape.is === 'sound' || shape.is === 'choices' || shape.is === 'upload';
   const error = useMistake(path, deep);
   const label = fieldLabel(kind, name);
-  const help = fieldHelp(kind, name);
+  const help = short ? '' : fieldHelp(kind, name);
   const common = {
     id: fieldId(path),
     label,
@@ -218,20 +220,32 @@ export function FieldInput({ field, path, value, onChange }: InputProps): ReactN
   }
 }
 const WIDE = new Set(['list', 'object', 'destination', 'choices', 'sound', 'upload']);
+/** A few short fields, as a member of a queue has. */
+const MOST_IN_A_ROW = 4;
+export const isCompact = (fields: readonly Field[]): boolean =>
+  fields.length <= MOST_IN_A_ROW && fields.every((field) => !WIDE.has(field.shape.is));
 interface FieldGridProps {
+  /** All in one row where there is room, without their help. */
+  readonly compact?: boolean;
   readonly fields: readonly Field[];
   readonly path: string;
   readonly values: Fields;
   readonly onChange: (values: Fields) => void;
 }
 /** Fields side by side where there is room; what is large takes the whole width. */
-export function FieldGrid({ fields, path, values, onChange }: FieldGridProps): ReactNode {
+export function FieldGrid({ fields, path, values, onChange, compact = false }: FieldGridProps): ReactNode {
   return (
-    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="sm">
+    <SimpleGrid
+      cols={compact ? { base: 1, xs: fields.length } : { base: 1, sm: 2 }}
+      spacing={compact ? 'sm' : 'md'}
+      verticalSpacing={compact ? 'xs' : 'sm'}
+      style={compact ? { alignItems: 'end' } : undefined}
+    >
       {fields.map((field) => (
         <div key={field.name} style={WIDE.has(field.shape.is) ? { gridColumn: '1 / -1' } : undefined}>
           <FieldInput
             field={field}
+            short={compact}
             path={path === '' ? field.name : `${path}.${field.name}`}
             value={values[field.name]}
             onChange={(value) => onChange({ ...values, [field.name]: value })}

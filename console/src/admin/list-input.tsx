@@ -6,7 +6,7 @@ import { ArrowDown, ArrowUp, Plus, Trash2 } from 'lucide-react';
 import { formatNumber } from '../app/format.ts';
 import { fieldAdd, fieldHelp, fieldLabel } from './field-words.ts';
 import { fieldId, useForm } from './form-context.ts';
-import { FieldGrid, FieldInput, useMistake } from './inputs.tsx';
+import { FieldGrid, FieldInput, isCompact, useMistake } from './inputs.tsx';
 import type { InputProps } from './inputs.tsx';
 import { newItem } from './schema.ts';
 import type { Fields } from './schema.ts';
@@ -90,6 +90,7 @@ export function ListInput({ field, path, value, onChange }: InputProps): ReactNo
                 {item.is === 'object' ? (
                   <FieldGrid
                     fields={item.fields}
+                    compact={index > 0 && isCompact(item.fields)}
                     path={`${path}.${index}`}
                     values={one as Fields}
                     onChange={(next) => onChange(items.map((old, i) => (i === index ? next : old)))}

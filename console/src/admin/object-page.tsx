@@ -264,11 +264,12 @@ const UseList = ({ uses, own }: { readonly uses: readonly Use[]; readonly own?: 
     ))}
   </List>
 );
-const useUses = (kind: ConfigKind, name: string) => {
+const useUses = (kind: ConfigKind, name: string, staleTime?: number) => {
   const client = useClient();
   return useQuery({
     queryKey: ['config', 'uses', kind, name],
     queryFn: ({ signal }) => client.config.uses(pathOf(kind), name, signal),
+    ...(staleTime === undefined ? {} : { staleTime }),
   });
 };
 function Uses({ kind, name }: { readonly kind: ConfigKind; readonly name: string }): ReactNode {
@@ -312,7 +313,7 @@ function DeleteDialog({
   const client = useClient();
   const renew = useRenewed();
   const [, go] = useLocation();
-  const { data } = useUses(kind, current.key);
+  const { data } = useUses(kind, current.key, 0);
   const remove = useOnce({
     mutationFn: () => client.config.remove(pathOf(kind), current.key, { if_match: current.etag }),
     onSuccess() {
@@ -337,10 +338,16 @@ function DeleteDialog({
           <Text size="sm">{t('delete_text')}</Text>
         )}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
+          <Button variant="default" onClick={onClose} data-autofocus>
             {t('cancel')}
           </Button>
-          <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()} data-autofocus>
+          <Button
+            color="red"
+            loading={remove.isPending}
+            // What is used elsewhere is not deleted; the list above leads there.
+            disabled={data === undefined || users.length > 0}
+            onClick={() => remove.mutate()}
+          >
             {t('delete')}
           </Button>
         </Group>

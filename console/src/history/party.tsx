@@ -73,5 +73,15 @@ export function colourOf({ disposition, state }: Pick<Shown, 'disposition' | 'st
       return 'var(--offhook-idle)';
   }
 }
-export const dispositionText = ({ disposition, state }: Pick<Shown, 'disposition' | 'state'>): string =>
-  state === 'open' ? t('in_progress') : t(`disposition_${disposition}`);
+/** A call placed for somebody whose own devices did not take it: the other side never rang, so it missed nothing. */
+const neverRang = ({ disposition, direction, queues, caller, extensions }: Ended): boolean =>
+  disposition === 'missed' &&
+  direction === 'internal' &&
+  queues.length === 0 &&
+  caller?.extension != null &&
+  extensions.every((extension) => extension === caller.extension);
+type Ended = Shown & Pick<ConversationSummary, 'queues' | 'caller' | 'extensions'>;
+export const dispositionText = (c: Ended): string => {
+  if (c.state === 'open') return t('in_progress');
+  return neverRang(c) ? t('never_rang') : t(`disposition_${c.disposition}`);
+};

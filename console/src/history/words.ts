@@ -3,6 +3,7 @@ import { defineWords } from '../app/words.ts';
 /** The list, its filters and what both pages say. */
 export const t = defineWords({
   en: {
+    never_rang: 'Not placed: own phone not answered',
     title: 'History',
     mine: 'Mine',
     all: 'All',
@@ -88,6 +89,7 @@ export const t = defineWords({
     state_amended: 'Amended',
   },
   tr: {
+    never_rang: 'Aranmadı: kendi telefonu yanıtlanmadı',
     title: 'Geçmiş',
     mine: 'Benimkiler',
     all: 'Tümü',
@@ -173,6 +175,7 @@ export const t = defineWords({
     state_amended: 'Düzeltildi',
   },
   de: {
+    never_rang: 'Nicht gewählt: eigenes Telefon nicht abgenommen',
     title: 'Verlauf',
     mine: 'Meine',
     all: 'Alle',

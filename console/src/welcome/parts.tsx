@@ -11,6 +11,7 @@ import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { isThere } from './steps.ts';
+import { useCalling } from '../phone/phone.ts';
 import { t } from './words.ts';
 import styles from './welcome.module.css';
 
@@ -155,12 +156,13 @@ export function CallStep({
   const client = useClient();
   const me = useMe();
   const people = usePeople();
-  const call = useOnce({
-    mutationFn: async (to: string) => await client.calls.originate({ to }, { idempotency_key: newKey() }),
-  });
   const other = [...presence.values()].find((one) => one.extension !== me.extension && isThere(one));
   const ready = isThere(presence.get(me.extension)) && other !== undefined;
   const name = people.data?.people.find(({ extension }) => extension === other?.extension)?.name;
+  const calling = useCalling();
+  const call = useOnce({
+    mutationFn: async (to: string) => await calling(to, name),
+  });
   return (
     <>
       <Text size="sm">{t('call_text')}</Text>
@@ -184,7 +186,9 @@ export function CallStep({
           </Button>
         )}
       </Group>
-      <div role="status">{call.isSuccess && !done && <Text size="sm">{t('call_under_way')}</Text>}</div>
+      <div role="status">
+        {call.data === 'devices' && !done && <Text size="sm">{t('call_under_way')}</Text>}
+      </div>
       {call.error !== null && <Failure error={call.error} />}
     </>
   );

@@ -232,6 +232,13 @@ export function createDraft(deps: DraftDeps): Draft {
   };
 }
 
+/** An object as people know it: `the menu "Main office" (main)`. */
+function titleIn({ kind, key, body }: StoredObject): string {
+  const { title, name } = body as { readonly title?: unknown; readonly name?: unknown };
+  const shown = [title, name].find((one) => typeof one === 'string' && one !== '' && one !== key);
+  const what = `the ${kind.replaceAll('_', ' ')}`;
+  return shown === undefined ? `${what} ${key}` : `${what} "${String(shown)}" (${key})`;
+}
 /** Throws `in_use` where something that is taken away is still named. O(objects). */
 function checkUse(after: Model, changes: readonly ObjectChange[]): void {
   const gone = new Set(changes.flatMap((c) => (c.object === null ? [`${c.kind} ${c.key}`] : [])));
@@ -240,12 +247,12 @@ function checkUse(after: Model, changes: readonly ObjectChange[]): void {
   for (const object of allObjects(after))
     for (const use of usesOf(object))
       if (gone.has(`${use.kind} ${use.key}`))
-        users.push({ kind: object.kind, key: object.key, path: use.path });
+        users.push({ kind: object.kind, key: object.key, title: titleIn(object), path: use.path });
   const [first] = users;
   if (first === undefined) return;
   const more = users.length === 1 ? '' : ` and in ${users.length - 1} more places`;
-  throw new ServiceError('in_use', `it is used by ${first.kind} ${first.key}, in ${first.path}${more}`, {
-    body: { used_by: users.slice(0, MAX_NAMED) },
+  throw new ServiceError('in_use', `it is used by ${first.title}, in ${first.path}${more}`, {
+    body: { used_by: users.slice(0, MAX_NAMED).map(({ kind, key, path }) => ({ kind, key, path })) },
   });
 }
 /** A key that may change the configuration is no administrator, and makes none of itself. */
