@@ -23,6 +23,14 @@ export const AuditQuery = z.strictObject({
   ...PAGE_FIELDS,
   action: z.string().max(64).optional(),
   actor: z.string().max(128).optional().describe('An extension or a user name; either finds the same.'),
+  q: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
+      'Part of the action, who did it, the object, the address or the detail; upper and lower case alike.',
+    ),
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
 });

@@ -44,7 +44,7 @@ test('numbers - what people write between digits goes, anything else stays and i
 
 test('config - a time of day is taken without its leading nought, and kept with it', () => {
   const hours = (from: string, to: string) =>
-    TimeConditionConfig.shape.hours.safeParse([{ days: ['monday'], from, to }]);
+    TimeConditionConfig.shape.hours.safeParse([{ days: ['mon'], from, to }]);
   const taken = hours('9:00', '17:30');
   assert.ok(taken.success, JSON.stringify(taken.error?.issues));
   assert.deepEqual([taken.data[0]!.from, taken.data[0]!.to], ['09:00', '17:30']);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { totp } from '../../server/src/features/sessions/totp.ts';
@@ -407,6 +408,36 @@ describe('console people', () => {
     await page.getByRole('button', { name: 'Clear' }).click();
     const line = page.getByRole('row', { name: 'Signed in session.login' }).first();
     await line.getByText(/^session: \d+$/).waitFor();
+    assertNoTrouble(page);
+  });
+
+  test('audit - a line names people and objects with a way there, old and new values, is found by words and exported', async () => {
+    const { features, config } = await clientOf(site(), '1001');
+    await features.set('1005', { call_forward_number: '1006' });
+    await features.set('1005', { call_forward_number: '1007' });
+    const queue = await config.get('queues', 'support');
+    await config.patch('queues', 'support', { title: 'Help desk' }, { if_match: queue.etag });
+    const page = await adminAt('/admin/audit');
+    await page.getByLabel('Search').fill('FORWARD');
+    const line = page.getByRole('row').filter({ hasText: '1006 → 1007' });
+    await line.waitFor();
+    await until(
+      'others are gone',
+      async () => (await page.getByRole('row').filter({ hasText: 'Signed in' }).count()) === 0,
+    );
+    await line.waitFor();
+    await assertAccessible(page);
+    await page.getByLabel('Search').fill('queue:support');
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'Support → Help desk' })
+      .getByRole('link', { name: 'Queue support' })
+      .waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export CSV' }).click();
+    const text = await readFile(await (await download).path(), 'utf8');
+    assert.match(text, /^\uFEFF"at","actor","actor_name","action"/);
+    assert.match(text, /"queue:support"/);
     assertNoTrouble(page);
   });
 

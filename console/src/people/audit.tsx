@@ -3,20 +3,30 @@ import type { ReactNode } from 'react';
 import { Badge, Button, Group, Paper, Select, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
 import type { AuditRow } from '@offhook/contract/audit.ts';
 import { formatClock, formatDate } from '../app/format.ts';
+import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
 import { language } from '../app/words.ts';
 import { ZoneNote } from '../app/zone.tsx';
 import { ACTIONS, actionText } from './audit-actions.ts';
 import { detailName, detailValue } from './audit-details.ts';
+import { Actor, AuditObject, useNames } from './audit-names.tsx';
+import type { Names } from './audit-names.tsx';
+import { exportAudit } from './audit-export.ts';
 import { fromLocal } from './local-time.ts';
 import { PageHead, Paged, Rows } from './parts.tsx';
 import { t } from './system-words.ts';
 
 const COLOURS = { ok: 'green', refused: 'yellow', failed: 'red' } as const;
-function AuditLine({ row }: { readonly row: AuditRow }): ReactNode {
-  const detail = Object.entries(row.detail).filter(([, value]) => value !== null);
+const WAS = 'was_';
+function AuditLine({ row, names }: { readonly row: AuditRow; readonly names: Names }): ReactNode {
+  const before = (name: string) => row.detail[WAS + name];
+  const detail = Object.entries(row.detail).filter(
+    ([name, value]) => (value !== null || before(name) !== undefined) && !name.startsWith(WAS),
+  );
   return (
     <Table.Tr style={{ verticalAlign: 'top' }}>
       <Table.Td>
@@ -24,7 +34,9 @@ function AuditLine({ row }: { readonly row: AuditRow }): ReactNode {
           {formatDate(row.at)} {formatClock(row.at)}
         </Text>
       </Table.Td>
-      <Table.Td>{row.actor ?? '–'}</Table.Td>
+      <Table.Td>
+        <Actor actor={row.actor} names={names} />
+      </Table.Td>
       <Table.Td>
         <Text size="sm">{actionText(row.action)}</Text>
         <Text size="xs" c="dimmed" ff="monospace">
@@ -32,7 +44,7 @@ function AuditLine({ row }: { readonly row: AuditRow }): ReactNode {
         </Text>
       </Table.Td>
       <Table.Td maw={200} style={{ overflowWrap: 'anywhere' }}>
-        {row.object ?? '–'}
+        <AuditObject object={row.object} names={names} />
       </Table.Td>
       <Table.Td>
         <Badge color={COLOURS[row.outcome]} variant="dot" tt="none">
@@ -46,30 +58,40 @@ function AuditLine({ row }: { readonly row: AuditRow }): ReactNode {
             <Text span size="xs" c="dimmed">
               {detailName(name)}:
             </Text>{' '}
-            {detailValue(row, name, value)}
+            {before(name) !== undefined && (
+              <>
+                <del>
+                  {before(name) === '' || before(name) === null ? '–' : detailValue(row, name, before(name)!)}
+                </del>
+                {' → '}
+              </>
+            )}
+            {value === null || value === '' ? '–' : detailValue(row, name, value)}
           </Text>
         ))}
       </Table.Td>
     </Table.Tr>
   );
 }
-const EMPTY = { action: '', actor: '', from: '', to: '' };
+const EMPTY = { q: '', action: '', actor: '', from: '', to: '' };
 /** Who did what, newest first. */
 export function AuditPage(): ReactNode {
   const client = useClient();
   const [typed, setTyped] = useState(EMPTY);
   const [wanted] = useDebouncedValue(typed, 300);
+  const filter = {
+    q: wanted.q.trim() || undefined,
+    action: wanted.action || undefined,
+    actor: wanted.actor.trim() || undefined,
+    from: fromLocal(wanted.from) ?? undefined,
+    to: fromLocal(wanted.to) ?? undefined,
+  };
+  const names = useNames();
+  const save = useOnce({ mutationFn: () => exportAudit(client, filter, names) });
   const list = useInfiniteQuery({
     queryKey: ['audit', wanted],
     queryFn: ({ pageParam, signal }) => {
-      const filter = {
-        action: wanted.action || undefined,
-        actor: wanted.actor.trim() || undefined,
-        from: fromLocal(wanted.from) ?? undefined,
-        to: fromLocal(wanted.to) ?? undefined,
-        cursor: pageParam || undefined,
-      };
-      return client.audit({ limit: 100, ...filter }, signal);
+      return client.audit({ limit: 100, ...filter, cursor: pageParam || undefined }, signal);
     },
     initialPageParam: '',
     getNextPageParam: (page) => page.next_cursor,
@@ -98,9 +120,21 @@ export function AuditPage(): ReactNode {
             <ZoneNote />
           </>
         }
-      />
+      >
+        <Button
+          variant="default"
+          leftSection={<Download size={16} aria-hidden />}
+          loading={save.isPending}
+          disabled={rows.length === 0}
+          onClick={() => save.mutate()}
+        >
+          {t('export_csv')}
+        </Button>
+      </PageHead>
+      {save.isError && <Failure error={save.error} />}
       <Paper withBorder p="md">
         <Group align="flex-end" mb="md" gap="sm">
+          {field('q')}
           {field('actor')}
           <Select
             label={t('filter_action')}
@@ -140,7 +174,7 @@ export function AuditPage(): ReactNode {
             ]}
           >
             {rows.map((row) => (
-              <AuditLine key={row.id} row={row} />
+              <AuditLine key={row.id} row={row} names={names} />
             ))}
           </Rows>
         </Paged>

@@ -2,6 +2,8 @@ import { defineWords } from '../app/words.ts';
 
 export const t = defineWords({
   en: {
+    filter_q: 'Search',
+    export_csv: 'Export CSV',
     audit: 'Audit trail',
     audit_lead: 'Who did what, newest first. Lines are kept for 400 days and cannot be changed.',
     filter_actor: 'Who',
@@ -147,6 +149,8 @@ export const t = defineWords({
     more_prefixes: 'Show {{count}} more',
   },
   tr: {
+    filter_q: 'Ara',
+    export_csv: 'CSV dışa aktar',
     audit: 'Denetim izi',
     audit_lead: 'Kim ne yaptı, en yenisi üstte. Satırlar 400 gün saklanır ve değiştirilemez.',
     filter_actor: 'Kim',
@@ -294,6 +298,8 @@ export const t = defineWords({
     more_prefixes: '{{count}} tane daha göster',
   },
   de: {
+    filter_q: 'Suche',
+    export_csv: 'CSV exportieren',
     audit: 'Prüfprotokoll',
     audit_lead: 'Wer was getan hat, das Neueste zuerst. Zeilen bleiben 400 Tage und sind nicht zu ändern.',
     filter_actor: 'Wer',

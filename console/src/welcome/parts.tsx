@@ -5,7 +5,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Phone } from 'lucide-react';
 import { Link } from 'wouter';
 import type { PresenceState, QueueState } from '@offhook/client';
-import { newKey } from '../app/attempt.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
@@ -153,7 +152,6 @@ export function CallStep({
   readonly presence: Presences;
   readonly done: boolean;
 }): ReactNode {
-  const client = useClient();
   const me = useMe();
   const people = usePeople();
   const other = [...presence.values()].find((one) => one.extension !== me.extension && isThere(one));

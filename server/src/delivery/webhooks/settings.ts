@@ -61,7 +61,7 @@ export async function createTargetSettings(deps: {
           ip: actor.ip,
           detail: {
             private_targets: wanted.private_targets.join(' '),
-            before: current.private_targets.join(' '),
+            was_private_targets: current.private_targets.join(' '),
           },
         });
       });

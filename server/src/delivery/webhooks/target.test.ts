@@ -194,7 +194,7 @@ test('webhooks - an administrator allows a private target without a restart, kep
   await until('it again, at once', () => sink.received.length === 2);
   const { entries } = await rig.audit.page({ action: 'webhook.configure' });
   assert.deepEqual(
-    entries.map((e) => [e.actor, e.detail['private_targets'], e.detail['before']]),
+    entries.map((e) => [e.actor, e.detail['private_targets'], e.detail['was_private_targets']]),
     [
       ['ada', '127.0.0.0/8', ''],
       ['ada', '', '127.0.0.1 crm.internal 10.1.0.0/16'],

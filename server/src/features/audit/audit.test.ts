@@ -134,3 +134,19 @@ test('audit - a thousand refusals of a person in a second are some lines, and on
   await refuse('1006', 'later');
   assert.equal((await of('1006'))[0]?.object, 'later', 'who stops has a line each again');
 });
+test('audit - a search finds a part of any column, whatever the case, and takes no sign for a pattern', async () => {
+  await site.audit.record({
+    action: 'config.changed',
+    actor: 'ada',
+    object: 'outbound_route:national',
+    outcome: 'ok',
+    ip: '192.0.2.9',
+    detail: { note: '100%_Sure' },
+  });
+  const found = async (q: string) =>
+    (await page(`?q=${encodeURIComponent(q)}&limit=200`)).entries.map((e) => e.object);
+  for (const q of ['NATIONAL', 'outbound_route:n', '192.0.2.9', '100%_sure', 'onfig.chang'])
+    assert.deepEqual(await found(q), ['outbound_route:national'], q);
+  assert.deepEqual(await found('outboundXroute'), [], 'an underscore is no pattern');
+  assert.deepEqual(await found("' or 1=1--"), []);
+});

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { sql } from 'kysely';
 import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import { AuditRow } from '@offhook/contract/audit.ts';
 import type { AuditQuery } from '@offhook/contract/audit.ts';
@@ -181,7 +182,7 @@ export async function createAudit(
     data,
     record: (entry) => (refusals.counts(entry) ? Promise.resolve() : add(db, entry)),
     recordIn: (trx, entry) => add(trx as unknown as Transaction<Tables>, entry),
-    async page({ limit = 50, cursor, action, actor, from, to }) {
+    async page({ limit = 50, cursor, action, actor, q, from, to }) {
       await flush();
       let query = db
         .selectFrom('audit')
@@ -194,6 +195,16 @@ export async function createAudit(
         // Lines of before name some people by the user name.
         const who = find(actor);
         query = query.where('actor', 'in', who === undefined ? [actor] : [who.extension, who.username]);
+      }
+      if (q !== undefined) {
+        const part = `%${q.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
+        query = query.where((e) =>
+          e.or(
+            (['action', 'actor', 'object', 'ip', 'detail'] as const).map(
+              (column) => sql<boolean>`lower(${e.ref(column)}) like ${part} escape '\\'`,
+            ),
+          ),
+        );
       }
       if (from !== undefined) query = query.where('at', '>=', Date.parse(from));
       if (to !== undefined) query = query.where('at', '<', Date.parse(to));

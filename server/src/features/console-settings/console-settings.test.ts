@@ -85,7 +85,7 @@ test('console settings - read by everybody, set by administrators, in force at o
   assert.deepEqual((await open()).settings(), settings, 'a service after this one has them too');
   const { entries } = await audit.page({ limit: 10 });
   assert.deepEqual(
-    entries.map((e) => [e.action, e.actor, e.outcome, e.detail]),
-    [['console.configure', 'admin', 'ok', wanted]],
+    entries.map((e) => [e.action, e.actor, e.outcome, e.detail['crm_link'], e.detail['was_crm_link']]),
+    [['console.configure', 'admin', 'ok', wanted.crm_link, null]],
   );
 });

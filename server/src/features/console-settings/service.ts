@@ -61,7 +61,15 @@ export async function createConsoleSettings(deps: {
           object: null,
           outcome: 'ok',
           ip: actor.ip,
-          detail: { ...wanted, second_factor: wanted.second_factor ?? 'off' },
+          detail: {
+            ...wanted,
+            second_factor: wanted.second_factor ?? 'off',
+            ...Object.fromEntries(
+              Object.entries(current)
+                .filter(([name, value]) => wanted[name as keyof ConsoleSettings] !== value)
+                .map(([name, value]) => [`was_${name}`, value]),
+            ),
+          },
         });
       });
       current = wanted;

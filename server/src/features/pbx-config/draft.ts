@@ -1,4 +1,5 @@
 /** The draft of the configuration: every write is checked as a whole, and is kept as a whole or not at all. */
+import { changedFields } from './audit-detail.ts';
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import { MAX_NAMED, maxObjects } from '@offhook/contract/config.ts';
@@ -149,7 +150,10 @@ export function createDraft(deps: DraftDeps): Draft {
       object: changes.length === 1 ? names[0]! : null,
       outcome: 'ok' as const,
       ip,
-      detail: changes.length === 1 ? {} : { objects: changes.length, first: names.join(' ') },
+      detail:
+        changes.length === 1
+          ? changedFields(objects.draft(), draft, changes[0]!)
+          : { objects: changes.length, first: names.join(' ') },
     };
     await objects.setDraft(draft, { author, at: clock.now() }, (trx) =>
       audit.recordIn(trx as unknown as Transaction<unknown>, entry),
@@ -235,9 +239,10 @@ export function createDraft(deps: DraftDeps): Draft {
 /** An object as people know it: `the menu "Main office" (main)`. */
 function titleIn({ kind, key, body }: StoredObject): string {
   const { title, name } = body as { readonly title?: unknown; readonly name?: unknown };
-  const shown = [title, name].find((one) => typeof one === 'string' && one !== '' && one !== key);
+  const texts = [title, name].filter((one) => typeof one === 'string');
+  const shown = texts.find((one) => one !== '' && one !== key);
   const what = `the ${kind.replaceAll('_', ' ')}`;
-  return shown === undefined ? `${what} ${key}` : `${what} "${String(shown)}" (${key})`;
+  return shown === undefined ? `${what} ${key}` : `${what} "${shown}" (${key})`;
 }
 /** Throws `in_use` where something that is taken away is still named. O(objects). */
 function checkUse(after: Model, changes: readonly ObjectChange[]): void {

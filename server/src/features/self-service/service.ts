@@ -103,7 +103,10 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
       object: extension,
       outcome,
       ip: actor?.ip ?? null,
-      detail: { ...changes, ...(code === null ? {} : { code }) },
+      detail: {
+        ...changes,
+        ...(code === null ? wasOf(before, changes) : { code }),
+      },
     });
     const codeOf = (error: unknown): string => (error instanceof ServiceError ? error.code : 'internal');
     try {
@@ -173,3 +176,13 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     },
   };
 }
+/** What changed was before, as `was_<name>`. */
+const wasOf = (
+  before: ExtensionFeatures,
+  changes: FeatureChanges,
+): Record<string, string | number | boolean> =>
+  Object.fromEntries(
+    (Object.keys(changes) as (keyof FeatureChanges)[])
+      .filter((key) => before[key] !== changes[key])
+      .map((key) => [`was_${key}`, before[key]]),
+  );
