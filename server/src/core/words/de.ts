@@ -40,6 +40,7 @@ export const de: Words = {
     wrong_call_state: 'Der Anruf ist dafür nicht im richtigen Zustand',
     no_audio: 'Es gibt nichts abzuspielen',
     device_unreachable: 'Kein Gerät kann klingeln',
+    device_no_answer: 'Das eigene Gerät hat geklingelt und den Anruf nicht angenommen',
     apply_running: 'Die Konfiguration wird gerade angewendet',
     apply_over: 'Das Anwenden lässt sich nicht mehr abbrechen',
     config_drift: 'Dateien der Anlage wurden von Hand geändert',

@@ -40,6 +40,7 @@ export const tr: Words = {
     wrong_call_state: 'Çağrının durumu buna uygun değil',
     no_audio: 'Çalınacak bir şey yok',
     device_unreachable: 'Çaldırılabilecek cihaz yok',
+    device_no_answer: 'Kendi cihazınız çaldı ve çağrıyı almadı',
     apply_running: 'Yapılandırma uygulanıyor',
     apply_over: 'Uygulama artık iptal edilemez',
     config_drift: 'Santralın dosyaları elle değiştirilmiş',

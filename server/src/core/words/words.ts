@@ -12,8 +12,8 @@ import { de } from './de.ts';
 import { tr } from './tr.ts';
 
 export interface Words {
-  /** A test asks for every code; until then its English title stands in. */
-  readonly titles: Readonly<Partial<Record<ErrorCode, string>>>;
+  /** Of every error code. */
+  readonly titles: Readonly<Record<ErrorCode, string>>;
   readonly details: Readonly<Record<string, string>>;
 }
 const WORDS: Readonly<Record<Exclude<Language, 'en'>, Words>> = { tr, de };
@@ -28,7 +28,7 @@ export function errorTexts(
 ): { readonly title: string; readonly detail: string } {
   if (language === 'en') return { title: ERRORS[code].title, detail: spoken(detail) };
   const { titles, details } = WORDS[language];
-  const title = titles[code] ?? ERRORS[code].title;
+  const title = titles[code];
   let known = true;
   const text = spoken(detail, (key) => {
     const translated = Object.hasOwn(details, key) ? details[key] : undefined;
