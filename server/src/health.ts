@@ -1,4 +1,5 @@
 /** What shows whether the service does its work: the checks of readiness, and its gauges. */
+import { descriptors, enough } from './core/descriptors.ts';
 import type { EngineWatch } from './adapters/asterisk/watch.ts';
 import { WATCHED } from './adapters/asterisk/watch.ts';
 import type { CallControlFeature } from './features/calls/feature.ts';
@@ -132,6 +133,14 @@ export function checksOf({
         const newest = newest_gap === null ? '' : `, the newest ${newest_gap.from} to ${newest_gap.to}`;
         const detail = `in the last day: ${differences} conversations differ, ${gaps} gaps${newest}`;
         return { ok: false, detail };
+      },
+    },
+    {
+      name: 'descriptors',
+      run: async () => {
+        const open = descriptors();
+        if (open === null) return { ok: true, detail: 'not known here' };
+        return { ok: enough(open), detail: `${open.used} of ${open.limit} file descriptors` };
       },
     },
     {

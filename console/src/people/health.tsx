@@ -97,6 +97,7 @@ const NAMES = [
   'journal',
   'records',
   'history',
+  'descriptors',
   'disk',
   'exposure',
 ] as const;

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { serializerCompiler } from '@fastify/type-provider-zod';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { inputValidator } from '../core/check-input.ts';
+import { connectionsFor, descriptors } from '../core/descriptors.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { say } from '../core/said.ts';
@@ -138,7 +139,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     // The listeners of sockets.ts answer instead.
     clientErrorHandler: () => {},
   }).withTypeProvider<ZodTypeProvider>();
-  Object.assign(app.server, { maxConnections: limits.maxConnections, dropMaxConnection: true });
+  const open = descriptors();
+  const maxConnections = open === null ? limits.maxConnections : connectionsFor(open, limits.maxConnections);
+  Object.assign(app.server, { maxConnections, dropMaxConnection: true });
   app.setValidatorCompiler(inputValidator);
   app.setSerializerCompiler(serializerCompiler);
   addBodyParsers(app);
