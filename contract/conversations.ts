@@ -122,6 +122,10 @@ export const Transfer = z
 export const QueueVisit = z
   .object({
     queue: z.string(),
+    queue_title: z
+      .string()
+      .nullable()
+      .describe('Title that the queue has now. Null where the queue is gone.'),
     leg_id: z.string().describe("The caller's leg."),
     joined_at: Moment,
     left_at: Moment,
@@ -250,6 +254,11 @@ export const ConversationSummary = z
     ),
     extensions: z.array(z.string()).describe('Every extension of ours that took part or was wanted, sorted.'),
     queues: z.array(z.string()).describe('Every queue it waited in, in order of the first visit.'),
+    queue_titles: z
+      .array(z.string().nullable())
+      .describe(
+        'Titles of `queues`, in the same order, as they are when it is read; of an event, when it was published. Null where the queue is gone.',
+      ),
     agents: z.array(z.string()).describe('Extensions that answered it from a queue.'),
     has_recording: z.boolean(),
     notes: z.int().describe('How many.'),

@@ -24,6 +24,10 @@ export const HistoryCall = z.object({
   dstchannel: z.string(),
   device_type: z.enum(['mobil', 'webrtc', 'sip', '']),
   queue: z.string().nullable(),
+  queue_title: z
+    .string()
+    .nullable()
+    .describe('Title that the queue has now. Null without a queue, and where the queue is gone.'),
   has_recording: z.boolean(),
 });
 export type HistoryCall = z.infer<typeof HistoryCall>;

@@ -116,6 +116,7 @@ describe('history pages', () => {
     await shows(page, 2);
     await page.getByText('2 conversations').waitFor();
     await page.getByText(EVIL).first().waitFor();
+    await page.getByText('· Support', { exact: true }).waitFor();
     assert.equal(await page.locator('img[src=x]').count(), 0);
     await assertAccessible(page);
     await page.getByLabel('Outcome', { exact: true }).selectOption('missed');
@@ -191,6 +192,9 @@ describe('history pages', () => {
     await assertAccessible(page);
     await page.getByText('Table', { exact: true }).click();
     await table.getByText('On hold (has put the other side on hold)').waitFor();
+    await table.getByText('Waits in the queue (Support)').first().waitFor();
+    await table.getByText('joined the queue Support: ').waitFor();
+    await page.getByRole('main').getByText('Support', { exact: true }).waitFor();
     await assertAccessibleInBoth(page);
     await close(page);
   });

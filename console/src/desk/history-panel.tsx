@@ -6,6 +6,7 @@ import { ArrowDownLeft, ArrowUpRight } from 'lucide-react';
 import { Link } from 'wouter';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { formatAgo, formatDateTime, formatSpan } from '../app/format.ts';
+import { queueNames } from '../app/queue-names.ts';
 import { talkSpan } from '../app/talk-span.ts';
 import { serverNow } from '../app/now.ts';
 import { conversationQuery } from '../app/queries.ts';
@@ -92,7 +93,7 @@ function Rows({ rows }: { readonly rows: readonly ConversationSummary[] }): Reac
                   {formatAgo(row.started_at, serverNow())}
                 </Text>{' '}
                 <Text component="span" size="xs" c="dimmed">
-                  {[t(`disposition_${row.disposition}`), ...row.queues].join(' · ')}
+                  {[t(`disposition_${row.disposition}`), ...queueNames(row)].join(' · ')}
                 </Text>
               </span>
               <span className={styles.ticking}>{formatSpan(talkSpan(row))}</span>

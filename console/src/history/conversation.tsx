@@ -21,6 +21,7 @@ import { OffhookError } from '@offhook/client';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { formatDateTime, formatClock, formatNumber, formatPercent, formatSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
+import { queueName } from '../app/queue-names.ts';
 import { useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
@@ -232,7 +233,7 @@ function Head({ conversation: c }: Props): ReactNode {
             </Badge>
             {c.queues.map((queue) => (
               <Badge key={queue} variant="light" color="gray" tt="none">
-                {queue}
+                {queueName(c, queue)}
               </Badge>
             ))}
             {c.state === 'amended' && (

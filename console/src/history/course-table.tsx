@@ -2,8 +2,9 @@ import type { ReactNode } from 'react';
 import { Table } from '@mantine/core';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { formatClock, formatSpan } from '../app/format.ts';
+import { queueName } from '../app/queue-names.ts';
 import { t } from './conversation-words.ts';
-import { factsOf } from './course.ts';
+import { factsOf, visitName } from './course.ts';
 import type { Fact, Segment } from './course.ts';
 import { nameOf } from './party.tsx';
 import { numberOf } from './sides.ts';
@@ -18,23 +19,23 @@ const namesOf = ({ legs }: Conversation): Names => {
   );
   return (leg) => (leg === null ? '' : (names.get(leg) ?? ''));
 };
-function segmentWord(s: Segment): string {
+function segmentWord(c: Conversation, s: Segment): string {
   const more =
     s.state === 'held' && s.held_by !== null
       ? t(`held_${s.held_by}`)
-      : s.state === 'queued'
-        ? s.queue
+      : s.state === 'queued' && s.queue !== null
+        ? queueName(c, s.queue)
         : s.service;
   return more ? `${t(`seg_${s.state}`)} (${more})` : t(`seg_${s.state}`);
 }
-function whatOf(fact: Fact): string {
+function whatOf(c: Conversation, fact: Fact): string {
   switch (fact.is) {
     case 'segment':
-      return segmentWord(fact.segment);
+      return segmentWord(c, fact.segment);
     case 'joined':
-      return t('joined', { queue: fact.visit.queue, outcome: t(`visit_${fact.visit.outcome}`) });
+      return t('joined', { queue: visitName(fact.visit), outcome: t(`visit_${fact.visit.outcome}`) });
     case 'offer':
-      return t('offer', { queue: fact.visit.queue, outcome: t(`leg_${fact.offer.disposition}`) });
+      return t('offer', { queue: visitName(fact.visit), outcome: t(`leg_${fact.offer.disposition}`) });
     case 'transfer': {
       const { kind, to, outcome } = fact.transfer;
       return `${t(`transfer_${kind}`, { to })}: ${t(`to_${outcome}`)}`;
@@ -84,7 +85,7 @@ export function CourseTable({
             <Table.Td>
               <bdi>{names(fact.leg)}</bdi>
             </Table.Td>
-            <Table.Td>{whatOf(fact)}</Table.Td>
+            <Table.Td>{whatOf(conversation, fact)}</Table.Td>
             <Table.Td style={{ whiteSpace: 'nowrap' }}>
               {fact.seconds === null ? '' : formatSpan(fact.seconds)}
             </Table.Td>

@@ -5,6 +5,8 @@ export type Leg = Conversation['legs'][number];
 export type Segment = Leg['segments'][number];
 export type Transfer = Conversation['transfers'][number];
 export type Visit = Conversation['queue_visits'][number];
+/** What people call its queue. */
+export const visitName = ({ queue, queue_title }: Visit): string => queue_title ?? queue;
 export type Offer = Visit['offers'][number];
 export type Recording = Conversation['recordings'][number];
 

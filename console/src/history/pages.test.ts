@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import { queueName, queueNames } from '../app/queue-names.ts';
 import { talkSpan } from '../app/talk-span.ts';
 import { beyondExport, exportFilterOf, queryOf, rangeOf, readFilters, writeFilters } from './filters.ts';
 import { fits, sameNumber } from './fits.ts';
@@ -109,6 +110,13 @@ test('history list - of a queue that rang several, who answered is the other sid
   const abandoned = queued({ answered_at: null });
   assert.deepEqual(sides(abandoned, null), ['1001', '500']);
   assert.deepEqual(sides(abandoned, '1004'), ['1001']);
+});
+
+test('history list - a queue is named by its title, and by its key where it is gone or no title was told', () => {
+  const c = { queues: ['support', 'closed'], queue_titles: ['Customer support', null] };
+  assert.deepEqual(queueNames(c), ['Customer support', 'closed']);
+  assert.equal(queueName(c, 'other'), 'other');
+  assert.deepEqual(queueNames({ queues: ['support'] }), ['support']);
 });
 
 test('history list - two people who talked for 21 s are 21 s, not 42', () => {

@@ -5,6 +5,7 @@ import { ArrowRight, EllipsisVertical, EyeOff, Mic, Phone, StickyNote } from 'lu
 import { Link } from 'wouter';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { formatSpan, formatTime, spanAttribute } from '../app/format.ts';
+import { queueNames } from '../app/queue-names.ts';
 import { talkSpan } from '../app/talk-span.ts';
 import { useSince } from '../app/now.ts';
 import { conversationAddress } from './last-list.ts';
@@ -59,7 +60,7 @@ export const Row = memo(function Row({ conversation: c, own, me, index, actions 
         </Text>
         {c.queues.length > 0 && (
           <Text span inherit c="dimmed">
-            {` · ${c.queues.join(', ')}`}
+            {` · ${queueNames(c).join(', ')}`}
           </Text>
         )}
       </span>

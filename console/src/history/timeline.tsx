@@ -7,7 +7,7 @@ import type { Conversation } from '@offhook/contract/conversations.ts';
 import { formatClock, formatSpan } from '../app/format.ts';
 import { t } from './conversation-words.ts';
 import { t as recordingWord } from './player-words.ts';
-import { placeOf, spanOf, ticksOf } from './course.ts';
+import { placeOf, spanOf, ticksOf, visitName } from './course.ts';
 import type { Leg, Recording, Segment, Transfer, Visit } from './course.ts';
 import { nameOf } from './party.tsx';
 import { numberOf } from './sides.ts';
@@ -72,7 +72,7 @@ export const segmentText = (s: Segment): string => t(`seg_${s.state}`);
 
 function VisitLane({ visit, span }: { readonly visit: Visit; readonly span: Span }): ReactNode {
   return (
-    <Lane slim name={t('queue', { queue: visit.queue })} note={t(`visit_${visit.outcome}`)}>
+    <Lane slim name={t('queue', { queue: visitName(visit) })} note={t(`visit_${visit.outcome}`)}>
       <Bar
         slim
         span={span}

@@ -93,7 +93,14 @@ export async function conversationsRig(
   const cursor_key = async () => Buffer.alloc(32, 7);
   conversationRoutes(
     host.app,
-    createConversationReader({ store, recordings, cursor_key, country: 'DE', journal: { epoch: 'e1' } }),
+    createConversationReader({
+      store,
+      recordings,
+      directory: scene.directory,
+      cursor_key,
+      country: 'DE',
+      journal: { epoch: 'e1' },
+    }),
   );
   const commands = addOperations(
     host.app,

@@ -51,6 +51,7 @@ async function rig(t: TestContext) {
       zone: 'UTC',
       cursor_key: async () => Buffer.alloc(32),
       recordings: noRecordings,
+      directory,
     }),
   );
   await host.app.ready();

@@ -15,7 +15,7 @@ import type { Tables } from './tables.ts';
 
 /** One life of the service over a store and a journal that outlive it. */
 async function live(scene: HistoryScene, journal: HistoryJournal, store: Store = scene.store) {
-  const deps = { ...journal.deps, store, clock: systemClock, log: silent };
+  const deps = { ...journal.deps, store, directory: scene.directory, clock: systemClock, log: silent };
   const publisher = createPublisher(deps);
   journal.listen(publisher);
   await publisher.begin();

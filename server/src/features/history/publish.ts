@@ -13,6 +13,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { RecordingIndex } from '../../ports/conversations.ts';
+import type { Directory } from '../../ports/directory.ts';
 import type { JournalReader, JournalRow } from '../../ports/journal-store.ts';
 import type { Store } from '../../ports/store.ts';
 import { readAnnotations } from './conversations/annotations.ts';
@@ -26,6 +27,7 @@ export interface PublisherDeps {
   readonly journal: JournalReader;
   readonly eventOf: (row: JournalRow) => DomainEvent;
   readonly recordings: Pick<RecordingIndex, 'withRecording'>;
+  readonly directory: Pick<Directory, 'queue'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly publish: (events: readonly DomainEvent[]) => void;
@@ -196,7 +198,7 @@ async function newestPublished({ store, journal, eventOf, log }: PublisherDeps):
 /** The events of these rows that nothing newer has overtaken, in their order. */
 async function eventsOf(
   db: Kysely<Tables>,
-  { recordings, clock }: PublisherDeps,
+  deps: PublisherDeps,
   rows: readonly OutboxRow[],
 ): Promise<readonly DomainEvent[]> {
   const found = await db
@@ -206,7 +208,7 @@ async function eventsOf(
     .execute();
   const conversations = new Map(found.map((row) => [row.root, { row, record: readRecord(row.record) }]));
   const records = [...conversations.values()].map((c) => c.record);
-  const added = await readAnnotations(db, recordings, records);
+  const added = await readAnnotations(db, deps, records);
   return rows.flatMap(({ change, root, kind, revision }): DomainEvent[] => {
     // One that went into another conversation is told with that one.
     const it = conversations.get(root);
@@ -218,7 +220,7 @@ async function eventsOf(
       {
         type: `conversation.${kind}`,
         subject: `conversations/${root}`,
-        at: clock.now(),
+        at: deps.clock.now(),
         observed: 'live',
         data: { extensions: conversation.extensions, conversation },
       },

@@ -48,6 +48,7 @@ async function site(): Promise<Site> {
       zone: 'Europe/Istanbul',
       cursor_key,
       recordings: recordingsOf(recorded),
+      directory: scene.directory,
     }),
   );
   await host.app.ready();
@@ -116,6 +117,7 @@ test('history - one answered call as both sides read it', async () => {
       dstchannel: 'PJSIP/1002-00000001',
       device_type: 'sip',
       queue: null,
+      queue_title: null,
       has_recording: false,
     });
     assert.equal(body.extension, '1001');
@@ -125,6 +127,15 @@ test('history - one answered call as both sides read it', async () => {
   const { body } = await s.get({}, 'supervisor');
   const { direction, party, party_name } = body.calls[0]!;
   assert.deepEqual([direction, party, party_name], ['in', '1001', 'Ada']);
+});
+
+test('history - a queue by the title it has now, null where it is gone', async () => {
+  await using s = await site();
+  await s.scene.feed(...recorded('queue-answered'));
+  const rows = async () => (await s.get()).body.calls.map(({ queue, queue_title }) => [queue, queue_title]);
+  assert.deepEqual(await rows(), [['support', 'Support']]);
+  s.scene.directory.setQueues([]);
+  assert.deepEqual(await rows(), [['support', null]]);
 });
 
 test('history - has_recording says whether any call of the conversation has one', async () => {

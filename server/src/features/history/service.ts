@@ -8,6 +8,7 @@ import { ServiceError } from '../../core/errors.ts';
 import { historyOf, reaches } from '../../core/rights.ts';
 import type { Principal } from '../../core/rights.ts';
 import type { RecordingIndex } from '../../ports/conversations.ts';
+import type { Directory } from '../../ports/directory.ts';
 import type { Store } from '../../ports/store.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { fold } from '@offhook/contract/search.ts';
@@ -16,6 +17,7 @@ import { rootsWithRecording } from './conversations/annotations.ts';
 import { clearCalls, hideCalls } from './hide.ts';
 import { identityOf, readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
+import { titleOf } from './queue-titles.ts';
 import { createPartySearch, readFound, statsOfFound } from './party-search.ts';
 import type { Tables } from './tables.ts';
 import { callOnWire, localTimeIn } from './wire.ts';
@@ -35,6 +37,7 @@ export function createHistoryService(deps: {
   /** Signs cursors. */
   readonly cursor_key: () => Promise<Buffer>;
   readonly recordings: Pick<RecordingIndex, 'withRecording'>;
+  readonly directory: Pick<Directory, 'queue'>;
 }): HistoryService {
   const { store, cursor_key } = deps;
   const localTime = localTimeIn(deps.zone);
@@ -81,7 +84,12 @@ export function createHistoryService(deps: {
             ? writeCursor(await cursor_key(), { at: last.started_us, id: last.id }, identityOf(list))
             : null,
         stats: found === null ? await readStats(db, list) : statsOfFound(found),
-        calls: page.map((row) => callOnWire(row, localTime, recorded.has(row.root))),
+        calls: page.map((row) =>
+          callOnWire(row, localTime, {
+            queue_title: titleOf(deps.directory, row.queue),
+            has_recording: recorded.has(row.root),
+          }),
+        ),
       };
     },
     async act({ extension }, { action, call_keys }) {

@@ -33,7 +33,7 @@ const moment = (us: number): string => rfc3339(Math.floor(us / 1000));
 export const callOnWire = (
   row: StoredRow,
   localTime: (us: number) => string,
-  has_recording: boolean,
+  more: Pick<HistoryCall, 'queue_title' | 'has_recording'>,
 ): HistoryCall => ({
   id: row.id,
   call_key: row.root,
@@ -55,5 +55,5 @@ export const callOnWire = (
   dstchannel: row.dstchannel,
   device_type: row.device === null ? '' : (DEVICE[row.device] ?? ''),
   queue: row.queue,
-  has_recording,
+  ...more,
 });

@@ -1,12 +1,19 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
+import type { Directory } from '../../../ports/directory.ts';
 import { inChunks } from '../chunks.ts';
+import { titleOf } from '../queue-titles.ts';
 import type { ConversationRecord } from '../record.ts';
 import type { Tables } from '../tables.ts';
 import type { Wanted } from './find.ts';
 import { callsOfRecord } from './view.ts';
 import type { Annotations } from './view.ts';
 
+/** Who knows what a conversation is shown with and its record does not have. */
+export interface Owners {
+  readonly recordings: RecordingIndex;
+  readonly directory: Pick<Directory, 'queue'>;
+}
 type Outcome = Selectable<Tables['conversation_outcomes']>;
 const newestOf = (outcomes: readonly Outcome[]): Outcome | undefined =>
   outcomes.toSorted((a, b) => Number(b.at_ms) - Number(a.at_ms))[0];
@@ -20,7 +27,10 @@ async function outcomesOf(db: Kysely<Tables>, calls: readonly string[]) {
 /** What people and agents added to these conversations, by their id; a few queries, however many they are. */
 export async function readAnnotations(
   db: Kysely<Tables>,
-  recordings: Pick<RecordingIndex, 'withRecording'>,
+  {
+    recordings,
+    directory,
+  }: { readonly recordings: Pick<RecordingIndex, 'withRecording'> } & Pick<Owners, 'directory'>,
   records: readonly ConversationRecord[],
 ): Promise<ReadonlyMap<string, Annotations>> {
   const calls = records.flatMap(callsOfRecord);
@@ -48,6 +58,7 @@ export async function readAnnotations(
           notes: notes.filter((n) => own.has(n.call)).reduce((total, { n }) => total + Number(n), 0),
           outcome: newestOf([...own].flatMap((call) => outcomes.get(call) ?? [])) ?? null,
           has_recording: [...own].some((call) => recorded.has(call)),
+          queue_titles: new Map(record.queues.map((queue) => [queue, titleOf(directory, queue)])),
         },
       ];
     }),

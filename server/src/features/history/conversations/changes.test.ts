@@ -108,15 +108,16 @@ test('conversation changes - what is committed while the feed is read is not pas
       },
     };
     const query = { since, limit: 500, detail: false };
+    const owners = { recordings: noRecordings, directory: rig.scene.directory };
     const first = await readChanges(
       store.db<Tables>().withPlugin(plugin),
-      noRecordings,
+      owners,
       { within: null, since_ms: 0 },
       query,
     );
     const second = await readChanges(
       store.db<Tables>(),
-      noRecordings,
+      owners,
       { within: null, since_ms: 0 },
       {
         ...query,

@@ -3,8 +3,8 @@ import type { ConversationChange } from '@offhook/contract/conversation-list.ts'
 import type { Objects } from '../../../core/rights.ts';
 import { inChunks } from '../chunks.ts';
 import type { Tables } from '../tables.ts';
+import type { Owners } from './annotations.ts';
 import { detailsOf, rowsOf, summariesOf } from './read.ts';
-import type { RecordingIndex } from '../../../ports/conversations.ts';
 
 /** Changes that one request looks through for a reader who may see only some of them. */
 const SCAN = 2_000;
@@ -24,7 +24,7 @@ export interface Changes {
 /** Changes after `since`, oldest first; O(log n + what is looked through). */
 export async function readChanges(
   db: Kysely<Tables>,
-  recordings: RecordingIndex,
+  owners: Owners,
   { within, since_ms }: { readonly within: Objects; readonly since_ms: number },
   query: { readonly since: number; readonly limit: number; readonly detail: boolean },
 ): Promise<Changes> {
@@ -40,7 +40,7 @@ export async function readChanges(
     db,
     page.flatMap((c) => c.id ?? []),
   );
-  const shown = await (detail ? detailsOf : summariesOf)(db, recordings, rows);
+  const shown = await (detail ? detailsOf : summariesOf)(db, owners, rows);
   const byId = new Map(shown.map((c) => [c.id, c]));
   const changes = page.flatMap((c): ConversationChange[] => {
     const { change, root: id } = c;

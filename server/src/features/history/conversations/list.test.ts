@@ -56,6 +56,35 @@ test('conversations list - newest first, page by page, each once while others co
   assert.equal(third.next_cursor, null);
 });
 
+test('conversations list - queues by the titles they have now, null for one that is gone', async () => {
+  await using rig = await conversationsRig();
+  const { directory } = rig.scene;
+  await rig.put([
+    recordOf({ id: 'ast1:1.1', queue: 'support' }),
+    recordOf({ id: 'ast1:2.1', started: STARTED - 1_000, queue: 'closed' }),
+    recordOf({ id: 'ast1:3.1', started: STARTED - 2_000 }),
+  ]);
+  const titles = async () => {
+    const listed = await list(rig);
+    const shown = await Promise.all(
+      listed.conversations.map(async ({ id, queues, queue_titles }) => {
+        const { body } = await rig.get(`${PATH}/${id}`);
+        const { conversation } = ConversationReply.parse(body);
+        assert.deepEqual(conversation.queue_titles, queue_titles);
+        return [queues, queue_titles, conversation.queue_visits.map((visit) => visit.queue_title)];
+      }),
+    );
+    return shown;
+  };
+  const others = [
+    [['closed'], [null], [null]],
+    [[], [], []],
+  ];
+  assert.deepEqual(await titles(), [[['support'], ['Support'], ['Support']], ...others]);
+  directory.setQueues(directory.queues().map((queue) => ({ ...queue, title: `${queue.title} EU` })));
+  assert.deepEqual(await titles(), [[['support'], ['Support EU'], ['Support EU']], ...others]);
+});
+
 test('conversations list - filters combine as the sets they are, in any combination and page size', async () => {
   await using rig = await conversationsRig({
     few: { scopes: ['history:read'], extensions: ['1003', '1004'] },

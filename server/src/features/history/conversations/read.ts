@@ -3,12 +3,12 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Conversation, ConversationSummary } from '@offhook/contract/conversations.ts';
 import { reaches } from '../../../core/rights.ts';
 import type { Objects } from '../../../core/rights.ts';
-import type { RecordingIndex } from '../../../ports/conversations.ts';
 import { readRecord } from '../record-codec.ts';
 import type { ConversationRecord } from '../record.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';
 import { timelineEntries } from '../record/entries.ts';
 import { readAnnotations, readNotes, readQuality } from './annotations.ts';
+import type { Owners } from './annotations.ts';
 import { padded } from './sources.ts';
 import { callsOfRecord, conversationOf, summaryOf } from './view.ts';
 import type { ShownRow } from './view.ts';
@@ -35,13 +35,13 @@ export async function rowsOf(db: Kysely<Tables>, ids: readonly number[]) {
 /** In the order of the rows. */
 export async function summariesOf(
   db: Kysely<Tables>,
-  recordings: RecordingIndex,
+  owners: Owners,
   rows: readonly StoredConversation[],
 ): Promise<ConversationSummary[]> {
   const opened = rows.map(open);
   const added = await readAnnotations(
     db,
-    recordings,
+    owners,
     opened.map((o) => o.record),
   );
   return opened.map(({ row, record }) => summaryOf(row, record, added.get(record.id)));
@@ -49,16 +49,16 @@ export async function summariesOf(
 
 export async function detailsOf(
   db: Kysely<Tables>,
-  recordings: RecordingIndex,
+  owners: Owners,
   rows: readonly StoredConversation[],
 ): Promise<Conversation[]> {
   const opened = rows.map(open);
   const records = opened.map((o) => o.record);
   const calls = records.flatMap(callsOfRecord);
-  const added = await readAnnotations(db, recordings, records);
+  const added = await readAnnotations(db, owners, records);
   const notes = await readNotes(db, calls);
   const quality = await readQuality(db, calls);
-  const recorded = await recordings.ofCalls(calls);
+  const recorded = await owners.recordings.ofCalls(calls);
   return opened.map(({ row, record }) => {
     const own = callsOfRecord(record);
     return conversationOf(row, record, added.get(record.id)!, {

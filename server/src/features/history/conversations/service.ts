@@ -9,13 +9,13 @@ import type { z } from 'zod';
 import { ServiceError } from '../../../core/errors.ts';
 import { historyOf, historySince } from '../../../core/rights.ts';
 import type { Principal } from '../../../core/rights.ts';
-import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Store } from '../../../ports/store.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import type { ListIdentity } from '../cursor.ts';
 import { invalid } from '../range.ts';
 import type { Tables } from '../tables.ts';
 import { newestChange } from '../feed.ts';
+import type { Owners } from './annotations.ts';
 import { readChanges } from './changes.ts';
 import { findConversations } from './find.ts';
 import { conversationByCall, detailsOf, rowsOf, summariesOf } from './read.ts';
@@ -23,9 +23,8 @@ import { searchSource } from './search.ts';
 import { createTerms } from './terms.ts';
 import { wantedOf } from './wanted.ts';
 
-export interface ConversationDeps {
+export interface ConversationDeps extends Owners {
   readonly store: Store;
-  readonly recordings: RecordingIndex;
   /** Signs cursors. */
   readonly cursor_key: () => Promise<Buffer>;
   /** The site's, for numbers in a query. */
@@ -57,7 +56,7 @@ const positionUnknown = (why: string): ServiceError =>
   new ServiceError('position_unknown', `${why}; read the changes from the beginning`);
 
 export function createConversationReader(deps: ConversationDeps): ConversationReader {
-  const { store, recordings, cursor_key, journal } = deps;
+  const { store, cursor_key, journal } = deps;
   const terms = createTerms(store);
   const success = true as const;
 
@@ -80,7 +79,7 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       );
       return {
         success,
-        conversations: await summariesOf(db, recordings, rows),
+        conversations: await summariesOf(db, deps, rows),
         next_cursor: next && writeCursor(await cursor_key(), { at: next.started_ms, id: next.id }, list),
         total,
       };
@@ -89,7 +88,7 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       const db = store.db<Tables>();
       const found = await conversationByCall(db, id, historyOf(reader), historySince(reader));
       if (found === null) throw new ServiceError('not_found', 'there is no such conversation');
-      const [conversation] = await detailsOf(db, recordings, [found.row]);
+      const [conversation] = await detailsOf(db, deps, [found.row]);
       return { success, conversation: conversation! };
     },
     async changes(reader, { since = 0, epoch, limit = CHANGES_LIMIT, detail }) {
@@ -103,7 +102,7 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       }
       const query = { since, limit, detail: detail === 'true' };
       const seen = { within: historyOf(reader), since_ms: historySince(reader) };
-      const read = await readChanges(db, recordings, seen, query);
+      const read = await readChanges(db, deps, seen, query);
       return { success, ...read, epoch: journal.epoch };
     },
   };

@@ -22,7 +22,8 @@ test('conversation view - what the record says, in the words of the contract', (
     { call: 'ast1:1.1', extension: '1009', queue: 'sales', from_ms: STARTED, to_ms: STARTED + 500 },
   ];
   const outcome = { call: 'ast1:1.1', code: 'sold', text: '', at_ms: STARTED, by: '1002' };
-  const added: Annotations = { wrap_ups, notes: 1, outcome, has_recording: true };
+  const queue_titles = new Map([['support', 'Support']]);
+  const added: Annotations = { wrap_ups, notes: 1, outcome, has_recording: true, queue_titles };
   const notes = [{ id: 3, call: 'ast1:1.1', at_ms: STARTED, by: '1002', text: 'Calls back on Monday' }];
   const whole = conversationOf(ROW, record, added, { ...NONE, notes });
   assert.deepEqual(Conversation.parse(whole), whole, 'the contract describes all of it');
@@ -68,6 +69,7 @@ test('conversation view - what the record says, in the words of the contract', (
     dialled_e164: null,
     extensions: ['1001', '1002'],
     queues: ['support'],
+    queue_titles: ['Support'],
     agents: ['1002'],
     has_recording: true,
     outcome: { code: 'sold', text: '', at: '2026-11-21T09:00:00.000Z', by: '1002' },
@@ -92,8 +94,15 @@ test('conversation view - what the record says, in the words of the contract', (
     ],
   );
   assert.deepEqual(
-    queue_visits.map((v) => [v.queue, v.wait_time, v.agent, v.wrap_up_time, v.offers[0]?.ring_time]),
-    [['support', 1.234, '1002', 4.5, 1.234]],
+    queue_visits.map((v) => [
+      v.queue,
+      v.queue_title,
+      v.wait_time,
+      v.agent,
+      v.wrap_up_time,
+      v.offers[0]?.ring_time,
+    ]),
+    [['support', 'Support', 1.234, '1002', 4.5, 1.234]],
   );
 });
 

@@ -27,6 +27,8 @@ export interface Annotations {
   readonly outcome: Outcome | null;
   /** Whether there is a recording that can be played. */
   readonly has_recording: boolean;
+  /** Titles of its queues, by name; null, or none, where a queue is gone. */
+  readonly queue_titles: ReadonlyMap<string, string | null>;
 }
 /** What only the whole conversation shows. */
 export interface Details {
@@ -35,7 +37,13 @@ export interface Details {
   readonly recordings: readonly RecordingView[];
   readonly timeline: Conversation['timeline'];
 }
-export const NOTHING_ADDED: Annotations = { wrap_ups: [], notes: 0, outcome: null, has_recording: false };
+export const NOTHING_ADDED: Annotations = {
+  wrap_ups: [],
+  notes: 0,
+  outcome: null,
+  has_recording: false,
+  queue_titles: new Map(),
+};
 
 const lengthOf = (w: WrapUp): number => Math.max(0, Number(w.to_ms) - Number(w.from_ms));
 const sum = (values: readonly number[]): number => values.reduce((total, n) => total + n, 0);
@@ -77,6 +85,7 @@ export function summaryOf(
     customer: customerOf(record),
     extensions: [...record.extensions],
     queues: [...record.queues],
+    queue_titles: record.queues.map((queue) => added.queue_titles.get(queue) ?? null),
     agents: [...record.agents],
     has_recording: added.has_recording,
     notes: added.notes,
@@ -95,7 +104,7 @@ export function conversationOf(
     ...summaryOf(row, record, added),
     legs: record.legs.map(legOnWire),
     transfers: record.transfers.map((t) => ({ ...t, at: rfc3339(t.at) })),
-    queue_visits: visitsOnWire(record.visits, added.wrap_ups),
+    queue_visits: visitsOnWire(record.visits, added),
     recordings: [...details.recordings],
     notes: details.notes.map(noteOnWire),
     quality: details.quality.map(qualityOnWire),
@@ -148,15 +157,16 @@ function legOnWire({ from, to, answered, segments, ...leg }: RecordedLeg): Conve
 
 function visitsOnWire(
   visits: readonly RecordedVisit[],
-  wrapUps: readonly WrapUp[],
+  { wrap_ups, queue_titles }: Annotations,
 ): Conversation['queue_visits'] {
   const total = new Map<RecordedVisit, number>();
-  for (const wrapUp of wrapUps) {
+  for (const wrapUp of wrap_ups) {
     const visit = visitOf(visits, wrapUp);
     if (visit) total.set(visit, (total.get(visit) ?? 0) + lengthOf(wrapUp));
   }
   return visits.map((visit) => ({
     queue: visit.queue,
+    queue_title: queue_titles.get(visit.queue) ?? null,
     leg_id: visit.leg_id,
     joined_at: rfc3339(visit.from),
     left_at: rfc3339(visit.to),

@@ -178,7 +178,7 @@ export function createHistoryData(deps: HistoryDataDeps): PersonalData {
           db,
           places.map((place) => place.id),
         );
-        for (const value of await detailsOf(db, recordings, rows)) yield { kind: 'conversation', value };
+        for (const value of await detailsOf(db, deps, rows)) yield { kind: 'conversation', value };
         if (places.length < AT_ONCE) return;
         after = places.at(-1)!;
         await turn();
