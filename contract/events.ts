@@ -42,6 +42,16 @@ const LegLeftReason = z
   );
 const FirstParty = Party.describe("Who is on the call's first leg.");
 const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });
+const Waited = {
+  waited_seconds: z.int(),
+  waited_ms: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'The same wait in milliseconds, so that sums of waits lose nothing. Not in events of earlier versions.',
+    ),
+};
 const LeftReason = z
   .enum(['answered', 'timeout', 'key', 'moved', 'withdrawn', 'other', 'engine_lost'])
   .describe(
@@ -167,13 +177,13 @@ export const EVENT_DATA = {
     'A caller waits in a queue.',
   ),
   'queue.caller_left': QueueCaller.extend({
-    waited_seconds: z.int(),
+    ...Waited,
     reason: LeftReason,
   }).describe('A caller waits no longer and did not give up: answered, or the queue sent it on.'),
   'queue.caller_changed': QueueCaller.extend({ position: z.int(), priority: z.int().nullable() }).describe(
     'A caller got another priority, or another place than those before it who left make for it.',
   ),
-  'queue.caller_abandoned': QueueCaller.extend({ waited_seconds: z.int(), position: z.int() }).describe(
+  'queue.caller_abandoned': QueueCaller.extend({ ...Waited, position: z.int() }).describe(
     'A caller gave up before anybody answered.',
   ),
   'offer.created': Offer.describe('An agent rings for a queue call.'),

@@ -85,6 +85,7 @@ test('pbx queues - an answered call: joined, offered, left as answered, accepted
     leg_id: chan('1'),
     caller: { number: '0305550', name: 'Ann' },
     waited_seconds: 8,
+    waited_ms: 8_000,
     reason: 'answered',
   });
   const { waited_seconds, ring_seconds, extension, member } = last(scene, 'offer.accepted') as Record<

@@ -8,7 +8,7 @@ import { legOf } from './calls.ts';
 import { setChannel } from './channels.ts';
 import type { ToldVisit } from './facts.ts';
 import { legParty } from './legs.ts';
-import { addTo, emit, secondsBetween, takeFrom } from './state.ts';
+import { addTo, emit, secondsBetween, takeFrom, waitedBetween } from './state.ts';
 import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
 
 /**
@@ -136,7 +136,7 @@ export function closeTold(s: State, t: Turn, visit: ToldVisit, reason: Left): vo
     queue: visit.queue,
     leg_id: visit.leg,
     caller: visit.caller,
-    waited_seconds: secondsBetween(visit.joined_at, t.at),
+    ...waitedBetween(visit.joined_at, t.at),
     reason,
   });
 }
@@ -203,7 +203,7 @@ export function closeVisit(s: State, t: Turn, visit: Visit, reason: Left): void 
   if (ch === undefined) return;
   emit(t, 'queue.caller_left', `queues/${visit.queue}`, {
     ...visitRef(visit, ch),
-    waited_seconds: secondsBetween(visit.joined_at, t.at),
+    ...waitedBetween(visit.joined_at, t.at),
     reason,
   });
 }
@@ -244,7 +244,7 @@ function abandon(s: State, t: Turn, visit: Visit, said: number | null): void {
   if (ch === undefined) return;
   emit(t, 'queue.caller_abandoned', `queues/${visit.queue}`, {
     ...visitRef(visit, ch),
-    waited_seconds: secondsBetween(visit.joined_at, t.at),
+    ...waitedBetween(visit.joined_at, t.at),
     position: said ?? position,
   });
 }

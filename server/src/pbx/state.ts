@@ -351,3 +351,8 @@ export function takeFrom<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
 /** Whole seconds between two moments, never negative. */
 export const secondsBetween = (from: number, to: number): number =>
   Math.max(0, Math.floor((to - from) / 1000));
+/** How long a caller waited, as the end of its visit says it. */
+export const waitedBetween = (from: number, to: number) => ({
+  waited_seconds: secondsBetween(from, to),
+  waited_ms: Math.max(0, Math.floor(to - from)),
+});

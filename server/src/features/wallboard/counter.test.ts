@@ -90,6 +90,8 @@ interface Visit {
   readonly queue: string;
   readonly join: number;
   readonly wait: number;
+  /** Beyond its whole seconds; null as an earlier version told it. */
+  readonly rest_ms: number | null;
   readonly outcome: 'answered' | 'abandoned' | 'other' | 'engine_lost' | 'never';
   readonly agent: number;
   readonly talk: number;
@@ -101,6 +103,7 @@ const visit: fc.Arbitrary<Visit> = fc.record({
   // Over the night in which the clocks of the zone go back.
   join: fc.nat(40 * 3600),
   wait: fc.oneof(fc.nat(30), fc.nat(2000)),
+  rest_ms: fc.option(fc.nat(999)),
   outcome: fc.constantFrom('answered', 'answered', 'abandoned', 'other', 'engine_lost', 'never'),
   agent: fc.nat(3),
   talk: fc.nat(900),
@@ -125,10 +128,11 @@ function eventsOf(visits: readonly Visit[]): DomainEvent[] {
     if (v.flaws.again) events.push({ ...joined, at: ms(v.join + v.wait / 2), observed: 'resync' });
     if (v.outcome === 'never') continue;
     const observed = v.flaws.resync ? 'resync' : 'live';
-    const ended =
+    const bare =
       v.outcome === 'abandoned'
         ? told.abandoned(ms(end), call, v.wait, v.queue)
         : told.left(ms(end), call, v.wait, v.outcome, observed, v.queue);
+    const ended = v.rest_ms === null ? bare : told.exact(bare, v.rest_ms);
     events.push(ended);
     if (v.flaws.twice) events.push(ended);
     if (v.outcome !== 'answered') {
@@ -156,7 +160,8 @@ function recount(visits: readonly Visit[], queue: string, from: number, to: numb
   const forgotten = (v: Visit): boolean => v.outcome === 'never' && ms(v.join) < last - 86_400_000;
   const counted = mine.filter((v) => v.outcome !== 'engine_lost' && !forgotten(v));
   const of = (outcome: Visit['outcome']): Visit[] => counted.filter((v) => v.outcome === outcome);
-  const sum = (some: readonly Visit[]): number => some.reduce((n, v) => n + v.wait, 0);
+  const sum = (some: readonly Visit[]): number =>
+    Math.floor(some.reduce((n, v) => n + v.wait * 1000 + (v.rest_ms ?? 0), 0) / 1000);
   const over = counted.filter((v) => v.outcome !== 'never');
   return {
     offered: counted.length,

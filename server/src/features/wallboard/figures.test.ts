@@ -48,6 +48,26 @@ test('wallboard figures - the six formulas, as computed by hand', () => {
     assert.equal(serviceLevel(scene, levelOf(formula, { flow_outs: 'left_out' })), left_out, formula);
   }
 });
+test('wallboard figures - waits are summed in milliseconds; what has none, as before, in whole seconds', () => {
+  const waits = (outcome: 'answered' | 'abandoned', ...some: number[]) =>
+    some.map((ms) => ({
+      add: { joined: 1 },
+      waited: { outcome, seconds: Math.floor(ms / 1000), rest_ms: ms % 1000 },
+    }));
+  const exact = sumsOf(...waits('answered', 1_900, 1_900, 19_999), ...waits('abandoned', 4_999, 900));
+  const figures = figuresOf(exact, DEFAULT_SERVICE_LEVEL, null, 0);
+  assert.deepEqual([figures.sums.wait_answered_seconds, figures.sums.wait_abandoned_seconds], [23, 5]);
+  assert.equal(figures.average_speed_of_answer_seconds, 23.799 / 3);
+  assert.equal(figures.average_time_to_abandon_seconds, 5.899 / 2);
+  assert.equal(figures.sums.answered_in_threshold, 3);
+  // A row that was stored before there were milliseconds, and grew since.
+  const stored = noSums();
+  fold(stored, readSums('{"joined":1,"answered":1,"wait_answered_seconds":7,"answered_waits":[[7,1]]}'));
+  fold(stored, readSums(writeSums(exact)));
+  const grown = figuresOf(stored, DEFAULT_SERVICE_LEVEL, null, 0);
+  assert.equal(grown.sums.wait_answered_seconds, 30);
+  assert.equal(grown.average_speed_of_answer_seconds, 30.799 / 4);
+});
 test('wallboard figures - every other figure of the same visits', () => {
   const figures = figuresOf(scene, DEFAULT_SERVICE_LEVEL, { from: 0, to: 900_000 }, 41);
   assert.equal(figures.from, '1970-01-01T00:00:00.000Z');

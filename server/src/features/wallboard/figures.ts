@@ -31,6 +31,9 @@ const FORMULAS: Readonly<Record<ServiceLevelFormula, (p: Parts) => number | null
   exclude_all_abandons: ({ at, o, b }) => per(at, o - b),
 };
 const seconds = (ms: number): number => Math.floor(ms / 1000);
+/** All waits together, in seconds with milliseconds. */
+const waitOf = (sums: Sums, outcome: 'answered' | 'abandoned'): number =>
+  (sums[`wait_${outcome}_seconds`] * 1000 + sums[`wait_${outcome}_rest_ms`]) / 1000;
 
 function queueSums(sums: Sums, level: ServiceLevel): QueueSums {
   const { threshold_seconds, short_abandon_seconds } = level;
@@ -47,8 +50,8 @@ function queueSums(sums: Sums, level: ServiceLevel): QueueSums {
     open: offered - sums.answered - sums.abandoned - sums.flowed_out,
     lost: sums.lost,
     ended_unobserved: sums.ended_unobserved,
-    wait_answered_seconds: sums.wait_answered_seconds,
-    wait_abandoned_seconds: sums.wait_abandoned_seconds,
+    wait_answered_seconds: Math.floor(waitOf(sums, 'answered')),
+    wait_abandoned_seconds: Math.floor(waitOf(sums, 'abandoned')),
     longest_wait_seconds: sums.longest_wait_seconds,
     handled: sums.handled,
     talk_seconds: sums.talk_seconds,
@@ -84,10 +87,10 @@ export function figuresOf(sums: Sums, level: ServiceLevel, span: Span | null, lo
     abandon_rate: per(s.abandoned - s.abandoned_short, s.offered - s.abandoned_short),
     answer_rate: per(s.answered, s.offered),
     transfer_rate: per(s.transferred, s.handled),
-    average_speed_of_answer_seconds: per(s.wait_answered_seconds, s.answered),
+    average_speed_of_answer_seconds: per(waitOf(sums, 'answered'), s.answered),
     median_speed_of_answer_seconds: waitAt(sums.answered_waits, 0.5),
     p90_speed_of_answer_seconds: waitAt(sums.answered_waits, 0.9),
-    average_time_to_abandon_seconds: per(s.wait_abandoned_seconds, s.abandoned),
+    average_time_to_abandon_seconds: per(waitOf(sums, 'abandoned'), s.abandoned),
     average_handling_seconds: per(s.talk_seconds + s.hold_seconds + s.wrap_up_seconds, s.handled),
     occupancy: per(sums.busy_ms, sums.busy_ms + sums.available_ms),
     longest_wait_seconds: Math.max(s.longest_wait_seconds, longestOpen),

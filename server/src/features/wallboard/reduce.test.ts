@@ -66,6 +66,37 @@ test('wallboard reducer - a visit counts in the interval of its join, with one o
   });
   assert.equal(board.visits.size, 1);
 });
+test('wallboard reducer - the milliseconds of a wait are counted beside its whole seconds', () => {
+  const ends = [
+    told.left(at(0, 0, 2), 'a', 1),
+    told.left(at(0, 0, 3), 'b', 1),
+    told.abandoned(at(0, 1), 'c', 59),
+  ];
+  const begins = ['a', 'b', 'c'].map((call) => told.joined(at(0), call));
+  const sumsOf = (...events: readonly DomainEvent[]) => {
+    const [board, sums] = [emptyBoard(), noSums()];
+    for (const event of events) for (const one of reduce(board, event)) take(sums, one);
+    return sums;
+  };
+  const rests = ({ wait_answered_rest_ms, wait_abandoned_rest_ms }: Sums) => [
+    wait_answered_rest_ms,
+    wait_abandoned_rest_ms,
+  ];
+  const now = sumsOf(...begins, ...ends.map((event) => told.exact(event, 999)));
+  const before = sumsOf(...begins, ...ends);
+  assert.deepEqual(
+    [rests(now), rests(before)],
+    [
+      [1_998, 999],
+      [0, 0],
+    ],
+  );
+  assert.deepEqual(
+    { ...now, wait_answered_rest_ms: 0, wait_abandoned_rest_ms: 0 },
+    before,
+    'thresholds and the longest wait go by whole seconds',
+  );
+});
 test('wallboard reducer - left for elsewhere is flowed out, whatever the reason; lost by the engine is neither', () => {
   const { queue } = play(
     told.joined(at(0), 'a'),

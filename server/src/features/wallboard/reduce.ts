@@ -23,13 +23,13 @@ export function reduce(board: Board, event: DomainEvent): readonly Count[] {
       joined(board, event, out);
       break;
     case 'queue.caller_left': {
-      const { reason, waited_seconds } = event.data;
+      const { reason } = event.data;
       const outcome = reason === 'answered' ? 'answered' : reason === 'engine_lost' ? 'lost' : 'flowed_out';
-      ended(board, event, outcome, waited_seconds, out);
+      ended(board, event, outcome, out);
       break;
     }
     case 'queue.caller_abandoned':
-      ended(board, event, 'abandoned', event.data.waited_seconds, out);
+      ended(board, event, 'abandoned', out);
       break;
     case 'offer.accepted':
       if (event.data.extension !== null) {
@@ -98,7 +98,6 @@ function ended(
   board: Board,
   event: EventOf<'queue.caller_left' | 'queue.caller_abandoned'>,
   outcome: 'answered' | 'abandoned' | 'flowed_out' | 'lost',
-  seconds: number,
   out: Count[],
 ): void {
   const key = visitKey(event.data);
@@ -106,12 +105,13 @@ function ended(
   if (visit === undefined) return;
   board.visits.delete(key);
   if (outcome === 'lost') return lose(visit, out);
+  const { waited_seconds: seconds, waited_ms = seconds * 1000 } = event.data;
   out.push({
     of: 'queue',
     name: visit.queue,
     slot: slotOf(visit.joined_at),
     add: event.observed === 'resync' ? { ended_unobserved: 1 } : {},
-    waited: { outcome, seconds },
+    waited: { outcome, seconds, rest_ms: waited_ms - seconds * 1000 },
   });
 }
 const lose = (visit: Visit, out: Count[]): void =>

@@ -1,6 +1,9 @@
 import { INTERVAL_SECONDS, LONGEST_THRESHOLD_SECONDS } from '@offhook/contract/wallboard.ts';
 
-/** What only grows by addition. `_ms` are milliseconds, so that many short slices of time lose nothing by rounding. */
+/**
+ * What only grows by addition. `_ms` are milliseconds, so that many short slices of time lose nothing by rounding; `_rest_ms`
+ * are those beyond the whole seconds of the same waits, which events of earlier versions do not say.
+ */
 const ADDED = [
   'joined',
   'calls',
@@ -11,6 +14,8 @@ const ADDED = [
   'ended_unobserved',
   'wait_answered_seconds',
   'wait_abandoned_seconds',
+  'wait_answered_rest_ms',
+  'wait_abandoned_rest_ms',
   'handled',
   'talk_seconds',
   'hold_seconds',
@@ -39,7 +44,12 @@ export interface Count {
   readonly slot: number;
   readonly add: Partial<Record<Added, number>>;
   /** Of a visit that is over. */
-  readonly waited?: { readonly outcome: 'answered' | 'abandoned' | 'flowed_out'; readonly seconds: number };
+  readonly waited?: {
+    readonly outcome: 'answered' | 'abandoned' | 'flowed_out';
+    readonly seconds: number;
+    /** Milliseconds beyond the whole seconds, where they are known. */
+    readonly rest_ms?: number;
+  };
 }
 
 /** Milliseconds of a slot, the base interval. Every zone's offset is a multiple of it, so slots fit every zone's clock. */
@@ -56,6 +66,8 @@ export const noSums = (): Sums => ({
   ended_unobserved: 0,
   wait_answered_seconds: 0,
   wait_abandoned_seconds: 0,
+  wait_answered_rest_ms: 0,
+  wait_abandoned_rest_ms: 0,
   handled: 0,
   talk_seconds: 0,
   hold_seconds: 0,
@@ -75,11 +87,12 @@ export const noSums = (): Sums => ({
 export function take(sums: Sums, { add, waited }: Count): void {
   for (const field in add) sums[field as Added] += add[field as Added]!;
   if (waited === undefined) return;
-  const { outcome, seconds } = waited;
+  const { outcome, seconds, rest_ms = 0 } = waited;
   sums[outcome] += 1;
   if (seconds > sums.longest_wait_seconds) sums.longest_wait_seconds = seconds;
   if (outcome === 'flowed_out') return;
   sums[`wait_${outcome}_seconds`] += seconds;
+  sums[`wait_${outcome}_rest_ms`] += rest_ms;
   const waits = sums[`${outcome}_waits`];
   const kept = Math.min(seconds, LONGEST_THRESHOLD_SECONDS + 1);
   waits.set(kept, (waits.get(kept) ?? 0) + 1);

@@ -151,6 +151,11 @@ export const told = {
       merged_into,
     },
   }),
+  /** The end of a visit as it is told now: with the milliseconds beyond its whole seconds. */
+  exact: <E extends DomainEvent>(event: E, rest_ms: number): E => {
+    const { waited_seconds } = event.data as EventData<'queue.caller_left'>;
+    return { ...event, data: { ...event.data, waited_ms: waited_seconds * 1000 + rest_ms } };
+  },
   /** The same event with the agent as it is after it. */
   showing: (event: DomainEvent, engagement: Engagement): DomainEvent =>
     ({ ...event, data: { ...event.data, agent: { engagement } as AgentSummary } }) as DomainEvent,
