@@ -43,4 +43,7 @@ export abstract class Client extends Reader {
   get names(): readonly string[] {
     return namesOf(this.heard);
   }
+  override get since(): number {
+    return Math.max(0, ...this.heard.map((one) => one.since_ms));
+  }
 }

@@ -7,7 +7,7 @@ import type { Caller } from '../ports/http.ts';
 import type { Credentials } from '../ports/stream.ts';
 import type { Client } from './client.ts';
 import type { Hub } from './hub.ts';
-import { scopeOf } from '../core/rights.ts';
+import { historySince, scopeOf } from '../core/rights.ts';
 import { hear } from './topics.ts';
 import type { Heard } from './topics.ts';
 
@@ -69,16 +69,17 @@ export function createClients(options: ClientsOptions): Clients {
     const who = person(caller.person_id);
     if (who === undefined || !who.active) return null;
     const { extension, level, username } = who;
-    return extension === caller.extension && level === caller.level
+    const since_ms = directory.heldSince?.(extension) ?? 0;
+    return extension === caller.extension && level === caller.level && since_ms === (caller.since_ms ?? 0)
       ? caller
-      : { ...caller, extension, level, username };
+      : { ...caller, extension, level, username, since_ms };
   };
   const ownQueues = (caller: Caller): string[] =>
     caller.extension === '' ? [] : directory.queuesOf(caller.extension).map((queue) => queue.name);
 
   /** Everything that the rights of people were made of; most changes of the directory change them of nobody. */
   const basisOf = (caller: Caller): string =>
-    `${caller.level} ${caller.extension} ${ownQueues(caller).join(' ')}`;
+    `${caller.level} ${caller.extension} ${historySince(caller)} ${ownQueues(caller).join(' ')}`;
   function refreshAll(): void {
     const bases = new Map<number, string>();
     for (const client of clients) {
@@ -103,7 +104,7 @@ export function createClients(options: ClientsOptions): Clients {
     for (const was of client.heard) {
       const is = hear(caller, was.topic, own);
       if (is === null) return client.end(CLOSE_CODES.not_allowed, `no longer allowed: ${was.topic}`);
-      const same = is.names.join(' ') === was.names.join(' ');
+      const same = is.names.join(' ') === was.names.join(' ') && is.since_ms === was.since_ms;
       heard.push(same ? was : is);
       if (!same) changed.push(is);
     }

@@ -5,14 +5,17 @@ import type { Journal } from '../journal/journal.ts';
 import type { JournalRow } from '../ports/journal-store.ts';
 import { createBatch } from './batch.ts';
 import type { Batch, Framing } from './batch.ts';
+import { isOfFormerHolder } from './former-holder.ts';
 import type { Reader } from './reader.ts';
 import { createShelf } from './shelf.ts';
 
-/** Readers of one transport that hear the same names. */
+/** Readers of one transport that hear the same names, from the same time on. */
 export interface Feed {
   readonly key: string;
   readonly framing: Framing;
   readonly names: ReadonlySet<string>;
+  /** As that of its readers. */
+  readonly since: number;
   readonly live: Set<Reader>;
   readonly behind: Set<Reader>;
   /** Bytes of facts since it began. */
@@ -144,6 +147,7 @@ export function createHub(options: {
     const rows = firstOf(journal.read(done, PAGE));
     const found = new Map<Feed, JournalRow[]>();
     const hear = (feed: Feed, row: JournalRow): void => {
+      if (isOfFormerHolder(row, namesOfRow(row), feed.names, feed.since)) return;
       const list = found.get(feed);
       if (list === undefined) found.set(feed, [row]);
       else if (list.at(-1) !== row) list.push(row);
@@ -288,8 +292,13 @@ export function createHub(options: {
     const shared = backlog === null && !slow && feed.behind.size > 1 ? `${feed.key} ${at}` : null;
     const known = shared === null ? undefined : pages.get(shared);
     if (known !== undefined) return known;
-    const found = shelf.heard(backlog === null ? feed.names : backlog.only, at, to);
-    const wanted = backlog === null ? found.rows : found.rows.filter((row) => !had(backlog.had, row));
+    const names = backlog === null ? feed.names : backlog.only;
+    const found = shelf.heard(names, at, to);
+    const own =
+      feed.since === 0
+        ? found.rows
+        : found.rows.filter((row) => !isOfFormerHolder(row, namesOfRow(row), names, feed.since));
+    const wanted = backlog === null ? own : own.filter((row) => !had(backlog.had, row));
     const heard = firstOf(wanted);
     const end = heard === wanted ? found.to : heard.at(-1)!.seq;
     let facts = 0;
@@ -354,11 +363,11 @@ export function createHub(options: {
     scheduled = true;
     setImmediate(turn);
   }
-  function feedOf(framing: Framing, names: readonly string[]): Feed {
-    const key = `${framing.name} ${names.join(' ')}`;
+  function feedOf({ framing, since }: Reader, names: readonly string[]): Feed {
+    const key = `${framing.name} ${since} ${names.join(' ')}`;
     let feed = feeds.get(key);
     if (feed !== undefined) return feed;
-    feed = { key, framing, names: new Set(names), live: new Set(), behind: new Set(), facts: 0 };
+    feed = { key, framing, names: new Set(names), since, live: new Set(), behind: new Set(), facts: 0 };
     feeds.set(key, feed);
     for (const name of names) {
       const set = index.get(name);
@@ -394,7 +403,7 @@ export function createHub(options: {
       if (feeds.size === 0 && round === null) done = journal.head;
       const { backlog } = reader;
       leave(reader);
-      const feed = feedOf(reader.framing, names);
+      const feed = feedOf(reader, names);
       Object.assign(reader, { feed, backlog, scanned: at, last, factsRead: feed.facts });
       if (at >= journal.head && backlog === null) {
         goLive(reader, feed);

@@ -29,6 +29,11 @@ export abstract class Reader {
   factsRead = 0;
   backlog: Backlog | null = null;
 
+  /** When it was given the extension whose own topics it hears, ms since 1970; 0 where it may hear all of them. */
+  get since(): number {
+    return 0;
+  }
+
   /** True while it takes no more; it then calls `hub.takes(reader)` when it does. */
   abstract get full(): boolean;
   abstract send(bytes: Buffer): void;

@@ -1,5 +1,5 @@
 import { EVERYONE } from '../core/topics.ts';
-import { heardAs } from '../core/rights.ts';
+import { heardAs, historySince } from '../core/rights.ts';
 import type { Objects, Principal } from '../core/rights.ts';
 import type { TopicSources } from '../ports/stream.ts';
 
@@ -11,6 +11,8 @@ export interface Heard {
   readonly noun: keyof TopicSources;
   /** What a snapshot of it may show. */
   readonly objects: Objects;
+  /** Events of the extension from before, ms since 1970, are of somebody else and not sent; 0 for no bound. */
+  readonly since_ms: number;
 }
 
 /** Null where nothing of the topic may be heard. `own`: the queues the person works in. */
@@ -19,7 +21,7 @@ export function hear(who: Principal, topic: string, own: readonly string[]): Hea
   if (names === null) return null;
   const noun = topic.split('/', 1)[0] as keyof TopicSources;
   const objects = names[0] === noun ? null : names.map((name) => name.slice(name.lastIndexOf('/') + 1));
-  return { topic, names, noun, objects };
+  return { topic, names, noun, objects, since_ms: historySince(who) };
 }
 
 /** The names that several topics are heard by, in order, none that a wider one holds already; always `*` too. */

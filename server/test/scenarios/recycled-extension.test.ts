@@ -45,6 +45,13 @@ describe('recycled extension', () => {
       (await recordingsOf(before.token)).find((one) => one.state === 'stored'),
     );
     assert.equal((await before.history()).calls.length, 1);
+    const replayed = async (token: string): Promise<readonly string[]> => {
+      const asked = '/api/v1/events/poll?topics=calls/mine,history/mine&cursor=0&wait=0';
+      const { events, gap } = (await get(token, asked)).body as { events: { type: string }[]; gap: unknown };
+      assert.equal(gap, null);
+      return events.map(({ type }) => type).filter((type) => /^(call|conversation)\./.test(type));
+    };
+    assert.ok((await replayed(before.token)).includes('conversation.finalised'));
 
     await ask(site(), 'DELETE', '/extensions/1012');
     assert.equal((await apply(site())).state, 'applied');
@@ -59,6 +66,7 @@ describe('recycled extension', () => {
     assert.deepEqual(await listed(next.token, '/api/v1/conversations?from=2020-01-01T00:00:00Z'), []);
     const changes = (await get(next.token, '/api/v1/conversations/changes')).body as { changes: unknown[] };
     assert.deepEqual(changes.changes, []);
+    assert.deepEqual(await replayed(next.token), []);
     assert.equal((await get(next.token, `/api/v1/conversations/${id}`)).status, 404);
     assert.deepEqual(await recordingsOf(next.token), []);
     assert.equal((await get(next.token, `/api/v1/recordings/${recording.id}`)).status, 404);

@@ -8,6 +8,8 @@ export interface DirectoryFixture extends Directory {
   /** Changes some fields of a person; throws when there is none with this extension. */
   change(extension: string, fields: Partial<Omit<Person, 'id'>>): void;
   remove(extension: string): void;
+  /** The extension came to who has it now at this time, ms since 1970. */
+  give(extension: string, since_ms: number): void;
   setQueues(queues: readonly QueueEntry[]): void;
 }
 
@@ -81,6 +83,7 @@ export function directoryFixture(
   let queueList = [...queues];
   let version = 1;
   const listeners = new Set<() => void>();
+  const held = new Map<string, number>();
   const changed = (): void => {
     version += 1;
     for (const listener of listeners) listener();
@@ -94,6 +97,7 @@ export function directoryFixture(
     byExtension,
     byUsername: (username) => persons.find((p) => p.username === username),
     byEndpoint: (endpoint) => persons.find((p) => p.endpoints.some((e) => e.name === endpoint)),
+    heldSince: (extension) => held.get(extension) ?? 0,
     queues: () => queueList,
     queue: (name) => queueList.find((q) => q.name === name),
     queuesOf: (extension) => queueList.filter((q) => q.agents.includes(extension)),
@@ -122,6 +126,10 @@ export function directoryFixture(
     },
     remove(extension) {
       persons = persons.filter((p) => p.extension !== extension);
+      changed();
+    },
+    give(extension, since_ms) {
+      held.set(extension, since_ms);
       changed();
     },
     setQueues(next) {

@@ -4,9 +4,11 @@ import type { Log } from '../../core/log.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
+import { isOfFormerHolder } from '../former-holder.ts';
 import { retryDelay } from './schedule.ts';
 import { signatures } from './signature.ts';
 import type { DeliveryRow, Line, Progress, Settings } from './store.ts';
+import type { Hearing } from './subscription.ts';
 import type { Outcome, Transport } from './transport.ts';
 
 /** Rows looked at in one go; nothing more is held of a journal that waits. */
@@ -32,8 +34,8 @@ export interface LaneDeps {
   readonly log: Log;
   readonly agent: string;
   readonly chance: () => number;
-  /** The topics this webhook may hear now, none where it may hear none of its own; null where its owner is gone. */
-  heard(settings: Settings): ReadonlySet<string> | null;
+  /** What this webhook may hear now; null where its owner is gone. */
+  heard(settings: Settings): Hearing | null;
   parked(id: number, epoch: string, after: number, to: number): Promise<JournalRow | null>;
   /** The progress changed. `line` is new or changed in its log; without one it is no hurry. */
   changed(hook: Hook, line?: DeliveryRow): void;
@@ -66,9 +68,10 @@ export function headersOf(
     'webhook-signature': signatures(both ? [secret, previous_secret] : [secret], id, timestamp, body),
   };
 }
-function isHeard(row: JournalRow, heard: ReadonlySet<string>, types: readonly string[] | null): boolean {
+function isHeard(row: JournalRow, { names, since }: Hearing, types: readonly string[] | null): boolean {
   if (types !== null && !types.includes(row.type)) return false;
-  return row.topics.split(' ').some((topic) => heard.has(topic));
+  const topics = row.topics.split(' ');
+  return topics.some((topic) => names.has(topic)) && !isOfFormerHolder(row, topics, names, since);
 }
 
 /** Delivers one webhook's events, one at a time and in order, until it is closed. */
@@ -131,7 +134,7 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
     if (!hook.settings.enabled) return rest(forEver);
     const heard = deps.heard(hook.settings);
     if (heard === null) return deps.disable(hook, 'no_owner');
-    if (heard.size === 0) return deps.disable(hook, 'not_allowed');
+    if (heard.names.size === 0) return deps.disable(hook, 'not_allowed');
     if (progress.epoch !== journal.epoch || progress.live.at > journal.head) {
       progress.epoch = journal.epoch;
       progress.replay = null;
@@ -159,7 +162,7 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
     if (closed || !hook.settings.enabled) return false;
     if (line !== (progress.replay ?? progress.live)) return false;
     const heard = deps.heard(hook.settings);
-    if (heard === null || heard.size === 0) return false;
+    if (heard === null || heard.names.size === 0) return false;
     if (!isHeard(row, heard, hook.settings.types)) {
       advance(line, row.seq);
       deps.changed(hook);

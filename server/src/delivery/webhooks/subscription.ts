@@ -1,4 +1,4 @@
-import { heardAs } from '../../core/rights.ts';
+import { heardAs, historySince } from '../../core/rights.ts';
 import type { KeyRights, Principal } from '../../core/rights.ts';
 import { EVERYONE } from '../../core/topics.ts';
 import type { Directory } from '../../ports/directory.ts';
@@ -35,7 +35,12 @@ export function createOwners(directory: Directory, rights: (keyId: number) => Ke
           .map(({ id: person, extension, level }) => [
             person,
             {
-              principal: { extension, level, key: null },
+              principal: {
+                extension,
+                level,
+                key: null,
+                since_ms: directory.heldSince?.(extension) ?? 0,
+              },
               queues: directory.queuesOf(extension).map((queue) => queue.name),
             },
           ]),
@@ -49,12 +54,19 @@ export function createOwners(directory: Directory, rights: (keyId: number) => Ke
 export const namesFor = ({ principal, queues }: Owner, topics: readonly string[]): readonly string[] =>
   topics.flatMap((topic) => heardAs(principal, topic, queues) ?? []);
 
-/** The names in a row's `topics` that this owner's webhook hears, computed anew when the owner or the topics change. */
+/** What a webhook hears. */
+export interface Hearing {
+  /** The names in a row's `topics`; empty where it may hear none of its own. */
+  readonly names: ReadonlySet<string>;
+  /** When the owner was given the extension, as `Reader.since`. */
+  readonly since: number;
+}
+/** What this owner's webhook hears, computed anew when the owner or the topics change; null where the owner is gone. */
 export function createSubscription(find: FindOwner) {
   let owner: Owner | null = null;
   let topics: readonly string[] = [];
-  let heard: ReadonlySet<string> = new Set();
-  return (of: { readonly owner: number; readonly topics: readonly string[] }): ReadonlySet<string> | null => {
+  let heard: Hearing = { names: new Set(), since: 0 };
+  return (of: { readonly owner: number; readonly topics: readonly string[] }): Hearing | null => {
     const now = find(of.owner);
     if (now === null) return null;
     if (now !== owner || topics !== of.topics) {
@@ -62,7 +74,10 @@ export function createSubscription(find: FindOwner) {
       ({ topics } = of);
       const names = namesFor(now, topics);
       // A webhook that may hear nothing is not told of the engine either.
-      heard = new Set(names.length === 0 ? [] : [...names, EVERYONE]);
+      heard = {
+        names: new Set(names.length === 0 ? [] : [...names, EVERYONE]),
+        since: historySince(now.principal),
+      };
     }
     return heard;
   };
