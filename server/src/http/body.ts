@@ -62,6 +62,11 @@ const soundTooLarge = (most: number): ServiceError =>
 export const tooLarge = (most = BODY_LIMIT): ServiceError =>
   new ServiceError('body_too_large', `the body is larger than ${most} bytes`);
 
+/** A body that was left out, where it may be. */
+export function fillEmptyBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  if (!hasBody(request)) request.body = request.routeOptions.config.emptyBody;
+  done();
+}
 /** JSON and form encoding; sound goes on as a stream, bounded by who reads it; nothing else is ever parsed. */
 export function addBodyParsers(app: App): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
@@ -70,6 +75,8 @@ export function addBodyParsers(app: App): void {
   app.addContentTypeParser(json, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
     // Clients name the type of a body they do not send: a DELETE with nothing in it is a DELETE.
     if (bytes.length === 0 && request.method === 'DELETE') return done(null, null);
+    const { emptyBody } = request.routeOptions.config;
+    if (bytes.length === 0 && emptyBody !== undefined) return done(null, emptyBody);
     const text = utf8(bytes);
     const parse = (part: string): unknown => {
       let parsed: unknown;

@@ -11,7 +11,7 @@ import { say } from '../core/said.ts';
 import { languageOf } from '../core/words/words.ts';
 import type { App, Authenticator, Caller, Credential } from '../ports/http.ts';
 import { asyncapiDocument } from './asyncapi.ts';
-import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody } from './body.ts';
+import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody, fillEmptyBody } from './body.ts';
 import { addDocument } from './documents.ts';
 import { addIdempotency } from './idempotency.ts';
 import type { IdempotencyStore } from './idempotency.ts';
@@ -25,7 +25,7 @@ import { RATE_POLICY, createPace } from './pace.ts';
 import { answerOf, asServiceError } from './problem.ts';
 import { allowOf, createRouteTable, pathOf } from './route-table.ts';
 import type { RouteTable } from './route-table.ts';
-import { checkRoute } from './route-rules.ts';
+import { checkRoute, emptyBodyOf } from './route-rules.ts';
 import { attachSockets, upgradeOf, wantsWebSocket } from './sockets.ts';
 
 /** The settings the host needs; the service's whole configuration fits. */
@@ -194,6 +194,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
 
   app.addHook('onRoute', (route) => {
+    const emptyBody = emptyBodyOf([route.method].flat().join(), route);
+    if (emptyBody !== undefined) route.config = { ...route.config, emptyBody };
     for (const method of [route.method].flat()) {
       checkRoute(method, route);
       table.add(method, route.url, route.config!);
@@ -206,6 +208,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         },
         ...[route.preValidation ?? []].flat(),
       ];
+    if (emptyBody !== undefined) route.preValidation = [fillEmptyBody, ...[route.preValidation ?? []].flat()];
     if (route.config?.bodyBytes !== undefined) route.bodyLimit = route.config.bodyBytes;
   });
 

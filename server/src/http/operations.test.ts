@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Done } from '@offhook/contract/session.ts';
+import { Done, NoFields } from '@offhook/contract/session.ts';
 import { z } from 'zod';
 import { fixtureAuthenticator, hostFixture } from '../../test/support/host-fixture.ts';
 import { addOperations, operation } from './operations.ts';
@@ -38,4 +38,72 @@ test('operations - what is wrong with a command names the field, wherever it is'
       return true;
     });
   }
+});
+
+test('operations - a POST without a required field takes no body; one with a required field and a PUT need theirs', async (t) => {
+  const host = await hostFixture();
+  t.after(() => host.close());
+  const seen: unknown[] = [];
+  const shared = { level: 'user', errors: [], summary: 'Do', tag: 'test', reply: Done } as const;
+  const run = async (_actor: unknown, { body }: { readonly body: unknown }) => {
+    seen.push(body);
+    return { success: true as const };
+  };
+  const bare = z.strictObject({ note: z.string().optional(), times: z.int().default(1) });
+  const full = z.strictObject({ note: z.string() });
+  const params = z.strictObject({});
+  const made = (action: string, method: 'POST' | 'PUT', body: typeof bare | typeof full) =>
+    operation({ ...shared, action, method, path: `/api/v1/${action}`, params, body, run });
+  addOperations(host.app, [
+    made('bare', 'POST', bare),
+    made('full', 'POST', full),
+    made('put', 'PUT', bare),
+    operation({
+      ...shared,
+      action: 'none',
+      method: 'POST',
+      path: '/api/v1/none',
+      params,
+      body: NoFields,
+      run,
+    }),
+  ]);
+  await host.app.ready();
+  const ask = async (
+    path: string,
+    payload: string | undefined,
+    headers: object,
+    method: 'POST' | 'PUT' = 'POST',
+  ) => {
+    const reply = await host.app.inject({
+      method,
+      url: `/api/v1/${path}`,
+      headers: { authorization: 'Bearer token-user', ...headers },
+      ...(payload === undefined ? {} : { payload }),
+    });
+    return reply.statusCode;
+  };
+  const json = { 'content-type': 'application/json' };
+  assert.equal(await ask('bare', undefined, {}), 200);
+  assert.equal(await ask('bare', undefined, json), 200);
+  assert.equal(await ask('bare', '', json), 200);
+  assert.equal(await ask('bare', '{}', json), 200);
+  assert.equal(await ask('none', undefined, {}), 200);
+  assert.equal(await ask('none', '', json), 200);
+  const empty = { times: 1 };
+  assert.deepEqual(seen, [empty, empty, empty, empty, null, null]);
+  assert.equal(await ask('bare', '{"note":"x"}', json), 200);
+  assert.deepEqual(seen.at(-1), { note: 'x', times: 1 });
+  assert.equal(await ask('bare', 'null', json), 400);
+  assert.equal(await ask('bare', '{"other":1}', json), 400);
+  assert.equal(await ask('bare', '{}', {}), 415, 'a body still says what it is');
+  assert.equal(await ask('full', undefined, {}), 400);
+  assert.equal(await ask('full', '', json), 400);
+  assert.equal(await ask('put', undefined, {}, 'PUT'), 400);
+  const { paths } = host.openapi();
+  const required = ['bare', 'none', 'full'].map(
+    (path) => paths[`/api/v1/${path}`]?.['post']?.requestBody?.required,
+  );
+  assert.deepEqual(required, [false, false, true]);
+  assert.equal(paths['/api/v1/put']?.['put']?.requestBody?.required, true);
 });

@@ -1,5 +1,6 @@
 import type { RouteOptions } from 'fastify';
 import { LEVELS } from '@offhook/contract/ids.ts';
+import type { z } from 'zod';
 
 interface ZodDef {
   readonly type?: string;
@@ -52,4 +53,18 @@ export function checkRoute(method: string, route: RouteOptions & { readonly url:
   if (v1 && method !== 'DELETE' && !isStrict(schema?.body)) {
     throw new Error(`${name}: schema.body must be a strict object; NoFields where there are none`);
   }
+}
+
+/**
+ * What an empty body stands for: null or `{}`, whichever the schema takes; undefined where a field is required. POSTs of
+ * /api/v1 alone: a PUT without a body would set everything to its default.
+ */
+export function emptyBodyOf(
+  method: string,
+  route: RouteOptions & { readonly url: string },
+): Record<string, never> | null | undefined {
+  const body = route.schema?.body as z.ZodType | undefined;
+  if (method !== 'POST' || !route.url.startsWith('/api/v1/') || body === undefined) return undefined;
+  if (body.safeParse(null).success) return null;
+  return body.safeParse({}).success ? {} : undefined;
 }

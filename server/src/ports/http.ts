@@ -53,6 +53,8 @@ declare module 'fastify' {
      * handler reads `bodyBytes` at most.
      */
     body?: 'json' | 'form' | 'merge_patch' | 'audio';
+    /** What a body that is left out stands for, where no field of it is required; the host sets it. */
+    emptyBody?: Record<string, never> | null;
     /** Bytes the body may have, where it is not 64 KiB; more by its head is refused before a byte is read. */
     bodyBytes?: number;
     /** Takes a password: a repeat is proven anew, and `Idempotency-Key` means nothing. */
