@@ -91,6 +91,8 @@ describe('console admin', () => {
       await page.getByRole('button', { name: 'Delete' }).waitFor();
       if (kind === 'time-conditions') await both();
     }
+    const made = (await ask(site(), 'GET', '/outbound-routes/out')) as { object: { class: string } };
+    assert.equal(made.object.class, 'international', 'its pattern leaves the country open');
     await follow(page, '/admin/config/settings/site');
     await field(page, 'recording_announcement').locator('select').first().selectOption('prompt');
     await page.getByRole('button', { name: 'Save in the draft' }).click();

@@ -225,7 +225,8 @@ export const de: FieldWords = {
   h_patterns:
     'X ist jede Ziffer, Z 1–9, N 2–9; am Ende . für eines oder mehr von allem, ! für keines oder mehr.',
   l_class: 'Klasse',
-  h_class: 'Wer dorthin anrufen darf, steht bei jeder Nebenstelle.',
+  h_class:
+    'Automatisch: Ausland, wenn ein Muster das Land offen lässt (0X., +X., 00X.), sonst Inland. Wer dorthin anrufen darf, steht bei jeder Nebenstelle.',
   l_trunks: 'Amtsleitungen',
   h_trunks: 'In dieser Reihenfolge versucht.',
   l_strip: 'Ziffern weglassen',

@@ -222,7 +222,8 @@ export const en = {
   l_patterns: 'Patterns',
   h_patterns: 'X is any digit, Z 1–9, N 2–9; at the end . for one or more of anything, ! for none or more.',
   l_class: 'Class',
-  h_class: 'Who may call it is set at each extension.',
+  h_class:
+    'Automatic: International where a pattern leaves the country open (0X., +X., 00X.), else National. Who may call it is set at each extension.',
   l_trunks: 'Trunks',
   h_trunks: 'Tried in this order.',
   l_strip: 'Digits taken off',

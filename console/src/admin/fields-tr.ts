@@ -224,7 +224,8 @@ export const tr: FieldWords = {
   h_patterns:
     'X her rakam, Z 1–9, N 2–9; sonda . bir ya da daha çok herhangi şey, ! hiç ya da daha çok demektir.',
   l_class: 'Sınıf',
-  h_class: 'Kimin arayabileceği her dahilide yazılıdır.',
+  h_class:
+    'Otomatik: bir kalıp ülkeyi açık bırakıyorsa (0X., +X., 00X.) Uluslararası, yoksa Ulusal. Kimin arayabileceği her dahilide yazılıdır.',
   l_trunks: 'Dış hatlar',
   h_trunks: 'Bu sırayla denenir.',
   l_strip: 'Baştan silinen rakam',

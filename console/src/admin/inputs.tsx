@@ -128,7 +128,9 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
           value={text(value)}
           onChange={(event) => onChange(event.currentTarget.value)}
           data={[
-            ...(text(value) === '' ? [{ value: '', label: t('choose') }] : []),
+            ...(text(value) === ''
+              ? [{ value: '', label: t(typeof field.initial === 'string' ? 'automatic' : 'choose') }]
+              : []),
             ...shape.options.map((option) => ({ value: option, label: optionLabel(name, option) })),
           ]}
         />

@@ -85,3 +85,9 @@ test('schema - a new extension may not call what costs most until somebody ticks
   assert.deepEqual(newOf('extension')['call_permission'], ['emergency', 'local', 'national', 'mobile']);
   assert.deepEqual(newOf('queue'), initialOf(formOf('queue')));
 });
+test('schema - a new outbound route has no class, so that the service takes it from the patterns', () => {
+  const route = newOf('outbound_route');
+  assert.ok(!('class' in route));
+  const filled = { ...route, name: 'out', patterns: ['0X.'], trunks: [{ trunk: 'north' }] };
+  assert.deepEqual(mistakesOf('outbound_route', filled), []);
+});

@@ -143,10 +143,13 @@ export function initialOf(fields: readonly Field[]): Fields {
   );
 }
 /**
- * What the form of a new object begins with: the defaults. Nobody may call what costs most until that is ticked.
+ * What the form of a new object begins with: the defaults. Nobody may call what costs most until that is ticked. A route has no
+ * class until one is chosen: the service takes it from the patterns.
  */
 export function newOf(kind: ConfigKind): Fields {
   const fields = initialOf(formOf(kind));
+  if (kind === 'outbound_route')
+    return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== 'class'));
   if (kind !== 'extension') return fields;
   const classes = ROUTE_CLASSES.filter((one) => one !== 'international' && one !== 'premium');
   return { ...fields, call_permission: classes };

@@ -45,6 +45,7 @@ export const de: Words = {
   changes: 'Änderungen',
   changes_lead: 'Was anders ist als das, womit die Anlage läuft.',
   choose: 'Auswählen …',
+  automatic: 'Automatisch',
   clear: 'Leeren',
   close: 'Schließen',
   comment: 'Kommentar',

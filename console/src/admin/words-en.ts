@@ -48,6 +48,7 @@ export const en = {
   changes: 'Changes',
   changes_lead: 'What differs from what the engine runs with.',
   choose: 'Choose …',
+  automatic: 'Automatic',
   clear: 'Clear',
   close: 'Close',
   comment: 'Comment',

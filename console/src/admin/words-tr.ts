@@ -45,6 +45,7 @@ export const tr: Words = {
   changes: 'Değişiklikler',
   changes_lead: 'Santralin çalıştığı yapılandırmadan farkı.',
   choose: 'Seçin …',
+  automatic: 'Otomatik',
   clear: 'Temizle',
   close: 'Kapat',
   comment: 'Açıklama',
