@@ -355,7 +355,9 @@ export const TrunkConfig = z
     enabled: z.boolean().default(true),
     host: z
       .union([z.ipv4(), z.ipv6(), z.hostname().refine((name) => !name.endsWith('.'), 'a dot at its end')])
-      .describe('Name or address; what comes from it is this trunk.'),
+      .describe(
+        'Name or address; what comes from it is this trunk. The address of the machine itself is refused however it is written; a name is not looked up.',
+      ),
     port: z.int().min(1).max(65535).default(5060),
     transport: z.enum(['udp', 'tcp']).default('udp'),
     username: z

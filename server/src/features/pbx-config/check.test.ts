@@ -195,11 +195,28 @@ test('pbx-config/check - of a great many things that are wrong the first are tol
 
 test('pbx-config/check - a trunk at the address that all browsers come from is found', () => {
   const trunk = (host: string): Given => ['trunk', { name: 'own', title: 'Own', host }];
-  for (const host of ['127.0.0.1', 'localhost', '::1', '::ffff:127.0.0.1', '0.0.0.0', '::'])
+  for (const host of [
+    '127.0.0.1',
+    'localhost',
+    'LocalHost',
+    'sip.localhost',
+    'localhost.localdomain',
+    '127.1',
+    '0',
+    '2130706433',
+    '0x7f.0.0.1',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:0.0.0.0',
+    '0.0.0.0',
+    '::',
+  ])
     assert.deepEqual(found(trunk(host)), [
       'trunk own: host: every browser that is a phone would be taken for it: they all come from there',
     ]);
-  for (const host of ['127.0.0.2', 'sip.example.com', '2001:db8::1'])
+  for (const host of ['127.0.0.2', '192.0.2.1', 'sip.example.com', 'localhost.example.com', '2001:db8::1'])
     assert.deepEqual(found(trunk(host)), []);
 });
 

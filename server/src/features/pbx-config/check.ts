@@ -72,7 +72,13 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
   return [...all.values()].filter(({ key }) => goesRound(key));
 }
 /** Where this service itself talks to the engine from, for the browsers; and what is every address or none. */
-const OWN_ADDRESS = /^(?:localhost|(?:::ffff:)?127\.0\.0\.1|::1|0\.0\.0\.0|::)$/i;
+const OWN_ADDRESS =
+  /^(?:127\.0\.0\.1|0\.0\.0\.0|\[(?:::1?|::ffff:(?:7f00:1|0:0))\]|(?:.+\.)?localhost(?:\.localdomain)?)$/;
+/** However it is written: `127.1`, `2130706433` and `0:0:0:0:0:0:0:1` are addresses too. Names are not looked up. */
+function isOwnAddress(host: string): boolean {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}`;
+  return URL.canParse(url) && OWN_ADDRESS.test(new URL(url).hostname);
+}
 /** Codes and services that the engine could not tell apart from another while they are dialled. */
 function* alike(
   model: Model,
@@ -182,7 +188,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
         find(object, `${path}.prepend`, 'from here it is the whole number to call, and there is none');
   }
   for (const object of model.of('trunk').values()) {
-    if (OWN_ADDRESS.test(object.body.host))
+    if (isOwnAddress(object.body.host))
       find(object, 'host', 'every browser that is a phone would be taken for it: they all come from there');
     const { register, username, password } = object.body;
     if (register && (username === null || password === undefined))
