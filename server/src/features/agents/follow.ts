@@ -49,7 +49,7 @@ function createTimers({ clock }: Pick<EngineDeps, 'clock'>, fire: (extension: st
       clear(extension);
       const stop = new AbortController();
       timers.set(extension, { at, stop });
-      void clock.sleep(at - clock.now(), stop.signal).then(
+      void clock.sleep(Math.max(0, at - clock.now()), stop.signal).then(
         () => {
           if (timers.get(extension)?.stop === stop) timers.delete(extension);
           fire(extension);
