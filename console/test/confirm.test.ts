@@ -21,7 +21,7 @@ describe('console confirmation', () => {
       const form = page.getByRole('dialog', { name: 'New API key' });
       await form.getByRole('textbox', { name: 'Name' }).fill(name);
       await form.getByRole('checkbox').first().check();
-      await form.getByRole('button', { name: 'Make the key' }).click();
+      await form.getByRole('button', { name: 'Create key' }).click();
       return form;
     };
     const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
@@ -30,7 +30,7 @@ describe('console confirmation', () => {
     await assertAccessible(page);
     await asked.getByRole('button', { name: 'Cancel' }).click();
     await form.getByRole('alert').getByText('Confirm with your password first').waitFor();
-    await form.getByRole('button', { name: 'Make the key' }).click();
+    await form.getByRole('button', { name: 'Create key' }).click();
     await asked.getByLabel('Your password').fill('wrong');
     await page.keyboard.press('Enter');
     await asked.getByRole('alert').getByText('Unknown person or wrong password').waitFor();
