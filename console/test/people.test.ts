@@ -176,7 +176,7 @@ describe('console people', () => {
     await page.getByText('These two are not the same').waitFor();
     await fill('wrong', 'a new password');
     await said(page, 'Unknown person or wrong password').waitFor();
-    await page.getByRole('row', { name: /Console, Chrome \d+ Linux This one/ }).waitFor();
+    await page.getByRole('row', { name: /Console, Chrome \d+ Linux, 127\.0\.0\.1 This one/ }).waitFor();
     assert.equal(await page.getByRole('button', { name: /^End:/ }).count(), 1);
     await fill(own.password, 'a new password');
     await page.getByText('Your password is changed').waitFor();
