@@ -177,7 +177,9 @@ const NETWORK = /^(.+)\/([0-9]{1,3})$/;
 const FEWEST_BITS = 8;
 const IPV4 =
   /^(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}$/;
-const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+const LABEL = /^[a-z0-9-]{1,63}$/;
+const isHost = (text: string): boolean =>
+  text.split('.').every((label) => LABEL.test(label) && !label.startsWith('-') && !label.endsWith('-'));
 function isTarget(text: string): boolean {
   const [, network, bits] = NETWORK.exec(text) ?? [];
   const address = network ?? text;
@@ -185,5 +187,5 @@ function isTarget(text: string): boolean {
   const ip = ipv6 || IPV4.test(address);
   if (bits !== undefined) return ip && Number(bits) >= FEWEST_BITS && Number(bits) <= (ipv6 ? 128 : 32);
   // What is only digits and dots is an address that was typed wrong.
-  return ip || (HOST.test(text) && !/^[0-9.]+$/.test(text));
+  return ip || (isHost(text) && !/^[0-9.]+$/.test(text));
 }

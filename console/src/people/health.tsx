@@ -164,7 +164,12 @@ function detailText(detail: string): string {
   return reasonText(detail.replace(/^\w+: /, ''));
 }
 function Checks(): ReactNode {
-  const ready = useQuery({ queryKey: ['health', 'ready'], queryFn: ({ signal }) => readiness(signal) });
+  const ready = useQuery({
+    queryKey: ['health', 'ready'],
+    queryFn: ({ signal }) => readiness(signal),
+    // No event says that a check holds again.
+    refetchInterval: ({ state }) => (state.data?.status === 'ready' ? 30_000 : 5_000),
+  });
   if (ready.isPending) return <Loading />;
   if (ready.isError) return <Failure error={ready.error} onRetry={() => void ready.refetch()} />;
   const { status, checks, details } = ready.data;

@@ -37,7 +37,9 @@ test('journal - a row is the CloudEvents envelope of its event, and gives the ev
     observed: 'live',
     caused_by: 'act-1',
     data: events[1]?.data,
+    check: envelopes[1]?.check,
   });
+  assert.notEqual(envelopes[1]?.check, envelopes[0]?.check);
   assert.deepEqual(rows.map(eventOf), events);
   assert.equal(journal.head, 2);
 });

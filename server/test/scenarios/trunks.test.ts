@@ -107,9 +107,9 @@ describe('trunks', () => {
       found.map((t) => [t.name, t.enabled, t.reachable, t.calls, t.max_calls]),
       [
         ['east', true, true, 0, 4],
-        ['north', true, false, 0, null],
-        ['south', true, false, 0, null],
-        ['west', false, null, 0, null],
+        ['north', true, false, 0, 30],
+        ['south', true, false, 0, 30],
+        ['west', false, null, 0, 30],
       ],
     );
     for (const { since } of found)

@@ -73,13 +73,12 @@ interface Queue {
 }
 /** `core show taskprocessors`: name, processed, in queue, max depth, low water, high water, and more. */
 export const taskQueues = (text: string): readonly Queue[] =>
-  [...text.matchAll(/^(\S.*?) +\d+ +(\d+) +\d+ +\d+ +(\d+)(?: +\d+)*\s*$/gm)].map(
-    ([, name, waiting, most]) => ({
-      name: name!,
-      waiting: Number(waiting),
-      most: Number(most),
-    }),
-  );
+  text.split('\n').flatMap((line) => {
+    const [name = '', ...columns] = line.trim().split(/\s+/);
+    const [, waiting, , , most] = columns.map(Number);
+    const isQueue = columns.length >= 5 && columns.every((column) => /^\d+$/.test(column));
+    return isQueue ? [{ name, waiting: waiting!, most: most! }] : [];
+  });
 
 export function watchEngine(options: EngineWatchOptions): EngineWatch {
   const { up, clock, placeCall, recordFile } = options;

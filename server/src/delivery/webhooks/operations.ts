@@ -123,6 +123,7 @@ export function webhookOperations(define: DefineOperation, webhooks: Webhooks): 
       method: 'PUT',
       path: '/api/v1/settings/webhooks',
       errors: ['invalid_request', 'store_unavailable'],
+      confirm: true,
       summary: 'Set which addresses that are not public webhooks may call',
       params: z.strictObject({}),
       body: WebhookSettings,

@@ -261,7 +261,9 @@ test('conf/render - hours and days that are none are refused before', () => {
     ['08:00', '08:00'],
     ['24:00', '08:00'],
     ['25:00', '26:00'],
-    ['8:00', '09:00'],
+    ['8:0', '09:00'],
+    ['8', '09:00'],
+    ['008:00', '09:00'],
   ] as const)
     assert.ok(!hours(from, to), `${from} ${to}`);
   assert.ok(hours('00:00', '24:00') && hours('22:00', '00:00'));

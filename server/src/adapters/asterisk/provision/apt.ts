@@ -106,7 +106,7 @@ const SYMPTOMS: readonly (readonly [RegExp, ProvisionError['reason'], string])[]
     'sent something that is not what its signed index says (changed on the way, or a mirror in the middle of an update)',
   ],
   [
-    /Release file .* is expired/i,
+    /\bis expired\b/i,
     'outdated',
     'sent an index whose time is over (a mirror that is no longer kept up, or a replay)',
   ],
