@@ -220,7 +220,14 @@ test('stream - after a gap the state comes anew, and only then the cursor moves 
   link.send({ op: 'gap', from: 500, to: 12, reason: 'epoch' });
   await r.heard(1);
   assert.deepEqual(r.stream.cursor, { epoch: 'e0', seq: 500 }, 'who dies now takes the state again');
-  link.send({ op: 'snapshot', topic: 'config', cursor: 12, data: {} }, event(12, 11), event(13, 12));
+  link.send({ op: 'snapshot', topic: 'config', cursor: 12, data: {} });
+  await r.heard(2);
+  assert.deepEqual(
+    r.stream.cursor,
+    { epoch: EPOCH, seq: 12 },
+    'the last snapshot is taken, nothing happened',
+  );
+  link.send(event(12, 11), event(13, 12));
   await r.heard(3);
   assert.deepEqual(
     r.items.map((item) => ('seq' in item ? item.seq : item.type)),

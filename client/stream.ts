@@ -312,7 +312,7 @@ export function createStream(
         items.push({
           item: { type: 'snapshot', topic: frame.topic, cursor: frame.cursor, data: frame.data },
           // Going on from here later would be without the snapshots that follow this one.
-          at: null,
+          at: awaited.size === 0 ? placeOf(received) : null,
         });
         return;
       case 'event':

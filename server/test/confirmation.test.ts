@@ -54,7 +54,10 @@ function secretsIn(schemas: Json, root: Json | undefined): string[] {
 
 test('confirmation - every operation that takes or shows a secret asks a session first, and so does what is of as much weight', async () => {
   const file = path.join(import.meta.dirname, '../../docs/openapi.json');
-  const document = JSON.parse(await readFile(file, 'utf8')) as { paths: Json; components: { schemas: Json; responses: Json } };
+  const document = JSON.parse(await readFile(file, 'utf8')) as {
+    paths: Json;
+    components: { schemas: Json; responses: Json };
+  };
   const { schemas, responses } = document.components;
   const silent: string[] = [];
   const asks = new Map<string, string>();

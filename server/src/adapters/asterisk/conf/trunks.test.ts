@@ -42,7 +42,13 @@ function site(): Partial<Site> {
         max_calls: null,
       }),
       trunk({ name: 'south', host: ADDRESS.south, port: port.south, max_calls: 1 }),
-      trunk({ name: 'west', host: ADDRESS.west, port: port.west, outbound_number: '+49305559', max_calls: null }),
+      trunk({
+        name: 'west',
+        host: ADDRESS.west,
+        port: port.west,
+        outbound_number: '+49305559',
+        max_calls: null,
+      }),
     ],
     inbound_routes: [
       inboundRoute({ name: 'desk', trunk: 'north', number: '+493055501', to: to('1001') }),
