@@ -8,6 +8,7 @@ export const PAGE_PATHS = {
   directory: '/directory',
   history: '/history',
   conversation: '/history/:conversation',
+  missed: '/missed',
   supervisor: '/supervisor',
   account: '/account',
   welcome: '/welcome',

@@ -11,11 +11,13 @@ import {
   ScrollArea,
   Text,
   UnstyledButton,
+  VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { LogOut, Radio, UserRound, WifiOff } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { includesLevel } from '@offhook/contract/ids.ts';
+import { useMissed, useMissedEvents } from '../history/missed.ts';
 import { NAVIGATION } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { OwnPresence } from '../presence/own-presence.tsx';
@@ -97,7 +99,21 @@ function UserMenu(): ReactNode {
     </Menu>
   );
 }
-function Navigation({ onGo }: { readonly onGo: () => void }): ReactNode {
+function Unseen({ count }: { readonly count: number }): ReactNode {
+  if (count === 0) return null;
+  return (
+    <span className={styles.count}>
+      <span aria-hidden>{count}</span>
+      <VisuallyHidden>{t('unseen', { count })}</VisuallyHidden>
+    </span>
+  );
+}
+interface NavigationProps {
+  /** Missed calls that were not looked at. */
+  readonly unseen: number;
+  readonly onGo: () => void;
+}
+function Navigation({ unseen, onGo }: NavigationProps): ReactNode {
   const me = useMe();
   const [location] = useLocation();
   return (['work', 'admin'] as const).map((group) => {
@@ -120,6 +136,7 @@ function Navigation({ onGo }: { readonly onGo: () => void }): ReactNode {
                   aria-current={active ? 'page' : undefined}
                   label={t(label)}
                   leftSection={<Icon size={18} aria-hidden />}
+                  rightSection={path === PAGE_PATHS.missed ? <Unseen count={unseen} /> : null}
                   className={styles.link ?? ''}
                   onClick={onGo}
                 />
@@ -138,13 +155,15 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   const { siteTitle } = useSession();
   // Always one stream is open, so that the end of the session is known at once on every page.
   useKept('presence', [useMe().extension]);
+  useMissedEvents();
+  const unseen = useMissed().unseen.length;
   const [opened, { toggle, close }] = useDisclosure(false);
   const [location] = useLocation();
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
   const here = NAVIGATION.find(({ path }) => location === path || location.startsWith(`${path}/`));
   const name = here !== undefined ? t(here.label) : location === PAGE_PATHS.account ? t('account') : null;
-  const title = name === null ? siteTitle : `${name} · ${siteTitle}`;
+  const title = `${unseen === 0 ? '' : `(${unseen}) `}${name === null ? '' : `${name} · `}${siteTitle}`;
   useEffect(() => {
     document.title = title;
   }, [title]);
@@ -193,7 +212,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={t('menu')}>
         <ScrollArea type="auto">
-          <Navigation onGo={close} />
+          <Navigation unseen={unseen} onGo={close} />
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main>

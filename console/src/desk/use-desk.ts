@@ -5,8 +5,9 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { CallState, Client, QueueState } from '@offhook/client';
 import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
 import { useTopic } from '../app/live.ts';
+import { useOwnConversations } from '../app/own-conversations.ts';
 import { conversationQuery, pauseReasonsQuery } from '../app/queries.ts';
-import { useClient, useMe, useSession } from '../app/session.tsx';
+import { useClient, useMe } from '../app/session.tsx';
 import { phone, usePhone } from '../phone/phone.ts';
 import { isUp } from '../phone/phone-state.ts';
 import { isTalkedIn, ownCalls, shownCall } from './view.ts';
@@ -139,30 +140,13 @@ export function useConversation(id: string | null): UseQueryResult<Conversation>
 }
 /** Reads conversations anew as their events come. */
 export function useConversationEvents(): void {
-  const { client, state } = useSession();
   const queries = useQueryClient();
-  const signedIn = state.is === 'in';
-  useEffect(() => {
-    if (!signedIn) return;
-    const again = (...queryKey: string[]): void => void queries.invalidateQueries({ queryKey });
-    const stream = client.stream({
-      topics: ['history/mine'],
-      onState: (now) => {
-        // What was told while nobody listened.
-        if (now === 'live') again('conversation');
-      },
-    });
-    void (async () => {
-      for await (const item of stream) {
-        if (item.type === 'gap') again('conversation');
-        if (!item.type.startsWith('conversation.') || !('data' in item)) continue;
-        const { conversation } = item.data as { conversation: { id: string; merged_from: string[] } };
-        for (const id of [conversation.id, ...conversation.merged_from]) again('conversation', id);
-        again('conversations');
-      }
-    })().catch(() => undefined);
-    return () => stream.close();
-  }, [client, queries, signedIn]);
+  const again = (...queryKey: string[]): void => void queries.invalidateQueries({ queryKey });
+  useOwnConversations((conversation) => {
+    if (conversation === null) return again('conversation');
+    for (const id of [conversation.id, ...conversation.merged_from]) again('conversation', id);
+    again('conversations');
+  });
 }
 export const usePauseReasons = () => useQuery(pauseReasonsQuery(useClient()));
 /** The agent's own figures of today, read anew after each of its events, once the figures of its queues followed or began a new day, and each minute. */

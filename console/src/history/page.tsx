@@ -24,6 +24,7 @@ import { t } from './words.ts';
 import { ZoneNote } from '../app/zone.tsx';
 
 export { ConversationPage } from './conversation.tsx';
+export { MissedPage } from './missed-page.tsx';
 
 /** Whose list, by the address: a supervisor sees all unless it says `mine`. */
 function useScope(search: URLSearchParams): Scope {

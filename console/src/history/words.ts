@@ -4,6 +4,11 @@ import { defineWords } from '../app/words.ts';
 export const t = defineWords({
   en: {
     never_rang: 'Not placed: own phone not answered',
+    missed_title: 'Missed calls',
+    missed_new: 'New',
+    rang: 'rang {{span}}',
+    missed_none: 'No missed calls',
+    missed_older: 'Older missed calls are in the history',
     title: 'History',
     mine: 'Mine',
     all: 'All',
@@ -90,6 +95,11 @@ export const t = defineWords({
   },
   tr: {
     never_rang: 'Aranmadı: kendi telefonu yanıtlanmadı',
+    missed_title: 'Cevapsız çağrılar',
+    missed_new: 'Yeni',
+    rang: '{{span}} çaldı',
+    missed_none: 'Cevapsız çağrı yok',
+    missed_older: 'Daha eski cevapsız çağrılar geçmişte',
     title: 'Geçmiş',
     mine: 'Benimkiler',
     all: 'Tümü',
@@ -176,6 +186,11 @@ export const t = defineWords({
   },
   de: {
     never_rang: 'Nicht gewählt: eigenes Telefon nicht abgenommen',
+    missed_title: 'Verpasste Anrufe',
+    missed_new: 'Neu',
+    rang: 'klingelte {{span}}',
+    missed_none: 'Keine verpassten Anrufe',
+    missed_older: 'Ältere verpasste Anrufe stehen im Verlauf',
     title: 'Verlauf',
     mine: 'Meine',
     all: 'Alle',

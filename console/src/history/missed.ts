@@ -1,0 +1,61 @@
+/** The person's missed calls, from the history, and which of them were seen in this browser. */
+import { useMemo, useSyncExternalStore } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { HistoryCall } from '@offhook/contract/history.ts';
+import { serverNow } from '../app/now.ts';
+import { useOwnConversations } from '../app/own-conversations.ts';
+import { useClient, useMe } from '../app/session.tsx';
+import { isUnseen, readSeen, withSeen } from './unseen.ts';
+
+/** The newest; older ones are in the history. */
+export const MISSED_SHOWN = 100;
+const KEY = 'missed';
+const nameOf = (extension: string): string => `offhook.missed.seen.${extension}`;
+
+const listeners = new Set<() => void>();
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  // Another tab of this browser.
+  addEventListener('storage', listener);
+  return () => {
+    listeners.delete(listener);
+    removeEventListener('storage', listener);
+  };
+}
+export function markSeen(extension: string, calls: readonly HistoryCall[]): void {
+  const name = nameOf(extension);
+  localStorage.setItem(name, JSON.stringify(withSeen(readSeen(localStorage.getItem(name)), calls)));
+  for (const listener of listeners) listener();
+}
+
+export interface MissedCalls {
+  /** Newest first; undefined while they are not known. */
+  readonly calls: readonly HistoryCall[] | undefined;
+  readonly unseen: readonly HistoryCall[];
+  readonly seen: ReadonlySet<string>;
+  readonly error: unknown;
+  readonly retry: () => void;
+}
+export function useMissed(): MissedCalls {
+  const client = useClient();
+  const { extension } = useMe();
+  const { data, error, refetch } = useQuery({
+    queryKey: [KEY, extension],
+    queryFn: async ({ signal }) =>
+      (await client.history({ filter: 'missed', limit: MISSED_SHOWN }, signal)).calls,
+  });
+  const kept = useSyncExternalStore(subscribe, () => localStorage.getItem(nameOf(extension)));
+  const seen = useMemo(() => readSeen(kept), [kept]);
+  const unseen = useMemo(
+    () => (data ?? []).filter((call) => isUnseen(call, seen, serverNow())),
+    [data, seen],
+  );
+  return { calls: data, unseen, seen, error, retry: () => void refetch() };
+}
+/** Reads them anew as a conversation of the person ends. */
+export function useMissedEvents(): void {
+  const queries = useQueryClient();
+  useOwnConversations((conversation) => {
+    if (conversation?.state !== 'open') void queries.invalidateQueries({ queryKey: [KEY] });
+  });
+}

@@ -1,0 +1,56 @@
+/** Missed calls: the badge, the list, the desk, and the question whether the browser may notify. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { ring } from '../../server/test/support/conversation-stage.ts';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { COMPANY, close } from './desk-steps.ts';
+import { assertAccessible, assertAccessibleInBoth, buildFirst, consoleOf } from './rig.ts';
+
+describe('missed calls', () => {
+  before(buildFirst);
+  const site = useSite({ prepare: COMPANY });
+  const browser = useBrowser();
+
+  const titled = (page: Page, pattern: RegExp) =>
+    until(`the title is like ${String(pattern)}`, async () => pattern.test(await page.title()));
+  const entry = (page: Page) => page.getByRole('navigation').getByRole('link', { name: /^Missed calls/ });
+  const rows = (page: Page) => page.getByRole('list', { name: 'Missed calls' }).getByRole('listitem');
+
+  test('missed - a call in vain is counted beside the page and in its title until its list is looked at, and stays in the list', async () => {
+    const page = await consoleOf(site(), browser(), '1004', { path: '/directory' });
+    await titled(page, /^Directory/);
+    await using called = await site().phone('1004');
+    await using caller = await site().phone('1008');
+    for (const count of [1, 2]) {
+      const [call, at] = await ring(caller, '1004', called, 300);
+      await call.hangup();
+      await at.ended();
+      await titled(page, new RegExp(`^\\(${count}\\) Directory`));
+      await entry(page).getByText(`${count} new`).waitFor({ state: 'attached' });
+    }
+    await assertAccessibleInBoth(page);
+    await page.reload();
+    await titled(page, /^\(2\) Directory/);
+    const other = await page.context().newPage();
+    await other.goto(`${site().base}/history`);
+    await titled(other, /^\(2\) History/);
+    await entry(page).click();
+    await until('both are listed', async () => (await rows(page).count()) === 2);
+    assert.equal(await rows(page).getByText('New', { exact: true }).count(), 2);
+    await rows(page).first().getByText('Olha').waitFor();
+    await rows(page).first().getByRole('button', { name: 'Call 1008' }).waitFor();
+    await assertAccessible(page);
+    await titled(page, /^Missed calls/);
+    await titled(other, /^History/);
+    assert.equal(await entry(page).getByText('new').count(), 0);
+    await other.close();
+    await page.reload();
+    await until('both are still listed', async () => (await rows(page).count()) === 2);
+    assert.equal(await rows(page).getByText('New', { exact: true }).count(), 0);
+    await rows(page).first().getByRole('link').click();
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+    await close(page);
+  });
+});
