@@ -5,13 +5,14 @@ import type { Page } from 'playwright-core';
 import { ring } from '../../server/test/support/conversation-stage.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { COMPANY, close } from './desk-steps.ts';
+import { COMPANY, close, deskSteps, isIn, offered, region } from './desk-steps.ts';
 import { assertAccessible, assertAccessibleInBoth, buildFirst, consoleOf } from './rig.ts';
 
 describe('missed calls', () => {
   before(buildFirst);
   const site = useSite({ prepare: COMPANY });
   const browser = useBrowser();
+  const { put, desk } = deskSteps(site, browser);
 
   const titled = (page: Page, pattern: RegExp) =>
     until(`the title is like ${String(pattern)}`, async () => pattern.test(await page.title()));
@@ -51,6 +52,37 @@ describe('missed calls', () => {
     assert.equal(await rows(page).getByText('New', { exact: true }).count(), 0);
     await rows(page).first().getByRole('link').click();
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
+    await close(page);
+  });
+
+  test('missed - a queue call that rang in vain reads so on the desk, without a note; an answered one is the last call', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    await put('login');
+    await put('unpause');
+    const page = await desk();
+    await isIn(page, 'Available');
+    const note = page.getByRole('textbox', { name: 'Note' });
+    const [call, at] = await ring(caller, '510', phone, 300);
+    await isIn(page, 'A call for you');
+    await call.hangup();
+    await at.ended();
+    await region(page, 'Missed · Incoming').getByText('Olha').waitFor();
+    await note.waitFor({ state: 'detached' });
+    await titled(page, /^\(1\) /);
+    await assertAccessible(page);
+    await page.reload();
+    await region(page, 'Missed · Incoming').getByText('Olha').waitFor();
+    assert.equal(await note.count(), 0);
+    await isIn(page, 'Available');
+    const next = await offered(phone, caller, '510');
+    await next.answer();
+    await isIn(page, 'Talking');
+    await note.waitFor();
+    await next.hangup();
+    await region(page, 'Last call · Incoming').getByText('Olha').waitFor();
+    await note.waitFor();
+    await put('logout');
     await close(page);
   });
 });

@@ -2,7 +2,7 @@
 import { Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { Badge, Button, Group, Paper, Text, Title } from '@mantine/core';
-import { ArrowDownLeft, ArrowUpRight, PhoneOff } from 'lucide-react';
+import { ArrowDownLeft, ArrowUpRight, PhoneMissed, PhoneOff } from 'lucide-react';
 import type { CallState, QueueState } from '@offhook/client';
 import type { Agent } from '@offhook/contract/agents.ts';
 import { formatSpan, formatTime } from '../app/format.ts';
@@ -15,8 +15,8 @@ import { MyCalls } from './my-calls.tsx';
 import { NotesPanel, UnsentNotes, isHalfWritten } from './notes-panel.tsx';
 import { useConversation, useMyCalls, useShownCall } from './use-desk.ts';
 import type { Conversation } from './use-desk.ts';
-import { otherParty, ownLeg } from './view.ts';
-import type { Party } from './view.ts';
+import { endingOf, otherParty, ownLeg } from './view.ts';
+import type { Ending, OwnCall, Party } from './view.ts';
 import { t } from './words.ts';
 import styles from './desk.module.css';
 import { late } from '../app/late.tsx';
@@ -59,6 +59,16 @@ function useLeft(area: RefObject<HTMLElement | null>, on: boolean, onLeft: () =>
   }, [area, on]);
 }
 
+/** The most that this page saw of the person's part in a call. */
+function useSeen(own: readonly OwnCall[]): ReadonlyMap<string, 'ringing' | 'talked'> {
+  const seen = useRef(new Map<string, 'ringing' | 'talked'>());
+  for (const { call, state } of own) {
+    if (state !== 'ringing') seen.current.set(call.call_id, 'talked');
+    else if (!seen.current.has(call.call_id)) seen.current.set(call.call_id, 'ringing');
+  }
+  return seen.current;
+}
+
 interface CallPanelProps {
   readonly agent: Agent;
   readonly queues: ReadonlyMap<string, QueueState>;
@@ -66,6 +76,7 @@ interface CallPanelProps {
 export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
   const mine = useShownCall(agent.extension);
   const { shown } = mine;
+  const seen = useSeen(mine.own);
   const call = shown?.call;
   const focus = useFocus(agent, call);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -110,6 +121,14 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
   const title = queue === null ? null : queues.get(queue)?.title || queue;
   const who = party.name || party.number || t('unknown_caller');
   const noted = written?.id ?? id;
+  // An offer is told before the phone says that it rings.
+  const over = live === undefined && (agent.call_id === null || agent.engagement === 'wrap_up');
+  const ending = over ? endingOf(conversation?.legs ?? [], agent.extension, seen.get(id)) : null;
+  // Nobody talked: only what was begun is written on.
+  const noNote =
+    (ending === 'missed' || ending === 'elsewhere') &&
+    written === null &&
+    !isHalfWritten(agent.extension, id);
   return (
     <>
       {mine.own.length > 1 && <MyCalls extension={agent.extension} calls={mine} />}
@@ -128,6 +147,7 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
           party={party}
           queue={title}
           queues={queues}
+          ending={ending}
         />
         {live !== undefined && (
           <RecordingSign call={live} own={shown?.state === 'talking' || shown?.state === 'held'} />
@@ -154,15 +174,17 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
       </Paper>
       <UnsentNotes shown={noted} onChoose={setChosen} />
       <div className={styles.about}>
-        <div ref={notes} onFocus={() => setWritten((before) => before ?? { id, who })}>
-          <NotesPanel
-            key={`notes ${noted}`}
-            id={noted}
-            conversation={noted === id ? conversation : undefined}
-            other={noted === id ? null : (written?.who ?? null)}
-            onLeave={() => setWritten(null)}
-          />
-        </div>
+        {!noNote && (
+          <div ref={notes} onFocus={() => setWritten((before) => before ?? { id, who })}>
+            <NotesPanel
+              key={`notes ${noted}`}
+              id={noted}
+              conversation={noted === id ? conversation : undefined}
+              other={noted === id ? null : (written?.who ?? null)}
+              onLeave={() => setWritten(null)}
+            />
+          </div>
+        )}
         <Suspense fallback={<Loading />}>
           <HistoryPanel
             number={party.number}
@@ -205,7 +227,14 @@ interface CallHeadProps extends CallPanelProps {
   readonly conversation: Conversation | undefined;
   readonly party: Party;
   readonly queue: string | null;
+  /** Null while it lasts. */
+  readonly ending: Ending | null;
 }
+const ENDING_WORDS = {
+  talked: 'last_call',
+  missed: 'disposition_missed',
+  elsewhere: 'answered_elsewhere',
+} as const;
 const LEG_WORDS = {
   calling: 'calling',
   ringing: 'rings',
@@ -213,7 +242,7 @@ const LEG_WORDS = {
   held: 'held',
   parked: 'held',
 } as const;
-function CallHead({ agent, call, conversation, party, queue, queues }: CallHeadProps): ReactNode {
+function CallHead({ agent, call, conversation, party, queue, queues, ending }: CallHeadProps): ReactNode {
   const leg = call === undefined ? undefined : ownLeg(call, agent.extension);
   const held = leg?.held === true;
   // How long this person has been in the call; beside "on hold" how long that is.
@@ -224,21 +253,19 @@ function CallHead({ agent, call, conversation, party, queue, queues }: CallHeadP
   const waiting = useSince(joined);
   const visit = conversation?.queue_visits.at(-1);
   const waited = waiting ?? visit?.wait_time ?? null;
-  // An offer is told before the phone says that it rings.
-  const over = call === undefined && (agent.call_id === null || agent.engagement === 'wrap_up');
   const outgoing =
     call === undefined
       ? conversation?.caller?.extension === agent.extension
       : call.legs[0]?.extension === agent.extension;
-  const Direction = outgoing ? ArrowUpRight : ArrowDownLeft;
+  const Sign = ending === 'missed' ? PhoneMissed : outgoing ? ArrowUpRight : ArrowDownLeft;
   return (
     <div className={styles.callHead}>
       <div className={styles.shrink}>
         <Group gap={6} c="dimmed">
-          <Direction size={16} aria-hidden />
+          <Sign size={16} aria-hidden />
           <Title order={2} size="sm" fw={600} id="desk-call">
-            {t(over ? 'last_call' : 'call')} · {t(outgoing ? 'outgoing' : 'incoming')}
-            {over && conversation !== undefined && ` · ${formatTime(conversation.started_at)}`}
+            {t(ending === null ? 'call' : ENDING_WORDS[ending])} · {t(outgoing ? 'outgoing' : 'incoming')}
+            {ending !== null && conversation !== undefined && ` · ${formatTime(conversation.started_at)}`}
           </Title>
         </Group>
         <Text component="p" className={styles.party} data-testid="party" dir="auto">

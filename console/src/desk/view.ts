@@ -1,6 +1,8 @@
 /** What the desk says of an agent, worked out from the agent's own record. */
+import type { z } from 'zod';
 import type { CallState } from '@offhook/client';
 import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
+import type { ConversationLeg } from '@offhook/contract/conversations.ts';
 
 export type Tone = 'ok' | 'warn' | 'alert' | 'info' | 'idle';
 const TONES: Readonly<Record<AgentSummary['state'], Tone>> = {
@@ -77,4 +79,20 @@ export function shownCall(
   const stays = ({ call }: OwnCall): number => Number(call.call_id === before);
   const at = ({ call }: OwnCall): number => began.get(call.call_id) ?? 0;
   return own.toSorted((a, b) => RANKS[a.state] - RANKS[b.state] || at(b) - at(a) || stays(b) - stays(a))[0];
+}
+
+/** How a call that is over went for one person. */
+export type Ending = 'talked' | 'missed' | 'elsewhere';
+type OwnLeg = Pick<z.output<typeof ConversationLeg>, 'participant' | 'role' | 'disposition'>;
+/** `seen`: the most that this page saw of the person's part while the call lived; the record may be older than that. */
+export function endingOf(
+  legs: readonly OwnLeg[],
+  extension: string,
+  seen: 'ringing' | 'talked' | undefined,
+): Ending {
+  if (seen === 'talked') return 'talked';
+  const own = legs.filter((leg) => leg.participant.extension === extension);
+  if (own.length === 0) return seen === 'ringing' ? 'missed' : 'talked';
+  if (own.some((leg) => leg.role === 'caller' || leg.disposition === 'answered')) return 'talked';
+  return own.every((leg) => leg.disposition === 'answered_elsewhere') ? 'elsewhere' : 'missed';
 }

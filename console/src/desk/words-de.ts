@@ -88,6 +88,7 @@ export const de = {
   writing_leave: 'Zum ausgewählten Anruf',
   call: 'Anruf',
   last_call: 'Letzter Anruf',
+  answered_elsewhere: 'Woanders angenommen',
   waited: 'wartete {{span}}',
   rings: 'Klingelt',
   talking: 'Im Gespräch',
