@@ -6,7 +6,14 @@ import { ring } from '../../server/test/support/conversation-stage.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { COMPANY, close, deskSteps, isIn, offered, region } from './desk-steps.ts';
+import { button, contextOf, openPanel, panel, ready } from './phone-rig.ts';
 import { assertAccessible, assertAccessibleInBoth, buildFirst, consoleOf } from './rig.ts';
+
+/** Stands for a browser that was never asked. */
+const UNASKED = `
+  window.asked = 0;
+  Object.defineProperty(Notification, 'permission', { get: () => (window.asked === 0 ? 'default' : 'granted') });
+  Notification.requestPermission = async () => { window.asked += 1; return 'granted'; };`;
 
 describe('missed calls', () => {
   before(buildFirst);
@@ -83,6 +90,29 @@ describe('missed calls', () => {
     await region(page, 'Last call · Incoming').getByText('Olha').waitFor();
     await note.waitFor();
     await put('logout');
+    await close(page);
+  });
+
+  test('missed - the browser is asked for notices when the phone is switched on, and never again', async () => {
+    const context = await contextOf(browser(), { before: UNASKED });
+    const page = await consoleOf(site(), browser(), '1008', { context, path: '/directory' });
+    const asked = () => page.evaluate('window.asked');
+    await openPanel(page);
+    assert.equal(await asked(), 0, 'nobody asked before');
+    await button(page, 'Switch the phone on').click();
+    await ready(page);
+    assert.equal(await asked(), 1);
+    await button(page, 'Phone settings').click();
+    const notify = panel(page).getByRole('switch', { name: 'Notify me of calls while this page is hidden' });
+    await until('notices are on', () => notify.isChecked());
+    await notify.click({ force: true });
+    await until('notices are off', async () => !(await notify.isChecked()));
+    await button(page, 'Switch the phone off').click();
+    await button(page, 'Switch the phone on').click();
+    await ready(page);
+    await notify.waitFor({ state: 'attached' });
+    assert.equal(await notify.isChecked(), false, 'what the person chose stays');
+    assert.equal(await asked(), 1);
     await close(page);
   });
 });

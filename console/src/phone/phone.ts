@@ -137,6 +137,16 @@ function change(next: Partial<PhoneSettings>): void {
   for (const listener of listeners) listener();
 }
 
+/** At the press that switches the phone on, once: from then on a call may come while nobody looks at the page. */
+async function askToNotify(): Promise<void> {
+  if (settings === null || settings.asked || !isSecureContext || typeof Notification === 'undefined') return;
+  const who = person;
+  change({ asked: true });
+  const { permission } = Notification;
+  const now = permission === 'default' ? await Notification.requestPermission() : permission;
+  if (now === 'granted' && person === who) change({ notify: true });
+}
+
 /** Switched on or off in another tab of this browser. */
 function follow({ key }: StorageEvent): void {
   if (person === null || settings === null || key !== settingsName(person.extension)) return;
@@ -176,6 +186,8 @@ export const phone = {
   retire: (): void => core?.retire(),
   switchOn(): void {
     change({ on: true });
+    // Before anything is waited for: browsers only ask at a press.
+    void askToNotify();
     begin();
   },
   switchOff(): void {

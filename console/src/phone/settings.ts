@@ -7,6 +7,8 @@ export interface PhoneSettings {
   readonly ringer: string;
   /** Tell of calls while the page is hidden. */
   readonly notify: boolean;
+  /** Whether the browser was asked for notices by itself; it is once. */
+  readonly asked: boolean;
   readonly shortcuts: boolean;
 }
 const FIRST: PhoneSettings = {
@@ -15,6 +17,7 @@ const FIRST: PhoneSettings = {
   speaker: '',
   ringer: '',
   notify: false,
+  asked: false,
   shortcuts: true,
 };
 export const settingsName = (extension: string): string => `offhook.phone.${extension}`;
