@@ -201,6 +201,83 @@ test('client - a change whose answer did not come in time may have been done; a 
   await assert.rejects(client.contacts(), { name: 'TimeoutError' });
 });
 
+/** A server behind a dead connection: what is sent is taken and never answered. */
+function deadConnections(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const sent: string[] = [];
+  t.mock.method(globalThis, 'fetch', (url: URL, { method = 'GET', signal }: RequestInit) => {
+    sent.push(`${method} ${url.pathname}`);
+    return new Promise<never>((_, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  });
+  /** The error a request has come to after so long. */
+  async function after(ms: number, asked: Promise<unknown>): Promise<string> {
+    let outcome = 'waits';
+    asked.catch((error: Error) => {
+      outcome = error instanceof OffhookError ? error.code : error.name;
+    });
+    t.mock.timers.tick(ms);
+    // Its own turn of the loop is not mocked.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    return outcome;
+  }
+  return { sent, after };
+}
+
+test('client - a change that somebody waits for is given up after its own limit, the sign-in too, and sent once', async (t) => {
+  const { sent, after } = deadConnections(t);
+  const client = createClient({ base: 'http://127.0.0.1', token: 'x', change_timeout_ms: 10_000 });
+  for (const begin of [
+    () => client.login({ username: '1003', password: 'x' }),
+    () => client.logout(),
+    () => client.session.confirm('x'),
+    () => client.agents.pause('1003'),
+    () => client.calls.hangup('a:1'),
+    () => client.config.remove('queues', 'support'),
+    () => client.hideCalls(['a:1']),
+  ]) {
+    const asked = begin();
+    assert.equal(await after(9_999, asked), 'waits');
+    assert.equal(await after(1, asked), 'outcome_unknown');
+  }
+  assert.equal(sent.length, 7, 'nothing is sent twice');
+});
+
+test('client - what is read, and work that rightly takes long, keeps the longer limit', async (t) => {
+  const { after } = deadConnections(t);
+  const client = createClient({ base: 'http://127.0.0.1', token: 'x', change_timeout_ms: 10_000 });
+  for (const [begin, outcome] of [
+    [() => client.contacts(), 'TimeoutError'],
+    [() => client.config.apply(), 'outcome_unknown'],
+    [() => client.config.restore(1), 'outcome_unknown'],
+    [() => client.config.change([]), 'outcome_unknown'],
+    [() => client.exports.remove(1), 'outcome_unknown'],
+    [() => client.webhooks.test(1), 'outcome_unknown'],
+  ] as const) {
+    const asked = begin();
+    assert.equal(await after(29_999, asked), 'waits');
+    assert.equal(await after(1, asked), outcome);
+  }
+  const upload = client.uploadSound(new Blob(['x']));
+  assert.equal(await after(600_000, upload), 'waits', 'an upload lasts as long as it lasts');
+});
+
+test('client - a change whose answer began and stopped has an outcome that nobody knows', async (t) => {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{"success":');
+  }).listen(0, '127.0.0.1');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createClient({ base, token: 'x', timeout_ms: 30_000, change_timeout_ms: 200 });
+  await assert.rejects(client.agents.pause('1003'), { code: 'outcome_unknown' });
+});
+
 test('client - what asks for a confirmation is sent once more when there was one, and only then', async (t) => {
   let confirmed = false;
   const { base, asked } = await serve(t, ({ url }) => {

@@ -62,6 +62,11 @@ export interface ClientOptions {
   readonly language?: () => string;
   /** How long one request may take; 30,000 ms. A change that took longer is refused with `outcome_unknown`. */
   readonly timeout_ms?: number;
+  /**
+   * The same for a change that somebody waits for, the sign-in included; `timeout_ms`. What may rightly take longer (applies,
+   * imports and other work on the whole draft, exports, erasures, the test of a webhook) keeps `timeout_ms`.
+   */
+  readonly change_timeout_ms?: number;
   /** Time, chance and sockets of the streams; for tests. */
   readonly environment?: Environment;
 }
@@ -139,6 +144,7 @@ interface Call {
   readonly sound?: Blob;
   readonly signal?: AbortSignal | undefined;
   readonly idempotency_key?: string | undefined;
+  readonly slow?: boolean | undefined;
   readonly range?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -150,7 +156,7 @@ const isOver = (error: unknown): error is OffhookError =>
 const KEY_PREFIX = 'ohk_';
 
 export function createClient(options: ClientOptions): Client {
-  const { timeout_ms = 30_000 } = options;
+  const { timeout_ms = 30_000, change_timeout_ms = timeout_ms } = options;
   const byCookie = options.session === 'cookie';
   let token: string | null = options.token ?? null;
   /** Grows with each session that comes or goes; by cookie there is no token to compare. */
@@ -188,15 +194,24 @@ export function createClient(options: ClientOptions): Client {
     throw await refusalOf(response);
   }
   async function send<T>(request: Call, bearer: string | null): Promise<T> {
-    const timeout = AbortSignal.timeout(timeout_ms);
-    const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
-    const response = await ask({ ...request, signal }, bearer).catch((error: unknown) => {
-      if (request.method === 'GET' || !timeout.aborted || request.signal?.aborted === true) throw error;
-      throw clientError('outcome_unknown', 'no answer came in time');
-    });
-    const json: unknown = await response.json().catch(() => null);
-    if (json !== null) return json as T;
-    throw new OffhookError(response.status, null, null);
+    const { method, slow = false, signal: own } = request;
+    const limit = new AbortController();
+    const timer = setTimeout(
+      () => limit.abort(new DOMException('no answer came in time', 'TimeoutError')),
+      method === 'GET' || slow ? timeout_ms : change_timeout_ms,
+    );
+    const signal = own === undefined ? limit.signal : AbortSignal.any([own, limit.signal]);
+    const unknown = (): boolean => method !== 'GET' && limit.signal.aborted && own?.aborted !== true;
+    try {
+      const response = await ask({ ...request, signal }, bearer);
+      const json: unknown = await response.json().catch(() => null);
+      if (json !== null) return json as T;
+      throw new OffhookError(response.status, null, null);
+    } catch (error) {
+      throw unknown() ? clientError('outcome_unknown', 'no answer came in time') : error;
+    } finally {
+      clearTimeout(timer);
+    }
   }
   async function refusalOf(response: Response): Promise<OffhookError> {
     const json: unknown = await response.json().catch(() => null);

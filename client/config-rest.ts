@@ -29,7 +29,7 @@ import type {
 import type { CONFIG_KINDS, ConfigKind } from '@offhook/contract/config-objects.ts';
 import type { RouteTestReply, RouteTestRequest } from '@offhook/contract/config-route-test.ts';
 import type { Done } from '@offhook/contract/session.ts';
-import { at, queryOf } from './rest.ts';
+import { at, queryOf, slowly } from './rest.ts';
 import type { Request, RequestOptions } from './rest.ts';
 
 export type ConfigKinds = typeof CONFIG_KINDS;
@@ -133,14 +133,16 @@ export function createConfigRest(request: Request) {
       how: { readonly if_match?: string } = {},
       options?: RequestOptions,
     ): Promise<ConfigChangesReply> =>
-      request('POST', '/api/v1/config/draft/changes', { changes, ...how }, options),
-    discard: (): Promise<z.output<typeof DraftDiscarded>> => request('DELETE', '/api/v1/config/draft'),
+      request('POST', '/api/v1/config/draft/changes', { changes, ...how }, slowly(options)),
+    discard: (): Promise<z.output<typeof DraftDiscarded>> =>
+      request('DELETE', '/api/v1/config/draft', undefined, slowly()),
     discardObject: (kind: ConfigKind, key: string): Promise<z.output<typeof DraftDiscarded>> =>
       request('DELETE', at`/api/v1/config/draft/${kind}/${key}`),
     validate: (
       changes: NonNullable<z.input<typeof ConfigValidate>['changes']> = [],
       options?: RequestOptions,
-    ): Promise<ConfigValidateReply> => request('POST', '/api/v1/config/validate', { changes }, options),
+    ): Promise<ConfigValidateReply> =>
+      request('POST', '/api/v1/config/validate', { changes }, slowly(options)),
     /** What applying the draft would change. */
     plan: (signal?: AbortSignal): Promise<z.output<typeof PlanReply>> =>
       get('/api/v1/config/plan', {}, signal),
@@ -148,14 +150,15 @@ export function createConfigRest(request: Request) {
     apply: (
       wanted: z.input<typeof NewApply> = {},
       options?: RequestOptions,
-    ): Promise<z.output<typeof ApplyReply>> => request('POST', '/api/v1/config/applies', wanted, options),
+    ): Promise<z.output<typeof ApplyReply>> =>
+      request('POST', '/api/v1/config/applies', wanted, slowly(options)),
     applies: (query: Page = {}, signal?: AbortSignal): Promise<z.output<typeof AppliesReply>> =>
       get('/api/v1/config/applies', query, signal),
     applyState: (id: number, signal?: AbortSignal): Promise<z.output<typeof ApplyReply>> =>
       get(at`/api/v1/config/applies/${id}`, {}, signal),
     /** Before files are written; else refused with `apply_over`. */
     cancelApply: (id: number, options?: RequestOptions): Promise<z.output<typeof ApplyReply>> =>
-      request('POST', at`/api/v1/config/applies/${id}/cancel`, {}, options),
+      request('POST', at`/api/v1/config/applies/${id}/cancel`, {}, slowly(options)),
     versions: (query: Page = {}, signal?: AbortSignal): Promise<z.output<typeof VersionsReply>> =>
       get('/api/v1/config/versions', query, signal),
     version: (version: number, signal?: AbortSignal): Promise<z.output<typeof VersionReply>> =>
@@ -174,13 +177,13 @@ export function createConfigRest(request: Request) {
       wanted: z.input<typeof RestoreVersion> = {},
       options?: RequestOptions,
     ): Promise<z.output<typeof ApplyReply>> =>
-      request('POST', at`/api/v1/config/versions/${version}/restore`, wanted, options),
+      request('POST', at`/api/v1/config/versions/${version}/restore`, wanted, slowly(options)),
     /** Files of the engine that were changed by hand. */
     drift: (signal?: AbortSignal): Promise<z.output<typeof DriftReply>> =>
       get('/api/v1/config/drift', {}, signal),
     /** Where a call would go, and why. */
     routeTest: (question: RouteTestRequest, options?: RequestOptions): Promise<RouteTestReply> =>
-      request('POST', '/api/v1/config/route-test', question, options),
+      request('POST', '/api/v1/config/route-test', question, slowly(options)),
     export: (view: 'draft' | 'applied' = 'draft', signal?: AbortSignal): Promise<ConfigDocument> =>
       get('/api/v1/config/export', { view }, signal),
     import: (
@@ -188,7 +191,7 @@ export function createConfigRest(request: Request) {
       how: z.input<typeof ImportQuery> = {},
       options?: RequestOptions,
     ): Promise<ConfigChangesReply> =>
-      request('POST', `/api/v1/config/import${queryOf(how)}`, document, options),
+      request('POST', `/api/v1/config/import${queryOf(how)}`, document, slowly(options)),
   };
 }
 export interface ConfigRest extends ReturnType<typeof createConfigRest> {}

@@ -85,6 +85,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** The same request with the same key is done once and answered with its result for 24 hours. */
   readonly idempotency_key?: string | undefined;
+  /** It may rightly take longer than other changes: `timeout_ms` of the client is its limit. */
+  readonly slow?: boolean | undefined;
   /** Sent beside those of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -95,6 +97,7 @@ export type Request = <T>(
   body?: object,
   options?: RequestOptions,
 ) => Promise<T>;
+export const slowly = (options?: RequestOptions): RequestOptions => ({ slow: true, ...options });
 type Reply<S extends z.ZodType> = Promise<z.output<S>>;
 type Body<S extends z.ZodType> = Readonly<z.input<S>>;
 /** What is left out is not sent; numbers and texts are sent as they are. */
@@ -279,7 +282,7 @@ export function createRest(request: Request) {
     rotateSecret: (id: number, options?: RequestOptions): Reply<typeof WebhookSecretReply> =>
       post(at`/api/v1/webhooks/${id}/rotate-secret`, undefined, options),
     test: (id: number, options?: RequestOptions): Reply<typeof WebhookTested> =>
-      post(at`/api/v1/webhooks/${id}/test`, undefined, options),
+      post(at`/api/v1/webhooks/${id}/test`, undefined, slowly(options)),
   };
   const apiKeys = {
     list: (signal?: AbortSignal): Reply<typeof ApiKeys> => get('/api/v1/api-keys', {}, signal),
@@ -305,23 +308,24 @@ export function createRest(request: Request) {
     get: (id: number, signal?: AbortSignal): Reply<typeof ExportReply> =>
       get(at`/api/v1/exports/${id}`, {}, signal),
     create: (wanted: Body<typeof NewExport>, options?: RequestOptions): Reply<typeof ExportReply> =>
-      post('/api/v1/exports', wanted, options),
+      post('/api/v1/exports', wanted, slowly(options)),
     /** Cancels it, or deletes its file. */
-    remove: (id: number): Reply<typeof ExportReply> => request('DELETE', at`/api/v1/exports/${id}`),
+    remove: (id: number): Reply<typeof ExportReply> =>
+      request('DELETE', at`/api/v1/exports/${id}`, undefined, slowly()),
   };
   /** Everything about one number or person: as a file, or erased. For administrators. */
   const privacy = {
     export: (
       who: Body<typeof NewPrivacyExport>,
       options?: RequestOptions,
-    ): Reply<typeof PrivacyExportReply> => post('/api/v1/privacy/exports', who, options),
+    ): Reply<typeof PrivacyExportReply> => post('/api/v1/privacy/exports', who, slowly(options)),
     exported: (id: number, signal?: AbortSignal): Reply<typeof PrivacyExportReply> =>
       get(at`/api/v1/privacy/exports/${id}`, {}, signal),
     /** The file itself, parsed. */
     file: (id: number, signal?: AbortSignal): Promise<{ items: { kind: string; value: unknown }[] }> =>
       get(at`/api/v1/privacy/exports/${id}/file`, {}, signal),
     erase: (who: Body<typeof NewErasure>, options?: RequestOptions): Reply<typeof ErasureReply> =>
-      post('/api/v1/privacy/erasures', who, options),
+      post('/api/v1/privacy/erasures', who, slowly(options)),
     erasures: (query: Query<PrivacyQuery> = {}, signal?: AbortSignal): Reply<typeof ErasuresReply> =>
       get('/api/v1/privacy/erasures', query, signal),
     erasure: (id: number, signal?: AbortSignal): Reply<typeof ErasureProof> =>

@@ -245,6 +245,24 @@ describe('console', { concurrency: 2 }, () => {
     await page.context().close();
   });
 
+  test('console - a sign-in that nothing answers is given up after ten seconds, and says that it may have been done', async () => {
+    const page = await openConsole(site(), browser(), { path: '/directory' });
+    await page.clock.install();
+    await page.reload();
+    let sent = 0;
+    await page.route('**/api/auth/login', () => void (sent += 1));
+    await page.locator('input[name=username]').fill('1002');
+    await page.locator('input[name=password]').fill('x');
+    await page.keyboard.press('Enter');
+    await until('it was sent', () => sent > 0);
+    await page.clock.runFor(9_000);
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await page.clock.runFor(2_000);
+    await page.getByRole('alert').getByText('it may have been done or not').waitFor({ timeout: 5_000 });
+    assert.equal(sent, 1);
+    await page.context().close();
+  });
+
   test('console - the tabs of a browser are one person: who signs in in one is who the others show', async () => {
     const first = await consoleOf(site(), browser(), '1002', { path: '/directory' });
     const context = first.context();

@@ -31,6 +31,8 @@ export type SessionState =
 /** How long the service may take to say who is signed in, and how soon it is asked again. */
 const LOOK_MS = 10_000;
 const AGAIN_MS = 3_000;
+/** After a cut a browser can go on waiting on a dead connection: who pressed something is told so long after it. */
+const CHANGE_MS = 10_000;
 const MONITORS = /\/(?:listen|whisper|barge)$/;
 interface Session {
   readonly client: Client;
@@ -81,6 +83,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
     const client = createClient({
       base: location.origin,
       session: 'cookie',
+      change_timeout_ms: CHANGE_MS,
       // The form that begins to listen asks by itself.
       onConfirm: async (what) => !MONITORS.test(what) && (await asking.ask()),
       language,
