@@ -100,6 +100,7 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'call.ringing':
     case 'call.answered':
     case 'call.joined':
+    case 'call.party_changed':
     case 'call.held':
     case 'call.retrieved':
     case 'call.recording_started':
