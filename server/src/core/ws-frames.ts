@@ -58,11 +58,13 @@ function frameWalk(start: (first: number, second: number) => void, frame: (frame
     },
   };
 }
-function headerSize(second: number): number {
+/** Bytes of a header, mask included, from its second byte. */
+export function headerSize(second: number): number {
   const length = second & 0x7f;
   return 2 + (length === 126 ? 2 : length === 127 ? 8 : 0) + (second & 0x80 ? 4 : 0);
 }
-function payloadSize(header: Buffer): number {
+/** Bytes of payload that a complete header announces. */
+export function payloadSize(header: Buffer): number {
   const short = header[1]! & 0x7f;
   return short === 126 ? header.readUInt16BE(2) : short === 127 ? Number(header.readBigUInt64BE(2)) : short;
 }

@@ -1,5 +1,5 @@
 import { Transform } from 'node:stream';
-import { FrameError, checkStart } from './ws-frames.ts';
+import { FrameError, checkStart, headerSize, payloadSize } from './ws-frames.ts';
 
 const CONTROL = 0x8;
 const HEADER_MAX = 14;
@@ -49,13 +49,10 @@ export function frameReader(maxPayload: number, masked: boolean): (chunk: Buffer
         const second = raw[1]!;
         if (header === 0) {
           if (masked) checkStart(raw[0]!, second);
-          const length = second & 0x7f;
-          header = 2 + (length === 126 ? 2 : length === 127 ? 8 : 0) + (second & 0x80 ? 4 : 0);
+          header = headerSize(second);
         }
         if (filled < header) continue;
-        const short = second & 0x7f;
-        const payload =
-          short === 126 ? raw.readUInt16BE(2) : short === 127 ? Number(raw.readBigUInt64BE(2)) : short;
+        const payload = payloadSize(raw);
         if (payload > maxPayload) {
           throw new FrameError(1009, `a frame of ${payload} bytes is larger than ${maxPayload}`);
         }
