@@ -1,6 +1,7 @@
 /** Keys of the desk. They can be switched off, and never act while somebody types. */
 import { useLayoutEffect, useRef, useSyncExternalStore } from 'react';
 import { isTyped } from '../app/focus.ts';
+import { storedChanges } from '../app/stored.ts';
 import type { t } from './words.ts';
 
 type Word = Parameters<typeof t>[0];
@@ -26,21 +27,13 @@ export const SHORTCUTS = {
 export type ShortcutKey = keyof typeof SHORTCUTS;
 
 const STORED = 'offhook.desk.shortcuts';
-const listeners = new Set<() => void>();
+const changes = storedChanges();
 const isOn = (): boolean => localStorage.getItem(STORED) !== 'off';
 export function setShortcuts(on: boolean): void {
   localStorage.setItem(STORED, on ? 'on' : 'off');
-  for (const listener of listeners) listener();
+  changes.notify();
 }
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  addEventListener('storage', listener);
-  return () => {
-    listeners.delete(listener);
-    removeEventListener('storage', listener);
-  };
-}
-export const useShortcutsOn = (): boolean => useSyncExternalStore(subscribe, isOn);
+export const useShortcutsOn = (): boolean => useSyncExternalStore(changes.subscribe, isOn);
 
 /** Does it while `run` is given and keys are on. */
 export function useShortcut(key: ShortcutKey, run: (() => void) | null): void {

@@ -5,6 +5,7 @@ import type { HistoryCall } from '@offhook/contract/history.ts';
 import { serverNow } from '../app/now.ts';
 import { useOwnConversations } from '../app/own-conversations.ts';
 import { useClient, useMe } from '../app/session.tsx';
+import { storedChanges } from '../app/stored.ts';
 import { isUnseen, readSeen, withSeen } from './unseen.ts';
 
 /** The newest; older ones are in the history. */
@@ -12,20 +13,11 @@ export const MISSED_SHOWN = 100;
 const KEY = 'missed';
 const nameOf = (extension: string): string => `offhook.missed.seen.${extension}`;
 
-const listeners = new Set<() => void>();
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  // Another tab of this browser.
-  addEventListener('storage', listener);
-  return () => {
-    listeners.delete(listener);
-    removeEventListener('storage', listener);
-  };
-}
+const changes = storedChanges();
 export function markSeen(extension: string, calls: readonly HistoryCall[]): void {
   const name = nameOf(extension);
   localStorage.setItem(name, JSON.stringify(withSeen(readSeen(localStorage.getItem(name)), calls)));
-  for (const listener of listeners) listener();
+  changes.notify();
 }
 
 export interface MissedCalls {
@@ -44,7 +36,7 @@ export function useMissed(): MissedCalls {
     queryFn: async ({ signal }) =>
       (await client.history({ filter: 'missed', limit: MISSED_SHOWN }, signal)).calls,
   });
-  const kept = useSyncExternalStore(subscribe, () => localStorage.getItem(nameOf(extension)));
+  const kept = useSyncExternalStore(changes.subscribe, () => localStorage.getItem(nameOf(extension)));
   const seen = useMemo(() => readSeen(kept), [kept]);
   const unseen = useMemo(
     () => (data ?? []).filter((call) => isUnseen(call, seen, serverNow())),
