@@ -363,6 +363,11 @@ export interface Engine {
    * Rejects `engine_unavailable` after `ms`, or when the link is lost.
    */
   settled(ms: number): Promise<void>;
+  /**
+   * Resolves once the engine has answered a question that was asked now. What is shown of an engine that is stopped or gone stays
+   * as it was for a while, so "it is so already" is a success only after this. Rejects `engine_unavailable` or `engine_timeout`.
+   */
+  roundTrip(ms: number): Promise<void>;
   pauseMember(
     queue: string,
     iface: string,

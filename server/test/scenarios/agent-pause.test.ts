@@ -8,6 +8,8 @@ import { useSite } from '../support/use-site.ts';
 const refusal = (status: number, code: string) => (error: unknown) =>
   error instanceof ApiError && error.status === status && error.code === code;
 
+const notNow = (e: unknown): boolean => e instanceof ApiError && (e.status === 503 || e.status === 504);
+
 describe('agent pause', () => {
   const site = useSite();
 
@@ -127,7 +129,6 @@ describe('agent pause', () => {
     const lea = await site().person('1004');
     assert.equal((await zoe.agent('unpause')).is_paused, false);
     const pid = site().enginePid()!;
-    const notNow = (e: unknown): boolean => e instanceof ApiError && (e.status === 503 || e.status === 504);
     process.kill(pid, 'SIGSTOP');
     try {
       await assert.rejects(zoe.agent('pause', { reason: 'break' }), notNow);
@@ -149,24 +150,35 @@ describe('agent pause', () => {
     await site().ready();
   });
 
+  test('agent pause - what is so already is no success while the engine is stopped', async () => {
+    const zoe = await site().person('1003');
+    await zoe.agent('pause', { reason: 'lunch' });
+    const pid = site().enginePid()!;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await assert.rejects(zoe.agent('pause', { reason: 'lunch' }), notNow);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    const again = await until('the engine to answer', () =>
+      zoe.agent('pause', { reason: 'lunch' }).catch(() => null),
+    );
+    assert.equal(again.is_paused, true);
+    await zoe.agent('unpause');
+  });
+
   test('agent pause - never a success while the engine is stopped or gone', async () => {
     const zoe = await site().person('1003');
     const pid = site().enginePid()!;
     process.kill(pid, 'SIGSTOP');
     try {
-      await assert.rejects(
-        zoe.agent('pause', { reason: 'break' }),
-        (e: unknown) => e instanceof ApiError && (e.status === 503 || e.status === 504),
-      );
+      await assert.rejects(zoe.agent('pause', { reason: 'break' }), notNow);
     } finally {
       process.kill(pid, 'SIGCONT');
     }
     await site().ready();
     process.kill(pid, 'SIGKILL');
-    await assert.rejects(
-      zoe.agent('pause', { reason: 'break' }),
-      (e: unknown) => e instanceof ApiError && (e.status === 503 || e.status === 504),
-    );
+    await assert.rejects(zoe.agent('pause', { reason: 'break' }), notNow);
     await site().ready();
     await until('1003 ready as before', async () => (await zoe.agent('get_status')).is_paused === false);
   });

@@ -90,9 +90,11 @@ export interface FakePbx {
   /** The agent dials somebody; returns the way to hang up. */
   dials(extension: string, number: string): () => void;
   linkDown(): void;
-  /** The link returns; `restarted` gives the engine a new life after `change` was made to what it holds. */
   /** Whether the outcome of an earlier command is not known yet. */
   unsettled(open: boolean): void;
+  /** What happens while a round trip is under way; what it throws is the round trip's error. */
+  onRoundTrip(next: () => void | Promise<void>): void;
+  /** The link returns; `restarted` gives the engine a new life after `change` was made to what it holds. */
   linkUp(options?: { restarted?: boolean; change?: () => void; resyncedFirst?: boolean }): void;
   /** The model begins again from what was told, as a service that starts anew. */
   serviceRestarts(): void;
@@ -283,6 +285,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     fact({ type: 'extension.features', extension, features });
   };
   let unsettled = false;
+  let duringRoundTrip: () => void | Promise<void> = () => {};
   const engine: Engine & FeatureVerbs = {
     async keepFeatures(extension, changes, changed_at) {
       if (!isLive) throw gone();
@@ -325,6 +328,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     resync: () => {},
     async settled() {
       if (unsettled) throw new ServiceError('engine_unavailable', 'an earlier command is open');
+    },
+    async roundTrip() {
+      await duringRoundTrip();
     },
     pauseMember: (queue, iface, on, reason) =>
       send({ verb: 'pause', queue, interface: iface, paused: on, reason }),
@@ -558,6 +564,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     linkDown,
     unsettled(open) {
       unsettled = open;
+    },
+    onRoundTrip(next) {
+      duringRoundTrip = next;
     },
     linkUp({ restarted = false, change = () => {}, resyncedFirst = false } = {}) {
       change();

@@ -392,6 +392,8 @@ test('engine - a cut is told at once, commands are unavailable, and the next sna
   const down = await until('the link is told down', () => r.of('engine.link').find((e) => !e.up));
   assert.equal(down.boot_id, '2026-11-21T02:09:01');
   assert.notEqual(down.reason, '');
+  await assert.rejects(r.engine.roundTrip(1_000), code('engine_unavailable'));
+  await assert.rejects(r.engine.settled(1_000), code('engine_unavailable'));
   await assert.rejects(
     r.engine.pauseMember('support', member.interface, true, 'x'),
     code('engine_unavailable'),

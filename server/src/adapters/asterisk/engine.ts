@@ -426,7 +426,13 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       }
     },
     resync: want,
-    settled: (ms) => outcomes.settled(ms),
+    async settled(ms) {
+      if (link === null) requireActions();
+      await outcomes.settled(ms);
+    },
+    async roundTrip(ms) {
+      await requireActions().action('Ping', {}, { ms });
+    },
     ...memberActions(requireActions),
     ...callActions(requireActions),
     ...featureActions(requireActions, toldFeatures),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '../../core/errors.ts';
 import { agentsRig } from '../../../test/support/agents-rig.ts';
 import type { Sent } from '../../../test/support/fake-engine.ts';
 
@@ -50,6 +51,35 @@ test('agents - while the outcome of a command is open, no other is answered from
   assert.equal(pbx.sent.length, sent);
   pbx.unsettled(false);
   assert.match((await act({ action: 'unpause' })).message, /nothing to change/);
+});
+
+test('agents - nothing to change is a success only once the engine has answered', async (t) => {
+  const { pbx, act, fails } = await agentsRig(t);
+  await act({ action: 'login' });
+  await act({ action: 'pause', reason: 'break' });
+  const sent = pbx.sent.length;
+  const asAlready = [
+    { action: 'pause', reason: 'break' },
+    { action: 'pause', reason: 'break', queue: 'support' },
+    { action: 'login' },
+  ];
+  for (const code of ['engine_timeout', 'engine_unavailable'] as const) {
+    pbx.onRoundTrip(() => Promise.reject(new ServiceError(code, 'stopped, and still shown as connected')));
+    for (const request of asAlready) assert.equal((await fails(request)).code, code, JSON.stringify(request));
+  }
+  assert.equal(pbx.sent.length, sent);
+  pbx.onRoundTrip(() => pbx.linkDown());
+  assert.equal((await fails(asAlready[0]!)).code, 'engine_unavailable', 'gone while it was asked');
+});
+
+test('agents - what changes while the engine is asked whether it is so already is done after all', async (t) => {
+  const { pbx, act } = await agentsRig(t);
+  await act({ action: 'login' });
+  pbx.onRoundTrip(() => pbx.member('support', '1003', { paused: true, paused_reason: 'lunch' }));
+  const { message, is_paused } = await act({ action: 'unpause' });
+  assert.equal(message, 'Ready in every queue');
+  assert.equal(is_paused, false);
+  assert.deepEqual(pbx.shows('support'), ['1003 ready']);
 });
 
 test('agents - nothing that could break out of a field reaches the engine', async (t) => {

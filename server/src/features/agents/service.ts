@@ -149,7 +149,12 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     await deps.engine.settled(CONFIRM_MS);
     ensureLive();
     const { extension } = asked;
-    const plan = planFor(planDeps, extension, command);
+    let plan = planFor(planDeps, extension, command);
+    if (plan.changes.length === 0) {
+      await deps.engine.roundTrip(CONFIRM_MS);
+      ensureLive();
+      plan = planFor(planDeps, extension, command);
+    }
     if (plan.changes.length === 0) {
       if (command.kind === 'finish_wrap_up') {
         tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });
