@@ -124,6 +124,20 @@ async function rig(t: TestContext) {
   return r;
 }
 
+test('self-service - what is set already is confirmed by the engine', async (t) => {
+  const r = await rig(t);
+  await r.set({ dnd_enabled: true });
+  const sent = r.pbx.sentFeatures.length;
+  for (const code of ['engine_timeout', 'engine_unavailable'] as const) {
+    r.pbx.onRoundTrip(() => Promise.reject(new ServiceError(code, 'stopped, and still shown as connected')));
+    assert.equal(await r.fails({ dnd_enabled: true }), code);
+  }
+  r.pbx.onRoundTrip(() => r.pbx.keeps('1005', { dnd: false, changed_at: r.clock.now() + 1 }));
+  assert.equal(await r.fails({ dnd_enabled: true }), 'done');
+  assert.equal(r.kept().dnd, true, 'switched off by a phone meanwhile');
+  assert.equal(r.pbx.sentFeatures.length, sent + 1);
+});
+
 test('self-service - a change is done when the engine shows it, and only what changes is sent', async (t) => {
   const r = await rig(t);
   assert.deepEqual(r.shown(), { extension: '1005', ...OFF });

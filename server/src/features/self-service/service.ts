@@ -22,7 +22,7 @@ import { changesOf, featuresOf, holds } from './view.ts';
 import type { FeatureChanges } from './view.ts';
 
 export interface SelfServiceDeps extends RuleDeps {
-  readonly engine: FeatureVerbs & Pick<Engine, 'settled'>;
+  readonly engine: FeatureVerbs & Pick<Engine, 'settled' | 'roundTrip'>;
   readonly live: LiveView;
   readonly directory: Directory;
   readonly store: Store;
@@ -95,8 +95,9 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
   };
   const changeIn = async (actor: Actor | null, extension: string, changes: FeatureChanges): Promise<void> => {
     await engine.settled(CONFIRM_MS);
+    const isSo = (): boolean =>
+      holds(meant(extension), changes) && holds(live.features.get(extension) ?? FEATURES_OFF, changes);
     const before = meant(extension);
-    const shown = live.features.get(extension) ?? FEATURES_OFF;
     const line = (outcome: AuditEntry['outcome'], code: string | null): AuditEntry => ({
       action: 'features.change',
       actor: actor?.caller.username ?? null,
@@ -115,7 +116,10 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
       await audit.record(line('refused', codeOf(error)));
       throw error;
     }
-    if (holds(before, changes) && holds(shown, changes)) return;
+    if (isSo()) {
+      await engine.roundTrip(CONFIRM_MS);
+      if (isSo()) return;
+    }
     const time = nextTime(extension);
     try {
       const now = await write(extension, changes, time);
