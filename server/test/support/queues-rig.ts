@@ -41,6 +41,8 @@ export interface QueuesRigOptions {
   readonly keys?: Readonly<Record<string, Partial<KeyRights>>>;
   /** What the engine does with a command once it has it; the default takes it without a word. */
   readonly answer?: (asked: Exclude<Asked, { verb: 'resync' }>) => Promise<void> | void;
+  /** What happens while a round trip is under way. */
+  readonly roundTrip?: () => Promise<void>;
   readonly confirm_ms?: number;
   readonly auditFails?: boolean;
 }
@@ -73,7 +75,12 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
       answer({ verb: 'priority', queue: name, caller, priority }),
   };
   const queues = createQueues({
-    engine: { ...verbs, resync: () => void asked.push({ verb: 'resync' }), settled: async () => {} },
+    engine: {
+      ...verbs,
+      resync: () => void asked.push({ verb: 'resync' }),
+      settled: async () => {},
+      roundTrip: async () => options.roundTrip?.(),
+    },
     live: live.view,
     directory: directoryFixture(),
     settings: () => [queue('support', '500', 'Support'), queue('sales', '510', 'Sales')],

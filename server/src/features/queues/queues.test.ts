@@ -241,6 +241,22 @@ test('queues - another priority is a success once a fresh snapshot shows it; the
   assert.equal(rig.asked.length, 2, 'nothing was sent again');
 });
 
+test('queues - the priority a caller has already is confirmed by the engine', async (t) => {
+  let stopped = true;
+  const rig = await queuesRig(t, {
+    roundTrip: async () => {
+      if (stopped) throw new ServiceError('engine_timeout', 'no answer');
+    },
+  });
+  rig.waits('1', 'support', 1, 0);
+  const path = `/queues/support/callers/${chan('1')}/priority`;
+  const same = () => rig.request('token-supervisor', 'POST', path, { priority: 0 });
+  assert.equal((await same()).status, 504);
+  stopped = false;
+  assert.equal((await same()).status, 200);
+  assert.deepEqual(rig.asked, []);
+});
+
 test('queues - members are changed by the agents’ own rules', async (t) => {
   const { request, members } = await queuesRig(t, { keys: { steerer: STEERER } });
   assert.equal(

@@ -26,7 +26,7 @@ import { callerOf, membersOf, queueView } from './view.ts';
 import type { QueueSettings } from './view.ts';
 
 export interface QueuesDeps {
-  readonly engine: QueueVerbs & Pick<Engine, 'resync' | 'settled'>;
+  readonly engine: QueueVerbs & Pick<Engine, 'resync' | 'settled' | 'roundTrip'>;
   readonly live: LiveView;
   readonly directory: Pick<Directory, 'queuesOf'>;
   /** The site's queues as they are now. */
@@ -259,7 +259,8 @@ export function createQueues(deps: QueuesDeps): Queues {
         settingsFor(actor.caller, name, 'control');
         const visit = waiting(name, id);
         const operation_id = begin(visit, ['queue.caller_changed']);
-        if (visit.priority !== priority) {
+        if (visit.priority === priority) await engine.roundTrip(ms);
+        if (waiting(name, id).priority !== priority) {
           await sent(engine.setCallerPriority(name, visit.channel, priority, { action_id: operation_id }));
           await showPriority(name, id, priority);
         }
