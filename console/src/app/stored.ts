@@ -1,7 +1,7 @@
 /** Tells this page and the other tabs of the browser that something kept in `localStorage` has changed. */
 export interface StoredChanges {
   /** As `useSyncExternalStore` takes it. */
-  subscribe(listener: () => void): () => void;
+  readonly subscribe: (listener: () => void) => () => void;
   /** Notifies this page; the browser notifies the other tabs by itself. */
   notify(): void;
 }
