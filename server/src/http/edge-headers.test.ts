@@ -46,8 +46,8 @@ test('edge headers - every answer carries id, version and what is left of the ra
   assert.equal(new Set(ids).size, ids.length);
   for (const { headers, statusCode } of answers) {
     assert.equal(headers['offhook-version'], '0.0.0-test', `${statusCode}`);
-    assert.equal(headers['ratelimit-policy'], '"writes";q=30;w=10');
-    assert.match(String(headers.ratelimit), /^"writes";r=30;t=0$/);
+    assert.equal(headers['ratelimit-policy'], '"writes";q=30;w=10, "refusals";q=60;w=60');
+    assert.equal(headers.ratelimit, '"writes";r=30;t=0, "refusals";r=60;t=0');
   }
   assert.equal(answers[2]!.json<{ request_id: string }>().request_id, ids[2]);
   const { port } = await host.listen({ host: '127.0.0.1', port: 0 });
@@ -55,7 +55,7 @@ test('edge headers - every answer carries id, version and what is left of the ra
     const { text } = await rawExchange(port, bytes);
     assert.match(text, /\r\nx-request-id: [0-9a-f]{8}-/);
     assert.match(text, /\r\noffhook-version: 0\.0\.0-test\r\n/);
-    assert.match(text, /\r\nratelimit: "writes";r=30;t=0\r\n/);
+    assert.match(text, /\r\nratelimit: "writes";r=30;t=0, "refusals";r=60;t=0\r\n/);
   }
 });
 test('edge headers - a sane id of the client is kept, any other is not', async (t) => {
@@ -79,9 +79,9 @@ test('edge headers - what is left goes down with each write and is named where n
     });
     left.push([statusCode, headers.ratelimit]);
   }
-  assert.deepEqual(left[0], [200, '"writes";r=29;t=1']);
-  assert.deepEqual(left[29], [200, '"writes";r=0;t=10']);
-  assert.deepEqual(left[30], [429, '"writes";r=0;t=10']);
+  assert.deepEqual(left[0], [200, '"writes";r=29;t=1, "refusals";r=60;t=0']);
+  assert.deepEqual(left[29], [200, '"writes";r=0;t=10, "refusals";r=60;t=0']);
+  assert.deepEqual(left[30], [429, '"writes";r=0;t=10, "refusals";r=60;t=0']);
 });
 
 test('languages - a refusal is in the language of the app, else of the browser; codes never change', async (t) => {

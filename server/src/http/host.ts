@@ -21,7 +21,7 @@ import type { Metrics } from './metrics.ts';
 import { addOpenApi, openapiDocument } from './openapi.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import { count, isHost, readCredential, requestOrigin, secretInQuery } from './origin.ts';
-import { RATE_POLICY, createPace } from './pace.ts';
+import { createPace } from './pace.ts';
 import { answerOf, asServiceError } from './problem.ts';
 import { allowOf, createRouteTable, pathOf } from './route-table.ts';
 import type { RouteTable } from './route-table.ts';
@@ -112,8 +112,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const edge = (id: string, caller: Caller | null): Record<string, string> => ({
     'x-request-id': id,
     'offhook-version': options.version,
-    'ratelimit-policy': RATE_POLICY,
-    ratelimit: pace.left(caller),
+    ...pace.headers(caller),
   });
 
   const app: App = Fastify({
@@ -151,6 +150,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
 
   app.decorate('pace', (caller, paced) => pace.take(caller, paced));
+  app.decorate('bounded', (caller, run) => pace.bounded(caller, run));
   app.decorate('confirmed', (caller: Caller) => {
     if (caller.key !== null || options.confirmed?.(caller) === true) return;
     throw new ServiceError('confirmation_required', 'POST /api/v1/session/confirm, then ask again');
@@ -314,7 +314,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   app.addHook('onSend', (request, reply, payload, done) => {
     // What is no HTTP comes here without having been a request.
     const caller = (request.caller as Caller | null | undefined) ?? null;
-    if (caller !== null) reply.header('ratelimit', pace.left(caller));
+    if (caller !== null) reply.headers(pace.headers(caller));
     else if (!reply.hasHeader('x-request-id')) reply.headers(edge(request.id, null));
     done(null, payload);
   });

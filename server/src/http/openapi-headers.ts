@@ -58,11 +58,11 @@ export const HEADERS = {
   Version: { description: 'Version of the service.', schema: text },
   RateLimitPolicy: {
     description:
-      'Writes that others hear of: `"writes";q=30;w=10` is 30 at once and in 10 s (draft-ietf-httpapi-ratelimit-headers).',
+      'Writes that others hear of: `"writes";q=30;w=10` is 30 at once and in 10 s. Commands that may be refused: `"refusals";q=60;w=60`, and 300 for an API key (draft-ietf-httpapi-ratelimit-headers).',
     schema: text,
   },
   RateLimit: {
-    description: 'How many of them are left (`r`), and seconds until all are again (`t`).',
+    description: 'How many of each are left (`r`), and seconds until all are again (`t`).',
     schema: text,
   },
   ETag: { description: 'Version of what was sent, for `If-Match` and `If-None-Match`.', schema: text },

@@ -111,7 +111,7 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
   if (level !== 'public' && level !== 'user') codes.add('forbidden');
   if (level !== 'public' && method !== 'GET') codes.add('foreign_origin');
   if (config.confirm !== undefined) codes.add('confirmation_required');
-  if (config.operation?.paced !== undefined) codes.add('too_many_requests');
+  if (config.operation !== undefined) codes.add('too_many_requests');
   if (method !== 'GET') {
     const tooLarge = config.body === 'audio' ? 'sound_too_large' : 'body_too_large';
     for (const code of ['invalid_request', tooLarge, 'unsupported_media_type'] as const) codes.add(code);

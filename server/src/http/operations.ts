@@ -33,7 +33,7 @@ export function addOperations(app: App, operations: readonly AnyOperation[]): Co
   const byAction = new Map<string, AnyOperation>();
   const run = (op: AnyOperation, actor: Actor, input: object): Promise<unknown> => {
     if (op.paced !== undefined) app.pace(actor.caller, op.paced);
-    return op.run(actor, input as never);
+    return app.bounded(actor.caller, () => op.run(actor, input as never));
   };
   for (const op of operations) {
     for (const name of op.alias === undefined ? [op.action] : [op.action, op.alias]) {

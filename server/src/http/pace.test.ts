@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import { z } from 'zod';
 import { Done, NoFields } from '@offhook/contract/session.ts';
@@ -15,6 +16,7 @@ async function rig(t: TestContext) {
   });
   t.after(() => host.close());
   let heard = 0;
+  let asked = 0;
   const write = (action: string, paced: 'own' | 'any') =>
     operation({
       action,
@@ -34,23 +36,42 @@ async function rig(t: TestContext) {
         return { success: true };
       },
     });
-  const commands = addOperations(host.app, [write('own', 'own'), write('any', 'any')]);
+  const choose = operation({
+    action: 'choose',
+    method: 'PUT',
+    path: '/api/v1/choose',
+    level: 'user',
+    scope: 'history:write',
+    errors: ['wrong_call_state', 'engine_refused'],
+    summary: 'choose',
+    tag: 'test',
+    params: z.strictObject({}),
+    body: z.strictObject({ fails: z.enum(['wrong_call_state', 'engine_refused']).optional() }),
+    reply: Done,
+    run: async (_actor, { body }) => {
+      asked += 1;
+      await turn();
+      if (body.fails !== undefined) throw new ServiceError(body.fails, 'as asked for');
+      return { success: true };
+    },
+  });
+  const commands = addOperations(host.app, [write('own', 'own'), write('any', 'any'), choose]);
   await host.app.ready();
-  const put = (action: string, token: string) =>
+  const put = (action: string, token: string, payload: object = {}) =>
     host.app.inject({
       method: 'PUT',
       url: `/api/v1/${action}`,
       headers: { authorization: `Bearer ${token}` },
-      payload: {},
+      payload,
     });
-  const command = async (action: string, token: string): Promise<string> => {
+  const command = async (action: string, token: string, data: object = {}): Promise<string> => {
     const caller = (await fixtureAuthenticator.authenticate(token))!;
-    return commands.run({ caller, ip: null }, action, {}).then(
+    return commands.run({ caller, ip: null }, action, data).then(
       () => 'ok',
       (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
     );
   };
-  return { put, command, heard: () => heard, pass: (ms: number) => void (now += ms) };
+  return { put, command, heard: () => heard, asked: () => asked, pass: (ms: number) => void (now += ms) };
 }
 
 test('pace - 50 writes at once of one person are 30 that others hear of, by both doors together, and 3 more a second', async (t) => {
@@ -86,4 +107,51 @@ test('pace - supervisors are bounded in what they say of themselves, and neither
   assert.deepEqual(await statuses('any', 'token-supervisor'), new Set([200]));
   assert.deepEqual(await statuses('own', 'token-supervisor'), new Set([200, 429]));
   assert.deepEqual(await statuses('own', 'key-crm'), new Set([200]));
+});
+
+const REFUSED = { fails: 'wrong_call_state' };
+
+test('pace - refused commands of one person beyond 60 are answered 429 by both doors and not run, then one a second', async (t) => {
+  const { put, command, asked, pass } = await rig(t);
+  const replies = await Promise.all(Array.from({ length: 50 }, () => put('choose', 'token-user', REFUSED)));
+  assert.deepEqual(new Set(replies.map((r) => r.statusCode)), new Set([409]));
+  const frames = await Promise.all(
+    Array.from({ length: 50 }, () => command('choose', 'token-user', REFUSED)),
+  );
+  assert.equal(frames.filter((code) => code === 'wrong_call_state').length, 10);
+  assert.equal(frames.filter((code) => code === 'too_many_requests').length, 40);
+  const before = asked();
+  const late = await put('choose', 'token-user', REFUSED);
+  assert.equal(late.statusCode, 429);
+  assert.equal(late.headers['retry-after'], '1');
+  assert.equal(late.headers['ratelimit-policy'], '"writes";q=30;w=10, "refusals";q=60;w=60');
+  assert.equal(late.headers.ratelimit, '"writes";r=30;t=0, "refusals";r=0;t=60');
+  assert.equal(asked(), before, 'nothing was run');
+  assert.equal((await put('choose', 'token-agent', REFUSED)).statusCode, 409, 'somebody else is not held up');
+  pass(1_000);
+  assert.equal(await command('choose', 'token-user', REFUSED), 'wrong_call_state');
+  assert.equal(await command('choose', 'token-user', REFUSED), 'too_many_requests');
+  pass(1_000);
+  assert.equal((await put('choose', 'token-user')).statusCode, 200, 'what is not refused costs nothing');
+  assert.equal((await put('choose', 'token-user')).statusCode, 200);
+});
+
+test('pace - good commands among a few refused ones, and what the engine failed, are never held up', async (t) => {
+  const { put } = await rig(t);
+  const statuses: number[] = [];
+  for (let i = 0; i < 50; i += 1) {
+    const three = [REFUSED, {}, { fails: 'engine_refused' }].map((data) => put('choose', 'token-user', data));
+    // oxlint-disable-next-line no-await-in-loop -- the good ones come between the others
+    statuses.push(...(await Promise.all(three)).map((r) => r.statusCode));
+  }
+  assert.deepEqual(statuses, Array.from({ length: 50 }, () => [409, 200, 502]).flat());
+});
+
+test('pace - an API key works in bulk: 300 of its commands may be refused at once', async (t) => {
+  const { put } = await rig(t);
+  const replies = await Promise.all(Array.from({ length: 310 }, () => put('choose', 'key-crm', REFUSED)));
+  const refused = replies.filter((r) => r.statusCode === 409);
+  assert.equal(refused.length, 300);
+  assert.equal(replies.filter((r) => r.statusCode === 429).length, 10);
+  assert.match(String(refused[0]?.headers['ratelimit-policy']), /"refusals";q=300;w=60$/);
 });

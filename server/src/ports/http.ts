@@ -75,6 +75,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Counts a write that others hear of, by whichever door it came. Throws `too_many_requests`. */
     pace(caller: Caller, paced: Paced): void;
+    /** Runs a command; throws `too_many_requests` where this person or key had too many refused. */
+    bounded<T>(caller: Caller, run: () => Promise<T>): Promise<T>;
     /** Throws `confirmation_required` where a person is to prove first who they are. */
     confirmed(caller: Caller): void;
     /** Throws `second_factor_required` where a person has none and the site asks for one. */

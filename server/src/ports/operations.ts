@@ -37,13 +37,13 @@ export interface Operation<
   readonly path: string;
   readonly level: Exclude<Level, 'public'>;
   readonly scope?: Scope;
-  /** Then it throws `too_many_requests` too. */
   readonly paced?: Paced;
   /**
    * Asks a person to have proven in the last five minutes who they are: `true` always, else where the body calls for it. API keys
    * are not asked. Then it throws `confirmation_required` too.
    */
   readonly confirm?: Confirm;
+  /** Beside these `too_many_requests`, where too many commands of the caller were refused. */
   readonly errors: readonly ErrorCode[];
   readonly summary: string;
   readonly tag: string;

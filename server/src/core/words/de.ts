@@ -67,6 +67,8 @@ export const de: Words = {
     storage_full: 'Dafür ist kein Platz',
   },
   details: {
+    'too many commands were refused; wait a second before the next':
+      'zu viele Befehle wurden abgelehnt; warten Sie vor dem nächsten eine Sekunde',
     'nothing is at this path': 'unter diesem Pfad ist nichts',
     'this path takes {0}': 'dieser Pfad nimmt {0} an',
     'sign in first': 'melden Sie sich zuerst an',

@@ -67,6 +67,8 @@ export const tr: Words = {
     storage_full: 'Bunun için yer yok',
   },
   details: {
+    'too many commands were refused; wait a second before the next':
+      'çok sayıda komut reddedildi; bir sonrakinden önce bir saniye bekleyin',
     'nothing is at this path': 'bu yolda bir şey yok',
     'this path takes {0}': 'bu yol şunları kabul eder: {0}',
     'sign in first': 'önce oturum açın',

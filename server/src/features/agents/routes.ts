@@ -64,9 +64,11 @@ export function agentRoutes(app: App, agents: Agents): void {
       },
     },
     (request) => {
-      const { extension, username, level } = request.person();
-      const supervises = includesLevel(level, 'supervisor');
-      return agents.act({ extension, username, ip: request.ip, supervises }, request.body);
+      const caller = request.person();
+      const { extension, username } = caller;
+      const supervises = includesLevel(caller.level, 'supervisor');
+      const by = { extension, username, ip: request.ip, supervises };
+      return app.bounded(caller, () => agents.act(by, request.body));
     },
   );
 }

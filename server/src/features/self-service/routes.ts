@@ -66,7 +66,9 @@ export function selfServiceRoutes(app: App, service: SelfService): void {
       const json = /^application\/json/i.test(request.headers['content-type'] ?? '');
       const change = changeOf(request.body, json);
       app.pace(caller, 'own');
-      const features = await service.change({ caller, ip: request.ip }, caller.extension, change);
+      const features = await app.bounded(caller, () =>
+        service.change({ caller, ip: request.ip }, caller.extension, change),
+      );
       return { success, message: SAVED, features };
     },
   );
