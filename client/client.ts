@@ -80,12 +80,16 @@ export interface LoginInput {
 export interface ContactsFilter {
   readonly q?: string;
   readonly limit?: number;
+  /** `next_cursor` of the page before. */
+  readonly cursor?: string;
+  /** @deprecated Pages shift while the list changes: use `cursor`. */
   readonly offset?: number;
 }
 export interface HistoryQueryInput {
   readonly filter?: HistoryFilter;
   readonly q?: string;
   readonly limit?: number;
+  /** @deprecated Pages shift while calls are added: use `cursor`. */
   readonly offset?: number;
   readonly cursor?: string;
   /** RFC 3339. */

@@ -72,12 +72,19 @@ export const ConversationReply = z.object({ success: z.literal(true), conversati
 
 /** Query of `GET /api/v1/conversations/changes`. */
 export const ConversationChangesQuery = z.strictObject({
+  cursor: text(3, 96)
+    .describe(
+      '`cursor` of the reply before; everything there is, when it is left out. Not with `since` or `epoch`.',
+    )
+    .optional(),
   since: whole(Number.MAX_SAFE_INTEGER)
-    .describe('`since` of the reply before; everything there is, when it is left out.')
-    .optional(),
-  epoch: text(1, 64)
-    .describe('`epoch` of the reply that `since` is from; another one is refused with `position_unknown`.')
-    .optional(),
+    .optional()
+    .meta({ deprecated: true, description: 'Use `cursor`. `since` of the reply before.' }),
+  epoch: text(1, 64).optional().meta({
+    deprecated: true,
+    description:
+      'Use `cursor`. `epoch` of the reply that `since` is from; another one is refused with `position_unknown`.',
+  }),
   limit: limit(500).describe('200 unless told.'),
   detail: z.enum(['true', 'false']).describe('`true`: whole conversations.').optional(),
 });
@@ -100,8 +107,11 @@ export const ConversationChangesReply = z.object({
   changes: z
     .array(ConversationChange)
     .describe('Oldest change first; each conversation once, with its newest.'),
-  since: z.int().describe('For the next request.'),
-  epoch: z.string().describe('Of the journal; a new one after a restore. For the next request.'),
+  cursor: z.string().describe('For the next request, and to keep with what was stored; never null.'),
+  since: z.int().meta({ deprecated: true, description: 'Use `cursor`, which holds it.' }),
+  epoch: z
+    .string()
+    .meta({ deprecated: true, description: 'Use `cursor`, which holds it. A new one after a restore.' }),
   more: z.boolean().describe('Whether to ask again at once; a reply can be empty and say so.'),
 });
 

@@ -45,6 +45,11 @@ export const Contact = z.object({
   department: z.string().nullable(),
 });
 export type Contact = z.infer<typeof Contact>;
+/** `offset` of a list that has a `cursor` too. */
+export const OLD_OFFSET = {
+  deprecated: true,
+  description: 'Use `cursor`: with an offset the pages shift while the list changes. Not with a `cursor`.',
+};
 /**
  * Query of contacts.php: each word of `q`, in any order, is part of the name, the department or a number; no case, no accents.
  * `limit` is at most 10,000; without it the whole list.
@@ -52,7 +57,12 @@ export type Contact = z.infer<typeof Contact>;
 export const ContactsQuery = z.object({
   q: z.string().max(64).optional(),
   limit: wholeNumber(1, 10_000).optional(),
-  offset: wholeNumber(0, 1_000_000).optional(),
+  cursor: z
+    .string()
+    .regex(/^\d{1,20}$/, 'not a cursor of this list')
+    .describe('`next_cursor` of the page before.')
+    .optional(),
+  offset: wholeNumber(0, 1_000_000).optional().meta(OLD_OFFSET),
 });
 export type ContactsQuery = z.infer<typeof ContactsQuery>;
 /** 200 of contacts.php (wire.md section 3). `total` counts every match, whatever `limit` is. */
@@ -61,6 +71,7 @@ export const Contacts = z.object({
   total: z.int(),
   as_of: z.string(),
   stale: z.boolean(),
+  next_cursor: z.string().nullable().describe('Null at the end, and where the whole list was asked for.'),
   contacts: z.array(Contact),
 });
 export type Contacts = z.infer<typeof Contacts>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OLD_OFFSET } from './extensions.ts';
 
 export const HistoryFilter = z.enum(['all', 'in', 'out', 'missed']);
 export type HistoryFilter = z.infer<typeof HistoryFilter>;
@@ -67,7 +68,7 @@ export const HistoryQuery = z.object({
     .regex(/^\P{Cc}*$/u, 'holds a control character')
     .optional(),
   limit: number(1, 100).default(50),
-  offset: number(0, 1_000_000).default(0),
+  offset: number(0, 1_000_000).default(0).meta(OLD_OFFSET),
   cursor: z.string().max(256).optional(),
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),

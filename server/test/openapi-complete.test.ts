@@ -70,6 +70,24 @@ test('openapi - headers of requests and of every reply are named', () => {
   assert.ok(placed, 'no operation places a call');
   assert.ok(namesOf(placed.own).includes('Idempotency-Key'));
 });
+test('openapi - every list that has pages takes limit and cursor, and what cursors took the place of is deprecated', () => {
+  const paged: string[] = [];
+  for (const { name, method, path, own } of all) {
+    if (method !== 'get' || path.startsWith('/api/v1/events')) continue;
+    const queries = (own.parameters ?? []).map(follow).filter((one) => one['in'] === 'query');
+    const names = queries.map((one) => String(one['name']));
+    for (const { name: query, deprecated } of queries)
+      if (['offset', 'since', 'epoch', 'page', 'after', 'before'].includes(String(query)))
+        assert.equal(deprecated, true, `${name} ${String(query)}`);
+    if (!names.includes('limit')) continue;
+    paged.push(name);
+    assert.ok(names.includes('cursor'), name);
+    const reply = follow(own.responses?.['200']?.content?.['application/json']?.schema);
+    const fields = Object.keys(reply['properties'] as object);
+    assert.ok(fields.includes('next_cursor') || (fields.includes('cursor') && fields.includes('more')), name);
+  }
+  assert.ok(paged.length > 25, paged.join());
+});
 test('openapi - replies are open, integers bounded, and no list of values mixes types', () => {
   const walk = (
     value: unknown,

@@ -137,7 +137,7 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
       if (operation === undefined) continue;
       operation.operationId = idOf(method, entry.path, config);
       operation.parameters = [
-        ...(operation.parameters ?? []),
+        ...(operation.parameters ?? []).map(withDeprecation),
         ...headerParameters(method, entry.path, config),
       ];
       // A good session makes a difference there, and none is needed.
@@ -193,6 +193,13 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
   addExamples(document);
   shareRefusals(document);
   return document;
+}
+/** Generators read `deprecated` of a parameter, not of its schema. */
+function withDeprecation<P>(parameter: P): P {
+  const { schema } = parameter as { schema?: { deprecated?: boolean } };
+  if (schema?.deprecated !== true) return parameter;
+  const { deprecated, ...rest } = schema;
+  return { ...parameter, deprecated, schema: rest };
 }
 /** The name of a generated client's method: a command's action, else the method and the words of the path. */
 function idOf(method: string, path: string, { operation }: FastifyContextConfig): string {

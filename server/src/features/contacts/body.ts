@@ -1,6 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { ContactsQuery } from '@offhook/contract/extensions.ts';
 import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { pageOf } from '../../core/page.ts';
 import type { Objects } from '../../core/rights.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { LiveExtension, LiveView } from '../../ports/live.ts';
@@ -21,13 +23,15 @@ const PER_CHUNK = 64;
 export interface ContactsBody {
   /** Changes with every change of the whole list and of `stale`, and with `seen`; quoted, as the header wants it. */
   etag(seen?: Objects): string;
-  /** The whole list of who is `seen`, or the part of it that the query asks for. The buffer must not be written to. */
+  /**
+   * The whole list of who is `seen`, or the part of it that the query asks for. The buffer must not be written to. Throws
+   * `invalid_request` for an offset beside a cursor.
+   */
   body(query?: ContactsQuery, seen?: Objects): Buffer;
 }
 
 /** Digits of any length in the order of their numbers, anything else after them. */
-const byExtension = (a: Person, b: Person): number =>
-  a.extension.length - b.extension.length || (a.extension < b.extension ? -1 : 1);
+const byExtension = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : Number(a > b));
 
 /** `startedAt` (milliseconds since 1970) is the time of the list while nothing is known from the engine yet. */
 export function createContactsBody(directory: Directory, live: LiveView, startedAt: number): ContactsBody {
@@ -61,7 +65,7 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     const people = directory
       .people()
       .filter((person) => person.active && person.extension !== '')
-      .toSorted(byExtension);
+      .toSorted((a, b) => byExtension(a.extension, b.extension));
     const before = items;
     const placeBefore = place;
     items = people.map((person) => itemOf(person, before[placeBefore.get(person.extension) ?? -1]));
@@ -91,10 +95,10 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     whole = null;
   };
 
-  const head = (total: number): string =>
-    `{"success":true,"total":${total},"as_of":"${rfc3339(asOf)}","stale":${stale},"contacts":[`;
+  const head = (total: number, next: string | null): string =>
+    `{"success":true,"total":${total},"as_of":"${rfc3339(asOf)}","stale":${stale},"next_cursor":${JSON.stringify(next)},"contacts":[`;
   const wholeBody = (): Buffer => {
-    const parts: Buffer[] = [Buffer.from(head(items.length))];
+    const parts: Buffer[] = [Buffer.from(head(items.length, null))];
     chunks.forEach((chunk, n) => {
       const from = n * PER_CHUNK;
       const ready =
@@ -116,6 +120,11 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     const matches = matcherOf(q);
     return items.filter((item) => matches(item.found));
   };
+  /** Where the contacts after this extension begin, whether it is still there or not. */
+  const placeAfter = (found: readonly Item[], extension: string): number => {
+    const at = found.findIndex(({ person }) => byExtension(person.extension, extension) > 0);
+    return at === -1 ? found.length : at;
+  };
 
   return {
     etag(seen = null) {
@@ -123,13 +132,19 @@ export function createContactsBody(directory: Directory, live: LiveView, started
       const part = seen === null ? '' : `.${hash('sha256', seen.join(), 'base64url').slice(0, 12)}`;
       return `"${life}.${directoryVersion}.${presenceVersion}.${stale ? 's' : 'l'}${part}"`;
     },
-    body({ q = '', limit, offset = 0 } = {}, seen = null) {
+    body({ q = '', limit, offset = 0, cursor } = {}, seen = null) {
+      if (cursor !== undefined && offset > 0) {
+        throw new ServiceError('invalid_request', 'offset: a cursor already says where the page begins');
+      }
       refresh();
-      if (seen === null && q === '' && limit === undefined && offset === 0) return (whole ??= wholeBody());
+      const isWhole = q === '' && limit === undefined && offset === 0 && cursor === undefined;
+      if (seen === null && isWhole) return (whole ??= wholeBody());
       const who = seen === null ? null : new Set(seen);
       const found = matching(q).filter((item) => who === null || who.has(item.person.extension));
-      const page = found.slice(offset, limit === undefined ? undefined : offset + limit);
-      return Buffer.from(`${head(found.length)}${page.map((item) => item.json).join(',')}]}`);
+      const after = cursor === undefined ? 0 : placeAfter(found, cursor);
+      const rest = found.slice(offset + after);
+      const { page, next_cursor } = pageOf(rest, limit ?? rest.length, ({ person }) => person.extension);
+      return Buffer.from(`${head(found.length, next_cursor)}${page.map((item) => item.json).join(',')}]}`);
     },
   };
 }

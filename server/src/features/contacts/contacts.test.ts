@@ -213,6 +213,23 @@ test('contacts - the search takes words of name, department and numbers in any o
   }
 });
 
+test('contacts - pages by cursor hold everybody once, whoever comes and goes between them', async (t) => {
+  const { directory, list, extensions, get } = await rig(t);
+  const first = await list('?limit=2');
+  assert.deepEqual([first.contacts.map((c) => c.extension), first.next_cursor], [['1001', '1002'], '1002']);
+  directory.put(personFixture(9, '20', 'zoe'));
+  for (const extension of ['1002', '1004']) directory.remove(extension);
+  assert.deepEqual(await extensions(`?limit=2&cursor=${first.next_cursor}`), ['1003', '1005']);
+  const last = await list('?limit=2&cursor=1005');
+  assert.deepEqual([last.contacts.map((c) => c.extension), last.next_cursor], [['1006'], null]);
+  assert.deepEqual([last.total, (await list()).next_cursor], [5, null]);
+  assert.deepEqual(await extensions('?cursor=9999'), []);
+  assert.deepEqual((await list('?q=100&limit=1&cursor=1003')).next_cursor, '1005');
+  const both = await get('?cursor=1003&offset=1');
+  assert.equal(both.statusCode, 400);
+  assert.match(both.body, /offset: a cursor already says where the page begins/);
+});
+
 test('contacts - limit and offset cut the list, total does not', async (t) => {
   const { extensions, list } = await rig(t);
   assert.deepEqual(await extensions('?limit=2'), ['1001', '1002']);
@@ -240,6 +257,8 @@ test('contacts - a wrong query is 400', async (t) => {
     'limit=1&limit=2',
     'limit=٣',
     'limit=007',
+    'cursor=',
+    'cursor=a',
     'offset=-1',
     'offset=1e9',
     'offset=0.5',

@@ -51,6 +51,37 @@ test('conversation changes - a position of another log, or after the newest chan
   }
 });
 
+test('conversation changes - a cursor holds where the reply ended and of which log it is', async () => {
+  await using rig = await conversationsRig();
+  await rig.put([call(1), call(2), call(3)]);
+  const first = await changes(rig, '?limit=2');
+  assert.deepEqual([first.changes.length, first.more], [2, true]);
+  const rest = await changes(rig, `?limit=2&cursor=${encodeURIComponent(first.cursor)}`);
+  assert.deepEqual([rest.changes.map(({ id }) => id), rest.more], [['ast1:3.1'], false]);
+  const none = await changes(rig, `?cursor=${encodeURIComponent(rest.cursor)}`);
+  assert.deepEqual([none.changes, none.cursor], [[], rest.cursor], 'the end has a cursor too');
+  const refusals: [string, number, string][] = [
+    [`e0:${rest.since}`, 409, 'cursor: it is of another epoch; read the changes from the beginning'],
+    [
+      `e1:${rest.since + 1}`,
+      409,
+      `cursor: the newest change is ${rest.since}; read the changes from the beginning`,
+    ],
+    ['e1:x', 400, 'cursor: not a cursor of this list'],
+    [':5', 400, 'cursor: must have at least 3 characters'],
+    [
+      `${rest.cursor}&since=1`,
+      400,
+      'cursor: it already says where the changes begin; leave since and epoch out',
+    ],
+  ];
+  for (const [cursor, status, detail] of refusals) {
+    // oxlint-disable-next-line no-await-in-loop -- each is a case of its own
+    const reply = await rig.get(`${PATH}?cursor=${cursor}`);
+    assert.deepEqual([reply.status, reply.body.detail], [status, detail]);
+  }
+});
+
 test('conversation changes - who follows the feed holds what is there, whatever happened', async () => {
   await using rig = await conversationsRig();
   const held = new Map<string, string>();
@@ -64,6 +95,7 @@ test('conversation changes - who follows the feed holds what is there, whatever 
   assert.deepEqual(await changes(rig, `?since=${since}`), {
     success: true,
     changes: [],
+    cursor: `e1:${since}`,
     since,
     epoch: 'e1',
     more: false,

@@ -55,6 +55,23 @@ const identityOf = (reader: Principal, query: ConversationsQuery): ListIdentity 
 const positionUnknown = (why: string): ServiceError =>
   new ServiceError('position_unknown', `${why}; read the changes from the beginning`);
 
+/** Stands in no epoch. */
+const BETWEEN = ':';
+/** Where the changes asked for begin; a cursor is the epoch and the change behind it. */
+function positionOf({ cursor, since, epoch }: ConversationChangesQuery): {
+  readonly since: number;
+  readonly epoch: string | undefined;
+} {
+  if (cursor === undefined) return { since: since ?? 0, epoch };
+  if (since !== undefined || epoch !== undefined) {
+    throw invalid('cursor: it already says where the changes begin; leave since and epoch out');
+  }
+  const at = cursor.lastIndexOf(BETWEEN);
+  const change = cursor.slice(at + 1);
+  if (at < 1 || !/^(0|[1-9]\d{0,14})$/.test(change)) throw invalid('cursor: not a cursor of this list');
+  return { since: Number(change), epoch: cursor.slice(0, at) };
+}
+
 export function createConversationReader(deps: ConversationDeps): ConversationReader {
   const { store, cursor_key, journal } = deps;
   const terms = createTerms(store);
@@ -91,19 +108,26 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       const [conversation] = await detailsOf(db, deps, [found.row]);
       return { success, conversation: conversation! };
     },
-    async changes(reader, { since = 0, epoch, limit = CHANGES_LIMIT, detail }) {
+    async changes(reader, asked) {
+      const { limit = CHANGES_LIMIT, detail } = asked;
+      const { since, epoch } = positionOf(asked);
+      const isCursor = asked.cursor !== undefined;
       const db = store.db<Tables>();
       if (epoch !== undefined && epoch !== journal.epoch) {
-        throw positionUnknown(`epoch: it is ${journal.epoch} now`);
+        throw positionUnknown(
+          isCursor ? 'cursor: it is of another epoch' : `epoch: it is ${journal.epoch} now`,
+        );
       }
       if (since > 0) {
         const newest = await newestChange(db);
-        if (since > newest) throw positionUnknown(`since: the newest change is ${newest}`);
+        if (since > newest)
+          throw positionUnknown(`${isCursor ? 'cursor' : 'since'}: the newest change is ${newest}`);
       }
       const query = { since, limit, detail: detail === 'true' };
       const seen = { within: historyOf(reader), since_ms: historySince(reader) };
       const read = await readChanges(db, deps, seen, query);
-      return { success, ...read, epoch: journal.epoch };
+      const cursor = `${journal.epoch}${BETWEEN}${read.since}`;
+      return { success, ...read, cursor, epoch: journal.epoch };
     },
   };
 }
