@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { TOOLS, installTools } from '../../../tools/install.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -13,13 +16,31 @@ const samples = [...text.matchAll(/^## (\S+)\n[^]*?^```js\n([^]*?)^```$/gm)].map
   ([, name, code]) => [name!, code!] as const,
 );
 
+/** In the place of the service: refuses until so many programs have asked. */
+async function refuseEach(programs: number): Promise<void> {
+  const asked = new Set<string>();
+  const server = http.createServer((request, response) => {
+    asked.add(String(request.url).replace(/&cursor=\d+$/, ''));
+    response.writeHead(503, { connection: 'close' }).end();
+  });
+  server.listen(Number(new URL(site().base).port), '127.0.0.1');
+  await until('each program was refused', () => asked.size >= programs, {
+    ms: 20_000,
+    seen: () => [...asked],
+  });
+  server.close();
+  await once(server, 'close');
+}
+
 test('stream samples - each program of docs/streams.md runs as printed, and goes on after a restart', async (t) => {
   assert.deepEqual(
     samples.map(([name]) => name),
-    ['WebSocket', 'fetch'],
+    ['WebSocket', 'fetch', 'ws', 'eventsource'],
   );
+  await installTools();
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-samples-'));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  fs.symlinkSync(path.join(TOOLS, 'node_modules'), path.join(folder, 'node_modules'));
   const { token } = await site().person('1001');
   const heard = new Map<string, string>();
   for (const [name, code] of samples) {
@@ -48,6 +69,7 @@ test('stream samples - each program of docs/streams.md runs as printed, and goes
   await change('first');
   await all('presence.changed', 1);
   await site().kill('SIGKILL');
+  await refuseEach(samples.length);
   await site().start('answers');
   await change('second');
   await all('presence.changed', 2);
