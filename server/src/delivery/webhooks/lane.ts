@@ -213,21 +213,33 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
       deps.changed(hook, seen);
       return true;
     }
-    return failed({ ...seen, state: 'retrying' }, row, line, outcome);
+    // A retry asked for during the attempt replaced the head; the failure is older than what it asks for.
+    const released = line.head?.seq === row.seq && line.head !== head;
+    return failed({ ...seen, state: 'retrying' }, row, line, outcome, released);
   }
-  function failed(seen: DeliveryRow, row: JournalRow, line: Line, outcome: Outcome): boolean {
+  function failed(
+    seen: DeliveryRow,
+    row: JournalRow,
+    line: Line,
+    outcome: Outcome,
+    released: boolean,
+  ): boolean {
     const now = clock.now();
     const { number, attempts, first_at } = seen;
     const replayed = line !== progress.live;
     if (!replayed) progress.failing_since ??= seen.last_at;
     const last = replayed && attempts >= REPLAY_ATTEMPTS;
-    const delay = last ? null : retryDelay(attempts, outcome.retry_after_seconds, deps.chance());
+    const planned = last ? null : retryDelay(attempts, outcome.retry_after_seconds, deps.chance());
+    const delay = released ? 0 : planned;
     const gone = outcome.status === 410;
     const park = delay === null && !gone;
     if (park) {
       if (replayed) progress.replay = null;
       else advance(line, row.seq);
-    } else line.head = { seq: row.seq, number, attempts, first_at, next_at: now + (delay ?? 0) };
+    } else {
+      const counted = released ? 0 : attempts;
+      line.head = { seq: row.seq, number, attempts: counted, first_at, next_at: now + (delay ?? 0) };
+    }
     const dead = progress.failing_since !== null && now - progress.failing_since >= FAILING_MS;
     deps.changed(hook, {
       ...seen,

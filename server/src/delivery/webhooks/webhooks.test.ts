@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { RETRY_SECONDS } from '@offhook/contract/webhooks.ts';
-import { silence, startSink, status } from '../../../test/support/webhook-sink.ts';
+import { ok, silence, startSink, status } from '../../../test/support/webhook-sink.ts';
 import type { Received } from '../../../test/support/webhook-sink.ts';
 import { admin, keyActor, queueEvent, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
@@ -344,4 +345,22 @@ test('webhooks - a test delivery says what came back, signed, whatever becomes o
   await rig.clock.advance(15_000);
   assert.deepEqual((await waits).error, 'no answer within 15 s');
   assert.equal((await rig.deliveries(webhook.id)).length, 0);
+});
+
+test('webhooks - a retry that is asked for while an attempt is under way is not lost with the failure of that attempt', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink(status(503));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(1);
+  await until('the first attempt', () => rig.one(id).retrying?.attempts === 1);
+  const held: ServerResponse[] = [];
+  sink.answer = (_received, response) => void held.push(response);
+  await rig.clock.advance(Date.parse(rig.one(id).retrying!.next_attempt_at) - rig.clock.now());
+  await until('the second attempt', () => held.length === 1);
+  const at = rig.clock.now();
+  await rig.webhooks.retry(admin, id);
+  sink.answer = ok;
+  held[0]!.writeHead(503).end();
+  await until('the event', () => rig.one(id).cursor === rig.journal.head);
+  assert.deepEqual([sink.received.length, rig.clock.now()], [3, at]);
 });
