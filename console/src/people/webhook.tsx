@@ -1,177 +1,28 @@
-import { Fragment, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
-import {
-  Badge,
-  Button,
-  Code,
-  Group,
-  Modal,
-  NumberInput,
-  Select,
-  Stack,
-  Switch,
-  Table,
-  Text,
-  VisuallyHidden,
-} from '@mantine/core';
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
-import { RefreshCw } from 'lucide-react';
+import { Button, Code, Group, Modal, NumberInput, Stack, Switch, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
-import type { DeliveryState, Webhook, WebhookDelivery, WebhookTested } from '@offhook/contract/webhooks.ts';
+import type { Client } from '@offhook/client';
+import type { Webhook, WebhookTested } from '@offhook/contract/webhooks.ts';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
-import { Empty, Failure, Loading } from '../app/states.tsx';
+import { Failure, Loading } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { Facts, More, PageHead, Rows, Section, ShownOnce, useChange } from './parts.tsx';
+import { Facts, PageHead, Section, ShownOnce, useChange } from './parts.tsx';
+import { Deliveries } from './webhook-deliveries.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { t } from './webhook-words.ts';
-import { WebhookState } from './webhooks.tsx';
+import { FOLLOW_MS, WebhookState } from './webhooks.tsx';
 
-const COLOURS = { delivered: 'green', retrying: 'yellow', parked: 'red', gap: 'red' } as const;
-const STATES = Object.keys(COLOURS) as DeliveryState[];
-
-function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }): ReactNode {
-  const [opened, setOpened] = useState(false);
-  const { id, state, seq, to_seq, status, error, excerpt } = delivery;
-  const more = error !== null || excerpt !== '';
-  return (
-    <Fragment>
-      <Table.Tr>
-        <Table.Td>{formatDateTime(delivery.last_attempt_at)}</Table.Td>
-        <Table.Td>
-          <Text size="sm">{delivery.type ?? t('no_type')}</Text>
-          <Text size="xs" c="dimmed">
-            {seq === to_seq ? seq : `${seq}–${to_seq}`}
-            {delivery.replay && ` · ${t('replay')}`}
-          </Text>
-        </Table.Td>
-        <Table.Td>
-          <Badge color={COLOURS[state]} variant="dot" tt="none">
-            {t(`state_${state}`)}
-          </Badge>
-          {delivery.next_attempt_at !== null && (
-            <Text size="xs" c="dimmed">
-              {t('next_at', { time: formatDateTime(delivery.next_attempt_at) })}
-            </Text>
-          )}
-        </Table.Td>
-        <Table.Td>{formatNumber(delivery.attempts)}</Table.Td>
-        <Table.Td>{status ?? '–'}</Table.Td>
-        <Table.Td>
-          {delivery.latency_ms === null ? '–' : t('ms', { ms: formatNumber(delivery.latency_ms) })}
-        </Table.Td>
-        <Table.Td ta="right">
-          {more && (
-            <Button
-              size="xs"
-              variant="subtle"
-              aria-expanded={opened}
-              aria-controls={`delivery-${id}`}
-              aria-label={`${t('answer')}: ${seq}`}
-              onClick={() => setOpened(!opened)}
-            >
-              {t('answer')}
-            </Button>
-          )}
-        </Table.Td>
-      </Table.Tr>
-      {opened && (
-        <Table.Tr id={`delivery-${id}`}>
-          <Table.Td colSpan={7}>
-            {error !== null && (
-              <Text size="sm" lang="en" mb={4}>
-                {error}
-              </Text>
-            )}
-            {excerpt !== '' && (
-              <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-                {excerpt}
-              </Code>
-            )}
-          </Table.Td>
-        </Table.Tr>
-      )}
-    </Fragment>
-  );
-}
-function Deliveries({ id }: { readonly id: number }): ReactNode {
-  const client = useClient();
-  const queries = useQueryClient();
-  const [state, setState] = useState<DeliveryState | null>(null);
-  const list = useInfiniteQuery({
-    queryKey: ['webhooks', 'deliveries', id, state],
-    queryFn: ({ pageParam, signal }) =>
-      client.webhooks.deliveries(
-        id,
-        {
-          limit: 50,
-          ...(state === null ? {} : { state }),
-          ...(pageParam === '' ? {} : { cursor: pageParam }),
-        },
-        signal,
-      ),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.next_cursor,
-  });
-  const rows = list.data?.pages.flatMap((page) => page.deliveries) ?? [];
-  return (
-    <Section
-      title={t('deliveries')}
-      text={t('deliveries_text')}
-      actions={
-        <Group gap="xs">
-          <Select
-            aria-label={t('which_deliveries')}
-            data={[
-              { value: 'all', label: t('all_states') },
-              ...STATES.map((value) => ({ value, label: t(`state_${value}`) })),
-            ]}
-            value={state ?? 'all'}
-            onChange={(value) => setState(value === 'all' ? null : (value as DeliveryState))}
-            allowDeselect={false}
-            w={190}
-          />
-          <Button
-            variant="default"
-            leftSection={<RefreshCw size={16} aria-hidden />}
-            loading={list.isRefetching}
-            onClick={() => void queries.invalidateQueries({ queryKey: ['webhooks'] })}
-          >
-            {t('refresh')}
-          </Button>
-        </Group>
-      }
-    >
-      {list.isPending && <Loading />}
-      {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && rows.length === 0 && <Empty title={t('no_deliveries')} />}
-      {rows.length > 0 && (
-        <Rows
-          caption={t('deliveries')}
-          minWidth={820}
-          columns={[
-            t('time'),
-            t('event'),
-            t('state'),
-            t('attempts'),
-            t('status'),
-            t('took'),
-            <VisuallyHidden key="answer">{t('answer')}</VisuallyHidden>,
-          ]}
-        >
-          {rows.map((delivery) => (
-            <DeliveryRow key={delivery.id} delivery={delivery} />
-          ))}
-        </Rows>
-      )}
-      <More has={list.hasNextPage} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
-    </Section>
-  );
-}
+const webhookQuery = (client: Client, id: number) => ({
+  queryKey: ['webhooks', 'one', id],
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) => client.webhooks.get(id, signal),
+});
 function Replay({ webhook }: { readonly webhook: Webhook }): ReactNode {
   const client = useClient();
   const [opened, setOpened] = useState(false);
@@ -246,6 +97,7 @@ const Tested = ({
 );
 function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
   const client = useClient();
+  const queries = useQueryClient();
   const [, go] = useLocation();
   const [edited, setEdited] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
@@ -263,12 +115,20 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
     renews: ['webhooks'],
     onDone: (made) => setSecret(made.secret),
   });
-  const remove = useChange(() => client.webhooks.remove(id), {
-    renews: [],
-    done: () => t('removed'),
-    onDone: () => go(PAGE_PATHS.webhooks),
-  });
-  const failed = test.error ?? enable.error ?? retry.error;
+  const remove = useChange(
+    async () => {
+      await queries.cancelQueries({ queryKey: ['webhooks'] });
+      return client.webhooks.remove(id);
+    },
+    {
+      renews: [],
+      done: () => t('removed'),
+      onDone: () => go(PAGE_PATHS.webhooks),
+    },
+  );
+  const deleted = remove.isPending || remove.isSuccess;
+  const now = useQuery({ ...webhookQuery(client, id), refetchInterval: deleted ? false : FOLLOW_MS });
+  const failed = test.error ?? enable.error ?? retry.error ?? now.error;
   return (
     <>
       <PageHead
@@ -357,7 +217,7 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
           <Danger label={t('remove')} title={t('remove_title')} text={t('remove_text')} change={remove} />
         </Group>
       </Section>
-      <Deliveries id={id} />
+      <Deliveries webhook={webhook} />
       {edited && <WebhookForm webhook={webhook} onMade={() => undefined} onClose={() => setEdited(false)} />}
       <Tested result={test.data ?? null} onClose={() => test.reset()} />
       <ShownOnce
@@ -373,12 +233,9 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
 export function WebhookPage({ params }: PageProps): ReactNode {
   const client = useClient();
   const id = Number(params['webhook']);
-  const found = useQuery({
-    queryKey: ['webhooks', 'one', id],
-    queryFn: ({ signal }) => client.webhooks.get(id, signal),
-  });
+  const found = useQuery(webhookQuery(client, id));
   if (found.isPending) return <Loading />;
-  if (found.isError) {
+  if (found.data === undefined) {
     return (
       <>
         <PageHead title={t('webhook')} />

@@ -15,6 +15,8 @@ import { WebhookForm } from './webhook-form.tsx';
 import { t } from './words.ts';
 
 export const webhookPath = (id: number): string => `${PAGE_PATHS.webhooks}/${id}`;
+/** Reload interval of the state of a webhook. An attempt is no event, because a webhook would be sent its own attempts. */
+export const FOLLOW_MS = 2_000;
 /** How it is doing, in a word. */
 export function WebhookState({ webhook }: { readonly webhook: Webhook }): ReactNode {
   const [color, word] = !webhook.enabled
@@ -37,6 +39,7 @@ export function WebhooksPage(): ReactNode {
   const list = useQuery({
     queryKey: ['webhooks', 'list'],
     queryFn: ({ signal }) => client.webhooks.list(signal),
+    refetchInterval: FOLLOW_MS,
   });
   const webhooks = list.data?.webhooks ?? [];
   return (
