@@ -128,6 +128,10 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       if (call !== undefined && into !== undefined) {
         into.aliases.push(call_id, ...call.aliases);
         for (const [id, leg] of call.legs) into.legs.set(id, leg);
+        into.started_at = Math.min(into.started_at, call.started_at);
+        into.answered_at ??= call.answered_at;
+        into.direction = event.data.into?.direction ?? into.direction;
+        into.extensions = [...new Set([...into.extensions, ...call.extensions])].toSorted();
       }
       calls.delete(call_id);
       facts.ended.add(call_id);

@@ -129,6 +129,43 @@ test('pbx snapshot - begun again: a call that was joined into another is still k
   assert.ok(!types(scene.told).includes('call.started'));
 });
 
+test('pbx snapshot - begun again right after two calls became one: their people still hear of it', () => {
+  const before = new Scene();
+  before.created('1', { endpoint: '1001' });
+  before.created('2', { endpoint: '1002', of: '1' });
+  before.state('2', 'ringing');
+  before.created('3', { endpoint: '1003' });
+  before.send({ type: 'channel.linked', id: chan('3'), call: call('1') });
+  assert.equal(before.told.at(-1)?.type, 'call.ended');
+  const scene = again(before);
+  scene.snapshot({
+    channels: [channel('1', { endpoint: '1001' }), channel('2', { endpoint: '1002', of: '1' })],
+  });
+  const left = scene.told.find((e) => e.type === 'call.left');
+  assert.deepEqual(
+    [left?.data.leg.extension, left?.data.extensions, left?.data.direction],
+    ['1003', ['1001', '1002', '1003'], 'internal'],
+  );
+});
+
+test('pbx snapshot - begun again after an answered call went into one that rings: since when it is answered', () => {
+  const before = new Scene();
+  before.created('1', { endpoint: 'trunk' });
+  before.created('2', { endpoint: '1002' });
+  before.created('3', { endpoint: '1003', of: '2' });
+  before.enter('b', '2');
+  before.enter('b', '3');
+  before.send({ type: 'channel.linked', id: chan('2'), call: call('1') });
+  const scene = again(before);
+  const channels = [channel('2', { endpoint: '1002', of: '1' }), channel('3', { endpoint: '1003', of: '1' })];
+  scene.snapshot({ channels: [channel('1', { endpoint: 'trunk' }), ...channels] });
+  const [was, now] = [before, scene].map(({ view }) => view.call(call('1')));
+  assert.deepEqual(
+    [now?.extensions, now?.answered_at, now?.started_at],
+    [was?.extensions, was?.answered_at, was?.started_at],
+  );
+});
+
 test('pbx snapshot - begun again: the id of a call that ended is not told a second time', () => {
   const before = new Scene();
   before.created('1', { endpoint: '1001' });
