@@ -71,7 +71,11 @@ export const QueueSums = z.object({
   wait_abandoned_seconds: z.int(),
   longest_wait_seconds: z.int().describe('Of visits that are over.'),
   handled: z.int().describe('Agents’ parts in queue calls that are over, wrap-up included.'),
-  talk_seconds: z.int().describe('Connected and not on hold.'),
+  talk_seconds: z
+    .int()
+    .describe(
+      'Connected and not on hold, to the end of the agent’s own part: also where an agent of another queue asked this one and joined the calls.',
+    ),
   hold_seconds: z.int(),
   wrap_up_seconds: z.int(),
   transferred: z.int().describe('Handled calls that their agent transferred.'),

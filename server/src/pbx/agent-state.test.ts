@@ -45,6 +45,8 @@ function offer(s: Scene, queue: string, id = 'c') {
     rejected: () => s.send({ type: 'dial.ended', from: ids.caller, to: ids.agent, status: 'BUSY' }),
     hold: (held: boolean) => s.send({ type: 'channel.held', id: chan(`${id}d`), held }),
     release(reason: 'agent' | 'caller' | 'transfer' = 'caller') {
+      const passed = { by: chan(`${id}d`), transferee: chan(id), to: '1004', succeeded: true };
+      if (reason === 'transfer') s.send({ type: 'transfer.blind', ...passed });
       s.send({ type: 'agent.released', ...ids, reason, talk_seconds: 1 });
       s.hangup(`${id}d`);
       s.hangup(id);

@@ -51,7 +51,7 @@ function shownReason(agent: Agent): string {
   return row === null ? '' : reasonOf(row);
 }
 
-export const callOfTalk = (s: State, talk: Talk) => s.aliases.get(talk.call) ?? talk.call;
+export const callOfTalk = (s: State, talk: Pick<Talk, 'call'>) => s.aliases.get(talk.call) ?? talk.call;
 const does = (
   engagement: Doing['engagement'],
   queue: string | null = null,

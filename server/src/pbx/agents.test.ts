@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Scene, T0, bridge, chan, channel, member, types } from './test-events.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { createModel } from './model.ts';
+import { Scene, T0, bridge, call, chan, channel, member, types } from './test-events.ts';
 
 const since = (scene: Scene): number => Date.parse(scene.view.agent('1002')?.summary.readiness.since ?? '');
 const iface = (extension: string) => `Local/${extension}@queue-agent`;
@@ -102,6 +104,8 @@ test('pbx agents - talking, held, talking, released while the device still says 
     reason: 'transfer',
     talk_seconds: 4,
   });
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking', 'by whom is not known yet');
+  scene.send({ type: 'transfer.blind', by: chan('d'), transferee: chan('1'), to: '1004', succeeded: true });
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'busy_other');
   const both = (in_call: boolean) => [[['1002', in_call]], [['1002', in_call]]];
   assert.deepEqual([counted, inCall()], [both(true), both(false)]);
@@ -216,3 +220,119 @@ test('pbx agents - a call found in a snapshot is a talk, in the call where the a
     ],
   );
 });
+
+/** 1001 talks to a customer and asks queue sales, whose 1002 answers; then 1001 joins the two. */
+const ORDERS = ['release first', 'transfer first', 'replaced first'] as const;
+function consulted(order: (typeof ORDERS)[number]): Scene {
+  const scene = new Scene();
+  scene.member('sales', '1002');
+  scene.created('c', { endpoint: 'trunk', state: 'up' });
+  scene.created('a', { endpoint: '1001', state: 'up', of: 'c' });
+  scene.enter('b', 'c');
+  scene.enter('b', 'a');
+  scene.created('a2', { endpoint: '1001', state: 'up', dialled: '510' });
+  scene.created('l', { kind: 'local', pair: 'p', of: 'a2' });
+  scene.created('d', { endpoint: '1002', of: 'a2' });
+  const ids = { queue: 'sales', interface: iface('1002'), caller: chan('a2'), agent: chan('l') };
+  scene.send({ type: 'offer.created', ...ids });
+  scene.state('d', 'up');
+  scene.device('1002', 'INUSE');
+  scene.send({ type: 'offer.accepted', ...ids, hold_seconds: 1, ring_seconds: 1 });
+  scene.enter('b2', 'd');
+  scene.enter('b2', 'a2');
+  scene.hangup('l');
+  scene.member('sales', '1002', { in_call: true });
+  const release = (): void => {
+    const reason = order === 'replaced first' ? 'caller' : 'transfer';
+    scene.send({ type: 'agent.released', ...ids, reason, talk_seconds: 4 });
+    scene.member('sales', '1002', { in_call: false, last_call_at: scene.at });
+  };
+  if (order === 'replaced first') {
+    // Bridges of two applications are joined by an internal pair.
+    scene.created('x', { kind: 'local', pair: 'x', of: 'a2' });
+    scene.created('y', { kind: 'local', pair: 'x', of: 'c' });
+    scene.leave('b2', 'a2');
+    scene.enter('b2', 'x');
+  }
+  if (order !== 'transfer first') release();
+  const calls = { first_call: call('c'), second_call: call('a2') };
+  const legs = { first: chan('a'), second: chan('a2') };
+  scene.send({ type: 'transfer.attended', ...legs, ...calls, to: '1002', succeeded: true });
+  if (order === 'transfer first') release();
+  if (order === 'replaced first') scene.enter('b', 'y');
+  else scene.enter('b2', 'c');
+  scene.hangup('a');
+  scene.hangup('a2');
+  return scene;
+}
+const wrapUps = (told: readonly DomainEvent[]) =>
+  told.flatMap((e) => (e.type === 'agent.wrap_up' ? [[e.data.queue, e.data.talk_seconds]] : []));
+/** The engine as it is while 1002 talks to the customer, or after that. */
+const afterConsult = (at: number, talks: boolean): Parameters<Scene['snapshot']>[0] => ({
+  channels: talks
+    ? [
+        channel('c', { endpoint: 'trunk', state: 'up' }),
+        channel('d', { endpoint: '1002', state: 'up', of: 'c' }),
+      ]
+    : [],
+  bridged: (talks ? ['c', 'd'] : []).map((id) => ({
+    bridge: bridge('b2'),
+    channel: chan(id),
+    holding: false,
+  })),
+  queues: [
+    {
+      name: 'sales',
+      strategy: '',
+      members: [member('sales', '1002', { last_call_at: at })],
+      callers: [],
+    },
+  ],
+  devices: [{ endpoint: '1002', state: talks ? 'INUSE' : 'NOT_INUSE' }],
+});
+
+for (const order of ORDERS) {
+  test(`pbx agents - asked by another agent who joins the calls, ${order}: talks on until the own leg ends`, () => {
+    const scene = consulted(order);
+    const began = scene.told.find((e) => e.type === 'agent.talking')?.at ?? 0;
+    scene.at = began + 59_000;
+    const found = scene.snapshot(afterConsult(scene.at, true));
+    assert.deepEqual(
+      found.filter((e) => e.type.startsWith('agent.')),
+      [],
+      'a snapshot finds no difference',
+    );
+    assert.deepEqual([scene.view.agent('1002')?.summary.engagement, wrapUps(scene.told)], ['talking', []]);
+    scene.hangup('d');
+    assert.deepEqual(wrapUps(scene.told), [['sales', 61]]);
+  });
+
+  test(`pbx agents - asked by another agent who joins the calls, ${order}: begun again, it is the same talk`, () => {
+    const before = consulted(order);
+    const began = before.told.find((e) => e.type === 'agent.talking')?.at ?? 0;
+    before.model.committed(before.told);
+    const texts = [before.model.checkpoint(), null] as const;
+    for (const text of texts) {
+      const again = (): Scene => {
+        const model = createModel();
+        model.restore(text, text === null ? before.told : []);
+        const scene = new Scene({ model, empty: true });
+        scene.at = began + 59_000;
+        return scene;
+      };
+      const scene = again();
+      scene.snapshot(afterConsult(before.at, true));
+      assert.deepEqual(
+        scene.told.filter((e) => e.type.startsWith('agent.')),
+        [],
+        'nothing new of the agent',
+      );
+      scene.send({ type: 'bridge.left', bridge: bridge('b2'), id: chan('c') });
+      scene.hangup('d');
+      assert.deepEqual(wrapUps(scene.told), [['sales', 62]]);
+      const over = again();
+      over.snapshot(afterConsult(before.at, false));
+      assert.deepEqual(wrapUps(over.told), [['sales', 60]], 'the engine says nothing of that end');
+    }
+  });
+}

@@ -1,4 +1,5 @@
 import { rfc3339 } from '../core/clock.ts';
+import type { CallId } from '@offhook/contract/ids.ts';
 import type { QueueMember } from '../ports/engine.ts';
 import type { AgentInput } from '../ports/live.ts';
 import { callOfTalk, isPaused, loggedOut, noteAgent, notReadyReason, touchAgent } from './agent-state.ts';
@@ -163,7 +164,8 @@ export function beginTalk(s: State, t: Turn, offer: Offer): void {
   if (extension === null) return;
   const call = s.channels.get(caller)?.call ?? (offer.call as Talk['call']);
   const counted = s.queues.get(queue)?.members.get(offer.interface)?.in_call ?? false;
-  s.talks.set(extension, { queue, interface: offer.interface, caller, agent, call, since: t.at, counted });
+  const place = { queue, interface: offer.interface, caller, agent, call };
+  s.talks.set(extension, { ...place, since: t.at, counted, transfer: null });
   touchAgent(t, extension);
 }
 /** `stays`: its leg goes on without the queue call, after a transfer. */
@@ -184,11 +186,11 @@ export function beginWrapUp(
   s: State,
   t: Turn,
   agent: Agent,
-  talk: Pick<Talk, 'queue' | 'call' | 'since'>,
+  talk: Pick<Talk, 'queue' | 'call' | 'since' | 'transfer'>,
 ): void {
   const seconds = s.site.queues.get(talk.queue)?.wrap_up_seconds ?? 0;
   const row = agent.members.find((m) => m.queue === talk.queue);
-  const said = t.observed === 'resync' ? (row?.last_call_at ?? null) : null;
+  const said = t.observed === 'resync' && talk.transfer !== 'joined' ? (row?.last_call_at ?? null) : null;
   const since = said !== null && said >= talk.since ? Math.min(said, t.at) : t.at;
   const deadline = since + seconds * 1000;
   if (agent.members.length === 0 || deadline <= t.at) return;
@@ -197,6 +199,8 @@ export function beginWrapUp(
   agent.wrap = { queue, call, since, deadline, talk_seconds, told: false, held: false };
 }
 
+/** The engine's word that the queue call is over is not the end of the talk. */
+export const talksOn = ({ transfer }: Talk): boolean => transfer === 'unknown' || transfer === 'joined';
 /** What the engine counts: a member whose call is over has no talk, and one found in a call has. */
 function countTalk(s: State, t: Turn, member: QueueMember): void {
   const { extension } = member;
@@ -206,37 +210,71 @@ function countTalk(s: State, t: Turn, member: QueueMember): void {
   if (member.in_call) {
     if (talk !== undefined && own && !talk.counted) s.talks.set(extension, { ...talk, counted: true });
     if (talk === undefined && t.observed === 'resync') foundTalking(s, t, member, extension);
-  } else if (own && (talk.counted || t.observed === 'resync')) endTalk(s, t, extension);
+  } else if (own && !talksOn(talk) && (talk.counted || t.observed === 'resync')) endTalk(s, t, extension);
 }
-/** A snapshot shows a member in a queue call that we did not see begin: the call is where its leg is. */
-function foundTalking(s: State, t: Turn, member: QueueMember, extension: string): void {
-  const resumed = s.agents.get(extension)?.resumed ?? null;
-  const call = resumed === null ? null : (s.aliases.get(resumed.call) ?? resumed.call);
+/**
+ * `by` passed a call on. The engine then releases every agent in it, before or after it says so: one who passed it on is free;
+ * one whose call was joined with another by somebody else talks on, until the own leg ends.
+ */
+export function callPassedOn(
+  s: State,
+  t: Turn,
+  call: CallId,
+  by: string | null,
+  kind: 'blind' | 'attended',
+): void {
+  for (const [extension, talk] of s.talks) {
+    if (callOfTalk(s, talk) !== call) continue;
+    if (kind === 'attended' && by !== null && by !== extension) {
+      s.talks.set(extension, { ...talk, caller: null, transfer: 'joined' });
+    } else if (talk.transfer === 'unknown') endTalk(s, t, extension, true);
+    else if (talk.transfer === null) s.talks.set(extension, { ...talk, transfer: 'own' });
+  }
+}
+/** The leg with which somebody talks, in `call` rather than in another. */
+function talkingLeg(s: State, extension: string, call: CallId | null): Channel | undefined {
   let leg: Channel | undefined;
   for (const id of s.legsOf.get(extension) ?? []) {
     const ch = s.channels.get(id);
     if (ch === undefined || ch.call === null || (ch.leg !== 'connected' && ch.leg !== 'held')) continue;
     if (leg === undefined || ch.call === call) leg = ch;
   }
+  return leg;
+}
+/** A snapshot shows an agent in a queue call that we did not see begin: the call is where its leg is. */
+function foundTalking(s: State, t: Turn, at: Pick<Talk, 'queue' | 'interface'>, extension: string): void {
+  const resumed = s.agents.get(extension)?.resumed ?? null;
+  const call = resumed === null ? null : callOfTalk(s, resumed);
+  const leg = talkingLeg(s, extension, call);
   if (leg?.call == null) return;
-  const same = leg.call === call;
+  const known = leg.call === call ? resumed : null;
   s.talks.set(extension, {
-    queue: member.queue,
-    interface: member.interface,
+    queue: at.queue,
+    interface: at.interface,
     caller: null,
     agent: leg.id,
-    call: same && resumed !== null ? resumed.call : leg.call,
-    since: same && resumed !== null ? resumed.since : t.at,
+    call: known?.call ?? leg.call,
+    since: known?.since ?? t.at,
     counted: true,
+    transfer: known?.transfer ?? null,
   });
   touchAgent(t, extension);
 }
 /** The calls the journal left agents in, and that the engine no longer knows, are over. */
 export function closeResumed(s: State, t: Turn): void {
   for (const agent of s.agents.values()) {
-    if (agent.resumed !== null && !s.talks.has(agent.extension)) beginWrapUp(s, t, agent, agent.resumed);
+    const { extension, members, resumed } = agent;
+    if (resumed !== null && !s.talks.has(extension)) {
+      const { queue, transfer } = resumed;
+      const call = callOfTalk(s, resumed);
+      const row = members.find((m) => m.queue === queue);
+      // Of one whose calls were joined the engine knows no queue call, whether it talks or not.
+      if (transfer === 'joined' && talkingLeg(s, extension, call)?.call === call)
+        foundTalking(s, t, { queue, interface: row?.interface ?? '' }, extension);
+      else beginWrapUp(s, t, agent, resumed);
+    }
     // A snapshot is the truth at rest: a leg that is still there is a call.
-    if (agent.resumed !== null || agent.released !== null) touchAgent(t, agent.extension);
+    if (resumed !== null || agent.released !== null) touchAgent(t, extension);
     agent.resumed = null;
     agent.released = null;
   }
@@ -246,7 +284,24 @@ export function agentReleased(s: State, t: Turn, queue: string, iface: string, s
   const extension = s.queues.get(queue)?.members.get(iface)?.extension ?? talkerOf(s, queue, iface);
   if (extension === null) return;
   const talk = s.talks.get(extension);
-  if (talk?.queue === queue && talk.interface === iface) endTalk(s, t, extension, stays);
+  if (talk?.queue !== queue || talk.interface !== iface || talksOn(talk)) return;
+  if (talk.transfer === null && (stays || hasCompany(s, extension, talk)))
+    s.talks.set(extension, { ...talk, transfer: 'unknown' });
+  else endTalk(s, t, extension, stays);
+}
+/** Somebody else than the caller is with the agent: the caller's place was taken before the engine said by whom. */
+function hasCompany(s: State, extension: string, talk: Talk): boolean {
+  const local = talk.agent === null ? undefined : s.channels.get(talk.agent);
+  const own = local?.pair == null ? [] : (s.pairs.get(local.pair) ?? []);
+  const call = callOfTalk(s, talk);
+  const legs = [...(s.legsOf.get(extension) ?? [])].filter((id) => s.channels.get(id)?.call === call);
+  const expected = new Set([...legs, ...own, talk.caller]);
+  return [...legs, ...own].some((id) => {
+    const { bridge = null, holding = true } = s.channels.get(id) ?? {};
+    return (
+      bridge !== null && !holding && [...(s.bridges.get(bridge) ?? [])].some((one) => !expected.has(one))
+    );
+  });
 }
 /** The talk of a member that has left the queue meanwhile. */
 function talkerOf(s: State, queue: string, iface: string): string | null {
@@ -268,7 +323,8 @@ export function releaseChannel(s: State, t: Turn, ch: Channel): void {
   // Where the caller is gone, only agents with a leg in this very call can be concerned.
   for (const id of s.calls.get(ch.call)?.channels ?? []) {
     const extension = s.channels.get(id)?.extension ?? null;
-    if (extension !== null && s.talks.get(extension)?.caller === ch.id) endTalk(s, t, extension);
+    const talk = extension === null ? undefined : s.talks.get(extension);
+    if (extension !== null && talk?.caller === ch.id && !talksOn(talk)) endTalk(s, t, extension);
   }
 }
 function hasLegIn(s: State, extension: string, talk: Talk): boolean {

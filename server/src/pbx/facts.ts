@@ -39,6 +39,8 @@ export interface ToldAgent {
   readonly summary: AgentSummary;
   /** When its queue call began; null outside one. */
   readonly talking_since: number | null;
+  /** Somebody else joined that call with another one, and the agent talks on. */
+  readonly joined?: boolean;
 }
 export type ToldPresence = EventData<'presence.changed'>;
 export interface OpenFacts {
@@ -118,7 +120,8 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       call.extensions = extensions;
       if (event.type === 'call.answered') call.answered_at ??= event.at;
       if (event.type === 'call.left') call.legs.delete(event.data.leg.leg_id);
-      else if (event.type !== 'call.transferred') call.legs.set(event.data.leg.leg_id, event.data.leg);
+      else if (event.type === 'call.transferred') noteJoined(facts, call, event.data);
+      else call.legs.set(event.data.leg.leg_id, event.data.leg);
       return;
     }
     case 'call.ended': {
@@ -198,10 +201,22 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
 /** Every agent event says the whole agent. */
 function reduceAgent(facts: OpenFacts, type: string, at: number, summary: AgentSummary): void {
   const { extension, engagement } = summary;
-  const before = facts.agents.get(extension)?.talking_since ?? null;
+  const before = facts.agents.get(extension);
   const talks = engagement === 'talking' || engagement === 'held';
-  const talking_since = type === 'agent.talking' ? at : talks ? (before ?? at) : null;
-  facts.agents.set(extension, { summary, talking_since });
+  const began = type === 'agent.talking';
+  const talking_since = began ? at : talks ? (before?.talking_since ?? at) : null;
+  const joined = talks && !began && before?.joined === true;
+  facts.agents.set(extension, { summary, talking_since, ...(joined ? { joined } : {}) });
+}
+/** As `callPassedOn` in the model. */
+function noteJoined(facts: OpenFacts, call: ToldCall, data: EventData<'call.transferred'>): void {
+  if (data.kind !== 'attended' || data.by === null) return;
+  for (const [extension, agent] of facts.agents) {
+    const { call_id } = agent.summary;
+    const here = call_id !== null && (call_id === data.call_id || call.aliases.includes(call_id));
+    if (here && agent.talking_since !== null && extension !== data.by)
+      facts.agents.set(extension, { ...agent, joined: true });
+  }
 }
 
 /** As text for the journal's checkpoint. `keep` says which extensions still exist. */

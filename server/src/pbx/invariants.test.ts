@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { EngineEvent } from '../ports/engine.ts';
+import { talksOn } from './agents.ts';
 import { createModel } from './model.ts';
 import type { PbxModel } from './model.ts';
 import type { State } from './state.ts';
@@ -253,7 +254,7 @@ function shown(model: PbxModel, offered: ReadonlySet<string | null>) {
         name: q.name,
         strategy: q.strategy,
         members: q.members
-          .map((m) => ({ ...m, paused_at: null }))
+          .map((m) => ({ ...m, paused_at: null, in_call: m.in_call && !offered.has(m.extension) }))
           .toSorted((a, b) => a.interface.localeCompare(b.interface)),
         callers: q.callers.map((c) => `${c.position} ${c.channel}`),
       }))
@@ -262,7 +263,7 @@ function shown(model: PbxModel, offered: ReadonlySet<string | null>) {
       const { devices, reachability, activity, summary } = view.extension(e) ?? {};
       return { e, devices, reachability, activity, summary };
     }),
-    // A wrap-up is not the engine's, and hides what it shows.
+    // A wrap-up and a talk that went on in a joined call are not the engine's, and hide what it shows.
     agents: PHONES.filter((e) => !offered.has(e)).map((e) => [e, view.agent(e)?.summary.engagement]),
   };
 }
@@ -319,6 +320,7 @@ test('pbx invariants - after a snapshot the state is that of a model that knows 
         const offered = new Set(model.state.offers.values().map((o) => o.extension));
         for (const { extension, wrap } of model.state.agents.values())
           if (wrap !== null) offered.add(extension);
+        for (const [extension, talk] of model.state.talks) if (talksOn(talk)) offered.add(extension);
         assert.deepEqual(shown(model, offered), shown(fresh, offered));
         // What is not in a snapshot is asked for nowhere, so a second one finds nothing.
         assert.deepEqual(take(e), []);

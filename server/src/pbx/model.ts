@@ -4,7 +4,7 @@ import type { EngineEventOf } from '../ports/engine.ts';
 import type { LiveAgent, LiveModel, ModelInput, ModelView } from '../ports/live.ts';
 import { tellAgents } from './agent-events.ts';
 import { agentView } from './agent-state.ts';
-import { agentDecided, agentReleased, memberRemoved, memberSeen, newAgent } from './agents.ts';
+import { agentDecided, agentReleased, callPassedOn, memberRemoved, memberSeen, newAgent } from './agents.ts';
 import { callById, callList, joinByHand, legById, relink, sideOf, transferred } from './calls.ts';
 import {
   bridgeEntered,
@@ -187,7 +187,7 @@ function begin(before: State, facts: OpenFacts): State {
 }
 
 /** An agent as the journal left it. */
-function resumed(s: State, { summary, talking_since }: ToldAgent): Agent {
+function resumed(s: State, { summary, talking_since, joined = false }: ToldAgent): Agent {
   const { extension, readiness, engagement, pending, pending_reason, queue, deadline } = summary;
   const since = Date.parse(summary.since);
   const call = summary.call_id as CallId | null;
@@ -205,7 +205,10 @@ function resumed(s: State, { summary, talking_since }: ToldAgent): Agent {
       engagement === 'wrap_up' && place !== null && deadline !== null
         ? { ...place, since, deadline: Date.parse(deadline), talk_seconds: 0, told: true, held: true }
         : null,
-    resumed: talking && place !== null ? { ...place, since: talking_since ?? since } : null,
+    resumed:
+      talking && place !== null
+        ? { ...place, since: talking_since ?? since, transfer: joined ? 'joined' : null }
+        : null,
     away: engagement === 'unreachable',
     not_responding: summary.not_responding ? (readiness.reason === NO_ANSWER ? 'held' : 'told') : 'no',
     summary,
@@ -353,6 +356,7 @@ function blindTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.blind'>
   const moved = event.transferee === null ? by : (s.channels.get(event.transferee) ?? by);
   if (!event.succeeded || moved === undefined || moved.call === null) return;
   if (by !== undefined) s.leaving.set(by.id, { how: 'transferred' });
+  callPassedOn(s, t, moved.call, by?.extension ?? null, 'blind');
   transferred(s, t, moved.call, 'blind', by, event.to, null);
 }
 function attendedTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.attended'>): void {
@@ -362,6 +366,7 @@ function attendedTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.atte
     if (s.channels.has(id)) s.leaving.set(id, { how: 'transferred' });
   }
   const { id, merged } = joinByHand(s, t, event.first_call, event.second_call);
+  callPassedOn(s, t, id, by?.extension ?? null, 'attended');
   transferred(s, t, id, 'attended', by, event.to, merged);
 }
 function pickedUp(s: State, t: Turn, event: EngineEventOf<'channel.picked_up'>): void {

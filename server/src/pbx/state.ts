@@ -129,6 +129,8 @@ export interface Talk {
   readonly since: number;
   /** True once the engine itself counted the member as in this call. */
   readonly counted: boolean;
+  /** How the call was passed on: by the agent, joined with another by somebody else, or not known yet; null while it was not. */
+  readonly transfer: 'own' | 'joined' | 'unknown' | null;
 }
 /** The time after a queue call; ours, not the engine's. */
 export interface WrapUp {
@@ -177,7 +179,7 @@ export interface Agent {
   /** The call it was released from while its leg is still there. */
   released: CallId | null;
   /** The queue call it was told to be in by the journal, until a snapshot says what became of it. */
-  resumed: Pick<Talk, 'queue' | 'call' | 'since'> | null;
+  resumed: Pick<Talk, 'queue' | 'call' | 'since' | 'transfer'> | null;
   /** No device could be reached for longer than the grace. */
   away: boolean;
   /** `held` once the engine holds it back for that. */

@@ -481,6 +481,10 @@ export class SimEngine {
     const far = second && this.#partner(second.id);
     const near = first && this.#bridges.get(first.id)?.bridge;
     if (first === undefined || second === undefined || far === undefined || near === undefined) return;
+    // The engine releases an agent of either call before or after it says who joined them.
+    const early = b % 3 === 0 ? this.#served.entries().find(([, caller]) => caller === second.id) : undefined;
+    const m = early && this.#members.get(early[0]);
+    if (m?.in_call === true) this.#release(m, second.id, 'transfer');
     this.#tell({
       type: 'transfer.attended',
       first: first.id,

@@ -8,6 +8,7 @@ import { figuresOf } from '../../src/features/wallboard/figures.ts';
 import { reduce } from '../../src/features/wallboard/reduce.ts';
 import { noSums, take } from '../../src/features/wallboard/sums.ts';
 import { readJournal } from '../support/journal.ts';
+import { lasting } from '../support/conversation-stage.ts';
 import type { Site } from '../support/site.ts';
 import { statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
@@ -117,6 +118,51 @@ describe('wallboard', () => {
       counted({ ...after, stats: { ...after.stats, ...replayed } }),
       counted(after),
       'the journal replayed gives the same',
+    );
+  });
+
+  test('wallboard - an agent asks another queue and joins the calls: the rest of the talk is handling of the agent who was asked, as in the history', async () => {
+    await using customer = await site().phone('1001');
+    await using first = await site().phone('1003');
+    await statusIs(await site().person('1003'), 'READY');
+    const before = (await stats(site(), 'sales')).stats.sums;
+    const call = await customer.invite('500');
+    const at = await first.incoming();
+    at.ring();
+    await at.answer();
+    await call.answered();
+    await at.hold();
+    await using second = await site().phone('1004');
+    const asked = await site().person('1004');
+    await statusIs(asked, 'READY');
+    const consult = await first.invite('510');
+    const further = await second.incoming();
+    further.ring();
+    await further.answer();
+    await consult.answered();
+    await until('the second agent to talk', () =>
+      readJournal(site()).some((e) => e.type === 'agent.talking' && e.subject === 'agents/1004'),
+    );
+    await lasting(1500);
+    await at.join(consult);
+    await at.transferred();
+    await lasting(3500);
+    assert.equal((await stats(site(), 'sales')).stats.sums.handled, before.handled);
+    await call.hangup();
+    await further.ended();
+    const { talk_seconds } = await until(
+      'the handling of the one who was asked',
+      async () => {
+        const { sums } = (await stats(site(), 'sales')).stats;
+        return sums.handled === before.handled + 1 && sums;
+      },
+      { ms: 12_000 },
+    );
+    const row = await until('the row of the one who was asked', async () => (await asked.history()).calls[0]);
+    const board = talk_seconds - before.talk_seconds;
+    assert.ok(
+      Math.abs(board - row.talk_seconds) <= 1 && board >= 5,
+      `${board} s on the board, ${row.talk_seconds} s in the history`,
     );
   });
 
