@@ -152,6 +152,9 @@ export function createRest(request: Request) {
   };
   const agents = {
     list: (signal?: AbortSignal): Reply<typeof AgentsReply> => get('/api/v1/agents', {}, signal),
+    /** Its agent, and an empty list for who is none. */
+    find: (extension: string, signal?: AbortSignal): Reply<typeof AgentsReply> =>
+      get('/api/v1/agents', { extension }, signal),
     get: (extension: string, signal?: AbortSignal): Reply<typeof OneAgentReply> =>
       get(at`/api/v1/agents/${extension}`, {}, signal),
     /** In all its queues, or in the one that is named; so do the others. */

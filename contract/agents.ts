@@ -135,6 +135,12 @@ export type AgentReply = z.infer<typeof AgentReply>;
 export const AgentPath = z.strictObject({
   extension: z.string().regex(/^[0-9]{1,20}$/, 'not an extension'),
 });
+/** Query of `GET /api/v1/agents`. */
+export const AgentsQuery = z.strictObject({
+  extension: AgentPath.shape.extension
+    .optional()
+    .describe('Only this agent; an empty list where there is none.'),
+});
 const known = { success: z.literal(true), as_of: z.string(), stale: z.boolean() };
 /** 200 of `GET /api/v1/agents`: the agents the caller may see, in order of extension. */
 export const AgentsReply = z.object({ ...known, agents: z.array(Agent) });

@@ -90,6 +90,7 @@ export const Ping = z.object({
   brand_title: z.string(),
   brand_sub: z.string(),
   server_time: z.int(),
+  signed_in: z.boolean().describe('The request came with a session, or an API key, that works.'),
 });
 /** Body of `POST /api/v1/session/password`. */
 export const PasswordChange = z.strictObject({

@@ -149,6 +149,19 @@ describe('console', { concurrency: 2 }, () => {
     await page.context().close();
   });
 
+  test('console - signing in, and the desk of who is in no queue, ask for nothing that is refused', async () => {
+    const page = await openConsole(site(), browser(), { path: '/docs/errors' });
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() >= 400) refused.push(`${response.status()} ${response.url()}`);
+    });
+    await page.goto(`${site().base}/desk`);
+    await signIn(site(), page, '1001');
+    await page.getByText('You work in no queue').waitFor();
+    assert.deepEqual(refused, []);
+    await page.context().close();
+  });
+
   test('console - every path is one that the service knows, and no other is', async () => {
     const { PATHS } = (await import('../src/paths.ts')) as { PATHS: readonly string[] };
     for (const pattern of PATHS) {

@@ -98,11 +98,12 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
 
   const learn = useMemo(
     () =>
-      async (signal?: AbortSignal): Promise<void> => {
+      async (signal?: AbortSignal): Promise<boolean> => {
         const asked = Date.now();
         const ping = await client.ping(signal);
         learnTime(ping.server_time, asked, Date.now());
         setSiteTitle(ping.site_title);
+        return ping.signed_in;
       },
     [client],
   );
@@ -112,7 +113,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
     () => async (): Promise<void> => {
       const inTime = AbortSignal.timeout(LOOK_MS);
       try {
-        await learn(inTime);
+        if (!(await learn(inTime))) return setState({ is: 'out' });
         const { user } = await client.session.whoAmI(inTime);
         setState({ is: 'in', me: user });
       } catch (error) {

@@ -3,7 +3,6 @@ import type { ReactNode } from 'react';
 import { ActionIcon, Button, Group, Text, Title, Tooltip } from '@mantine/core';
 import { Headset, Keyboard } from 'lucide-react';
 import { Link } from 'wouter';
-import { OffhookError } from '@offhook/client';
 import type { Agent } from '@offhook/contract/agents.ts';
 import { useMay } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
@@ -22,11 +21,9 @@ const ShortcutHelp = late(async () => (await import('./shortcut-help.tsx')).Shor
 
 export function DeskPage(): ReactNode {
   const { agent, error, retry } = useDesk();
+  if (agent === undefined) return error === null ? <Loading /> : <Failure error={error} onRetry={retry} />;
   // Who is in no queue is no agent to the service.
-  const none = error instanceof OffhookError && error.code === 'not_found';
-  if (agent === undefined && !none)
-    return error === null ? <Loading /> : <Failure error={error} onRetry={retry} />;
-  if (agent === undefined || agent.queues.length === 0) return <NoAgent />;
+  if (agent === null || agent.queues.length === 0) return <NoAgent />;
   return <AgentDesk agent={agent} />;
 }
 function NoAgent(): ReactNode {

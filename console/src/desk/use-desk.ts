@@ -14,8 +14,8 @@ import { isTalkedIn, ownCalls, shownCall } from './view.ts';
 import type { OwnCall } from './view.ts';
 
 export interface Desk {
-  /** As the stream says it; with the queues as they were read after its newest event. */
-  readonly agent: Agent | undefined;
+  /** As the stream says it; with the queues as they were read after its newest event. Null for who is no agent. */
+  readonly agent: Agent | null | undefined;
   readonly error: unknown;
   readonly retry: () => void;
 }
@@ -26,7 +26,7 @@ export function useDesk(): Desk {
   const queries = useQueryClient();
   const read = useQuery({
     queryKey: ['agent', me],
-    queryFn: async ({ signal }) => (await client.agents.get(me, signal)).agent,
+    queryFn: async ({ signal }) => (await client.agents.find(me, signal)).agents[0] ?? null,
   });
   const first = useRef(true);
   useEffect(() => {
@@ -35,7 +35,7 @@ export function useDesk(): Desk {
     else void queries.invalidateQueries({ queryKey: ['agent', me] });
   }, [summary, queries, me]);
   const agent = useMemo(
-    () => (read.data === undefined ? undefined : { ...read.data, ...(summary ?? ({} as AgentSummary)) }),
+    () => (read.data == null ? read.data : { ...read.data, ...(summary ?? ({} as AgentSummary)) }),
     [read.data, summary],
   );
   return { agent, error: read.error, retry: () => void read.refetch() };

@@ -1,4 +1,4 @@
-import type { AgentsReply, AgentsSnapshot, OneAgentReply } from '@offhook/contract/agents.ts';
+import type { AgentsQuery, AgentsReply, AgentsSnapshot, OneAgentReply } from '@offhook/contract/agents.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
@@ -54,7 +54,7 @@ export interface AgentsDeps {
 /** The agents feature: actions, intents and what restores them. */
 export interface Agents extends Pick<AgentService, 'act'>, TopicSource, AsyncDisposable {
   /** The agents this caller may see. */
-  list(who: Principal): z.infer<typeof AgentsReply>;
+  list(who: Principal, query?: z.infer<typeof AgentsQuery>): z.infer<typeof AgentsReply>;
   /** Throws `forbidden` where the caller may not see it, `not_found` where there is no such agent. */
   one(who: Principal, extension: string): z.infer<typeof OneAgentReply>;
   reasons(): readonly PauseReason[];
@@ -120,7 +120,11 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   };
   return {
     act: (actor, request) => service.act(actor, request),
-    list: (who) => shownTo(who, { success: true as const, ...snapshot(agentsOf(who)) }),
+    list(who, { extension } = {}) {
+      const seen = agentsOf(who);
+      const asked = extension === undefined ? seen : reaches(seen, extension) ? [extension] : [];
+      return shownTo(who, { success: true as const, ...snapshot(asked) });
+    },
     one(who, extension) {
       if (!reaches(agentsOf(who), extension)) {
         throw new ServiceError('forbidden', `you may not see the agent ${extension}`);

@@ -2,6 +2,7 @@ import {
   AgentPath,
   AgentReply,
   AgentRequest,
+  AgentsQuery,
   AgentsReply,
   OneAgentReply,
   PauseReasonsReply,
@@ -16,10 +17,15 @@ export function agentRoutes(app: App, agents: Agents): void {
   app.get(
     '/api/v1/agents',
     {
-      config: { level: 'agent', scope: 'agents:read' },
-      schema: { tags, summary: 'The agents as they are now', response: { 200: AgentsReply } },
+      config: { level: 'agent', scope: 'agents:read', errors: ['invalid_request'] },
+      schema: {
+        tags,
+        summary: 'The agents as they are now',
+        querystring: AgentsQuery,
+        response: { 200: AgentsReply },
+      },
     },
-    (request) => agents.list(request.person()),
+    (request) => agents.list(request.person(), request.query),
   );
   app.get(
     '/api/v1/agents/:extension',

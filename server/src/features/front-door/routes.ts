@@ -26,10 +26,10 @@ export function frontDoorRoutes(app: App, { config, version, clock }: FrontDoorO
   app.get(
     '/api/mobile/ping.php',
     {
-      config: { level: 'public' },
+      config: { level: 'public', identify: true },
       schema: { tags: ['sessions'], summary: 'Is this the right server?', response: { 200: Ping } },
     },
-    () => ({
+    (request) => ({
       success: true as const,
       service: 'offhook',
       version,
@@ -37,6 +37,7 @@ export function frontDoorRoutes(app: App, { config, version, clock }: FrontDoorO
       brand_title: siteTitle,
       brand_sub: 'Offhook',
       server_time: Math.floor(clock.now() / 1000),
+      signed_in: request.caller !== null,
     }),
   );
   const page = (path: string, text: string): void => {
