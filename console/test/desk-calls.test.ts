@@ -28,6 +28,42 @@ describe('calls of the desk', () => {
     return own.map((call) => call.call_id);
   };
 
+  test('desk - every state has the same height, and what is always there keeps its place', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    await put('login');
+    await put('unpause');
+    const page = await desk();
+    /** Height of the panel and the corner of the button of this key. */
+    const place = (key: string) =>
+      page.evaluate(`(() => {
+        const panel = document.querySelector('section[aria-label="My state"]');
+        const { x, y } = panel.querySelector('[aria-keyshortcuts="${key}"]').getBoundingClientRect();
+        return [panel.getBoundingClientRect().height, x, y];
+      })()`);
+    await isIn(page, 'Available');
+    const [pause, leave] = [await place('p'), await place('o')];
+    const same = async (state: string): Promise<void> => {
+      await isIn(page, state);
+      assert.deepEqual([await place('p'), await place('o')], [pause, leave], state);
+    };
+    await put('pause', { reason: 'break' });
+    await same('Paused');
+    await put('unpause');
+    const call = await offered(phone, caller);
+    await same('A call for you');
+    await call.answer();
+    await same('Talking');
+    await put('pause', { reason: 'break' });
+    await page.getByText('After this call:').waitFor();
+    await same('Talking');
+    await call.hangup();
+    await same('Wrap-up');
+    await put('wrap-up', { finish: true });
+    await put('unpause');
+    await close(page);
+  });
+
   test('focus - a note goes on in its field while calls end, ring and come with the phone open; its keys do nothing', async () => {
     await using caller = await site().phone('1008');
     await using second = await site().phone('1004');

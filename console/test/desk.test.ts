@@ -131,7 +131,7 @@ describe('agent desk', () => {
     await isIn(page, 'Talking');
     await assertAccessibleInBoth(page);
 
-    await press(page, 'Break after this call');
+    await press(page, 'Pause after call');
     await page.getByRole('menuitem', { name: /Break/ }).click();
     await stateOf(page).getByText('paused: Break').waitFor();
     await engineSays('support', /1003.*paused:break/i);
@@ -141,7 +141,7 @@ describe('agent desk', () => {
       async () => (await stateOf(page).getByText('After this call:').count()) === 0,
     );
     await engineSays('support', /1003(?!.*paused)/i);
-    await press(page, 'Break after this call');
+    await press(page, 'Pause after call');
     await page.getByRole('menuitem', { name: /Break/ }).click();
     await stateOf(page).getByText('paused: Break').waitFor();
     await page.getByRole('textbox', { name: 'Note' }).fill('Wants the invoice');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { addExtension, addQueue, applyDraft } from './admin-steps.ts';
-import { close, isIn, press, region, stateOf } from './desk-steps.ts';
+import { close, isIn, press, region } from './desk-steps.ts';
 import { buildFirst, consoleOf, openConsole } from './rig.ts';
 
 describe('the story of the console', () => {
@@ -36,7 +36,7 @@ describe('the story of the console', () => {
     await using caller = await site().phone('1007');
     const call = await caller.invite('530');
     await isIn(agent, 'A call for you');
-    await stateOf(agent).getByRole('button', { name: 'Answer' }).click();
+    await region(agent, 'Call · Incoming').getByRole('button', { name: 'Answer' }).click();
     await call.answered();
     await call.hears();
     await isIn(agent, 'Talking');

@@ -1,10 +1,11 @@
 import { Suspense, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Button, Group } from '@mantine/core';
-import { ArrowRightLeft, PhoneOff, Pause, Play, SquareParking } from 'lucide-react';
+import { Button } from '@mantine/core';
+import { ArrowRightLeft, PhoneCall, PhoneOff, Pause, Play, SquareParking } from 'lucide-react';
 import type { Agent } from '@offhook/contract/agents.ts';
 import { useClient } from '../app/session.tsx';
 import { park } from '../phone/extras.tsx';
+import { phone, usePhone } from '../phone/phone.ts';
 import { ActionButton, ActionError, Key, useAction } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
 import { useHolding } from './use-desk.ts';
@@ -37,6 +38,8 @@ export function CallControls({ agent, one, settling }: CallControlsProps): React
   useEffect(() => {
     if (consulting) setTransfer(true);
   }, [consulting]);
+  const incoming = usePhone().calls.filter((mine) => mine.state === 'incoming');
+  const here = incoming.find((mine) => mine.call_id === id);
   const doHold = (): Promise<unknown> => setHold(one, !held);
   const doHangUp = (): Promise<unknown> => client.calls.hangup(id);
   const hangUp = t(leg?.state === 'ringing' ? 'decline' : 'hang_up');
@@ -49,7 +52,16 @@ export function CallControls({ agent, one, settling }: CallControlsProps): React
   useShortcut('t', up && !settling ? () => setTransfer(true) : null);
   return (
     <>
-      <Group gap="xs" className={styles.controls ?? ''}>
+      <div className={styles.controls}>
+        {here !== undefined && (
+          <ActionButton
+            action={action}
+            label={t('answer')}
+            work={async () => phone.softphone?.answer(here.id)}
+            {...(here === incoming[0] ? { shortcut: 'a' } : {})}
+            icon={<PhoneCall size={18} aria-hidden />}
+          />
+        )}
         {up && (
           <>
             <ActionButton
@@ -93,7 +105,7 @@ export function CallControls({ agent, one, settling }: CallControlsProps): React
             icon={<PhoneOff size={18} aria-hidden />}
           />
         )}
-      </Group>
+      </div>
       <ActionError action={action} />
       {transfer && up && (
         <Suspense>

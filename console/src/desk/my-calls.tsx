@@ -62,6 +62,7 @@ export function MyCalls({ extension, calls }: MyCallsProps): ReactNode {
             who={whoOf(one)}
             shown={one.call.call_id === shown?.call.call_id}
             action={action}
+            talks={own.some(({ state }) => state === 'talking')}
             switching={{ label: labelOf(one), work: change(one), isNext: one === next }}
           />
         ))}
@@ -75,6 +76,8 @@ interface RowProps {
   readonly one: OwnCall;
   readonly who: string;
   readonly shown: boolean;
+  /** Another call is put on hold to answer this one. */
+  readonly talks: boolean;
   readonly action: Action;
   readonly switching: {
     readonly label: string;
@@ -82,13 +85,16 @@ interface RowProps {
     readonly isNext: boolean;
   };
 }
-function Row({ extension, one, who, shown, action, switching }: RowProps): ReactNode {
+function Row({ extension, one, who, shown, talks, action, switching }: RowProps): ReactNode {
   const client = useClient();
   const { call, state } = one;
   const Icon = ICONS[state];
   const leg = ownLeg(call, extension);
   const span = useSince(state === 'held' ? leg?.since : leg?.answered_at);
-  const here = usePhone().calls.find((mine) => mine.call_id === call.call_id && mine.state === 'incoming');
+  const incoming = usePhone().calls.filter((mine) => mine.state === 'incoming');
+  const here = incoming.find((mine) => mine.call_id === call.call_id);
+  // The key answers the first call that rings, whichever is shown.
+  const first = incoming[0]?.id;
   return (
     <li className={styles.myCall} aria-current={shown ? 'true' : undefined} data-state={state}>
       <Icon size={20} aria-hidden className={styles.myCallIcon ?? ''} />
@@ -121,8 +127,9 @@ function Row({ extension, one, who, shown, action, switching }: RowProps): React
           {here !== undefined && (
             <ActionButton
               action={action}
-              label={t('hold_answer')}
+              label={t(talks ? 'hold_answer' : 'answer')}
               work={async () => phone.softphone?.answer(here.id)}
+              {...(here.id === first ? { shortcut: 'a' } : {})}
               icon={<Phone size={18} aria-hidden />}
             />
           )}

@@ -70,40 +70,40 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
       className={styles.state}
       data-tone={tone}
     >
-      <div className={styles.stateWord}>
-        <span className={styles.stateIcon}>
-          <Icon size={26} aria-hidden />
-        </span>
-        <div className={styles.stateText}>
-          <Group gap={10} align="baseline">
-            <Text component="strong" className={styles.stateName} role="status">
-              {t(`${agent.state}_state`)}
-            </Text>
-            <Text component="span" className={styles.ticking} aria-hidden>
-              {formatSpan(since)}
-            </Text>
-          </Group>
-          <StateDetail agent={agent} queues={queues} now={now} />
-          {/* After a wrap-up comes what was asked for, not a call. */}
-          {(agent.state !== 'wrap_up' || agent.pending === null) && (
-            <Text size="sm" c="dimmed">
-              {t(`${agent.state}_next`)}
-            </Text>
-          )}
-          {offline && agent.state !== 'unreachable' && (
-            <Text size="sm" className={styles.alert} role="alert">
-              {t('offline_hint')}
-            </Text>
-          )}
+      <div className={styles.stateRow}>
+        <div className={styles.stateWord}>
+          <span className={styles.stateIcon}>
+            <Icon size={26} aria-hidden />
+          </span>
+          <div className={styles.stateText}>
+            <Group gap={10} align="baseline">
+              <Text component="strong" className={styles.stateName} role="status">
+                {t(`${agent.state}_state`)}
+              </Text>
+              <Text component="span" className={styles.ticking} aria-hidden>
+                {formatSpan(since)}
+              </Text>
+            </Group>
+            <StateDetail agent={agent} queues={queues} now={now} />
+            {/* One line in every state, so that the panel keeps its height. */}
+            {agent.pending !== null ? (
+              <Pending agent={agent} action={action} />
+            ) : offline && agent.state !== 'unreachable' ? (
+              <Text size="sm" className={styles.alert} role="alert">
+                {t('offline_hint')}
+              </Text>
+            ) : (
+              <Text size="sm" c="dimmed">
+                {t(`${agent.state}_next`)}
+              </Text>
+            )}
+          </div>
+          {agent.state === 'wrap_up' && <Countdown deadline={agent.deadline} now={now} />}
         </div>
-      </div>
-      {agent.state === 'wrap_up' && <Countdown deadline={agent.deadline} now={now} />}
-      <div className={styles.stateActions}>
-        <Pending agent={agent} action={action} />
-        <Group gap="xs" className={styles.buttons ?? ''}>
+        <div className={styles.buttons}>
           <BrowserPhone action={action} offered={noPhone} />
           <StateActions agent={agent} action={action} />
-        </Group>
+        </div>
       </div>
       {action.failed !== null && (
         <div className={styles.stateError}>
@@ -113,7 +113,7 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
     </Paper>
   );
 }
-/** The phone of this browser: taken up where no other device is there, and answered. */
+/** The phone of this browser: offered where no other device is there; its key answers wherever the button of the call is. */
 function BrowserPhone({
   action,
   offered,
@@ -127,23 +127,15 @@ function BrowserPhone({
     if (rings !== undefined) await phone.softphone?.answer(rings.id);
   };
   useShortcut('a', rings === undefined ? null : () => void action.run(t('answer'), answer));
+  if (!offered || status.is !== 'off') return null;
   return (
-    <>
-      {rings !== undefined && (
-        <ActionButton
-          action={action}
-          label={t('answer')}
-          work={answer}
-          shortcut="a"
-          icon={<PhoneCall size={18} aria-hidden />}
-        />
-      )}
-      {offered && status.is === 'off' && (
-        <Button leftSection={<Headphones size={18} aria-hidden />} onClick={() => phone.switchOn()}>
-          {t('browser_phone')}
-        </Button>
-      )}
-    </>
+    <Button
+      className={styles.wide}
+      leftSection={<Headphones size={18} aria-hidden />}
+      onClick={() => phone.switchOn()}
+    >
+      {t('browser_phone')}
+    </Button>
   );
 }
 function Countdown({ deadline, now }: { readonly deadline: string | null; readonly now: number }): ReactNode {
@@ -212,7 +204,7 @@ function Pending({ agent, action }: ActionsProps): ReactNode {
   if (pending === null) return null;
   const reason = reasons.find((one) => one.id === pending_reason)?.name ?? pending_reason ?? '';
   return (
-    <Group gap="xs" className={styles.pending ?? ''}>
+    <div className={styles.pending}>
       <Clock3 size={16} aria-hidden />
       <Text size="sm">
         {t('after_this')}: <strong>{t(`pending_${pending}`, { reason })}</strong>
@@ -226,7 +218,7 @@ function Pending({ agent, action }: ActionsProps): ReactNode {
         variant="default"
         icon={<Undo2 size={14} aria-hidden />}
       />
-    </Group>
+    </div>
   );
 }
 function StateActions({ agent, action }: ActionsProps): ReactNode {
@@ -294,7 +286,6 @@ function StateActions({ agent, action }: ActionsProps): ReactNode {
           icon={<CirclePlay size={18} aria-hidden />}
         />
       )}
-      {inside && <PauseMenu agent={agent} action={action} waits={waits} />}
       {login && (
         <ActionButton
           action={action}
@@ -305,6 +296,7 @@ function StateActions({ agent, action }: ActionsProps): ReactNode {
           icon={<LogIn size={18} aria-hidden />}
         />
       )}
+      {inside && <PauseMenu agent={agent} action={action} waits={waits} />}
       {logout && (
         <ActionButton
           action={action}
@@ -312,6 +304,7 @@ function StateActions({ agent, action }: ActionsProps): ReactNode {
           work={doLogout}
           shortcut="o"
           variant="default"
+          className={styles.last}
           icon={<LogOut size={18} aria-hidden />}
         />
       )}
@@ -332,6 +325,7 @@ function PauseMenu({ agent, action, waits }: ActionsProps & { readonly waits: bo
       <Menu.Target>
         <Button
           variant={agent.state === 'available' ? 'filled' : 'default'}
+          className={styles.pause}
           aria-keyshortcuts="p"
           aria-busy={busy}
           leftSection={busy ? <Loader size={16} color="currentColor" /> : <Coffee size={18} aria-hidden />}

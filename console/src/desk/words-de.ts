@@ -26,7 +26,7 @@ export const de = {
   wrap_up_next: 'Schließen Sie die Notiz ab. Der nächste Anruf kommt, wenn die Zeit um ist.',
   busy_other_next: 'Dieses Gespräch gehört zu keiner Warteschlange; deren Anrufe warten so lange.',
   not_responding_next:
-    'Anrufe haben bei Ihnen geklingelt und niemand nahm ab, darum kommen keine mehr. Drücken Sie „Bereit“, wenn Sie zurück sind.',
+    'Anrufe haben bei Ihnen geklingelt und niemand nahm ab, darum kommen keine mehr. Drücken Sie „Verfügbar“, wenn Sie zurück sind.',
   not_ready_next: 'Sie erhalten keine Anrufe der Warteschlangen, bis Sie wieder verfügbar sind.',
   available_next: 'Der nächste Anruf klingelt an Ihrem Telefon.',
   offline_hint: 'Keines Ihrer Geräte ist registriert: Sie sind gerade nicht erreichbar.',
