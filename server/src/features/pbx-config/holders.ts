@@ -35,32 +35,33 @@ export async function seedHolders(any: Kysely<unknown>): Promise<void> {
     [extension, person] = [key, id];
   }
 }
-/** Notes to whom extensions come with a version. */
+/** The newest holder of each extension. */
+async function lastHolders(
+  db: Kysely<ObjectTables>,
+): Promise<ReadonlyMap<string, { readonly person: number; readonly since_ms: number }>> {
+  const rows = await db.selectFrom('config_holders').selectAll().orderBy('since_ms').execute();
+  return new Map(
+    rows.map(({ extension, person, since_ms }) => [extension, { person, since_ms: Number(since_ms) }]),
+  );
+}
+/** Stores who holds the extensions of a version from then on. */
 export async function noteHolders(
   trx: Transaction<ObjectTables>,
   changes: readonly ObjectChange[],
   at: number,
 ): Promise<void> {
-  for (const { kind, key, object } of changes) {
-    if (kind !== 'extension' || object === null) continue;
-    const last = await trx
-      .selectFrom('config_holders')
-      .select(['person', 'since_ms'])
-      .where('extension', '=', key)
-      .orderBy('since_ms', 'desc')
-      .limit(1)
-      .executeTakeFirst();
+  const extensions = changes.filter(({ kind }) => kind === 'extension');
+  if (extensions.length === 0) return;
+  const holders = await lastHolders(trx);
+  for (const { key, object } of extensions) {
+    if (object === null) continue;
+    const last = holders.get(key);
     if (last?.person === object.id) continue;
-    // Two versions in one millisecond, or a clock that was set back.
-    const since_ms = last === undefined ? 0 : Math.max(at, Number(last.since_ms) + 1);
+    // `since_ms` increases per extension, also with two versions in one millisecond or a clock that was set back.
+    const since_ms = last === undefined ? 0 : Math.max(at, last.since_ms + 1);
     await trx.insertInto('config_holders').values({ extension: key, person: object.id, since_ms }).execute();
   }
 }
 export async function readHolders(db: Kysely<ObjectTables>): Promise<Holders> {
-  const rows = await db
-    .selectFrom('config_holders')
-    .select(['extension', 'since_ms'])
-    .orderBy('since_ms')
-    .execute();
-  return new Map(rows.map((row) => [row.extension, Number(row.since_ms)]));
+  return new Map([...(await lastHolders(db))].map(([extension, { since_ms }]) => [extension, since_ms]));
 }
