@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Checkbox, Group, NumberInput, Stack, Switch, TextInput } from '@mantine/core';
+import type { TextInputProps } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Features, PhoneKind, PhoneMode } from '@offhook/contract/features.ts';
@@ -14,6 +15,13 @@ import { t } from './words.ts';
 const KINDS: readonly PhoneKind[] = ['desk', 'softphone', 'mobile'];
 const kindsOf = (mode: PhoneMode): string[] => (mode === 'all' ? [...KINDS] : mode.split(','));
 const KEY = ['account', 'features'];
+
+interface ForwardProps extends Pick<TextInputProps, 'label' | 'description' | 'flex' | 'value'> {
+  readonly onNumber: (number: string) => void;
+}
+const Forward = ({ onNumber, ...field }: ForwardProps): ReactNode => (
+  <TextInput {...field} inputMode="tel" onChange={(event) => onNumber(event.currentTarget.value)} />
+);
 
 function Fields({ features }: { readonly features: Features }): ReactNode {
   const client = useClient();
@@ -51,26 +59,19 @@ function Fields({ features }: { readonly features: Features }): ReactNode {
         checked={dnd}
         onChange={(event) => setDnd(event.currentTarget.checked)}
       />
-      <TextInput
+      <Forward
         label={t('forward_always')}
         description={t('forward_hint')}
-        inputMode="tel"
         value={forward}
-        onChange={(event) => setForward(event.currentTarget.value)}
+        onNumber={setForward}
       />
-      <TextInput
-        label={t('forward_busy')}
-        inputMode="tel"
-        value={busy}
-        onChange={(event) => setBusy(event.currentTarget.value)}
-      />
+      <Forward label={t('forward_busy')} value={busy} onNumber={setBusy} />
       <Group align="flex-end" wrap="wrap">
-        <TextInput
+        <Forward
           label={t('forward_unanswered')}
-          inputMode="tel"
           flex="1 1 16rem"
           value={unanswered}
-          onChange={(event) => setUnanswered(event.currentTarget.value)}
+          onNumber={setUnanswered}
         />
         <NumberInput
           label={t('ring_seconds')}
@@ -97,6 +98,7 @@ function Fields({ features }: { readonly features: Features }): ReactNode {
     </ChangeForm>
   );
 }
+
 export function OwnCalls(): ReactNode {
   const client = useClient();
   const { extension } = useMe();
