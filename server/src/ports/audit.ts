@@ -16,5 +16,5 @@ export interface AuditEntry {
 export interface Audit {
   record(entry: AuditEntry): Promise<void>;
   /** Writes a line in a transaction of the caller's: it holds if and when that is committed, and costs no flush of its own. */
-  recordIn?(trx: Transaction<unknown>, entry: AuditEntry): Promise<void>;
+  recordIn?<T>(trx: Transaction<T>, entry: AuditEntry): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import { WebhookSettings } from '@offhook/contract/webhooks.ts';
 import type { WebhookSettingsReply } from '@offhook/contract/webhooks.ts';
-import type { Transaction } from 'kysely';
 import type { Audit } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -53,7 +52,7 @@ export async function createTargetSettings(deps: {
           .values({ id: 1, value })
           .onConflict((c) => c.column('id').doUpdateSet({ value }))
           .execute();
-        await audit.recordIn(trx as unknown as Transaction<unknown>, {
+        await audit.recordIn(trx, {
           action: 'webhook.configure',
           actor: actor.caller.username,
           object: null,

@@ -153,7 +153,7 @@ export function createIntentStore(store: Store, audit: Audit): IntentStore {
     async save({ intents, facts, trail }) {
       await store.transaction<Tables, void>(async (trx) => {
         await upsert(trx, intents);
-        for (const entry of trail) await audit.recordIn?.(trx as unknown as Transaction<unknown>, entry);
+        for (const entry of trail) await audit.recordIn?.(trx, entry);
         for (const [key, value] of Object.entries(facts)) {
           await trx
             .insertInto('agent_facts')

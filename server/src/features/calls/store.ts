@@ -1,5 +1,4 @@
 import { CallSettings, INITIAL_CALL_SETTINGS } from '@offhook/contract/call-settings.ts';
-import type { Transaction } from 'kysely';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
@@ -60,7 +59,7 @@ export async function createCallStore(store: Store, audit: Required<Audit>): Pro
           .values({ id: 1, value })
           .onConflict((c) => c.column('id').doUpdateSet({ value }))
           .execute();
-        await audit.recordIn(trx as unknown as Transaction<unknown>, line);
+        await audit.recordIn(trx, line);
       });
     },
     async usageOf(day) {

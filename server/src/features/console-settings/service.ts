@@ -1,6 +1,5 @@
 import { ConsoleSettings, INITIAL_CONSOLE_SETTINGS } from '@offhook/contract/console-settings.ts';
 import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
-import type { Transaction } from 'kysely';
 import type { Audit } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -55,7 +54,7 @@ export async function createConsoleSettings(deps: {
           .values({ id: 1, value })
           .onConflict((c) => c.column('id').doUpdateSet({ value }))
           .execute();
-        await audit.recordIn(trx as unknown as Transaction<unknown>, {
+        await audit.recordIn(trx, {
           action: 'console.configure',
           actor: actor.caller.username,
           object: null,

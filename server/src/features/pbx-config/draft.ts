@@ -1,7 +1,6 @@
 /** The draft of the configuration: every write is checked as a whole, and is kept as a whole or not at all. */
 import { changedFields } from './audit-detail.ts';
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
 import { MAX_NAMED, maxObjects } from '@offhook/contract/config.ts';
 import type { ConfigChange, ConfigDocument, ConfigFinding } from '@offhook/contract/config.ts';
 import { KINDS } from '@offhook/contract/config-objects.ts';
@@ -155,9 +154,7 @@ export function createDraft(deps: DraftDeps): Draft {
           ? changedFields(objects.draft(), draft, changes[0]!)
           : { objects: changes.length, first: names.join(' ') },
     };
-    await objects.setDraft(draft, { author, at: clock.now() }, (trx) =>
-      audit.recordIn(trx as unknown as Transaction<unknown>, entry),
-    );
+    await objects.setDraft(draft, { author, at: clock.now() }, (trx) => audit.recordIn(trx, entry));
   }
   async function applied(changes: readonly ConfigChange[], before: Model): Promise<Edit> {
     const edit = beginEdit(before, etags.of);

@@ -61,7 +61,7 @@ export async function createFeatureStore(store: Store, audit: Required<Audit>): 
             .onConflict((c) => c.column('extension').doUpdateSet(row))
             .execute();
         }
-        if (line !== undefined) await audit.recordIn(trx as never, line);
+        if (line !== undefined) await audit.recordIn(trx, line);
       });
     },
   };

@@ -1,5 +1,4 @@
 import type { PeopleQuery, SignInPerson } from '@offhook/contract/people.ts';
-import type { Transaction } from 'kysely';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { fold } from '@offhook/contract/search.ts';
@@ -98,11 +97,7 @@ export function createSignIns(deps: {
       const which = session === null ? { person_id: who.id } : { person_id: who.id, id: session };
       const ids = await store.end(which, 'ended', clock.now(), async (trx, all) => {
         for (const id of all) {
-          // oxlint-disable-next-line no-await-in-loop -- lines of one transaction, a hundred at most
-          await audit.recordIn(
-            trx as unknown as Transaction<unknown>,
-            line(actor, 'session.ended', who, { session: id }),
-          );
+          await audit.recordIn(trx, line(actor, 'session.ended', who, { session: id }));
         }
       });
       if (session !== null && ids.length === 0) {
@@ -116,9 +111,7 @@ export function createSignIns(deps: {
       if (who.id === actor.caller.person_id) {
         throw new ServiceError('forbidden', 'your own takes your password: POST /api/v1/session/otp/disable');
       }
-      await otp.disable(who.id, (trx) =>
-        audit.recordIn(trx as unknown as Transaction<unknown>, line(actor, 'session.otp_off', who)),
-      );
+      await otp.disable(who.id, (trx) => audit.recordIn(trx, line(actor, 'session.otp_off', who)));
     },
   };
 }
