@@ -22,7 +22,6 @@ export async function exportAudit(
   let text = csvLine(COLUMNS);
   let cursor: string | undefined;
   for (let rows = 0; rows < MOST_ROWS; rows += PAGE) {
-    // oxlint-disable-next-line no-await-in-loop -- a page names the next one
     const page = await client.audit({ ...filter, limit: PAGE, cursor });
     for (const { at, actor, action, object, outcome, ip, detail } of page.entries) {
       const name = actor === null ? '' : (names.get(actor)?.name ?? '');

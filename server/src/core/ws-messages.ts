@@ -122,7 +122,6 @@ export function messageFilter(maxPayload: number, rewrite: Rewrite): Transform {
           const message =
             whole.length === 1 ? whole[0]!.payload() : Buffer.concat(whole.map((f) => f.payload()));
           const answer = rewrite(message);
-          // oxlint-disable-next-line no-await-in-loop -- messages keep their order
           const other = answer instanceof Promise ? await answer : answer;
           if (other === null) for (const piece of whole) this.push(piece.raw);
           else this.push(clientFrame(whole[0]!.opcode, other));

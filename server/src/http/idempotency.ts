@@ -203,7 +203,6 @@ export function createRepeats(store: IdempotencyStore | undefined): Repeats {
         const other = running.get(id);
         if (other === undefined) break;
         sameBody(other.fingerprint, fingerprint);
-        // oxlint-disable-next-line no-await-in-loop -- the outcome decides whether this attempt runs at all
         const result = await other.ended;
         if (result !== null) return result;
       }

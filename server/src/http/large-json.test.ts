@@ -97,7 +97,6 @@ test('large json - a request of millions of values keeps no other request waitin
     let running = true;
     const beside = (async () => {
       while (running) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other is what is counted
         const { status } = await fetch(`${address}/here`);
         assert.equal(status, 200);
         others += running ? 1 : 0;

@@ -13,7 +13,6 @@ export async function parseInTurns(text: string, parse: (part: string) => unknow
   const check = jsonCheck(text);
   let step = check.next();
   while (step.done !== true) {
-    // oxlint-disable-next-line no-await-in-loop -- the pauses are what this is for
     await turnOfOthers();
     step = check.next();
   }
@@ -40,7 +39,6 @@ export async function parseInTurns(text: string, parse: (part: string) => unknow
       start = end + 1;
       if (parsed < TURN) continue;
       parsed = 0;
-      // oxlint-disable-next-line no-await-in-loop -- the pauses are what this is for
       await turnOfOthers();
     }
   }

@@ -32,7 +32,6 @@ test('operations - what is wrong with a command names the field, wherever it is'
     [[], 'data: expected an object'],
   ];
   for (const [data, detail] of cases) {
-    // oxlint-disable-next-line no-await-in-loop -- each is a case of its own
     await assert.rejects(commands.run({ caller, ip: null }, 'things.write', data), (error: Error) => {
       assert.equal(error.message, detail);
       return true;

@@ -204,7 +204,6 @@ test('raw - a broken request behind a good one does not take its answer', async 
     ['200', '405'],
   );
   for (const method of ['PRI', 'DESCRIBE']) {
-    // oxlint-disable-next-line no-await-in-loop -- one connection each
     const behind = await rawExchange(port, `${good}${method} /nowhere HTTP/1.1\r\nHost: x\r\n\r\n`);
     assert.deepEqual(
       [...behind.text.matchAll(/HTTP\/1\.1 (\d+)/g)].map((m) => m[1]),

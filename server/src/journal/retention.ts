@@ -28,10 +28,8 @@ export async function keepRetention(options: RetentionOptions): Promise<void> {
     await clock.sleep(EVERY_MS, signal).catch(() => undefined);
     return signal.aborted;
   };
-  // oxlint-disable-next-line no-await-in-loop -- one after another is the point
   while (!(await enough())) {
     try {
-      // oxlint-disable-next-line no-await-in-loop
       await trim(options);
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'old events could not be given up; trying again in a minute');
@@ -49,7 +47,6 @@ async function trim({ journal, clock, log, days, bytes, signal }: RetentionOptio
     const below = Math.min(keep?.seq ?? (rows.at(-1)?.seq ?? journal.head) + 1, needed + 1);
     if (below <= journal.tail) break;
     journal.trim(below);
-    // oxlint-disable-next-line no-await-in-loop -- others get their turn between the steps
     await turn();
   }
   if (journal.tail > from) log.info({ from, to: journal.tail - 1 }, 'old events were given up');

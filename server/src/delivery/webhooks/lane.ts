@@ -153,7 +153,6 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
     const rows = journal.read(line.at, PAGE);
     if (rows.length === 0) return rest((signal) => journal.waitFor(line.at + 1, signal));
     for (const row of rows) {
-      // oxlint-disable-next-line no-await-in-loop -- in order, one at a time
       if (row.seq > until || !(await handle(row, line))) return;
     }
   }
@@ -255,11 +254,9 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
   const running = (async () => {
     while (!closed) {
       try {
-        // oxlint-disable-next-line no-await-in-loop -- in order, one at a time
         await step();
       } catch (error) {
         deps.log.warn({ webhook: hook.id, error: messageOf(error) }, 'a webhook waits');
-        // oxlint-disable-next-line no-await-in-loop
         await rest((signal) => clock.sleep(AFTER_TROUBLE_MS, signal));
       }
     }

@@ -1,6 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { hashPassword, isOutdated } from '../../core/password.ts';
@@ -232,7 +231,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     ip: string,
   ): Promise<void> {
     const ids = await store.end({ id }, reason, clock.now(), (trx) =>
-      audit.recordIn(trx as unknown as Transaction<unknown>, {
+      audit.recordIn(trx, {
         action: 'session.refresh_refused',
         actor: null,
         object: who.extension,
@@ -267,7 +266,6 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     for (const id of people) {
       const who = person(id);
       if (who !== undefined && who.active) continue;
-      // oxlint-disable-next-line no-await-in-loop -- one short transaction each, so that others get their turn
       ended(await store.end({ person_id: id }, 'disabled', clock.now()), 'disabled');
     }
   }
@@ -280,13 +278,11 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       const changes = cache.takeChanges(SAVE_AT_ONCE);
       if (changes === undefined) return;
       try {
-        // oxlint-disable-next-line no-await-in-loop -- in portions, so that requests get their turn between them
         await store.save(changes);
       } catch (error) {
         cache.giveBack(changes);
         throw error;
       }
-      // oxlint-disable-next-line no-await-in-loop
       await setImmediate();
     }
   }

@@ -58,7 +58,6 @@ test('session sip - it keeps the session alive, and ends with its idle and its a
   const issued = await login('1005');
   for (let i = 0; i < 3; i += 1) {
     site.clock.advance(hours(11));
-    // oxlint-disable-next-line no-await-in-loop -- one registration after another
     assert.ok(await prove('1005', issued.sip_password), `after ${(i + 1) * 11} hours`);
   }
   assert.ok(await site.sessions.authenticate(issued.token), 'a phone that registers is a session in use');
@@ -74,7 +73,6 @@ test('session sip - it keeps the session alive, and ends with its idle and its a
   const old = await login('1005');
   for (let day = 0; day < 60; day += 1) {
     site.clock.advance(hours(11.9));
-    // oxlint-disable-next-line no-await-in-loop
     assert.ok(await prove('1005', old.sip_password), `half day ${day}`);
   }
   site.clock.advance(hours(11));

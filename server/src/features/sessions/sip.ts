@@ -60,7 +60,6 @@ export function createSessionSip(deps: {
   async function read(personId: number): Promise<Map<number, Entry>> {
     for (;;) {
       const before = generation;
-      // oxlint-disable-next-line no-await-in-loop -- read anew only where something changed meanwhile
       const rows = await deps.live(personId, clock.now());
       if (before !== generation) continue;
       forget(personId);
