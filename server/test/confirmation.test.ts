@@ -3,7 +3,11 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
-type Json = { readonly [name: string]: Json } & { readonly $ref?: string; readonly writeOnly?: boolean };
+type Json = { readonly [name: string]: Json } & {
+  readonly $ref?: string;
+  readonly writeOnly?: boolean;
+  readonly 'x-confirmation'?: string;
+};
 /** What is a secret by its name; keys of configuration objects are names, and each of their answers could hold `secrets`. */
 const SECRET = /^(?:secret|password|sip_password|recovery_codes|token|ticket)$/;
 /** What has a secret in it and asks in another way. */
@@ -65,7 +69,7 @@ test('confirmation - every operation that takes or shows a secret asks a session
   for (const [route, methods] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(methods)) {
       const name = `${method} ${route}`;
-      const confirmation = operation['x-confirmation'] as unknown as string | undefined;
+      const confirmation = operation['x-confirmation'];
       if (confirmation !== undefined) {
         asks.set(name, confirmation);
         const refusal = operation['responses']?.['403'];

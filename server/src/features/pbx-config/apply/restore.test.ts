@@ -148,7 +148,7 @@ test('restore - what was stored before is purged by the migration, once and for 
       .execute();
   }
   for (const _ of [1, 2]) {
-    await temp.store.transaction(async (trx) => await purgeSecrets(trx as never));
+    await temp.store.transaction<unknown, void>(async (trx) => await purgeSecrets(trx));
     assert.doesNotMatch(JSON.stringify(await rows()), /secret-number/);
     const { list } = (await applies.version(objects.version)).objects;
     assert.deepEqual(
