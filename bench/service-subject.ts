@@ -66,15 +66,8 @@ const store = await openSqliteStore(path.join(data, 'offhook.db'));
 const journal = openJournal({ store: openSqliteJournal(path.join(data, 'journal.db')), node });
 const directory = createDirectory(await openObjects(store));
 const audit = await createAudit(store, clock, log);
-const sessions = await createSessions({
-  store,
-  clock,
-  directory,
-  audit,
-  log,
-  config,
-  sipKey: Buffer.alloc(32),
-});
+const deps = { store, clock, directory, audit, log };
+const sessions = await createSessions({ ...deps, config, sipKey: Buffer.alloc(32) });
 const began = performance.now();
 const engine = createAsteriskEngine({
   node,
@@ -95,11 +88,7 @@ const agents = await createAgents({
   engine,
   live: live.view,
   tell: (input) => loop.tell(input),
-  directory,
-  audit,
-  store,
-  clock,
-  log,
+  ...deps,
 });
 const queue = (name: string) => {
   const found = live.view.queue(name);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { connect } from '../../server/test/support/conversation-stage.ts';
+import type { Phone } from '../../server/test/support/phone.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { COMPANY, close, deskSteps, isIn, offered, region } from './desk-steps.ts';
@@ -13,7 +14,7 @@ describe('calls of the desk', () => {
   before(buildFirst);
   const site = useSite({ prepare: COMPANY });
   const browser = useBrowser();
-  const { api, put, desk } = deskSteps(site, browser);
+  const { api, put, desk, deskAtWork } = deskSteps(site, browser);
 
   const note = (page: Page) => page.getByRole('textbox', { name: 'Note' });
   const calls = (page: Page) => region(page, 'My calls').getByRole('listitem');
@@ -28,12 +29,28 @@ describe('calls of the desk', () => {
     return own.map((call) => call.call_id);
   };
 
+  /** The desk of 1003, who holds the call of Olha and talks with José. */
+  const holdFirst = async (phone: Phone, caller: Phone, second: Phone) => {
+    const page = await desk();
+    const [, first] = await connect(caller, '1003', phone, 300);
+    await first.hold();
+    const [far] = await connect(second, '1003', phone, 300);
+    await party(page, 'José Ibáñez');
+    return { page, first, far };
+  };
+  /** The desk of 1003, whose only phone is that of the page. */
+  const deskWithPhone = async (): Promise<Page> => {
+    const page = await desk('1003', { context: await contextOf(browser()) });
+    await openPanel(page);
+    await button(page, 'Switch the phone on').click();
+    await ready(page);
+    return page;
+  };
+
   test('desk - every state has the same height, and what is always there keeps its place', async () => {
     await using phone = await site().phone('1003');
     await using caller = await site().phone('1008');
-    await put('login');
-    await put('unpause');
-    const page = await desk();
+    const page = await deskAtWork();
     /** Height of the panel and the corner of the button of this key. */
     const place = (key: string) =>
       page.evaluate(`(() => {
@@ -41,7 +58,6 @@ describe('calls of the desk', () => {
         const { x, y } = panel.querySelector('[aria-keyshortcuts="${key}"]').getBoundingClientRect();
         return [panel.getBoundingClientRect().height, x, y];
       })()`);
-    await isIn(page, 'Available');
     const [pause, leave] = [await place('p'), await place('o')];
     const same = async (state: string): Promise<void> => {
       await isIn(page, state);
@@ -67,11 +83,7 @@ describe('calls of the desk', () => {
   test('focus - a note goes on in its field while calls end, ring and come with the phone open; its keys do nothing', async () => {
     await using caller = await site().phone('1008');
     await using second = await site().phone('1004');
-    const context = await contextOf(browser());
-    const page = await desk('1003', { context });
-    await openPanel(page);
-    await button(page, 'Switch the phone on').click();
-    await ready(page);
+    const page = await deskWithPhone();
     await put('login');
     await put('unpause');
     await isIn(page, 'Available');
@@ -132,11 +144,7 @@ describe('calls of the desk', () => {
     await using phone = await site().phone('1003');
     await using caller = await site().phone('1008');
     await using second = await site().phone('1004');
-    const page = await desk();
-    const [, first] = await connect(caller, '1003', phone, 300);
-    await first.hold();
-    const [asking] = await connect(second, '1003', phone, 300);
-    await party(page, 'José Ibáñez');
+    const { page, first, far: asking } = await holdFirst(phone, caller, second);
     await byKey(page, 't');
     const field = page.getByRole('textbox', { name: 'Name or number' });
     await field.waitFor();
@@ -204,11 +212,7 @@ describe('calls of the desk', () => {
     await using phone = await site().phone('1003');
     await using caller = await site().phone('1008');
     await using second = await site().phone('1004');
-    const page = await desk();
-    const [, first] = await connect(caller, '1003', phone, 300);
-    await first.hold();
-    const [far] = await connect(second, '1003', phone, 300);
-    await party(page, 'José Ibáñez');
+    const { page, first, far } = await holdFirst(phone, caller, second);
     await page.locator('#content').focus();
     // Whoever looks at José presses X; the very moment before, José hung up and the desk shows Olha.
     await page.evaluate(`new MutationObserver((_, me) => {
@@ -234,11 +238,7 @@ describe('calls of the desk', () => {
   test('calls - one click and one key change between two calls of the phone of the page', async () => {
     await using caller = await site().phone('1008');
     await using second = await site().phone('1004');
-    const context = await contextOf(browser());
-    const page = await desk('1003', { context });
-    await openPanel(page);
-    await button(page, 'Switch the phone on').click();
-    await ready(page);
+    const page = await deskWithPhone();
     const one = await caller.invite('1003');
     await button(page, 'Answer').click();
     await one.answered();
@@ -256,7 +256,6 @@ describe('calls of the desk', () => {
       .click();
     await party(page, 'José Ibáñez');
     await calls(page).filter({ hasText: 'Olha' }).getByText('On hold').waitFor();
-    await page.screenshot({ path: '/tmp/desk-two-calls.png', fullPage: true });
     await page.locator('#content').focus();
     await byKey(page, 'x');
     await two.ended();

@@ -112,5 +112,13 @@ export function deskSteps(site: () => Site, browser: () => Browser) {
   };
   const desk = (extension = '1003', options: Parameters<typeof consoleOf>[3] = {}): Promise<Page> =>
     consoleOf(site(), browser(), extension, { path: '/desk', ...options });
-  return { api, put, engineSays, desk };
+  /** The desk of an agent who signed in to its queues and is available; it has a phone already. */
+  const deskAtWork = async (extension = '1003'): Promise<Page> => {
+    await put('login', {}, extension);
+    await put('unpause', {}, extension);
+    const page = await desk(extension);
+    await isIn(page, 'Available');
+    return page;
+  };
+  return { api, put, engineSays, desk, deskAtWork };
 }

@@ -27,7 +27,7 @@ describe('agent desk', () => {
   });
   const browser = useBrowser();
 
-  const { api, put, engineSays, desk } = deskSteps(site, browser);
+  const { api, put, engineSays, desk, deskAtWork } = deskSteps(site, browser);
 
   test('desk - works in one queue, in all and in none, as the engine shows; what is fixed says so', async () => {
     await using _phone = await site().phone('1003');
@@ -96,10 +96,7 @@ describe('agent desk', () => {
   test('desk - a call: who it is, hold, a pause that waits for its end, wrap-up with more time and without', async () => {
     await using phone = await site().phone('1003');
     await using caller = await strangerOf(site());
-    await put('login');
-    await put('unpause');
-    const page = await desk();
-    await isIn(page, 'Available');
+    const page = await deskAtWork();
     await page.getByText('No callers waiting in your queues.').waitFor();
     const call = await offered(phone, caller, '+493055500');
     await isIn(page, 'A call for you');
@@ -198,10 +195,7 @@ describe('agent desk', () => {
   test('desk - a half-written note outlives a reload, a restarted service and another sign-in', async () => {
     await using phone = await site().phone('1003');
     await using caller = await site().phone('1008');
-    await put('login');
-    await put('unpause');
-    const page = await desk();
-    await isIn(page, 'Available');
+    const page = await deskAtWork();
     const call = await offered(phone, caller, '510');
     await call.answer();
     await isIn(page, 'Talking');

@@ -19,7 +19,7 @@ describe('missed calls', () => {
   before(buildFirst);
   const site = useSite({ prepare: COMPANY });
   const browser = useBrowser();
-  const { put, desk } = deskSteps(site, browser);
+  const { put, deskAtWork } = deskSteps(site, browser);
 
   const titled = (page: Page, pattern: RegExp) =>
     until(`the title is like ${String(pattern)}`, async () => pattern.test(await page.title()));
@@ -65,10 +65,7 @@ describe('missed calls', () => {
   test('missed - a queue call that rang in vain reads so on the desk, without a note; an answered one is the last call', async () => {
     await using phone = await site().phone('1003');
     await using caller = await site().phone('1008');
-    await put('login');
-    await put('unpause');
-    const page = await desk();
-    await isIn(page, 'Available');
+    const page = await deskAtWork();
     const note = page.getByRole('textbox', { name: 'Note' });
     const [call, at] = await ring(caller, '510', phone, 300);
     await isIn(page, 'A call for you');

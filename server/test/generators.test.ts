@@ -23,55 +23,38 @@ interface Call {
   readonly body?: string;
   readonly status: number;
 }
+const get = (id: string, at: string, more: Partial<Call> = {}): Call => ({
+  id,
+  method: 'GET',
+  path: at,
+  status: 200,
+  ...more,
+});
 const CALLS: readonly Call[] = [
-  { id: 'getHealthz', method: 'GET', path: '/healthz', status: 200 },
-  { id: 'getMobilePing', method: 'GET', path: '/api/mobile/ping.php', status: 200 },
-  {
-    id: 'getMobileContacts',
-    method: 'GET',
-    path: '/api/mobile/contacts.php',
-    query: { limit: '2' },
-    status: 200,
-  },
-  { id: 'getMobileHistory', method: 'GET', path: '/api/mobile/history.php', status: 200 },
-  { id: 'getSession', method: 'GET', path: '/api/v1/session', status: 200 },
-  { id: 'getSessions', method: 'GET', path: '/api/v1/sessions', status: 200 },
-  { id: 'getQueues', method: 'GET', path: '/api/v1/queues', status: 200 },
-  {
-    id: 'getQueuesByName',
-    method: 'GET',
-    path: '/api/v1/queues/{name}',
-    params: { name: 'none' },
-    status: 404,
-  },
-  { id: 'getAgents', method: 'GET', path: '/api/v1/agents', status: 200 },
-  { id: 'getCalls', method: 'GET', path: '/api/v1/calls', status: 200 },
-  { id: 'getTrunks', method: 'GET', path: '/api/v1/trunks', status: 200 },
-  { id: 'getBoards', method: 'GET', path: '/api/v1/boards', status: 200 },
-  {
-    id: 'getConversations',
-    method: 'GET',
-    path: '/api/v1/conversations',
-    query: { limit: '1' },
-    status: 200,
-  },
-  { id: 'getRecordings', method: 'GET', path: '/api/v1/recordings', status: 200 },
-  { id: 'getAudit', method: 'GET', path: '/api/v1/audit', query: { limit: '1' }, status: 200 },
-  { id: 'getPeople', method: 'GET', path: '/api/v1/people', status: 200 },
-  { id: 'getConfigQueues', method: 'GET', path: '/api/v1/config/queues', status: 200 },
-  {
-    id: 'getConfigExtensionsByKey',
-    method: 'GET',
-    path: '/api/v1/config/extensions/{key}',
-    params: { key: '1001' },
-    status: 200,
-  },
-  { id: 'getConfigDraft', method: 'GET', path: '/api/v1/config/draft', status: 200 },
+  get('getHealthz', '/healthz'),
+  get('getMobilePing', '/api/mobile/ping.php'),
+  get('getMobileContacts', '/api/mobile/contacts.php', { query: { limit: '2' } }),
+  get('getMobileHistory', '/api/mobile/history.php'),
+  get('getSession', '/api/v1/session'),
+  get('getSessions', '/api/v1/sessions'),
+  get('getQueues', '/api/v1/queues'),
+  get('getQueuesByName', '/api/v1/queues/{name}', { params: { name: 'none' }, status: 404 }),
+  get('getAgents', '/api/v1/agents'),
+  get('getCalls', '/api/v1/calls'),
+  get('getTrunks', '/api/v1/trunks'),
+  get('getBoards', '/api/v1/boards'),
+  get('getConversations', '/api/v1/conversations', { query: { limit: '1' } }),
+  get('getRecordings', '/api/v1/recordings'),
+  get('getAudit', '/api/v1/audit', { query: { limit: '1' } }),
+  get('getPeople', '/api/v1/people'),
+  get('getConfigQueues', '/api/v1/config/queues'),
+  get('getConfigExtensionsByKey', '/api/v1/config/extensions/{key}', { params: { key: '1001' } }),
+  get('getConfigDraft', '/api/v1/config/draft'),
   {
     id: 'configValidate',
     method: 'POST',
     path: '/api/v1/config/validate',
-    body: `{ changes: [] }`,
+    body: '{ changes: [] }',
     status: 200,
   },
 ];
@@ -191,7 +174,6 @@ test('generators - openapi-typescript, hey-api and orval write clients that comp
   const { token } = await site().person('1001');
   for (const name of Object.keys(programs)) {
     const program = path.join(folder, 'out', name, 'program.js');
-    // oxlint-disable-next-line no-await-in-loop -- one client after the other
     const { stdout } = await run(process.execPath, [program, site().base, token]);
     assert.deepEqual(
       stdout.trim().split(',').map(Number),

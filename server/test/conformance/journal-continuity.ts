@@ -58,16 +58,21 @@ export function journalContinuityConformance(adapter: string, create: () => Jour
   function appended(journal: JournalStore, count: number, word?: string): void {
     journal.append(nextRows(journal, count, word));
   }
-  /** A journal with rows to 10, what happens to it, and how it is opened then. */
-  async function afterwards(
-    harm: (place: JournalPlace, read: (journal: JournalStore) => void) => void | Promise<void>,
-  ): Promise<{ readonly before: string; readonly head: number; readonly journal: JournalStore }> {
+  /** A place whose journal was closed with rows 1 to 10, all of them read. */
+  function begun() {
     const place = create();
     const read = reader();
     const first = place.open();
     appended(first, 10);
     read(first);
     first.close();
+    return { place, read, first };
+  }
+  /** The journal as it opens after `harm`, with what was given out before. */
+  async function afterwards(
+    harm: (place: JournalPlace, read: (journal: JournalStore) => void) => void | Promise<void>,
+  ): Promise<{ readonly before: string; readonly head: number; readonly journal: JournalStore }> {
+    const { place, read, first } = begun();
     let head = 10;
     await harm(place, (journal) => {
       read(journal);
@@ -88,12 +93,7 @@ export function journalContinuityConformance(adapter: string, create: () => Jour
 
   describe(`journal continuity (${adapter})`, () => {
     it('journal continuity - a restart and a kill keep the epoch and every number', async () => {
-      const place = create();
-      const read = reader();
-      const first = place.open();
-      appended(first, 10);
-      read(first);
-      first.close();
+      const { place, read, first } = begun();
       const second = place.open();
       assert.deepEqual([second.epoch, second.began, second.head()], [first.epoch, 1, 10]);
       appended(second, 5);

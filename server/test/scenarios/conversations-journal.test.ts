@@ -13,13 +13,22 @@ import { extensions } from '../support/company.ts';
 import { checkInvariants } from '../support/conversation-invariants.ts';
 import { rebuild } from '../support/conversation-rebuild.ts';
 import { connect, lasting, talk, useStage } from '../support/conversation-stage.ts';
+import type { Phone } from '../support/phone.ts';
 import { until } from '../support/until.ts';
 
 const FULL = '/dev/full';
+/** A call that is answered, lasts and is hung up by its caller. */
+async function talkOnce(from: Phone, number: string, to: Phone, seconds: number): Promise<void> {
+  const [call, at] = await connect(from, number, to, 100);
+  await talk(seconds, call, at);
+  await call.hangup();
+  await at.ended();
+}
 
 describe('conversations: a disk that fills', () => {
+  const people = extensions(2001, 2012);
   const stage = useStage({
-    people: extensions(2001, 2012),
+    people,
     queues: [{ number: '500', agents: ['2012'] }],
   });
   const file = (): string => celFile(loadInstance(stage.site().dataDir)!);
@@ -49,30 +58,17 @@ describe('conversations: a disk that fills', () => {
   }
 
   test('conversations - a day on a disk that fills twice: every answered call is in the history afterwards, or named as lost with its time', async () => {
-    await using a = await stage.phone('2001');
-    await using b = await stage.phone('2002');
-    await using c = await stage.phone('2003');
-    await using d = await stage.phone('2004');
-    await using e = await stage.phone('2005');
-    await using f = await stage.phone('2006');
-    await using g = await stage.phone('2007');
-    await using h = await stage.phone('2008');
-    await using caller = await stage.phone('2009');
-    await using agent = await stage.phone('2012');
-    await using k = await stage.phone('2010');
-    await using l = await stage.phone('2011');
-
-    const [before, atB] = await connect(a, '2002', b, 100);
+    await using phones = await stage.phones(...people);
+    const phone = (extension: string): Phone => phones.of(extension);
+    const [caller, agent] = [phone('2009'), phone('2012')];
+    const [before, atB] = await connect(phone('2001'), '2002', phone('2002'), 100);
     await talk(1, before, atB);
     await fill();
     // One that goes on, one that begins and ends, one of a queue, and one that outlasts it.
     await talk(1, before, atB);
     await before.hangup();
     await atB.ended();
-    const [whole, atD] = await connect(c, '2004', d, 100);
-    await talk(2, whole, atD);
-    await whole.hangup();
-    await atD.ended();
+    await talkOnce(phone('2003'), '2004', phone('2004'), 2);
     const queued = await caller.invite('500');
     const offered = await agent.incoming();
     offered.ring();
@@ -82,7 +78,7 @@ describe('conversations: a disk that fills', () => {
     await talk(2, queued, offered);
     await queued.hangup();
     await offered.ended();
-    const [after, atF] = await connect(e, '2006', f, 100);
+    const [after, atF] = await connect(phone('2005'), '2006', phone('2006'), 100);
     await talk(1, after, atF);
     await makeRoom();
     await talk(1, after, atF);
@@ -112,17 +108,11 @@ describe('conversations: a disk that fills', () => {
     await stage.site().kill('SIGKILL');
     await fill();
     const lostFrom = Date.now();
-    const [lost, atH] = await connect(g, '2008', h, 100);
-    await talk(1, lost, atH);
-    await lost.hangup();
-    await atH.ended();
+    await talkOnce(phone('2007'), '2008', phone('2008'), 1);
     const lostTo = Date.now();
     await makeRoom();
     await stage.site().start();
-    const [fine, atL] = await connect(k, '2011', l, 100);
-    await talk(1, fine, atL);
-    await fine.hangup();
-    await atL.ended();
+    await talkOnce(phone('2010'), '2011', phone('2011'), 1);
     await told('2010', '2011', 1, 'call_records');
     assert.deepEqual(await stage.of('2007'), []);
     const gap = await until('history.gap', () => eventsOf(stage.site(), 'history.gap')[0], {

@@ -20,9 +20,14 @@ import { until } from './until.ts';
 import { useSite } from './use-site.ts';
 
 type Segment = Conversation['legs'][number]['segments'][number];
+interface Phones extends AsyncDisposable {
+  of(extension: string): Phone;
+}
 export interface Stage {
   site(): Site;
   phone(extension: string): Promise<Phone>;
+  /** A phone for each extension. */
+  phones(...extensions: readonly string[]): Promise<Phones>;
   /** Every conversation of an extension. */
   of(extension: string): Promise<readonly ConversationSummary[]>;
   detail(id: string): Promise<Conversation>;
@@ -146,6 +151,20 @@ export function useStage(company: Company, options: SiteOptions = {}): Stage {
   return {
     site,
     phone: (extension) => phoneOf(site(), extension),
+    async phones(...own) {
+      await using opening = new AsyncDisposableStack();
+      const phones = new Map<string, Phone>();
+      for (const extension of own) phones.set(extension, opening.use(await phoneOf(site(), extension)));
+      const opened = opening.move();
+      return {
+        of(extension) {
+          const phone = phones.get(extension);
+          assert.ok(phone, `no phone of ${extension}`);
+          return phone;
+        },
+        [Symbol.asyncDispose]: () => opened.disposeAsync(),
+      };
+    },
     of: (extension) => conversationsOf(site(), extension),
     detail: (id) => conversation(site(), id),
     open: (extension) =>

@@ -99,15 +99,8 @@ async function openSite(
     trustProxy: [],
     ...options.config,
   };
-  const sessions = await createSessions({
-    store,
-    clock,
-    directory,
-    audit,
-    log,
-    config,
-    sipKey: Buffer.alloc(32, 7),
-  });
+  const deps = { store, clock, directory, audit, log };
+  const sessions = await createSessions({ ...deps, config, sipKey: Buffer.alloc(32, 7) });
   const host = await createHost({
     version: '0.0.0-test',
     authenticator: sessions,

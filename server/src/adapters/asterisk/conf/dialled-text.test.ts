@@ -2,11 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
-import { renderSite } from './render.ts';
 import {
-  INSTANCE,
-  PROGRAM,
-  SETTINGS,
   company,
   conference,
   extension,
@@ -14,6 +10,7 @@ import {
   menu,
   outboundRoute,
   queue,
+  renderCompany,
   ringGroup,
   timeCondition,
   trunk,
@@ -22,7 +19,7 @@ import {
 const hang_up = { kind: 'hang_up', reason: 'busy', play: null } as const;
 /** One of everything that writes steps of its own. */
 const dialplan = (): string =>
-  renderSite(
+  renderCompany(
     company({
       feature_codes: FEATURE_CODES.map((code) =>
         code.id === 'pickup.extension' ? { ...code, moved: { from: '**', to: '#7' } } : code,
@@ -94,9 +91,6 @@ const dialplan = (): string =>
         }),
       ],
     }),
-    INSTANCE,
-    PROGRAM,
-    SETTINGS,
   ).get('extensions.conf')!;
 
 interface Extension {

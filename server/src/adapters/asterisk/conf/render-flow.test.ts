@@ -6,23 +6,18 @@ import { ServiceError } from '../../../core/errors.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import type { Site } from '../../../ports/site.ts';
 import { bothFit } from './check-flow.ts';
-import { renderSite } from './render.ts';
 import {
-  INSTANCE,
-  PROGRAM,
-  SETTINGS,
   company,
   conference,
   holidays,
   menu,
   parkingLot,
   queue,
+  renderCompany,
   ringGroup,
   timeCondition,
 } from './test-company.ts';
 
-const render = (site: Site, settings = SETTINGS): ReadonlyMap<string, string> =>
-  renderSite(site, INSTANCE, PROGRAM, settings);
 const prompt = { prompt: 'welcome' };
 const hang_up = { kind: 'hang_up', reason: 'busy', play: prompt } as const;
 /** One of everything, with every field. */
@@ -153,7 +148,7 @@ test('conf/render - every text of ring groups, menus and the like is refused or 
     for (const attack of ATTACKS) {
       let files: ReadonlyMap<string, string>;
       try {
-        files = render(withValue(path, attack));
+        files = renderCompany(withValue(path, attack));
       } catch (error) {
         assert.ok(
           error instanceof ServiceError && error.code === 'invalid_request',
@@ -178,7 +173,7 @@ test('conf/render - every number of ring groups, menus and the like is in its ra
   for (const [path] of fields)
     for (const value of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 1e12, '7'])
       assert.throws(
-        () => render(withValue(path, value)),
+        () => renderCompany(withValue(path, value)),
         ServiceError,
         `${path.join('.')} = ${String(value)}`,
       );
@@ -195,7 +190,7 @@ test('conf/render - the order of objects makes no difference', () => {
   const turned = { ...site };
   for (const key of ['extensions', 'services', ...MINE] as const)
     if (Array.isArray(site[key])) Object.assign(turned, { [key]: site[key].toReversed() });
-  assert.deepEqual([...render(turned)], [...render(site)]);
+  assert.deepEqual([...renderCompany(turned)], [...renderCompany(site)]);
 });
 
 test('conf/render - numbers, names and ways that mean two things or none are refused', () => {
@@ -203,7 +198,7 @@ test('conf/render - numbers, names and ways that mean two things or none are ref
   const with_ =
     (fields: Partial<Site>): (() => unknown) =>
     () =>
-      render({ ...site, ...fields });
+      renderCompany({ ...site, ...fields });
   refuses(
     with_({ ring_groups: [ringGroup({ name: 'a', number: '500', members: ['1002'] })] }),
     /"500" is both/,

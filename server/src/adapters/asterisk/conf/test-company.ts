@@ -21,6 +21,7 @@ import type {
   SiteQueue,
   SiteTrunk,
 } from '../../../ports/site.ts';
+import { renderSite } from './render.ts';
 
 export const PASSWORD = 'a-secret-of-24-letters-0';
 /** Where and with what an engine of the text tests would run; nothing is started. */
@@ -173,3 +174,6 @@ export const company = (fields: Partial<Site> = {}): Site => ({
   outbound_routes: [],
   ...fields,
 });
+/** The engine's files for a company, by name. */
+export const renderCompany = (site: Site, settings = SETTINGS): ReadonlyMap<string, string> =>
+  renderSite(site, INSTANCE, PROGRAM, settings);

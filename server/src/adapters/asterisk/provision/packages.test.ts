@@ -9,10 +9,9 @@ import path from 'node:path';
 import { before, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ProvisionError } from './error.ts';
 import { obtainPackages } from './packages.ts';
 import type { ObtainPackagesOptions } from './packages.ts';
-import { ARCH, testMachine, testMirror, treePackage } from './test-mirror.ts';
+import { ARCH, refusal, testMachine, testMirror, treePackage } from './test-mirror.ts';
 import type { TestMirror } from './test-mirror.ts';
 import { testKey } from './test-pgp.ts';
 import type { TestKey } from './test-pgp.ts';
@@ -56,14 +55,6 @@ const treesOf = (cache: string): string[] => {
   }
 };
 const debs = (mirror: TestMirror): string[] => mirror.requests.filter((r) => r.includes('tool_1.0'));
-const refusal = async (work: Promise<unknown>): Promise<ProvisionError> => {
-  const error = await work.then(
-    () => assert.fail('it was not refused'),
-    (e: unknown) => e,
-  );
-  assert.ok(error instanceof ProvisionError, String(error));
-  return error;
-};
 async function until(what: string, holds: () => boolean, ms = 15_000): Promise<void> {
   const deadline = Date.now() + ms;
   while (!holds()) {

@@ -1,9 +1,11 @@
 /** A signed Debian mirror on a free loopback port, whose answers a test can spoil. */
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { ProvisionError } from './error.ts';
 import type { Machine } from './machine.ts';
 import { run } from './run.ts';
 import type { TestKey } from './test-pgp.ts';
@@ -146,3 +148,12 @@ export const testMachine = (keyrings: readonly string[], aptLines: readonly stri
   security: [],
   aptLines,
 });
+/** The error of an operation that has to be rejected. */
+export const refusal = async (work: Promise<unknown>): Promise<ProvisionError> => {
+  const error = await work.then(
+    () => assert.fail('it was not refused'),
+    (e: unknown) => e,
+  );
+  assert.ok(error instanceof ProvisionError, String(error));
+  return error;
+};

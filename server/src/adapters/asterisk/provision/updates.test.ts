@@ -4,7 +4,6 @@ import os from 'node:os';
 import path from 'node:path';
 import { before, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { ProvisionError } from './error.ts';
 import {
   confirmTree,
   generationsOf,
@@ -14,7 +13,7 @@ import {
   updatePackages,
 } from './packages.ts';
 import type { ObtainPackagesOptions } from './packages.ts';
-import { testMachine, testMirror, treePackage } from './test-mirror.ts';
+import { refusal, testMachine, testMirror, treePackage } from './test-mirror.ts';
 import type { TestMirror, TestRelease } from './test-mirror.ts';
 import { testKey } from './test-pgp.ts';
 import type { TestKey } from './test-pgp.ts';
@@ -65,14 +64,6 @@ async function site(
     publish: (version, more = {}, suite = 'forky') => mirror.publish(suite, release(version, more)),
   };
 }
-const refusal = async (work: Promise<unknown>): Promise<ProvisionError> => {
-  const error = await work.then(
-    () => assert.fail('it was not refused'),
-    (e: unknown) => e,
-  );
-  assert.ok(error instanceof ProvisionError, String(error));
-  return error;
-};
 const treesOf = (cache: string): string[] =>
   fs.readdirSync(path.join(cache, 'packages')).filter((name) => !name.includes('.'));
 
