@@ -1,37 +1,37 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
-import { WebhookReply, WebhookSecretReply } from '@offhook/contract/webhooks.ts';
+import { WebhookDeliveries, WebhookReply, WebhookSecretReply } from '@offhook/contract/webhooks.ts';
 import { openSqliteJournal } from '../../src/adapters/sqlite/journal.ts';
 import { openJournal } from '../../src/journal/journal.ts';
 import { startSite } from '../support/site.ts';
+import type { Site } from '../support/site.ts';
 import { until } from '../support/until.ts';
 import { ok, silence, startSink } from '../support/webhook-sink.ts';
 import { presence } from '../support/webhooks-rig.ts';
 
 const EVENTS = 1_000;
+// No engine: what is delivered lies in the journal already.
+const WITHOUT_ENGINE = {
+  wait: 'answers',
+  env: { OFFHOOK_ASTERISK: '/nonexistent/asterisk', OFFHOOK_WEBHOOK_ALLOW: '127.0.0.1' },
+} as const;
 
-test('webhook faults - killed again and again between sending and writing: the same ids again, in order, none lost', async () => {
-  await using sink = await startSink(silence);
-  await using site = await startSite({
-    wait: 'answers',
-    // No engine: what is delivered lies in the journal already.
-    env: { OFFHOOK_ASTERISK: '/nonexistent/asterisk', OFFHOOK_WEBHOOK_ALLOW: '127.0.0.1' },
-  });
-  await site.stop();
-  const journal = openJournal({
-    store: openSqliteJournal(path.join(site.dataDir, 'journal.db')),
-    node: nodeId('ast1'),
-  });
+/** Commits `count` events to the journal of a stopped site; returns the first and the last seq. */
+function happened(site: Site, count: number, word = 'note'): [from: number, to: number] {
+  const store = openSqliteJournal(path.join(site.dataDir, 'journal.db'));
+  const journal = openJournal({ store, node: nodeId('ast1') });
   const before = journal.head;
-  journal.append(Array.from({ length: EVENTS }, (_, i) => presence('1003', `note ${i}`)));
-  const [from, to] = [before + 1, journal.head];
+  journal.append(Array.from({ length: count }, (_, i) => presence('1003', `${word} ${i}`)));
   journal.close();
-
-  await site.start('answers');
+  return [before + 1, before + count];
+}
+/** Requests for webhooks, as an administrator. */
+async function webhooksOf(site: Site) {
   const { token } = await site.person('1001');
-  const call = async (method: string, url: string, body?: object): Promise<unknown> => {
+  return async (method: string, url: string, body?: object): Promise<unknown> => {
     const response = await fetch(`${site.base}/api/v1/webhooks${url}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -40,6 +40,16 @@ test('webhook faults - killed again and again between sending and writing: the s
     assert.ok(response.ok, `${response.status} ${await response.clone().text()}`);
     return response.json();
   };
+}
+
+test('webhook faults - killed again and again between sending and writing: the same ids again, in order, none lost', async () => {
+  await using sink = await startSink(silence);
+  await using site = await startSite(WITHOUT_ENGINE);
+  await site.stop();
+  const [from, to] = happened(site, EVENTS);
+  const before = from - 1;
+  await site.start('answers');
+  const call = await webhooksOf(site);
   // Each is received and never answered before the service is killed.
   const kills = [1, 600];
   const silentFrom = (most: number): void => {
@@ -80,5 +90,59 @@ test('webhook faults - killed again and again between sending and writing: the s
       sink.received.filter(({ seq }) => seq === before + most).length > 1,
       `${most} was sent once only`,
     );
+  }
+});
+
+test('webhook faults - a restored folder: what is sent once more has its old id, what is lost is named, and the rest has a new epoch', async () => {
+  await using sink = await startSink();
+  await using site = await startSite(WITHOUT_ENGINE);
+  const call = await webhooksOf(site);
+  const made = await call('POST', '', { url: sink.url, topics: ['presence'] });
+  const { id } = WebhookSecretReply.parse(made).webhook;
+  await site.stop();
+  const [first, last] = happened(site, 20);
+  const seen = first + 14;
+  sink.answer = (one, response) => (one.seq! > seen ? silence : ok)(one, response);
+  await site.start('answers');
+  await until('a delivery that stays open', () => sink.received.at(-1)?.seq === seen + 1);
+  await site.kill('SIGKILL');
+  const aside = fs.mkdtempSync(`${site.dataDir}-copy-`);
+  try {
+    fs.cpSync(site.dataDir, aside, { recursive: true });
+    const [, newest] = happened(site, 30, 'lost');
+    sink.answer = ok;
+    await site.start('answers');
+    await until('the newest event of before', () => sink.received.at(-1)?.seq === newest);
+    await site.stop();
+    const before = new Map(sink.received.map((one) => [one.id, one.body]));
+    const received = sink.received.length;
+
+    fs.cpSync(aside, site.dataDir, { recursive: true });
+    await site.start('answers');
+    await site.stop();
+    const [, after] = happened(site, 5, 'new');
+    await site.start('answers');
+    await until('the newest event of all', () => sink.received.at(-1)?.seq === after);
+
+    const again = sink.received.slice(received);
+    const former = again.filter(({ id: event }) => before.has(event));
+    const begins = former[0]?.seq ?? Infinity;
+    // What was delivered in the last quarter of a second before the kill is not in the copy either.
+    assert.ok(begins <= seen + 1, 'the copy does not know that these were delivered');
+    assert.deepEqual(
+      former.map(({ seq }) => seq),
+      Array.from({ length: last + 1 - begins }, (_, i) => begins + i),
+    );
+    for (const { id: event, body } of former) assert.equal(body, before.get(event));
+    const fresh = again.filter(({ id: event }) => !before.has(event));
+    const epochs = [...before.keys(), ...fresh.map((one) => one.id)].map((event) => event.split(':')[0]);
+    assert.equal(new Set(epochs).size, 2, 'the receiver is told by the epoch of the ids');
+    assert.ok(fresh.length >= 5 && fresh.every(({ seq }) => seq! > newest), 'no number a second time');
+    const { deliveries } = WebhookDeliveries.parse(await call('GET', `/${id}/deliveries?state=gap`));
+    assert.equal(deliveries.length, 1);
+    assert.equal(deliveries[0]!.seq, last + 1);
+    assert.ok(deliveries[0]!.to_seq >= newest, 'what was lost is named');
+  } finally {
+    fs.rmSync(aside, { recursive: true });
   }
 });

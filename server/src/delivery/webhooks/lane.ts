@@ -28,7 +28,7 @@ export interface Hook {
   last_number: number;
 }
 export interface LaneDeps {
-  readonly journal: Pick<Journal, 'epoch' | 'head' | 'tail' | 'read' | 'waitFor'>;
+  readonly journal: Pick<Journal, 'epoch' | 'began' | 'head' | 'tail' | 'read' | 'waitFor'>;
   readonly clock: Clock;
   readonly transport: Transport;
   readonly log: Log;
@@ -73,6 +73,9 @@ function isHeard(row: JournalRow, { names, since }: Hearing, types: readonly str
   const topics = row.topics.split(' ');
   return topics.some((topic) => names.has(topic)) && !isOfFormerHolder(row, topics, names, since);
 }
+
+/** The event's own id `<epoch>:<seq>`, the same on every attempt and in every epoch; neither part holds a full stop. */
+const idOf = (row: JournalRow): string => (JSON.parse(row.json) as { id: string }).id;
 
 /** Delivers one webhook's events, one at a time and in order, until it is closed. */
 export function startLane(hook: Hook, deps: LaneDeps): Lane {
@@ -130,18 +133,32 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
     deps.changed(hook, seen);
   }
 
+  /**
+   * Up to where the log is in the epoch that was delivered so far; null where it holds nothing more of it. What a restored log
+   * still holds of the former epoch goes out first: whether it did after the copy was made is not known, and its ids are as they
+   * were.
+   */
+  function lastOfEpoch(): number | null {
+    const { epoch, live } = progress;
+    if (epoch === journal.epoch) return live.at > journal.head ? null : Infinity;
+    const [next] = journal.read(live.at, 1);
+    const last = journal.began - 1;
+    return next !== undefined && next.seq <= last && idOf(next).startsWith(`${epoch}:`) ? last : null;
+  }
   async function step(): Promise<void> {
     if (!hook.settings.enabled) return rest(forEver);
     const heard = deps.heard(hook.settings);
     if (heard === null) return deps.disable(hook, 'no_owner');
     if (heard.names.size === 0) return deps.disable(hook, 'not_allowed');
-    if (progress.epoch !== journal.epoch || progress.live.at > journal.head) {
-      progress.epoch = journal.epoch;
-      progress.replay = null;
-      return gap(progress.live, journal.head, journal.head, 'the journal was lost or restored');
+    const last = lastOfEpoch();
+    if (last === null) {
+      const { live } = progress;
+      const before = Math.min(journal.began - 1, journal.head);
+      Object.assign(progress, { epoch: journal.epoch, replay: null });
+      return gap(live, Math.min(live.at + 1, before), before, 'the journal was lost or restored');
     }
     const line = progress.replay ?? progress.live;
-    const until = progress.replay?.to ?? Infinity;
+    const until = Math.min(progress.replay?.to ?? Infinity, last);
     const lost = Math.min(journal.tail - 1, until);
     if (line.at < lost) {
       const kept = line === progress.live ? null : await deps.parked(hook.id, progress.epoch, line.at, lost);
@@ -176,8 +193,7 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
   async function attempt(row: JournalRow, line: Line): Promise<boolean> {
     const head = line.head?.seq === row.seq ? line.head : null;
     const { settings } = hook;
-    // The event's own id, the same on every attempt; neither an epoch nor a seq holds a full stop.
-    const id = `${progress.epoch}:${row.seq}`;
+    const id = idOf(row);
     const at = clock.now();
     const headers = headersOf(settings, id, row.json, at, deps.agent);
     const outcome = await transport.post(settings.url, headers, row.json, broken.signal);
