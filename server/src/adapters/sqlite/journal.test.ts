@@ -62,8 +62,14 @@ test('sqlite journal - a checkpoint of the first release is read', () => {
   second.close();
 });
 
-/** A process that appends three rows at a time, killed after the head it last said is 300 or more. */
-async function killedWhileAppending(file: string): Promise<{ epoch: string; acknowledged: number }> {
+/**
+ * A process that appends three rows at a time up to `most` and then waits, killed after the head it last said is 300 or more. With
+ * 300 all it committed is sealed.
+ */
+async function killedWhileAppending(
+  file: string,
+  most = 330,
+): Promise<{ epoch: string; acknowledged: number }> {
   const child = spawn(
     process.execPath,
     [
@@ -77,7 +83,7 @@ async function killedWhileAppending(file: string): Promise<{ epoch: string; ackn
          journal.append(nextRows(journal, 3));
          process.stdout.write(journal.head() + '\\n');
          // Before the write-ahead log begins anew, so that its end is the newest commit.
-         if (journal.head() >= 330) await new Promise(() => setInterval(() => {}, 1_000));
+         if (journal.head() >= ${most}) await new Promise(() => setInterval(() => {}, 1_000));
          await new Promise((r) => setImmediate(r));
        }`,
       file,
@@ -123,7 +129,7 @@ for (const [what, cut] of Object.entries({
 })) {
   test(`sqlite journal - killed, and its write-ahead log ${what}: a new epoch after every number given out`, async () => {
     const file = newFile();
-    const { epoch, acknowledged } = await killedWhileAppending(file);
+    const { epoch, acknowledged } = await killedWhileAppending(file, 300);
     const wal = `${file}-wal`;
     writeFileSync(wal, cut(readFileSync(wal)));
     const journal = openSqliteJournal(file);
