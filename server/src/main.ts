@@ -1,6 +1,6 @@
 /** The process edge: signals, exit code, hard deadline. */
 import { ConfigError, readConfig } from './config.ts';
-import { messageOf } from './core/errors.ts';
+import { ServiceError, StartError, messageOf } from './core/errors.ts';
 import { endOnFault } from './core/last-resort.ts';
 import { startService } from './service.ts';
 
@@ -38,6 +38,7 @@ try {
   process.stdout.write('  Stopped.\n');
 } catch (error) {
   process.exitCode ??= 1;
-  const what = error instanceof ConfigError ? 'Wrong settings:\n' : 'Offhook could not start: ';
+  const code = error instanceof StartError || error instanceof ServiceError ? ` (${error.code})` : '';
+  const what = error instanceof ConfigError ? 'Wrong settings:\n' : `Offhook could not start${code}: `;
   process.stderr.write(`${what}${messageOf(error)}\n`);
 }

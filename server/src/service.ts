@@ -76,6 +76,7 @@ import { giveCredentials, newPassword } from './credentials.ts';
 import { exposures } from './exposure.ts';
 import { DISK_FLOOR_BYTES, addGauges, checksOf } from './health.ts';
 import { addRoutes } from './routes.ts';
+import { siteId, storeFile } from './site-id.ts';
 import { siteKey } from './site-key.ts';
 
 export const VERSION = '0.1.0';
@@ -121,14 +122,15 @@ export async function startService(
   log.info({ version: VERSION, node: process.version, pid: process.pid }, 'starting');
 
   const clock = systemClock;
-  const store = await openSqliteStore(path.join(config.data, 'offhook.db'), { log });
+  const store = await openSqliteStore(storeFile(config.data), { log });
   stack.defer(() => store.close());
   // Live work needs nothing of it: while it is away, calls, agents and signing in go on.
   const features = Object.keys(RECORDS);
   const records =
     config.databaseUrl === null ? store : openPostgresStore(config.databaseUrl, { log, features });
   stack.defer(() => records.close());
-  const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log });
+  const site = await siteId(store);
+  const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log, site });
   const instance = await createInstance(config.data);
   const node = nodeId(instance.node);
   const journal = openJournal({ store: journalStore, node });

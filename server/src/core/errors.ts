@@ -31,6 +31,16 @@ export class ServiceError extends Error {
   }
 }
 
+/** Why the service does not start: `code` is stable and in docs/runbook.md, the message is one sentence with its remedy. */
+export class StartError extends Error {
+  readonly code: 'store_damaged' | 'store_missing' | 'store_newer';
+  constructor(code: StartError['code'], message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'StartError';
+    this.code = code;
+  }
+}
+
 /** The error's message, whatever was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
+import { StartError } from './errors.ts';
 
 /** As in `ports/store.ts`, which this folder does not know. */
 interface Step {
@@ -43,8 +44,10 @@ export async function runMigrations(
     .execute();
   const unknown = done.map((row) => row.id).filter((id) => !steps.some((step) => step.id === id));
   if (unknown.length > 0) {
-    throw new Error(
-      `${place} was written by a newer version: ${feature} has the unknown steps ${unknown.join(', ')}`,
+    throw new StartError(
+      'store_newer',
+      `${place} was written by a newer version (${feature} has the unknown steps ${unknown.join(', ')}): start that version, or ` +
+        'restore a backup of before the update.',
     );
   }
   for (const step of steps.filter((step) => !done.some((row) => row.id === step.id))) {

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError, StartError, messageOf } from '../../core/errors.ts';
 
 /** SQLite's primary result codes that say "not now" rather than "wrong". */
 const NOT_NOW: ReadonlyMap<number, string> = new Map([
@@ -37,13 +37,16 @@ export function unavailable(error: unknown, file: string): unknown {
 }
 
 /** The database file cannot be trusted. `file` was not changed; it wants a backup restored in its place. */
-export class DamagedDatabaseError extends Error {
+export class DamagedDatabaseError extends StartError {
   readonly file: string;
   constructor(file: string, detail: string, cause?: unknown) {
+    // What a damaged file says of itself may hold any bytes.
+    const plain = detail.replaceAll(/[^ -~]+/g, ' ');
     super(
-      `${file} is damaged or is not a database: ${detail}. It was left as it is; restore a backup in its place, ` +
-        'or move it away to begin with an empty one.',
-      cause === undefined ? undefined : { cause },
+      'store_damaged',
+      `${file} is damaged or is not a database: ${plain}. It was left as it is; restore a backup in its place, ` +
+        'or move it and journal.db away to begin with an empty one.',
+      cause,
     );
     this.name = 'DamagedDatabaseError';
     this.file = file;
@@ -58,8 +61,11 @@ const FULL_CHECK_BYTES = 64 * 1024 * 1024;
  * Throws `DamagedDatabaseError`.
  */
 export function checkDatabase(file: string): void {
-  const size = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size === 0) return;
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return;
+  const { size } = stat;
+  if (!stat.isFile()) throw new DamagedDatabaseError(file, 'it is no file');
+  if (size === 0) throw new DamagedDatabaseError(file, 'it is empty');
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { readOnly: true });
@@ -68,13 +74,24 @@ export function checkDatabase(file: string): void {
         ? db.prepare('pragma quick_check(1)').get()
         : (db.prepare('select name from sqlite_master').all(), { quick_check: 'ok' });
     const verdict = String(found?.['quick_check']);
-    if (verdict !== 'ok') throw new DamagedDatabaseError(file, verdict.replaceAll(/\s+/g, ' '));
+    if (verdict !== 'ok') throw new DamagedDatabaseError(file, verdict);
+    if (isCut(db, file, size)) throw new DamagedDatabaseError(file, 'its last page is cut');
   } catch (error) {
-    if (isDamaged(error)) throw new DamagedDatabaseError(file, messageOf(error), error);
-    throw error instanceof DamagedDatabaseError ? error : unavailable(error, file);
+    if (error instanceof DamagedDatabaseError) throw error;
+    const refused = unavailable(error, file);
+    // What is neither "not now" nor known to be damage is a header that this SQLite cannot read.
+    if (isDamaged(error) || refused === error) throw new DamagedDatabaseError(file, messageOf(error), error);
+    throw refused;
   } finally {
     db?.close();
   }
+}
+/** The rest of a cut last page is read as zeros; a write-ahead log may still hold the page. */
+function isCut(db: DatabaseSync, file: string, size: number): boolean {
+  const wal = fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (wal > 0) return false;
+  const page = Number(db.prepare('pragma page_size').get()?.['page_size']);
+  return size % page !== 0;
 }
 
 /** Statements kept prepared; the features use a fixed set of texts, so this is never full in practice. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Log } from '../../core/log.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { isForeign, openEpoch } from '../../core/epoch.ts';
+import type { Seal } from '../../core/epoch.ts';
 import { silent } from '../../core/log.ts';
 import { checkOf, firstCheck, newestDamaged } from '../../core/row-check.ts';
 import type { JournalRow, JournalStore } from '../../ports/journal-store.ts';
@@ -18,6 +19,8 @@ create table if not exists journal (
   topics text not null default ''
 );`;
 
+/** What a version that cannot read this schema recognises it by, as `user_version`. */
+const FORMAT = 1;
 /** Newest rows that are compared with their checks when the file is opened; older ones are when they are read. */
 const CHECKED_ROWS = 20_000;
 const CHECKED_AT_ONCE = 1_000;
@@ -27,12 +30,12 @@ const CHECKED_AT_ONCE = 1_000;
  * the newest groups with it (`synchronous=NORMAL`: no flush inside the event loop for each group), and then their
  * numbers would be given out again: so the log takes a new epoch when the machine went down without a clean close, and
  * whenever the seal beside it (`seal.ts`) does not show that this is the log that was read from last, as far as it was
- * read: after a restore, a cut, a copy, an exchange (ADR 0017). A damaged file and one of another site are moved aside,
- * named in the log, and a new log with a new epoch begins: the service must not stay down for its history of events.
+ * read: after a restore, a cut, a copy, an exchange (ADR 0017). A damaged file, one of another `site` and one of a newer
+ * version are moved aside, named in the log, and a new log with a new epoch begins: the service must not stay down for its history of events.
  * Throws `store_unavailable` where the file cannot be opened now.
  */
-export function openSqliteJournal(file: string, options: { log?: Log } = {}): JournalStore {
-  const log = options.log ?? silent;
+export function openSqliteJournal(file: string, options: { log?: Log; site?: string } = {}): JournalStore {
+  const { log = silent, site } = options;
   fs.mkdirSync(path.dirname(file), { recursive: true });
   try {
     checkDatabase(file);
@@ -48,14 +51,15 @@ export function openSqliteJournal(file: string, options: { log?: Log } = {}): Jo
   try {
     seal = openSeal(`${file}.seal`);
     db = open(file);
-    if (isForeign(identityOf(db), seal.kept)) {
+    const why = unusable(db, seal.kept, site);
+    if (why !== null) {
       db.close();
       db = undefined;
-      log.error(
-        { file, kept: moveAside(file, 'foreign') },
-        'the journal is one of another site; a new one begins',
-      );
+      log.error({ file, kept: moveAside(file, why) }, `${UNUSABLE[why]}; a new one begins`);
       db = open(file);
+    }
+    if (site !== undefined) {
+      db.run('insert into meta (key, value) values (?, ?) on conflict (key) do nothing', ['site', site]);
     }
     const store = journalOn(db, file, seal, log);
     db.exec('pragma busy_timeout=0');
@@ -74,6 +78,8 @@ function open(file: string): Connection {
     db.exec('pragma journal_mode=wal');
     db.exec('pragma synchronous=full');
     db.exec('pragma journal_size_limit=16777216');
+    if (db.run('pragma user_version', []).rows[0]?.['user_version'] === 0)
+      db.exec(`pragma user_version=${FORMAT}`);
     db.exec(SCHEMA);
     const columns = db.run("select name from pragma_table_info('journal')", []).rows;
     if (!columns.some((column) => column['name'] === 'topics')) {
@@ -91,9 +97,19 @@ const metaOf = (db: Connection): ReadonlyMap<string, string> =>
       .run('select key, value from meta', [])
       .rows.map(({ key, value }) => [String(key), String(value)] as const),
   );
-function identityOf(db: Connection): { readonly epoch: string | null; readonly id: string } {
+const UNUSABLE = {
+  foreign: 'the journal is one of another site',
+  newer: 'the journal was written by a newer version',
+} as const;
+/** Why a journal that can be read is not this site's to go on with; null for no reason. */
+function unusable(db: Connection, seal: Seal | null, site: string | undefined): keyof typeof UNUSABLE | null {
+  const format = db.run('pragma user_version', []).rows[0]?.['user_version'];
+  if (Number(format) > FORMAT) return 'newer';
   const meta = metaOf(db);
-  return { epoch: meta.get('epoch') ?? null, id: meta.get('id') ?? '' };
+  const owner = meta.get('site');
+  const isOurs = site === undefined || owner === undefined || owner === site;
+  const log = { epoch: meta.get('epoch') ?? null, id: meta.get('id') ?? '' };
+  return isOurs && !isForeign(log, seal) ? null : 'foreign';
 }
 
 function journalOn(db: Connection, file: string, seal: SealFile, log: Log): JournalStore {
@@ -297,7 +313,7 @@ function bootOfMachine(): string | null {
   }
 }
 
-function moveAside(file: string, why: 'damaged' | 'foreign'): string {
+function moveAside(file: string, why: 'damaged' | keyof typeof UNUSABLE): string {
   const kept = `${file}.${why}-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   for (const part of ['', '-wal', '-shm']) {
     if (fs.existsSync(file + part)) fs.renameSync(file + part, kept + part);

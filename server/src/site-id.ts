@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { StartError } from './core/errors.ts';
+import type { Migration, Store } from './ports/store.ts';
+
+interface Tables {
+  site: { id: string };
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0001-site',
+    async up(db) {
+      await db.schema
+        .createTable('site')
+        .addColumn('id', 'text', (c) => c.primaryKey())
+        .execute();
+    },
+  },
+];
+
+/** Random name of this site, made once and kept in its store; the journal notes to which site it belongs. */
+export async function siteId(store: Store): Promise<string> {
+  await store.migrate('site', migrations);
+  return store.transaction<Tables, string>(async (trx) => {
+    const known = await trx.selectFrom('site').select('id').executeTakeFirst();
+    if (known !== undefined) return known.id;
+    const id = randomBytes(9).toString('base64url');
+    await trx.insertInto('site').values({ id }).execute();
+    return id;
+  });
+}
+
+/** The path of the store. Throws `store_missing` where it is gone from a folder whose journal shows that there was one. */
+export function storeFile(data: string): string {
+  const [file, journal] = [path.join(data, 'offhook.db'), path.join(data, 'journal.db')];
+  if (!fs.existsSync(file) && fs.existsSync(journal)) {
+    throw new StartError(
+      'store_missing',
+      `${file} is missing, and ${journal} shows that there was one: restore a backup in its place, or move journal.db away too to ` +
+        'begin with an empty site.',
+    );
+  }
+  return file;
+}
