@@ -259,6 +259,9 @@ test('client - what is read, and work that rightly takes long, keeps the longer 
     assert.equal(await after(29_999, asked), 'waits');
     assert.equal(await after(1, asked), outcome);
   }
+  const large = client.config.change([{ op: 'delete', kind: 'queue', key: 'x'.repeat(1_638_400) }]);
+  assert.equal(await after(129_999, large), 'waits', 'its size takes 100 s at the lowest rate');
+  assert.equal(await after(10, large), 'outcome_unknown');
   const upload = client.uploadSound(new Blob(['x']));
   assert.equal(await after(600_000, upload), 'waits', 'an upload lasts as long as it lasts');
 });

@@ -38,6 +38,8 @@ export type LoginResult = z.infer<typeof LoginReply>;
 export type ContactsResult = Contacts;
 export type HistoryResult = z.infer<typeof History>;
 
+/** The service takes an upload that is no slower; a change of that size is given the time it needs. */
+const LOWEST_BYTES_PER_SECOND = 16_384;
 export interface ClientOptions {
   /** Scheme, host and port, e.g. `https://pbx.example.com`. */
   readonly base: string;
@@ -178,6 +180,7 @@ export function createClient(options: ClientOptions): Client {
   async function ask(
     { method, path, body, sound, signal, idempotency_key, range, headers }: Call,
     bearer: string | null,
+    json = body === undefined ? undefined : JSON.stringify(body),
   ): Promise<Response> {
     const response = await fetch(new URL(path, options.base), {
       method,
@@ -185,12 +188,12 @@ export function createClient(options: ClientOptions): Client {
         ...headers,
         ...(options.language === undefined ? {} : { 'x-app-language': options.language() }),
         ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
         ...(sound === undefined ? {} : { 'content-type': 'application/octet-stream' }),
         ...(range === undefined ? {} : { range }),
         ...(idempotency_key === undefined ? {} : { 'idempotency-key': idempotency_key }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(json === undefined ? {} : { body: json }),
       ...(sound === undefined ? {} : { body: sound }),
       ...(signal === undefined ? {} : { signal }),
     });
@@ -198,16 +201,18 @@ export function createClient(options: ClientOptions): Client {
     throw await refusalOf(response);
   }
   async function send<T>(request: Call, bearer: string | null): Promise<T> {
-    const { method, slow = false, signal: own } = request;
+    const { method, slow = false, signal: own, body } = request;
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const sending = slow ? Math.floor(((text?.length ?? 0) / LOWEST_BYTES_PER_SECOND) * 1_000) : 0;
     const limit = new AbortController();
     const timer = setTimeout(
       () => limit.abort(new DOMException('no answer came in time', 'TimeoutError')),
-      method === 'GET' || slow ? timeout_ms : change_timeout_ms,
+      (method === 'GET' || slow ? timeout_ms : change_timeout_ms) + sending,
     );
     const signal = own === undefined ? limit.signal : AbortSignal.any([own, limit.signal]);
     const unknown = (): boolean => method !== 'GET' && limit.signal.aborted && own?.aborted !== true;
     try {
-      const response = await ask({ ...request, signal }, bearer);
+      const response = await ask({ ...request, signal }, bearer, text);
       const json: unknown = await response.json().catch(() => null);
       if (json !== null) return json as T;
       throw new OffhookError(response.status, null, null);

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/errors.ts';
 import type { App } from '../ports/http.ts';
@@ -19,13 +20,10 @@ const MERGE_PATCH_TYPE =
 const DRAIN_LIMIT = 4 * 1024 * 1024;
 
 /** True when the request says that a body follows. */
-export function hasBody(request: FastifyRequest): boolean {
-  const headers = request.raw.headers;
-  return (
-    headers['transfer-encoding'] !== undefined ||
-    (headers['content-length'] !== undefined && headers['content-length'] !== '0')
-  );
-}
+export const hasBodyOf = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined ||
+  (headers['content-length'] !== undefined && headers['content-length'] !== '0');
+export const hasBody = (request: FastifyRequest): boolean => hasBodyOf(request.raw);
 /** Refuses a body by what its headers say, before a byte of it is read. */
 export function checkBodyHeaders(request: FastifyRequest): void {
   if (!hasBody(request)) return;

@@ -10,6 +10,7 @@ import type { Log } from '../core/log.ts';
 import { say } from '../core/said.ts';
 import { languageOf } from '../core/words/words.ts';
 import type { App, Authenticator, Caller, Credential } from '../ports/http.ts';
+import type { ArrivalLimits } from './arrival.ts';
 import { asyncapiDocument } from './asyncapi.ts';
 import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody, fillEmptyBody } from './body.ts';
 import { addDocument } from './documents.ts';
@@ -35,11 +36,8 @@ export interface HostSettings {
   readonly publicUrl: string;
   readonly trustProxy: readonly string[];
 }
-export interface HostLimits {
+export interface HostLimits extends ArrivalLimits {
   readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  /** How often overdue connections are looked for. */
-  readonly checkIntervalMs: number;
   readonly keepAliveMs: number;
   readonly maxConnections: number;
   /** Connections that may wait to be taken: all clients come back at once after a restart. The system may allow fewer. */
@@ -49,6 +47,10 @@ export const HOST_LIMITS: HostLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   checkIntervalMs: 2_000,
+  uploadIdleMs: 20_000,
+  uploadBytesPerSecond: 16_384,
+  // 24 MiB at the lowest rate take 26 minutes.
+  uploadMs: 1_800_000,
   keepAliveMs: 65_000,
   maxConnections: 20_000,
   backlog: 4_096,
@@ -82,8 +84,6 @@ export interface Host {
   close(): Promise<void>;
 }
 
-/** Connections that may wait to be taken: all clients of a site come back at once after a restart. */
-const BACKLOG = 4096;
 /** Where `node:http` sends what no route can be: a path the table refuses to hold. */
 const NOWHERE = '/*';
 const FOR_OTHER_ORIGINS = ['vary', 'access-control-allow-origin', 'access-control-expose-headers'];
@@ -121,7 +121,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     bodyLimit: BODY_LIMIT,
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     keepAliveTimeout: limits.keepAliveMs,
-    requestTimeout: limits.requestTimeoutMs,
+    // A body is timed by `arrival.ts`.
+    requestTimeout: Math.max(limits.requestTimeoutMs, limits.uploadMs),
     return503OnClosing: false,
     requestIdHeader: false,
     genReqId: (request) => requestId(request.headers?.['x-request-id']),
@@ -146,6 +147,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   addBodyParsers(app);
   attachSockets(app.server, table, (request, response) => app.routing(request, response), {
     bodyLimit: BODY_LIMIT,
+    arrival: limits,
     edge: () => edge(requestId(), null),
   });
 
@@ -360,7 +362,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     metrics,
     async listen({ host, port }) {
       // Fastify opens a second server for `localhost`, which would not have our socket listeners.
-      await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port, backlog: BACKLOG });
+      await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port, backlog: limits.backlog });
       const address = app.server.address();
       if (address === null || typeof address === 'string') throw new Error('the server has no address');
       return { host: address.address, port: address.port };

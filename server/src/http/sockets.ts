@@ -4,6 +4,8 @@ import type { Duplex } from 'node:stream';
 import { ServiceError } from '../core/errors.ts';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { UpgradeRequest } from '../ports/http.ts';
+import { watchArrival } from './arrival.ts';
+import type { ArrivalLimits } from './arrival.ts';
 import { rawAnswer } from './problem.ts';
 import { allowOf, pathOf } from './route-table.ts';
 import type { RouteTable } from './route-table.ts';
@@ -30,10 +32,18 @@ export function attachSockets(
   server: Server,
   table: RouteTable,
   routing: (request: IncomingMessage, response: ServerResponse) => void,
-  { bodyLimit, edge }: { readonly bodyLimit: number; readonly edge: () => Record<string, string> },
+  options: {
+    readonly bodyLimit: number;
+    readonly arrival: ArrivalLimits;
+    readonly edge: () => Record<string, string>;
+  },
 ): void {
+  const { bodyLimit, arrival, edge } = options;
+  const bytesOf = ({ url = '', method = '' }: IncomingMessage): number | undefined =>
+    table.find(pathOf(url))?.methods.get(method)?.bodyBytes;
   /** The newest request of a connection. */
   const current = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
+  watchArrival(server, arrival, (request) => bytesOf(request) !== undefined);
   server.prependListener('request', (request, response) => {
     current.set(request.socket, { request, response });
   });
@@ -90,8 +100,7 @@ export function attachSockets(
 
   server.on('checkContinue', (request, response) => {
     // A body that will be refused is not invited.
-    const route = table.find(pathOf(request.url ?? ''))?.methods.get(request.method ?? '');
-    const most = route?.bodyBytes ?? bodyLimit;
+    const most = bytesOf(request) ?? bodyLimit;
     if (!(Number(request.headers['content-length'] ?? 0) > most)) response.writeContinue();
     server.emit('request', request, response);
   });

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { setInterval as every } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+import { hostFixture } from '../../test/support/host-fixture.ts';
+import { until } from '../../test/support/until.ts';
+import { createFileFolder } from '../core/file-folder.ts';
+import type { Host } from './host.ts';
+
+const UPLOAD_BYTES = 100_000;
+let host: Host;
+let port: number;
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-arrival-'));
+  host = await hostFixture({
+    limits: {
+      requestTimeoutMs: 500,
+      checkIntervalMs: 50,
+      uploadIdleMs: 1_500,
+      uploadBytesPerSecond: 4_000,
+      uploadMs: 6_000,
+    },
+  });
+  const files = createFileFolder(folder, 0);
+  const upload = { level: 'public', body: 'audio', bodyBytes: UPLOAD_BYTES } as const;
+  host.app.post('/api/v1/sound', { config: upload }, async (request) =>
+    files.write(1, 'wav', request.body as Readable),
+  );
+  const document = {
+    config: { level: 'public', bodyBytes: UPLOAD_BYTES },
+    schema: { body: z.strictObject({ text: z.string() }) },
+  } as const;
+  host.app.post('/api/v1/document', document, (request) => ({ bytes: request.body.text.length }));
+  host.app.post('/api/v1/note', { ...document, config: { level: 'public' } }, () => ({}));
+  ({ port } = await host.listen({ host: '127.0.0.1', port: 0 }));
+});
+after(async () => {
+  await host.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Sends `parts` one after the other with a pause between them, and reads until the service closes the connection. */
+async function send(where: string, type: string, parts: readonly Buffer[], pauseMs: number, length?: number) {
+  const socket = net.connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+  socket.on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const bytes = length ?? parts.reduce((sum, part) => sum + part.length, 0);
+  socket.write(
+    `POST ${where} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: ${type}\r\nContent-Length: ${bytes}\r\n\r\n`,
+  );
+  const began = performance.now();
+  const left = parts[Symbol.iterator]();
+  for await (const _tick of every(pauseMs)) {
+    const { value, done } = left.next();
+    if (done === true || socket.destroyed || text !== '') break;
+    socket.write(value);
+  }
+  await closed;
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0);
+  return { status, code: /"code":"(\w+)"/.exec(text)?.[1], ms: performance.now() - began };
+}
+const pieces = (count: number, bytes: number): Buffer[] =>
+  Array.from({ length: count }, () => Buffer.alloc(bytes, 'x'));
+const quoted = (parts: readonly Buffer[]): Buffer[] => [
+  Buffer.from('{"text":"'),
+  ...parts,
+  Buffer.from('"}'),
+];
+
+test('arrival - an upload over a slow line may take longer than other bodies, as sound and as JSON', async () => {
+  const [sound, document, note] = await Promise.all([
+    send('/api/v1/sound', 'audio/wav', pieces(40, 1_000), 50),
+    send('/api/v1/document', 'application/json', quoted(pieces(40, 1_000)), 50),
+    send('/api/v1/note', 'application/json', quoted(pieces(40, 1_000)), 50),
+  ]);
+  assert.deepEqual([sound.status, document.status], [200, 200]);
+  assert.ok(sound.ms > 1_000, `${sound.ms} ms are no slow line`);
+  assert.deepEqual([note.status, note.code], [408, 'request_timeout']);
+});
+
+test('arrival - an upload that stands still, or comes byte by byte, or never ends, is 408 and leaves nothing behind', async () => {
+  await rm(folder, { recursive: true });
+  const [still, crumbs, endless] = await Promise.all([
+    send('/api/v1/sound', 'audio/wav', pieces(1, 20_000), 0, 50_000),
+    send('/api/v1/document', 'application/json', quoted(pieces(200, 1)), 50, 50_000),
+    send('/api/v1/document', 'application/json', quoted(pieces(200, 400)), 50, 99_999),
+  ]);
+  for (const [name, one] of Object.entries({ still, crumbs, endless }))
+    assert.deepEqual([name, one.status, one.code], [name, 408, 'request_timeout']);
+  assert.ok(still.ms < 5_000 && crumbs.ms < 5_000, `${still.ms} ms, ${crumbs.ms} ms`);
+  assert.ok(endless.ms > 5_000, 'by its whole length alone');
+  await until('nothing is left', async () => (await readdir(folder).catch(() => [])).length === 0);
+});

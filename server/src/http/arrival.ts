@@ -1,0 +1,79 @@
+import type { IncomingMessage, Server } from 'node:http';
+import { hasBodyOf } from './body.ts';
+
+/** How long the body of a request may take to arrive. */
+export interface ArrivalLimits {
+  /** Of a body that is no upload, as a whole. */
+  readonly requestTimeoutMs: number;
+  /** Of an upload: without a single byte, and the interval of which `uploadBytesPerSecond` is the mean. */
+  readonly uploadIdleMs: number;
+  readonly uploadBytesPerSecond: number;
+  /** Of an upload, as a whole. */
+  readonly uploadMs: number;
+  /** How often the bodies under way are looked at. */
+  readonly checkIntervalMs: number;
+}
+interface Body {
+  readonly request: IncomingMessage;
+  readonly upload: boolean;
+  /** Bytes the socket had received at the last look, and at the start of the interval. */
+  seen: number;
+  counted: number;
+  age: number;
+  idle: number;
+  interval: number;
+}
+
+/** Milliseconds that pass for a client between two looks; time in which this process was held up is not the client's. */
+const passed = (since: number, most: number): number => Math.min(performance.now() - since, most);
+
+/** Answers a body that does not arrive in time as node:http does: by `clientError` with `ERR_HTTP_REQUEST_TIMEOUT`. */
+export function watchArrival(
+  server: Server,
+  limits: ArrivalLimits,
+  isUpload: (request: IncomingMessage) => boolean,
+): void {
+  const bodies = new Set<Body>();
+  let looked = performance.now();
+
+  function isLate(body: Body, ms: number): boolean {
+    const { request, upload } = body;
+    const received = request.socket.bytesRead;
+    // A body that waits to be read here is not late.
+    const moves = received > body.seen || request.readableLength > 0;
+    body.seen = received;
+    body.age += ms;
+    if (!upload) return body.age > limits.requestTimeoutMs;
+    body.idle = moves ? 0 : body.idle + ms;
+    body.interval += ms;
+    if (body.idle > limits.uploadIdleMs || body.age > limits.uploadMs) return true;
+    if (body.interval < limits.uploadIdleMs) return false;
+    const slow = (received - body.counted) * 1_000 < limits.uploadBytesPerSecond * body.interval;
+    body.counted = received;
+    body.interval = 0;
+    return slow && request.readableLength === 0;
+  }
+  function look(): void {
+    const ms = passed(looked, limits.checkIntervalMs * 2);
+    looked = performance.now();
+    for (const body of bodies) {
+      const { request } = body;
+      if (request.complete || request.destroyed) bodies.delete(body);
+      else if (isLate(body, ms)) {
+        bodies.delete(body);
+        const error = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+        server.emit('clientError', error, request.socket);
+      }
+    }
+  }
+  server.prependListener('request', (request) => {
+    if (!hasBodyOf(request)) return;
+    const { bytesRead } = request.socket;
+    const upload = isUpload(request);
+    bodies.add({ request, upload, seen: bytesRead, counted: bytesRead, age: 0, idle: 0, interval: 0 });
+  });
+  // Looked at after the sockets were read, so that what lay there is not taken for late.
+  const timer = setInterval(() => setImmediate(look), limits.checkIntervalMs);
+  timer.unref();
+  server.once('close', () => clearInterval(timer));
+}
