@@ -558,7 +558,7 @@ export async function startService(
     log,
     version: VERSION,
     metrics,
-    idempotency: await createIdempotencyStore(store, clock),
+    idempotency: await createIdempotencyStore(store, clock, sipKey),
   });
   addRoutes(host.app, {
     config,

@@ -5,7 +5,7 @@ import path from 'node:path';
 const BYTES = 32;
 
 /**
- * The key from which the SIP passwords of sessions are derived, made once and readable by its owner only. Without it nobody
+ * The key of the SIP passwords of sessions and of kept replies, made once and readable by its owner only. Without it nobody
  * is locked out: phones are given other passwords at their next sign-in or refresh.
  */
 export async function siteKey(data: string): Promise<Buffer> {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import { z } from 'zod';
 import { openTestStore } from '../../test/support/test-store.ts';
@@ -13,6 +14,7 @@ import type { Host } from './host.ts';
 import { createIdempotencyStore } from './idempotency.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 
+const SITE_KEY = randomBytes(32);
 const clock = manualClock();
 let folder: string;
 let store: Store;
@@ -39,7 +41,7 @@ async function open(): Promise<void> {
 before(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-idempotency-'));
   store = await openTestStore(path.join(folder, 'x.db'));
-  kept = await createIdempotencyStore(store, clock);
+  kept = await createIdempotencyStore(store, clock, SITE_KEY);
   await open();
 });
 after(async () => {
@@ -188,6 +190,27 @@ test('repeats - kept results are sealed, and a person keeps at most a thousand',
     .where('person_id', '=', 77)
     .execute();
   assert.equal(rows.length, 1_000);
+});
+test('repeats - the database does not give a secret to who guesses the key; another site key makes the outcome unknown', async () => {
+  work = () => Promise.resolve({ secret: 'TOP-s3cret-VALUE' });
+  const key = 'order-1';
+  const made = await post(key);
+  const { id, fingerprint, body } = await store
+    .db<{ http_idempotency: { id: string; fingerprint: string; body: Uint8Array } }>()
+    .selectFrom('http_idempotency')
+    .select(['id', 'fingerprint', 'body'])
+    .where('id', '=', kept.digest(JSON.stringify([5, '/api/v1/work', key])))
+    .executeTakeFirstOrThrow();
+  const guessed = Buffer.from(hkdfSync('sha256', key, id, 'offhook idempotency', 32));
+  const sealed = Buffer.from(body);
+  const cipher = createDecipheriv('aes-256-gcm', guessed, sealed.subarray(0, 12));
+  cipher.setAuthTag(sealed.subarray(-16));
+  assert.throws(() => Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]));
+  assert.notEqual(fingerprint, hash('sha256', JSON.stringify({ note: 'a' }), 'base64url'));
+  assert.equal((await post(key)).body, made.body, 'a repeat is given it all the same');
+
+  const other = await createIdempotencyStore(store, clock, randomBytes(32));
+  assert.deepEqual(await other.find(id, key), { fingerprint, reply: null });
 });
 test('repeats - only below /api/v1; elsewhere the header means nothing', async () => {
   await post('key-11', { note: 'a' }, 'user', '/api/mobile/work.php');

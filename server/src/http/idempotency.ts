@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/errors.ts';
@@ -23,11 +23,13 @@ export interface StoredReply {
 }
 export interface IdempotencyRow {
   readonly fingerprint: string;
-  /** Null while the first attempt has not ended. */
+  /** Null while the first attempt has not ended, and where its reply cannot be opened any more. */
   readonly reply: StoredReply | null;
 }
 /** Where keys are kept for 24 hours with their results. */
 export interface IdempotencyStore {
+  /** A hash that only this site can make: bodies hold passwords that a plain one would let somebody guess. */
+  digest(text: string): string;
   find(id: string, key: string): Promise<IdempotencyRow | undefined>;
   begin(id: string, person: number, fingerprint: string): Promise<void>;
   finish(id: string, key: string, reply: StoredReply): Promise<void>;
@@ -74,14 +76,24 @@ const migrations: readonly Migration[] = [
 ];
 
 /**
- * Kept in the relational store. A reply can hold a secret, so it is sealed under the client's own key, of which only a
- * hash is kept: the file alone gives nothing away.
+ * Kept in the relational store. A reply can hold a secret, so it is sealed under the site's key, which lies in another file,
+ * and the client's own, of which only a hash is kept: neither the database nor both files alone open it.
  */
-export async function createIdempotencyStore(store: Store, clock: Clock): Promise<IdempotencyStore> {
+export async function createIdempotencyStore(
+  store: Store,
+  clock: Clock,
+  siteKey: Buffer,
+): Promise<IdempotencyStore> {
   await store.migrate('http', migrations);
+  const hashing = Buffer.from(hkdfSync('sha256', siteKey, '', 'offhook idempotency hash', 32));
+  const sealingKey = (key: string, id: string): Buffer =>
+    Buffer.from(
+      hkdfSync('sha256', Buffer.concat([siteKey, Buffer.from(key)]), id, 'offhook idempotency', 32),
+    );
   const db = store.db<Tables>();
   let purged = 0;
   return {
+    digest: (text) => createHmac('sha256', hashing).update(text).digest('base64url'),
     async find(id, key) {
       const row = await db
         .selectFrom('http_idempotency')
@@ -92,10 +104,9 @@ export async function createIdempotencyStore(store: Store, clock: Clock): Promis
       if (row === undefined) return undefined;
       const { fingerprint, status, content_type, body } = row;
       if (status === null || body === null) return { fingerprint, reply: null };
-      return {
-        fingerprint,
-        reply: { status, content_type: content_type ?? '', body: unseal(key, id, Buffer.from(body)) },
-      };
+      const opened = unseal(sealingKey(key, id), Buffer.from(body));
+      const reply = opened && { status, content_type: content_type ?? '', body: opened };
+      return { fingerprint, reply };
     },
     async begin(id, person, fingerprint) {
       const now = clock.now();
@@ -134,7 +145,11 @@ export async function createIdempotencyStore(store: Store, clock: Clock): Promis
     async finish(id, key, reply) {
       await db
         .updateTable('http_idempotency')
-        .set({ status: reply.status, content_type: reply.content_type, body: seal(key, id, reply.body) })
+        .set({
+          status: reply.status,
+          content_type: reply.content_type,
+          body: seal(sealingKey(key, id), reply.body),
+        })
         .where('id', '=', id)
         .execute();
     },
@@ -143,17 +158,20 @@ export async function createIdempotencyStore(store: Store, clock: Clock): Promis
     },
   };
 }
-const sealingKey = (key: string, id: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', key, id, 'offhook idempotency', 32));
-function seal(key: string, id: string, body: Buffer): Buffer {
+function seal(key: Buffer, body: Buffer): Buffer {
   const nonce = randomBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', sealingKey(key, id), nonce);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
   return Buffer.concat([nonce, cipher.update(body), cipher.final(), cipher.getAuthTag()]);
 }
-function unseal(key: string, id: string, sealed: Buffer): Buffer {
-  const cipher = createDecipheriv('aes-256-gcm', sealingKey(key, id), sealed.subarray(0, 12));
+/** Null where it was sealed under another key, as after a restore without the site's. */
+function unseal(key: Buffer, sealed: Buffer): Buffer | null {
+  const cipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12));
   cipher.setAuthTag(sealed.subarray(-16));
-  return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]);
+  try {
+    return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]);
+  } catch {
+    return null;
+  }
 }
 
 /** An attempt that is under way. */
@@ -197,8 +215,8 @@ export function createRepeats(store: IdempotencyStore | undefined): Repeats {
       if (store === undefined) {
         throw new ServiceError('store_unavailable', 'repeated requests are not kept now');
       }
-      const id = hash('sha256', JSON.stringify([person, address, key]), 'base64url');
-      const fingerprint = hash('sha256', JSON.stringify(isEmpty(body) ? null : body), 'base64url');
+      const id = store.digest(JSON.stringify([person, address, key]));
+      const fingerprint = store.digest(JSON.stringify(isEmpty(body) ? null : body));
       for (;;) {
         const other = running.get(id);
         if (other === undefined) break;
@@ -219,7 +237,7 @@ export function createRepeats(store: IdempotencyStore | undefined): Repeats {
           if (row.reply === null) {
             throw new ServiceError(
               'idempotency_conflict',
-              'the first attempt with this key was cut off and its outcome is not known; look first, then use a new key',
+              'the first attempt with this key was cut off, or its reply cannot be read any more: its outcome is not known; look first, then use a new key',
             );
           }
           done(row.reply);

@@ -125,7 +125,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const feature = calls;
   const host = await hostFixture({
     authenticator: authenticatorWithKeys(options.keys),
-    idempotency: await createIdempotencyStore(temp.store, clock),
+    idempotency: await createIdempotencyStore(temp.store, clock, Buffer.alloc(32, 7)),
   });
   callControlRoutes(host.app, feature);
   const commands = addOperations(host.app, callOperations(operation, feature));

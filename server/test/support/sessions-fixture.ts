@@ -105,7 +105,7 @@ async function openSite(
     version: '0.0.0-test',
     authenticator: sessions,
     confirmed: ({ session_id }) => sessions.confirmation.proven(session_id),
-    idempotency: await createIdempotencyStore(store, clock),
+    idempotency: await createIdempotencyStore(store, clock, Buffer.alloc(32, 7)),
     ...options,
     log,
     config,
