@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createModel } from './model.ts';
-import { Scene, T0, call, chan, channel, member, node, site, types } from './test-events.ts';
+import { Scene, T0, bridge, call, chan, channel, member, node, site, types } from './test-events.ts';
 
 const support = (members: ReturnType<typeof member>[], ...callers: string[]) => ({
   name: 'support',
@@ -283,6 +283,24 @@ test('pbx snapshot - begun again: a caller who waits in another queue by now has
     scene.told.flatMap((e) => (e.subject.startsWith('queues/') ? [`${e.type} ${e.subject}`] : [])),
     ['queue.caller_left queues/support', 'queue.caller_joined queues/sales'],
   );
+});
+
+test('pbx snapshot - begun again: a caller who talks by now was answered, one who hears an announcement was not', () => {
+  const before = new Scene();
+  before.created('1', { endpoint: 'trunk' });
+  const caller = { queue: 'support', channel: chan('1'), position: 1, joined_at: before.at, priority: null };
+  before.send({ type: 'queue.caller_joined', caller });
+  const reasons = (talks: boolean) => {
+    const scene = again(before);
+    const of = { of: '1', state: 'up' } as const;
+    scene.snapshot({
+      channels: [channel('1', { endpoint: 'trunk', ...of }), channel('2', { endpoint: '1002', ...of })],
+      bridged: ['1', '2'].map((id) => ({ bridge: bridge('b'), channel: chan(id), holding: !talks })),
+      queues: [support([])],
+    });
+    return scene.told.flatMap((e) => (e.type === 'queue.caller_left' ? [e.data.reason] : []));
+  };
+  assert.deepEqual([reasons(true), reasons(false)], [['answered'], ['other']]);
 });
 
 test('pbx snapshot - a call is found by its id and by the id of one that was joined into it', () => {

@@ -2,7 +2,7 @@ import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { DeviceState, EngineChannel, EngineSnapshot } from '../ports/engine.ts';
 import { noteAgent } from './agent-state.ts';
 import { agentOf, closeResumed, memberRemoved, memberSeen } from './agents.ts';
-import { endCall, relink } from './calls.ts';
+import { endCall, legBeside, relink } from './calls.ts';
 import {
   bridgeEntered,
   bridgeLeft,
@@ -177,7 +177,9 @@ function seeHeld(s: State, t: Turn, here: readonly ChannelId[]): void {
 /** What the journal left open and the engine no longer knows is closed now. */
 function closeAllTold(s: State, t: Turn): void {
   for (const visit of s.toldVisits.values()) {
-    closeTold(s, t, visit, s.channels.has(visit.leg as ChannelId) ? 'other' : 'engine_lost');
+    const leg = s.channels.get(visit.leg as ChannelId);
+    const talks = leg !== undefined && legBeside(s, leg) !== null;
+    closeTold(s, t, visit, leg === undefined ? 'engine_lost' : talks ? 'answered' : 'other');
   }
   for (const { extension, queue } of s.toldMembers.values()) {
     agentOf(s, t, extension);
