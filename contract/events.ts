@@ -173,6 +173,11 @@ export const EVENT_DATA = {
       completed: z.boolean().describe('The conversation was completed from the journal.'),
     })
     .describe("The engine's call records and the journal differ about a conversation."),
+  'history.settled': z
+    .object({ finding_id: z.int(), from: z.string(), to: z.string() })
+    .describe(
+      'The call records of a time in which the service heard nothing of the engine are read: each wait that ended in it was told by `queue.caller_settled`.',
+    ),
   'queue.caller_joined': QueueCaller.extend({ position: z.int(), joined_at: z.string() }).describe(
     'A caller waits in a queue.',
   ),
@@ -186,6 +191,24 @@ export const EVENT_DATA = {
   'queue.caller_abandoned': QueueCaller.extend({ ...Waited, position: z.int() }).describe(
     'A caller gave up before anybody answered.',
   ),
+  'queue.caller_settled': z
+    .object({
+      finding_id: z.int(),
+      call_id: z.string(),
+      queue: z.string(),
+      leg_id: z.string(),
+      joined_at: z.string(),
+      ...Waited,
+      outcome: z
+        .enum(['answered', 'abandoned', 'flowed_out'])
+        .describe('`flowed_out`: it left for elsewhere before an answer.'),
+      told: z
+        .boolean()
+        .describe('False where the wait also began unheard, so that no other event tells of it.'),
+    })
+    .describe(
+      'What became of a wait that ended while the service heard nothing of the engine, as its call records tell afterwards. Figures that had it as `lost`, or not at all, have it from now on.',
+    ),
   'offer.created': Offer.describe('An agent rings for a queue call.'),
   'offer.accepted': Offer.extend({ waited_seconds: z.int(), ring_seconds: z.int() }).describe(
     'The agent answered the offer.',

@@ -62,7 +62,7 @@ export const QueueSums = z.object({
   lost: z
     .int()
     .describe(
-      'Ended while nobody could see how (the engine restarted or was out of reach); in no other sum.',
+      'Ended while nobody could see how (the engine restarted or was out of reach); in no other sum. One whose end the call records tell afterwards is lost no more.',
     ),
   ended_unobserved: z
     .int()
@@ -209,6 +209,11 @@ const Gap = z.object({
     .enum(['retention', 'new_journal', 'unheard'])
     .describe(
       '`retention`: the journal kept no events so old. `new_journal`: it was lost or replaced. `unheard`: the engine went on while the service, or its link to it, was away; the history has the conversations of that time.',
+    ),
+  settled: z
+    .boolean()
+    .describe(
+      'True once the call records have told the waits of that time, and they are in the figures; the time and calls of agents are not.',
     ),
 });
 const Head = {

@@ -78,6 +78,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'call.ended': { into: undefined },
   'history.gap': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', channels: 4 },
+  'history.settled': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z' },
   'history.difference': {
     conversation_id: `${NODE}:1772442904.17`,
     from: '2026-03-02T09:15:04.250Z',

@@ -96,6 +96,7 @@ export function Chart({ client, names, title, counted, screen }: ChartProps): Re
   }, [counted, queries]);
   useEffect(() => () => clearTimeout(timer.current ?? undefined), []);
   const rows = useMemo(() => worthShowing(addSeries(answers.series)), [answers.series]);
+  const uncounted = answers.gaps.filter((gap) => !gap.settled);
   const body = (): ReactNode => {
     if (answers.error !== null && rows.length === 0) return <Failure error={answers.error} />;
     if (answers.loading) return <Loading />;
@@ -131,10 +132,10 @@ export function Chart({ client, names, title, counted, screen }: ChartProps): Re
         </button>
       </div>
       <Suspense fallback={<Loading />}>{body()}</Suspense>
-      {answers.gaps.length > 0 && (
+      {uncounted.length > 0 && (
         <p className={styles.none}>
           {t('not_counted', {
-            times: answers.gaps
+            times: uncounted
               .slice(-MOST_GAPS)
               .map(({ from, to }) => `${formatClock(from)}–${formatClock(to)}`)
               .join(', '),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { QueueStatsReply } from '@offhook/contract/wallboard.ts';
+import { DEFAULT_SERVICE_LEVEL, QueueStatsReply } from '@offhook/contract/wallboard.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
 import { emptyBoard } from '../../src/features/wallboard/board.ts';
 import { figuresOf } from '../../src/features/wallboard/figures.ts';
@@ -31,6 +31,20 @@ const told = (site: Site, queue: string): QueueStats[] =>
 function counted({ stats: { sums } }: QueueStatsReply) {
   const { busy_seconds: _b, available_seconds: _a, staffed_seconds: _s, ...rest } = sums;
   return rest;
+}
+
+/** From nothing, by the same reducer, the journal gives the same figures. */
+function assertReplayed(site: Site, shown: QueueStatsReply): void {
+  const board = emptyBoard();
+  const all = noSums();
+  for (const event of readJournal(site)) {
+    const at = Date.parse((event as unknown as { time: string }).time);
+    for (const one of reduce(board, { ...event, at } as unknown as DomainEvent)) {
+      if (one.of === 'queue' && one.name === shown.stats.queue) take(all, one);
+    }
+  }
+  const replayed = figuresOf(all, DEFAULT_SERVICE_LEVEL, null, 0);
+  assert.deepEqual(counted({ ...shown, stats: { ...shown.stats, ...replayed } }), counted(shown));
 }
 
 describe('wallboard', () => {
@@ -98,27 +112,7 @@ describe('wallboard', () => {
     const [gap, ...others] = after.gaps;
     assert.deepEqual([gap?.reason, others], ['unheard', []], 'whoever called meanwhile is not counted');
     assert.ok(Date.parse(gap!.from) <= killed && Date.parse(gap!.to) > killed);
-    // From nothing, by the same reducer, what the journal says.
-    const board = emptyBoard();
-    const all = noSums();
-    for (const event of readJournal(site())) {
-      const at = Date.parse((event as unknown as { time: string }).time);
-      for (const one of reduce(board, { ...event, at } as unknown as DomainEvent)) {
-        if (one.of === 'queue' && one.name === 'sales') take(all, one);
-      }
-    }
-    const level = {
-      formula: 'ignore_short',
-      threshold_seconds: 20,
-      short_abandon_seconds: 5,
-      flow_outs: 'counted',
-    } as const;
-    const replayed = figuresOf(all, level, null, 0);
-    assert.deepEqual(
-      counted({ ...after, stats: { ...after.stats, ...replayed } }),
-      counted(after),
-      'the journal replayed gives the same',
-    );
+    assertReplayed(site(), after);
   });
 
   test('wallboard - an agent asks another queue and joins the calls: the rest of the talk is handling of the agent who was asked, as in the history', async () => {
@@ -164,6 +158,61 @@ describe('wallboard', () => {
       Math.abs(board - row.talk_seconds) <= 1 && board >= 5,
       `${board} s on the board, ${row.talk_seconds} s in the history`,
     );
+  });
+
+  test('wallboard - waits that end while the service is killed are lost, until the call records tell what became of them', async () => {
+    await using first = await site().phone('1001');
+    await using second = await site().phone('1007');
+    await using third = await site().phone('1008');
+    await using agent = await site().phone('1003');
+    await statusIs(await site().person('1003'), 'READY');
+    const before = (await stats(site(), 'sales')).stats.sums;
+    const answered = await first.invite('510');
+    const incoming = await agent.incoming();
+    incoming.ring();
+    const gaveUp = await second.invite('510');
+    await until('two who wait', async () => (await stats(site(), 'sales')).stats.waiting === 2);
+    await site().kill('SIGKILL');
+    await incoming.answer();
+    await gaveUp.answered();
+    await gaveUp.hangup();
+    const unseen = await third.invite('510');
+    await unseen.answered();
+    await lasting(1200);
+    await unseen.hangup();
+    await answered.hangup();
+    await incoming.ended();
+    await site().start();
+    const lost = (await stats(site(), 'sales')).stats.sums;
+    const outcomes = (sums: QueueStats['sums']) => [
+      sums.offered - before.offered,
+      sums.calls - before.calls,
+      sums.answered - before.answered,
+      sums.abandoned - before.abandoned,
+      sums.flowed_out - before.flowed_out,
+      sums.lost - before.lost,
+      sums.open,
+    ];
+    assert.deepEqual(outcomes(lost), [0, 2, 0, 0, 0, 2, 0], 'nobody saw how they ended');
+    const settled = await until(
+      'the gap to be settled',
+      async () => {
+        const reply = await stats(site(), 'sales');
+        return reply.gaps.length > 0 && reply.gaps.every((gap) => gap.settled) && reply;
+      },
+      { ms: 30_000 },
+    );
+    assert.deepEqual(outcomes(settled.stats.sums), [3, 3, 1, 2, 0, 0, 0]);
+    const published = await until('queue.stats to say so', () => {
+      const newest = told(site(), 'sales').at(-1);
+      return newest?.sums.lost === before.lost && newest;
+    });
+    assert.deepEqual(outcomes(published.sums), outcomes(settled.stats.sums));
+    await site().kill('SIGKILL');
+    await site().start();
+    const after = await stats(site(), 'sales');
+    assert.deepEqual(counted(after), counted(settled));
+    assertReplayed(site(), after);
   });
 
   test('wallboard - the engine restarts in the middle of a queue call: nothing is counted twice', async () => {

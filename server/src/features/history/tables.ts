@@ -152,7 +152,7 @@ interface WrapUpRow {
 /** What the comparison of the call records with the journal has found (proof/findings.ts). */
 interface FindingRow {
   id: Generated<number>;
-  kind: 'gap' | 'difference';
+  kind: 'gap' | 'difference' | 'visit' | 'settled';
   key: string;
   at_ms: number;
   /** JSON of the event's `data` without the id. */

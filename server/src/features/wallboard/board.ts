@@ -4,6 +4,11 @@ export interface Visit {
   /** Milliseconds since 1970. */
   readonly joined_at: number;
 }
+/** A visit whose end was not seen, or that was counted when the call records told it. */
+export interface UnseenVisit extends Visit {
+  readonly leg_id: string;
+  readonly call: string;
+}
 /** An agent's part in a queue call: from its talk to the end of the wrap-up after it. */
 export interface Handling {
   readonly queue: string;
@@ -38,6 +43,9 @@ export interface QueueCall {
 export interface Board {
   /** By queue and leg. */
   readonly visits: Map<string, Visit>;
+  /** Counted as lost, so far; and those of which the call records told the end. Newest last. */
+  lost: readonly UnseenVisit[];
+  settled: readonly UnseenVisit[];
   readonly calls: Map<string, QueueCall>;
   /** By extension. */
   readonly agents: Map<string, BoardAgent>;
@@ -51,6 +59,8 @@ export interface Board {
 
 export const emptyBoard = (): Board => ({
   visits: new Map(),
+  lost: [],
+  settled: [],
   calls: new Map(),
   agents: new Map(),
   handlings: new Map(),
@@ -63,6 +73,8 @@ export function writeBoard(board: Board): string {
   return JSON.stringify({
     version: VERSION,
     visits: [...board.visits],
+    lost: board.lost,
+    settled: board.settled,
     calls: [...board.calls],
     agents: [...board.agents].map(([extension, agent]) => [
       extension,
@@ -82,12 +94,16 @@ export function readBoard(text: string): Board | null {
     agents: [string, Omit<BoardAgent, 'queues'> & { queues: [string, boolean][] }][];
     handlings: [string, number[]][];
     tidied_slot: number;
-    /** Not in what was written before it was kept. */
+    /** Not in what was written before these were kept. */
     engine?: string | null;
+    lost?: UnseenVisit[];
+    settled?: UnseenVisit[];
   };
   if (read.version !== VERSION) return null;
   return {
     visits: new Map(read.visits),
+    lost: read.lost ?? [],
+    settled: read.settled ?? [],
     calls: new Map(read.calls),
     agents: new Map(read.agents.map(([extension, a]) => [extension, { ...a, queues: new Map(a.queues) }])),
     handlings: new Map(read.handlings),

@@ -290,6 +290,11 @@ test('wallboard counter - an engine that went on unheard leaves a gap, one that 
   counter = await t.open(journal);
   feed(counter, journal, up(at(3), 'boot-2'));
   assert.deepEqual(counter.gaps, [both, later], 'kept, and another engine had nothing to say');
+  const settled = { finding_id: 1, from: '', to: new Date(at(1)).toISOString() };
+  feed(counter, journal, [engine({ type: 'history.settled', data: settled }, at(4))]);
+  await counter.save();
+  counter = await t.open(journal);
+  assert.deepEqual(counter.gaps, [{ ...both, settled: true }, later]);
 });
 test('wallboard counter - rows that come again, or after others that were never given, count once each', async () => {
   await using t = await rig();

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -62,6 +62,7 @@ export interface Counter {
 /** Counts by `<of>/<name>`. */
 export type Running = ReadonlyMap<string, readonly Count[]>;
 
+const SETTLED = 'history.settled';
 const PAGE = 500;
 /** Rows without anything to count after which the position is written all the same: the journal forgets what is old. */
 const SAVE_POSITION_ROWS = 5_000;
@@ -136,9 +137,22 @@ export async function createCounter(options: CounterOptions): Promise<Counter> {
       version += 1;
     }
   };
+  /** All waits of an absence are told; the gaps up to its end are those of agents only. */
+  const settleGaps = (to: number): void => {
+    const settled = gaps.filter((gap) => gap.reason === 'unheard' && gap.settled !== true && gap.to <= to);
+    if (settled.length === 0) return;
+    const marked = settled.map((gap) => ({ ...gap, settled: true }));
+    gaps = gaps.map((gap) => marked[settled.indexOf(gap)] ?? gap);
+    unsavedGaps = [...unsavedGaps.filter((gap) => !settled.some(({ from }) => from === gap.from)), ...marked];
+    changed = true;
+    version += 1;
+  };
   const takeRow = (row: JournalRow, given?: DomainEvent): void => {
     position = { epoch: position.epoch, seq: row.seq, as_of: Math.max(position.as_of, row.at) };
     if (row.type.startsWith('engine.')) hear(given ?? eventOf(row));
+    if (row.type === SETTLED) {
+      settleGaps(Date.parse(((given ?? eventOf(row)).data as EventData<typeof SETTLED>).to));
+    }
     if (!counts(row.type)) return;
     changed = true;
     version += 1;

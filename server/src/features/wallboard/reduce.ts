@@ -1,6 +1,7 @@
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
-import type { Board, Visit } from './board.ts';
+import type { Board } from './board.ts';
 import { agentEvent } from './handling.ts';
+import { lose, settle, tidySettled } from './settle.ts';
 import { slotOf } from './sums.ts';
 import type { Count } from './sums.ts';
 
@@ -30,6 +31,9 @@ export function reduce(board: Board, event: DomainEvent): readonly Count[] {
     }
     case 'queue.caller_abandoned':
       ended(board, event, 'abandoned', out);
+      break;
+    case 'queue.caller_settled':
+      settle(board, event.data, out);
       break;
     case 'offer.accepted':
       if (event.data.extension !== null) {
@@ -62,6 +66,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'queue.caller_joined',
   'queue.caller_left',
   'queue.caller_abandoned',
+  'queue.caller_settled',
   'offer.accepted',
   'offer.timeout',
   'offer.rejected',
@@ -84,7 +89,7 @@ function joined(board: Board, event: EventOf<'queue.caller_joined'>, out: Count[
   const open = board.visits.get(key);
   // Told again, as after a restart.
   if (open?.joined_at === joined_at) return;
-  if (open !== undefined) lose(open, out);
+  if (open !== undefined) lose(board, open, data.leg_id, out);
   board.visits.set(key, { queue, joined_at });
   const call = board.calls.get(call_id);
   const isNew = call?.queues.includes(queue) !== true;
@@ -104,7 +109,7 @@ function ended(
   const visit = board.visits.get(key);
   if (visit === undefined) return;
   board.visits.delete(key);
-  if (outcome === 'lost') return lose(visit, out);
+  if (outcome === 'lost') return lose(board, visit, event.data.leg_id, out);
   const { waited_seconds: seconds, waited_ms = seconds * 1000 } = event.data;
   out.push({
     of: 'queue',
@@ -114,8 +119,6 @@ function ended(
     waited: { outcome, seconds, rest_ms: waited_ms - seconds * 1000 },
   });
 }
-const lose = (visit: Visit, out: Count[]): void =>
-  void out.push({ of: 'queue', name: visit.queue, slot: slotOf(visit.joined_at), add: { lost: 1 } });
 
 function transferred(board: Board, data: EventData<'call.transferred'>, slot: number, out: Count[]): void {
   if (data.kind === 'pickup') return;
@@ -157,8 +160,9 @@ function tidy(board: Board, at: number, slot: number, out: Count[]): void {
   for (const [key, visit] of board.visits) {
     if (visit.joined_at >= oldest) continue;
     board.visits.delete(key);
-    lose(visit, out);
+    lose(board, visit, key.slice(visit.queue.length + 1), out);
   }
+  tidySettled(board, at);
   for (const [id, call] of board.calls) if (call.since < oldest) board.calls.delete(id);
 }
 

@@ -517,7 +517,7 @@ test('wallboard - a gap is named in every reply over it and in no other', async 
   const gaps = async (query: object) => (await again.queue(who, 'support', query)).gaps;
   assert.deepEqual(await gaps({}), []);
   assert.deepEqual(await gaps({ day: '2026-11-20' }), [
-    { from: '2026-11-20T03:00:00.000Z', to: '2026-11-20T04:00:00.000Z', reason: 'retention' },
+    { from: '2026-11-20T03:00:00.000Z', to: '2026-11-20T04:00:00.000Z', reason: 'retention', settled: false },
   ]);
   assert.equal((await again.wallboard(who, { day: '2026-11-20' })).gaps.length, 1);
 });

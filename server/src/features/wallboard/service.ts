@@ -197,7 +197,12 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
     stale: !live.live,
     gaps: counter.gaps
       .filter((gap) => gap.from < span.to && gap.to > span.from)
-      .map((gap) => ({ from: rfc3339(gap.from), to: rfc3339(gap.to), reason: gap.reason })),
+      .map(({ from, to, reason, settled = false }) => ({
+        from: rfc3339(from),
+        to: rfc3339(to),
+        reason,
+        settled,
+      })),
   });
   const over = (level: ServiceLevel, query: WallboardQuery): ServiceLevel => ({
     formula: query.formula ?? level.formula,

@@ -13,7 +13,7 @@ interface Tables {
   wallboard_days: { of: Of; name: string; day: number; sums: string };
   /** One row: what was open after the event `seq` of the journal `epoch`, with which the sums agree. */
   wallboard_state: { id: number; epoch: string; seq: number; as_of: number; board: string };
-  wallboard_gaps: { from_at: number; to_at: number; reason: Gap['reason'] };
+  wallboard_gaps: { from_at: number; to_at: number; reason: Gap['reason']; settled: number };
   wallboard_service_levels: {
     queue: string;
     formula: string;
@@ -69,11 +69,22 @@ const migrations: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    id: '0002-settled-gaps',
+    async up(db) {
+      await db.schema
+        .alterTable('wallboard_gaps')
+        .addColumn('settled', 'integer', (c) => c.notNull().defaultTo(0))
+        .execute();
+    },
+  },
 ];
 
 /** A stretch of time of which nothing could be counted; milliseconds since 1970. */
 export interface Gap extends Span {
   readonly reason: 'retention' | 'new_journal' | 'unheard';
+  /** The call records have told the visits of that time. */
+  readonly settled?: boolean;
 }
 /** How far the journal has been counted. */
 export interface Position {
@@ -256,9 +267,12 @@ export async function createWallboardStore(store: Store): Promise<WallboardStore
           .values({ id: 1, ...position, board })
           .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...position, board }))
           .execute();
-        for (const { from, to, reason } of gaps) {
+        for (const { from, to, reason, settled = false } of gaps) {
           await trx.deleteFrom('wallboard_gaps').where('from_at', '=', from).execute();
-          await trx.insertInto('wallboard_gaps').values({ from_at: from, to_at: to, reason }).execute();
+          await trx
+            .insertInto('wallboard_gaps')
+            .values({ from_at: from, to_at: to, reason, settled: Number(settled) })
+            .execute();
         }
       });
     },
@@ -330,7 +344,12 @@ export async function createWallboardStore(store: Store): Promise<WallboardStore
     },
     async gaps() {
       const rows = await db.selectFrom('wallboard_gaps').selectAll().orderBy('from_at').execute();
-      return rows.map((row) => ({ from: Number(row.from_at), to: Number(row.to_at), reason: row.reason }));
+      return rows.map(({ from_at, to_at, reason, settled }) => ({
+        from: Number(from_at),
+        to: Number(to_at),
+        reason,
+        ...(settled === 1 ? { settled: true } : {}),
+      }));
     },
     async purge(now) {
       await db

@@ -11,16 +11,22 @@ export interface LostChannels extends Absence {
 }
 const KEPT = 200;
 
-/** From the last event before the link was lost, or the service was, to the end of the resync. */
-export function createAbsences(known: readonly Absence[]) {
+/** Events that follow from what the engine says; others come also while nobody hears it, as what the history finds. */
+const HEARD = /^(engine|call|offer|agent|presence)\.|^queue\.caller_(?!settled)/;
+export const isHeard = ({ type }: { readonly type: string }): boolean => HEARD.test(type);
+/**
+ * From the last word of the engine before the link was lost, or the service was, to the end of the resync. `heard`: when that
+ * was, before the events that are given.
+ */
+export function createAbsences(known: readonly Absence[], heard: number | null = null) {
   const found = [...known];
   let from: number | null = null;
-  let newest: number | null = null;
+  let newest = heard;
   return {
     /** Give every event, in order; returns the absence that it ends. */
     take(type: string, at: number): Absence | null {
       const before = newest;
-      newest = Math.max(newest ?? at, at);
+      if (isHeard({ type })) newest = Math.max(newest ?? at, at);
       if (type === 'engine.link_down') from ??= before ?? at;
       // After a kill there is no word of the link before it is up again.
       if (type === 'engine.link_up') from ??= before ?? at;

@@ -6,22 +6,42 @@ import type { Tables } from '../tables.ts';
 
 type Gap = Omit<EventData<'history.gap'>, 'finding_id'>;
 type Difference = Omit<EventData<'history.difference'>, 'finding_id'>;
+type Data<T extends 'queue.caller_settled' | 'history.settled'> = Omit<EventData<T>, 'finding_id'>;
 export type Finding =
+  | { readonly kind: 'visit'; readonly at: number; readonly data: Data<'queue.caller_settled'> }
+  | { readonly kind: 'settled'; readonly at: number; readonly data: Data<'history.settled'> }
   | { readonly kind: 'gap'; readonly at: number; readonly data: Gap }
   | { readonly kind: 'difference'; readonly at: number; readonly data: Difference };
 
 const DAY_MS = 86_400_000;
-const PAGE = 100;
+const PAGE = 500;
 
 /** The same finding again changes nothing. */
-export async function keepFinding(db: Kysely<Tables>, { kind, at, data }: Finding): Promise<void> {
-  const key = kind === 'gap' ? `gap ${data.from} ${data.to}` : `${data.kind} ${data.conversation_id}`;
+export async function keepFinding(db: Kysely<Tables>, finding: Finding): Promise<void> {
+  const { kind, at, data } = finding;
+  const key = keyOf(finding);
   await db
     .insertInto('history_findings')
     .values({ kind, key, at_ms: at, data: JSON.stringify(data), published: 0 })
     .onConflict((c) => c.column('key').doNothing())
     .execute();
 }
+function keyOf({ kind, data }: Finding): string {
+  switch (kind) {
+    case 'gap':
+    case 'settled':
+      return `${kind} ${data.from} ${data.to}`;
+    case 'difference':
+      return `${data.kind} ${data.conversation_id}`;
+    case 'visit':
+      return `visit ${data.queue} ${data.leg_id} ${data.joined_at}`;
+  }
+}
+/** Id of the finding that an event tells; null where it tells none. */
+export const findingOf = ({ data }: DomainEvent): number | null =>
+  (data as { readonly finding_id?: number }).finding_id ?? null;
+export const tellsFinding = (type: string): boolean =>
+  type.startsWith('history.') || type === ('queue.caller_settled' satisfies DomainEvent['type']);
 /** Its event is in the journal. */
 export async function foundInJournal(store: Store, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
@@ -42,16 +62,14 @@ export async function unpublished(store: Store): Promise<readonly DomainEvent[]>
     .orderBy('id')
     .limit(PAGE)
     .execute();
-  return rows.map(
-    ({ id, kind, at_ms, data }) =>
-      ({
-        type: `history.${kind}`,
-        subject: `history/${id}`,
-        at: Number(at_ms),
-        observed: 'live',
-        data: { finding_id: Number(id), ...(JSON.parse(data) as object) },
-      }) as DomainEvent,
-  );
+  return rows.map(({ id, kind, at_ms, data: text }) => {
+    const data = { finding_id: Number(id), ...(JSON.parse(text) as object) };
+    const [type, subject] =
+      kind === 'visit'
+        ? ['queue.caller_settled', `queues/${(data as unknown as { queue: string }).queue}`]
+        : [`history.${kind}`, `history/${id}`];
+    return { type, subject, at: Number(at_ms), observed: 'live', data } as DomainEvent;
+  });
 }
 export interface FindingFigures {
   readonly gaps: number;

@@ -233,8 +233,11 @@ test('proof - a conversation that the journal does not know is a difference, one
   const it = prover();
   for (let i = 0; i < 3; i += 1) await it.catchUp();
   assert.deepEqual(
-    published.map((e) => [e.type, (e.data as { conversation_id: string }).conversation_id]),
-    [['history.difference', 'ast1:1.1']],
+    published.map((e) => [e.type, e.type === 'history.difference' ? e.data.conversation_id : e.subject]),
+    [
+      ['history.difference', 'ast1:1.1'],
+      ['history.settled', 'history/2'],
+    ],
   );
   assert.equal((await scene.conversations())[0]!.revision, 1);
 });

@@ -5,6 +5,7 @@
  *   other talk time                         ──> a difference; what the call records lack is completed
  *   in the history, not in the journal      ──> a difference, unless nobody was there to see it
  *   a time that neither saw                 ──> a gap, where channels of it are missing
+ *   a wait that ended in such a time        ──> its outcome, as the call records tell it
  *
  * Everything may be repeated: records made of the journal have keys, findings too, and how far the journal was read is stored
  * after what it led to.
@@ -26,10 +27,12 @@ import type { ConversationRecord } from '../record.ts';
 import { readRecord } from '../record-codec.ts';
 import type { Tables } from '../tables.ts';
 import { spokenMs } from '../talk.ts';
-import { createAbsences, lostIn } from './absences.ts';
+import { createAbsences, isHeard, lostIn } from './absences.ts';
 import type { Absence } from './absences.ts';
-import { figuresOf, foundInJournal, keepFinding, unpublished } from './findings.ts';
+import { figuresOf, findingOf, foundInJournal, keepFinding, tellsFinding, unpublished } from './findings.ts';
 import type { Finding, FindingFigures } from './findings.ts';
+import { createSettler } from './settle.ts';
+import type { Unsettled } from './settle.ts';
 import { createStories, tellsOfCalls } from './stories.ts';
 import type { Story } from './stories.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
@@ -76,6 +79,8 @@ interface Place {
   readonly absences: readonly Absence[];
   /** Those of which it is not known yet what was lost in them. */
   readonly open: readonly Absence[];
+  /** Those whose waits are not all told yet. */
+  readonly unsettled?: readonly Unsettled[];
 }
 interface Finalised {
   readonly id: string;
@@ -92,6 +97,7 @@ export function createProver(deps: ProverDeps): Prover {
   let absences = createAbsences([]);
   let known: Absence[] = [];
   let open: Absence[] = [];
+  const settler = createSettler(deps);
   let finalised: Finalised[] = [];
   const seen = new Map<string, number>();
   const legs = new Map<string, number>();
@@ -108,7 +114,12 @@ export function createProver(deps: ProverDeps): Prover {
     at = place?.epoch === journal.epoch ? place.seq : journal.tail - 1;
     known = [...(place?.absences ?? [])];
     open = [...(place?.open ?? [])];
-    absences = createAbsences(known);
+    settler.begin(place?.unsettled ?? []);
+    absences = createAbsences(
+      known,
+      journal.read(Math.max(journal.tail - 1, at - PAGE), PAGE).findLast((r) => isHeard(r) && r.seq <= at)
+        ?.at ?? null,
+    );
     saved = { seq: at, at: clock.now() };
   }
   async function save(force: boolean): Promise<void> {
@@ -117,7 +128,8 @@ export function createProver(deps: ProverDeps): Prover {
     const seq = Math.min(at, needed === null ? at : needed - 1, waits);
     if (seq === saved!.seq && !force) return;
     if (!force && clock.now() - saved!.at < SAVE_EVERY_MS && clock.now() >= saved!.at) return;
-    const place: Place = { epoch: journal.epoch, seq, absences: known.slice(-20), open };
+    const { unsettled } = settler;
+    const place: Place = { epoch: journal.epoch, seq, absences: known.slice(-20), open, unsettled };
     await store.transaction<Tables, void>((trx) => writeFact(trx, 'proof', JSON.stringify(place)));
     saved = { seq, at: clock.now() };
   }
@@ -126,16 +138,18 @@ export function createProver(deps: ProverDeps): Prover {
     coveredFrom = Math.min(coveredFrom, row.at);
     const ended = absences.take(row.type, row.at);
     if (ended !== null) {
+      // Before the first link there was nobody to hear of.
+      if (known.length > 0) settler.add(ended);
       known = [...known, ended].slice(-200);
       open = [...open, ended].slice(-20);
     }
     if (tellsOfCalls(row.type)) {
       const event = eventOf(row);
       stories.take(event, row.seq);
+      settler.take(event);
       note(event);
     } else if (row.type === 'conversation.finalised') noteFinalised(eventOf(row));
-    else if (row.type.startsWith('history.'))
-      return (eventOf(row).data as EventData<'history.gap'>).finding_id;
+    else if (tellsFinding(row.type)) return findingOf(eventOf(row));
     return null;
   }
   function note(event: DomainEvent): void {
@@ -175,6 +189,8 @@ export function createProver(deps: ProverDeps): Prover {
       await turn();
     }
     await foundInJournal(store, found);
+    // The next of them need not wait.
+    if (found.length > 0) publishedAt = -Infinity;
     return all;
   }
 
@@ -363,9 +379,10 @@ export function createProver(deps: ProverDeps): Prover {
       }
       await proveFinalised(until);
       const named = await proveAbsences(until);
+      const settled = await settler.catchUp(until);
       await publishFindings();
       forget();
-      await save(completed || named);
+      await save(completed || named || settled);
     },
     figures: () => figuresOf(store, clock.now()),
     completed: () => completions,

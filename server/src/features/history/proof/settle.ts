@@ -1,0 +1,144 @@
+/** What became of waits that ended while the service heard nothing: the call records tell it once they are read. */
+import type { Kysely } from 'kysely';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import { rfc3339 } from '../../../core/clock.ts';
+import { waitedBetween } from '../../../pbx/state.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Store } from '../../../ports/store.ts';
+import { BUILT } from '../packs.ts';
+import type { ConversationRecord, RecordedVisit } from '../record.ts';
+import { readRecord } from '../record-codec.ts';
+import type { Tables } from '../tables.ts';
+import type { Absence } from './absences.ts';
+import { keepFinding } from './findings.ts';
+import type { Finding } from './findings.ts';
+
+type Outcome = EventData<'queue.caller_settled'>['outcome'];
+/** Who was not let in never waited, and who still waits has no outcome. */
+const OUTCOMES: Readonly<Record<RecordedVisit['outcome'], Outcome | null>> = {
+  answered: 'answered',
+  abandoned: 'abandoned',
+  timeout: 'flowed_out',
+  exit_key: 'flowed_out',
+  empty_leave: 'flowed_out',
+  callback: 'flowed_out',
+  transferred_out: 'flowed_out',
+  full: null,
+  empty_join: null,
+  waiting: null,
+};
+/** An absence whose waits are not all told yet, and the waits whose beginning an event told: queue and leg. */
+export interface Unsettled extends Absence {
+  readonly known: readonly string[];
+}
+const waitOf = ({ queue, leg_id }: { readonly queue: string; readonly leg_id: string }): string =>
+  `${queue} ${leg_id}`;
+const PAGE = 200;
+const EVERY_MS = 2_000;
+const KEPT = 20;
+/** The journal's times and those of the call records differ by less. */
+const SOON_MS = 2_000;
+
+/** Waits of a conversation that ended in the absence. */
+export function settledIn(record: ConversationRecord, absence: Unsettled, at: number): readonly Finding[] {
+  return record.visits.flatMap(({ queue, leg_id, from, to, outcome: became }): Finding[] => {
+    const outcome = OUTCOMES[became];
+    const told = absence.known.includes(waitOf({ queue, leg_id }));
+    const inside = told
+      ? to >= absence.from - SOON_MS && to <= absence.to + SOON_MS
+      : from >= absence.from && to <= absence.to;
+    if (outcome === null || !inside) return [];
+    // Where the engine itself was lost, its records end without a word of who gave up.
+    if (outcome === 'abandoned' && record.ended_by === 'engine_lost') return [];
+    const data = { call_id: record.id, queue, leg_id, joined_at: rfc3339(from), outcome, told };
+    return [{ kind: 'visit', at, data: { ...data, ...waitedBetween(from, to) } }];
+  });
+}
+
+/** Keeps the absences whose waits are still to be told, and tells them as the conversations of that time end. */
+export function createSettler({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+  const db = store.db<Tables>();
+  let unsettled: readonly Unsettled[] = [];
+  /** Waits that events tell of, and those of them that a resync ended: how, it cannot know. */
+  const open = new Set<string>();
+  let ended: string[] = [];
+  let lookedAt = -Infinity;
+  /** The newest change that was looked at for each. */
+  const read = new WeakMap<Unsettled, number>();
+
+  async function settle(absence: Unsettled): Promise<boolean> {
+    const at = clock.now();
+    const whole = !(await goesOn(db, absence));
+    const findings: Finding[] = [];
+    for (let all = false; !all;) {
+      const rows = await changedIn(db, absence, read.get(absence) ?? 0);
+      all = rows.length < PAGE;
+      for (const { change, state, record } of rows) {
+        read.set(absence, Number(change));
+        if (state !== 'open') findings.push(...settledIn(readRecord(record), absence, at));
+      }
+    }
+    const data = { from: rfc3339(absence.from), to: rfc3339(absence.to) };
+    if (whole) findings.push({ kind: 'settled', at, data });
+    await store.transaction<Tables, void>(async (trx) => {
+      for (const finding of findings) await keepFinding(trx, finding);
+    });
+    return whole;
+  }
+  return {
+    begin: (known: readonly Unsettled[]): void => void (unsettled = known),
+    get unsettled() {
+      return unsettled;
+    },
+    /** Give every event of callers in queues, in order; others change nothing. */
+    take(event: DomainEvent): void {
+      if (event.type === 'queue.caller_joined') open.add(waitOf(event.data));
+      else if (event.type === 'queue.caller_left' || event.type === 'queue.caller_abandoned') {
+        if (event.observed === 'resync') ended.push(waitOf(event.data));
+        else open.delete(waitOf(event.data));
+      }
+    },
+    add(absence: Absence): void {
+      unsettled = [...unsettled, { ...absence, known: [...open, ...ended] }].slice(-KEPT);
+      for (const one of ended) open.delete(one);
+      ended = [];
+    },
+    /** True once all is told of an absence that ended before `until`. Throws `store_unavailable`. */
+    async catchUp(until: number): Promise<boolean> {
+      const now = clock.now();
+      const due = unsettled.filter((a) => a.to <= until);
+      if (due.length === 0 || (now - lookedAt < EVERY_MS && now >= lookedAt)) return false;
+      lookedAt = now;
+      let news = false;
+      for (const absence of due) {
+        if (!(await settle(absence))) continue;
+        unsettled = unsettled.filter((a) => a !== absence);
+        news = true;
+      }
+      return news;
+    },
+  };
+}
+
+/** Some conversation of that time is not over, or not told yet. */
+async function goesOn(db: Kysely<Tables>, absence: Absence): Promise<boolean> {
+  const open = await db
+    .selectFrom('history_conversations')
+    .leftJoin('conversations', 'conversations.root', 'history_conversations.root')
+    .select('history_conversations.root')
+    .where('history_conversations.built', '=', BUILT.no)
+    .where((e) => e.or([e('started_ms', 'is', null), e('started_ms', '<=', absence.to)]))
+    .limit(1)
+    .execute();
+  return open.length > 0;
+}
+const changedIn = (db: Kysely<Tables>, absence: Absence, after: number) =>
+  db
+    .selectFrom('conversations')
+    .select(['change', 'state', 'record'])
+    .where('change', '>', after)
+    .where('started_ms', '<=', absence.to)
+    .where('ended_ms', '>=', absence.from - SOON_MS)
+    .orderBy('change')
+    .limit(PAGE)
+    .execute();
