@@ -1,15 +1,15 @@
-/** Asks the engine's own UDP transport whether SIP lives, as a phone would. */
+/** Checks over UDP, as a phone would, whether the engine answers SIP. */
 import { randomBytes } from 'node:crypto';
 import dgram from 'node:dgram';
 import { isIPv6 } from 'node:net';
 
 const REPEAT_MS = 500;
-/** Where an address that means all of them is reached. */
+/** Loopback addresses of the wildcard addresses. */
 const REACHED: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /**
- * Sends OPTIONS, repeats it as SIP does, and resolves with the status of the answer. Any answer proves that SIP lives: whoever
- * has no account is refused (401). Throws where none comes in `ms`.
+ * Sends OPTIONS, repeats it as SIP does, and resolves with the status of the answer. Any status proves that SIP works; an
+ * unknown account receives 401. Throws without an answer within `ms`, and when the socket cannot be opened.
  */
 export async function askSip(
   to: { readonly host: string; readonly port: number },
@@ -23,7 +23,9 @@ export async function askSip(
   const timers: NodeJS.Timeout[] = [];
   try {
     socket.once('error', answered.reject);
-    await new Promise<void>((resolve) => socket.connect(to.port, host, resolve));
+    const connected = new Promise<void>((resolve) => socket.connect(to.port, host, resolve));
+    // A socket that cannot be opened, e.g. without a free descriptor, emits its error and is never connected.
+    await Promise.race([connected, answered.promise]);
     const { address, port } = socket.address();
     const shown = (name: string): string => (isIPv6(name) ? `[${name}]` : name);
     const id = randomBytes(8).toString('hex');
@@ -44,7 +46,7 @@ export async function askSip(
       const status = /^SIP\/2\.0 ([2-6]\d\d) /.exec(text)?.[1];
       if (status !== undefined && text.includes(id)) answered.resolve(Number(status));
     });
-    // Refused ports are told as errors of a connected socket: that is an answer too, and a bad one.
+    // A connected socket reports a closed port as an error, which fails the check at once.
     for (let at = 0; at < ms; at += REPEAT_MS)
       timers.push(setTimeout(() => socket.send(message, () => {}), at));
     timers.push(setTimeout(() => answered.reject(new Error(`no answer in ${ms / 1000} s`)), ms));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -50,4 +51,22 @@ test('watch - OPTIONS is repeated until an answer of its own comes; none, and a 
   await assert.rejects(askSip(to, 'nobody', 1_000));
   // An address that means all of them is asked on loopback.
   await assert.rejects(askSip({ host: '0.0.0.0', port: to.port }, 'nobody', 200));
+});
+
+test('watch - without a free descriptor the SIP check fails and the process goes on', () => {
+  const probe = new URL('sip-probe.ts', import.meta.url).href;
+  const program = `
+    import fs from 'node:fs';
+    const { askSip } = await import(${JSON.stringify(probe)});
+    try {
+      for (;;) fs.openSync('/dev/null');
+    } catch {}
+    const error = await askSip({ host: '127.0.0.1', port: 9 }, 'nobody', 200).catch((e) => e);
+    fs.writeSync(1, error.message);`;
+  const args = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath];
+  const { status, stdout } = spawnSync('sh', [...args, '--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  });
+  assert.match(stdout, /EMFILE/);
+  assert.equal(status, 0);
 });
