@@ -4,12 +4,12 @@ import { NO_RESPONSE, proofsOf, withResponses } from './sip-digest.ts';
 import type { SipProof } from './sip-digest.ts';
 
 const SWEEP_MS = 5_000;
-/** Connections of one session at once; a device has one, and for a moment a second while it reconnects. */
+/** Open connections of one session; a device has one, and a second one while it reconnects. */
 const MAX_CONNECTIONS = 8;
 
 /**
- * Which connections belong to which session. A proof made with a session's SIP password is replaced by one made with the
- * device's secret at the engine, every other proof by one that nothing accepts. `end` closes a connection.
+ * Connections of each session. A proof made with a session's SIP password is replaced by one made with the device's secret at
+ * the engine, every other proof by a response that the engine rejects. `end` closes a connection.
  */
 export function createSipSessions<C extends object>(
   credentials: SipCredentials,
@@ -17,6 +17,8 @@ export function createSipSessions<C extends object>(
 ) {
   const bySession = new Map<number, Set<C>>();
   const sessionsOf = new WeakMap<C, Set<number>>();
+  /** Connections that closed; one may close while the store looks up its proof. */
+  const gone = new WeakSet<C>();
 
   function endAll(sessionId: number): void {
     for (const connection of bySession.get(sessionId) ?? []) end(connection, 'the session ended');
@@ -27,9 +29,9 @@ export function createSipSessions<C extends object>(
   }, SWEEP_MS);
   sweep.unref();
 
-  /** False where the session ended while its proof was looked at. */
+  /** False where the session ended, or the connection closed, while the store looked up the proof. */
   function bind(connection: C, { session_id }: SipGrant): boolean {
-    if (credentials.endsAt(session_id) === null) return false;
+    if (gone.has(connection) || credentials.endsAt(session_id) === null) return false;
     const all = bySession.get(session_id) ?? new Set();
     all.add(connection);
     bySession.set(session_id, all);
@@ -55,7 +57,7 @@ export function createSipSessions<C extends object>(
   }
 
   return {
-    /** What the engine is given in place of a client's message; null: the same. Throws `store_unavailable`, `FrameError`. */
+    /** The message for the engine; null where the client's own is passed on. Throws `store_unavailable`, `FrameError`. */
     rewrite(connection: C, message: Buffer): Buffer | null | Promise<Buffer> {
       const text = message.toString('latin1');
       const proofs = proofsOf(text);
@@ -70,9 +72,10 @@ export function createSipSessions<C extends object>(
         ? wait()
         : replace(connection, text, proofs, found as (SipGrant | null)[]);
     },
-    /** True once a proof of a live session came by. */
+    /** True once the connection carried a proof of a live session. */
     isProven: (connection: C): boolean => sessionsOf.has(connection),
     closed(connection: C): void {
+      gone.add(connection);
       for (const id of sessionsOf.get(connection) ?? []) {
         const all = bySession.get(id);
         all?.delete(connection);
