@@ -11,6 +11,7 @@ import { silent } from '../../../core/log.ts';
 import { eventOf, openJournal } from '../../../journal/journal.ts';
 import type { CallRecord } from '../../../ports/call-records.ts';
 import type { Store } from '../../../ports/store.ts';
+import { readFact } from '../facts.ts';
 import type { ConversationRecord } from '../record.ts';
 import { buildRecord } from '../record/build.ts';
 import { withDirectory } from '../records.ts';
@@ -158,6 +159,24 @@ function rig(scene: HistoryScene, now: number) {
   return { clock, journal, published, prover };
 }
 
+const conversation = (id: string, from: number) => ({
+  id,
+  merged_from: [],
+  revision: 1,
+  parties: [{}],
+  observed: 'call_records',
+  started_at: new Date(from).toISOString(),
+  ended_at: new Date(from + 5_000).toISOString(),
+});
+const event = (type: string, at: number, data: object = {}): DomainEvent =>
+  ({
+    type,
+    subject: 'x/1',
+    at,
+    observed: 'live',
+    data: { extensions: [], ...data },
+  }) as unknown as DomainEvent;
+
 test('proof - killed at any step of completing, there is one conversation and one finding, each published once', async () => {
   await using scene = await historyScene();
   const real = toldOf(scene, recorded('internal-answered'));
@@ -195,23 +214,6 @@ test('proof - a conversation that the journal does not know is a difference, one
   const records = recorded('internal-answered');
   const real = toldOf(scene, records);
   const { journal, published, prover } = rig(scene, real.ended + 60_000);
-  const conversation = (id: string, from: number) => ({
-    id,
-    merged_from: [],
-    revision: 1,
-    parties: [{}],
-    observed: 'call_records',
-    started_at: new Date(from).toISOString(),
-    ended_at: new Date(from + 5_000).toISOString(),
-  });
-  const event = (type: string, at: number, data: object = {}): DomainEvent =>
-    ({
-      type,
-      subject: 'x/1',
-      at,
-      observed: 'live',
-      data: { extensions: [], ...data },
-    }) as unknown as DomainEvent;
   const start = real.started - 3_600_000;
   journal.append([
     event('engine.link_up', start),
@@ -240,6 +242,26 @@ test('proof - a conversation that the journal does not know is a difference, one
     ],
   );
   assert.equal((await scene.conversations())[0]!.revision, 1);
+});
+
+test('proof - the place in the journal is stored also while a conversation is always waiting for its comparison', async () => {
+  await using scene = await historyScene();
+  const real = toldOf(scene, recorded('internal-answered'));
+  const { clock, journal, prover } = rig(scene, real.ended + 60_000);
+  journal.append(eventsOf(real));
+  await scene.feed(...recorded('internal-answered'));
+  const it = prover();
+  for (let i = 0; i < 5; i += 1) {
+    clock.advance(8_000);
+    journal.append([
+      event('conversation.finalised', clock.now(), { conversation: conversation(real.id, real.started) }),
+    ]);
+    await it.catchUp();
+  }
+  const place = JSON.parse((await readFact(scene.store.db<Tables>(), 'proof')) ?? 'null') as {
+    seq: number;
+  } | null;
+  assert.ok(place !== null && place.seq >= journal.head - 1, `stored ${place?.seq} of ${journal.head}`);
 });
 
 test('proof - channels that are missing between two known ones are a gap with its time', () => {

@@ -162,6 +162,8 @@ export function createProver(deps: ProverDeps): Prover {
     if (c.revision !== 1 || c.parties.length === 0 || c.observed === 'journal') return;
     const to = Date.parse(c.ended_at ?? c.started_at);
     const calls = [c.id, ...c.merged_from];
+    // Only conversations that may be unknown to the journal wait, because they hold up what `save` may store.
+    if (calls.some((call) => seen.has(call))) return;
     finalised.push({ id: c.id, calls, from: Date.parse(c.started_at), to, at: event.at });
   }
   /** Reads on, up to a bound; true when that was all. */
