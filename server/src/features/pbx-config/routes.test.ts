@@ -223,6 +223,10 @@ test('config routes - what is in use stays, with the list of who uses it', async
       { op: 'delete', kind: 'menu', key: 'main' },
     ],
   };
+  for (const kind of ['constructor', 'toString', 'no_kind', 7, null]) {
+    const wrong = await ask('POST', 'draft/changes', { changes: [{ op: 'create', kind, object: {} }] });
+    assert.deepEqual([wrong.status, wrong.body.code], [400, 'invalid_request'], String(kind));
+  }
   assert.equal((await ask('POST', 'draft/changes', both)).status, 200);
   assert.equal(
     (await ask('DELETE', 'extensions/1001')).body.findings[0].detail,

@@ -17,6 +17,8 @@ export const setsSecrets = (kind: ConfigKind, given: unknown): boolean =>
 /** Whether a new object would be shown with secrets, or has some. */
 export const makesSecrets = (kind: ConfigKind, given: unknown): boolean =>
   MADE_UP.includes(kind) || setsSecrets(kind, given);
+const isKind = (value: unknown): value is ConfigKind =>
+  typeof value === 'string' && Object.hasOwn(CONFIG_SECRETS, value);
 /** Whether any of many changes touches a secret. */
 export function changesSecrets(body: unknown): boolean {
   const changes = isFields(body) ? body['changes'] : null;
@@ -24,8 +26,8 @@ export function changesSecrets(body: unknown): boolean {
   return changes.some((change: unknown) => {
     if (!isFields(change)) return false;
     const { op, create, object, patch } = change;
-    const kind = change['kind'] as ConfigKind;
-    if (!(kind in CONFIG_SECRETS)) return false;
+    const { kind } = change;
+    if (!isKind(kind)) return false;
     return op === 'create' || create === true
       ? makesSecrets(kind, object)
       : setsSecrets(kind, object) || setsSecrets(kind, patch);
