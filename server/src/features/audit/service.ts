@@ -112,8 +112,10 @@ export async function createAudit(
       .execute();
   }
 
-  /** Writes what was counted; what cannot be written now is written with the next. */
-  async function flush(): Promise<void> {
+  let flushed: Promise<void> = Promise.resolve();
+  /** Writes the counted refusals after any write under way; refusals that cannot be written go with the next ones. */
+  const flush = (): Promise<void> => (flushed = flushed.then(writeCounted));
+  async function writeCounted(): Promise<void> {
     const lines = refusals.take();
     if (lines.length === 0) return;
     try {
