@@ -199,6 +199,8 @@ export function runExchange(options: ExchangeOptions): Exchange {
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'the engine is adopted; its files cannot be looked after yet');
         later = untilDone(configure);
+        // It is awaited once the engine is up; until then a stop of the service must not leave its rejection unhandled.
+        later.catch(() => undefined);
       }
     }
     signal.throwIfAborted();
