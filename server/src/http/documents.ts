@@ -38,7 +38,11 @@ const accepts = (header: string, coding: string): boolean =>
 export function addDocument(app: App, url: string, make: () => object): void {
   let packed: Promise<Packed> | undefined;
   app.get(url, { config: { level: 'public' }, schema: { hide: true } }, async (request, reply) => {
-    const { etag, ...bodies } = await (packed ??= pack(make()));
+    packed ??= pack(make());
+    const { etag, ...bodies } = await packed.catch((error: unknown) => {
+      packed = undefined;
+      throw error;
+    });
     const { 'accept-encoding': accepted = '', 'if-none-match': held } = request.headers;
     reply.header('vary', 'Accept-Encoding').header('cache-control', 'no-cache').header('etag', etag);
     if (matchesTag(held, etag)) return reply.code(304).send();
