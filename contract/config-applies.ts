@@ -6,7 +6,7 @@ import { PAGE_FIELDS } from './paging.ts';
 const Kind = z.enum(Object.keys(CONFIG_KINDS) as [ConfigKind, ...ConfigKind[]]);
 /** A kind as it stands in the paths of its objects. */
 const Path = z.enum(Object.values(CONFIG_KINDS).map(({ path }) => path) as [string, ...string[]]);
-const Id = (what: string) => z.string().regex(/^[1-9]\d{0,14}$/, `not the number of ${what}`);
+const NUMBER = /^[1-9]\d{0,14}$/;
 const Comment = z
   .string()
   .max(200)
@@ -122,7 +122,9 @@ export const RestoreVersion = z.strictObject({
   restart: RestartWish,
 });
 export type RestoreVersion = z.output<typeof RestoreVersion>;
-export const ApplyId = z.strictObject({ id: Id('an apply') });
+export const ApplyId = z.strictObject({
+  id: z.string().regex(NUMBER, 'not the number of an apply'),
+});
 export const ApplyReply = z.object({ success: z.literal(true), apply: ConfigApply });
 export const AppliesQuery = z.strictObject(PAGE_FIELDS);
 export const AppliesReply = z.object({
@@ -187,7 +189,9 @@ export const PlanReply = z.object({
   drift: z.array(z.string()).describe('Files that were changed by hand.'),
 });
 
-export const VersionNumber = z.strictObject({ version: Id('a version') });
+export const VersionNumber = z.strictObject({
+  version: z.string().regex(NUMBER, 'not the number of a version'),
+});
 export const ConfigVersion = z
   .object({
     version: z.int(),

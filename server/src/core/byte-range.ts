@@ -1,4 +1,5 @@
 import { ServiceError } from './errors.ts';
+import { say } from './said.ts';
 
 /** What of a file a request asks for; `end` is included. */
 export type Part = { readonly start: number; readonly end: number };
@@ -42,7 +43,7 @@ export function answerPart(
   const part = same === undefined || same === etag ? partOf(asked.range, size) : null;
   if (part === 'unsatisfiable') {
     onRefusal('content-range', `bytes */${size}`);
-    throw new ServiceError('range_not_satisfiable', `the file has ${size} bytes`);
+    throw new ServiceError('range_not_satisfiable', say`the file has ${size} bytes`);
   }
   const { start, end } = part ?? { start: 0, end: size - 1 };
   return {

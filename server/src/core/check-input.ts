@@ -1,7 +1,7 @@
 /** What comes from outside is checked here by its schema; a refusal names the field, the rule and what would be taken. */
 import type { z } from 'zod';
 import { ServiceError } from './errors.ts';
-import { say, sayAll } from './said.ts';
+import { asSaid, say, sayAll } from './said.ts';
 import type { Said } from './said.ts';
 
 /** Faults one refusal names, and characters of a name or value in it. */
@@ -59,8 +59,6 @@ function countFault(schema: z.ZodType, value: unknown, where: string): Said | nu
   return null;
 }
 
-const asSaid = (rule: Said | string): Said => (typeof rule === 'string' ? word(rule) : rule);
-
 /** One thing that is wrong: the field, and what it breaks. */
 export interface Fault {
   readonly path: string;
@@ -106,7 +104,7 @@ function ruleOf(issue: Issue, value: unknown): Said | string {
   switch (issue.code) {
     case 'invalid_type':
       if (value === undefined) return 'is missing';
-      return say`expected ${word(TYPES[issue.expected] ?? issue.expected)}, received ${word(typeOf(value))}`;
+      return say`expected ${asSaid(TYPES[issue.expected] ?? issue.expected)}, received ${asSaid(typeOf(value))}`;
     case 'too_small':
       return few(issue.origin, Number(issue.minimum));
     case 'too_big':
@@ -150,7 +148,6 @@ const TYPES: Readonly<Record<string, string>> = {
   array: 'an array',
   null: 'null',
 };
-const word = (key: string): Said => ({ key, values: [] });
 const typeOf = (value: unknown): string => {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';

@@ -1,4 +1,5 @@
 import { ServiceError } from './errors.ts';
+import { say } from './said.ts';
 
 /** The tags of a header `If-Match` or `If-None-Match`; `*` is no tag. Throws `invalid_request`. */
 export function entityTags(
@@ -10,7 +11,7 @@ export function entityTags(
   const text = (name === 'if-none-match' ? given.replaceAll('W/"', '"') : given).trim();
   if (text === '*') return '*';
   if (!/^"[^"]*"(\s*,\s*"[^"]*")*$/.test(text))
-    throw new ServiceError('invalid_request', `${name}: not * and not tags in quotes`);
+    throw new ServiceError('invalid_request', say`${name}: not * and not tags in quotes`);
   return [...text.matchAll(/"([^"]*)"/g)].map((m) => m[1]!);
 }
 /** True when the header `If-None-Match` names the tag; a proxy that compresses may have weakened it. */

@@ -1,4 +1,5 @@
 import { ServiceError } from './errors.ts';
+import { say } from './said.ts';
 
 const MAX_DEPTH = 32;
 /** Values of one text, counted by commas and opening brackets; the largest site has half of that. */
@@ -55,7 +56,7 @@ export function* jsonCheck(text: string): Generator<void, LongList[]> {
           if (keys.has(key)) {
             throw new ServiceError(
               'invalid_request',
-              `body: the key "${key.slice(0, 64)}" stands there twice`,
+              say`body: the key "${key.slice(0, 64)}" stands there twice`,
             );
           }
           keys.add(key);
@@ -66,7 +67,7 @@ export function* jsonCheck(text: string): Generator<void, LongList[]> {
       case 0x7b:
       case 0x5b:
         if (open.length >= MAX_DEPTH) {
-          throw new ServiceError('invalid_request', `body: nested deeper than ${MAX_DEPTH}`);
+          throw new ServiceError('invalid_request', say`body: nested deeper than ${MAX_DEPTH}`);
         }
         keyNext = text.charCodeAt(i) === 0x7b;
         keys = keyNext ? new Set() : null;
@@ -90,7 +91,7 @@ export function* jsonCheck(text: string): Generator<void, LongList[]> {
         if (values > MAX_VALUES) {
           throw new ServiceError(
             'invalid_request',
-            `body: more than ${MAX_VALUES} values; send fewer at once`,
+            say`body: more than ${MAX_VALUES} values; send fewer at once`,
           );
         }
         if (list !== null && open.length === 2) list.commas.push(i);

@@ -1,4 +1,5 @@
 import { ServiceError } from './errors.ts';
+import { say } from './said.ts';
 
 export interface Lanes {
   /** Runs `work` after everything before it of this extension. Rejects `too_many_requests` when too many wait. */
@@ -13,7 +14,7 @@ export function createLanes(most: number): Lanes {
     async run(extension, work) {
       const lane = lanes.get(extension) ?? { tail: Promise.resolve(), depth: 0 };
       if (lane.depth > most) {
-        throw new ServiceError('too_many_requests', `${lane.depth} changes of ${extension} are waiting`, {
+        throw new ServiceError('too_many_requests', say`${lane.depth} changes of ${extension} are waiting`, {
           retry_after_seconds: 1,
         });
       }

@@ -12,6 +12,9 @@ export const say = (parts: TemplateStringsArray, ...values: Said['values']): Sai
   key: parts.reduce((text, part, i) => `${text}{${i - 1}}${part}`),
   values,
 });
+/** A text without values. */
+export const asSaid = (text: Said | string): Said =>
+  typeof text === 'string' ? { key: text, values: [] } : text;
 /** Several texts in a row. */
 export const sayAll = (all: readonly Said[], between: string): Said => ({
   key: all.map((_, i) => `{${i}}`).join(between),

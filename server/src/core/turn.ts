@@ -1,7 +1,8 @@
 import { ServiceError } from './errors.ts';
+import type { Said } from './said.ts';
 
 const MAX_WAITING = 10_000;
-const refused = (why: string): ServiceError =>
+const refused = (why: Said | string): ServiceError =>
   new ServiceError('store_unavailable', why, { retry_after_seconds: 5 });
 
 /**

@@ -1,6 +1,8 @@
 import { CLOSE_CODES } from '@offhook/contract/stream.ts';
 import { rfc3339 } from '../core/clock.ts';
 import { ServiceError } from '../core/errors.ts';
+import type { Said } from '../core/said.ts';
+import { say } from '../core/said.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Directory, Person } from '../ports/directory.ts';
 import type { Caller } from '../ports/http.ts';
@@ -162,7 +164,7 @@ export function createClients(options: ClientsOptions): Clients {
     },
     admit(caller) {
       if ((byPerson.get(caller.person_id)?.size ?? 0) >= perPerson) {
-        throw new ServiceError('too_many_requests', `more than ${perPerson} streams are open`, {
+        throw new ServiceError('too_many_requests', say`more than ${perPerson} streams are open`, {
           retry_after_seconds: 10,
         });
       }
@@ -205,11 +207,11 @@ export function createClients(options: ClientsOptions): Clients {
   };
 }
 /** Why a topic may not be heard. */
-function deaf({ key }: Caller, topic: string): string {
-  if (key === null) return `you may not hear ${topic}`;
+function deaf({ key }: Caller, topic: string): Said {
+  if (key === null) return say`you may not hear ${topic}`;
   const scope = scopeOf(topic);
-  if (scope === undefined) return `no API key hears ${topic}: it is a person's own`;
+  if (scope === undefined) return say`no API key hears ${topic}: it is a person's own`;
   return key.scopes.includes(scope)
-    ? `${topic} is beyond the objects of this API key`
-    : `this API key lacks the scope ${scope}, which ${topic} needs`;
+    ? say`${topic} is beyond the objects of this API key`
+    : say`this API key lacks the scope ${scope}, which ${topic} needs`;
 }

@@ -279,7 +279,7 @@ export class Connection extends Client {
   }
   #command({ id, action, data, idempotency_key }: Frame<'command'>): void {
     if (this.#commands >= MAX_COMMANDS) {
-      throw new ServiceError('too_many_requests', `more than ${MAX_COMMANDS} commands are under way`);
+      throw new ServiceError('too_many_requests', say`more than ${MAX_COMMANDS} commands are under way`);
     }
     this.#commands += 1;
     const actor = { caller: this.caller, ip: this.ip };
@@ -333,7 +333,7 @@ export class Connection extends Client {
     const topics = fresh.map((one) => one.topic);
     const heard = [...this.heard.filter((one) => !topics.includes(one.topic)), ...fresh];
     if (heard.length > MAX_TOPICS) {
-      throw new ServiceError('invalid_request', `topics: more than ${MAX_TOPICS} in one subscription`);
+      throw new ServiceError('invalid_request', say`topics: more than ${MAX_TOPICS} in one subscription`);
     }
     const { head } = journal;
     const gap = gapOf(this.#parts, frame);

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/errors.ts';
+import { say } from '../core/said.ts';
 import type { App } from '../ports/http.ts';
 import { checkJson } from '../core/json-check.ts';
 import { parseInTurns } from './large-json.ts';
@@ -41,7 +42,9 @@ export function checkBodyHeaders(request: FastifyRequest): void {
     const other = BESIDE_JSON[body];
     throw new ServiceError(
       'unsupported_media_type',
-      `Content-Type must be application/json${other === undefined ? '' : ` or ${other.name}`} in UTF-8`,
+      other === undefined
+        ? 'Content-Type must be application/json in UTF-8'
+        : say`Content-Type must be application/json or ${other.name} in UTF-8`,
     );
   }
   const encoding = headers['content-encoding'];
@@ -56,9 +59,9 @@ const BESIDE_JSON: Readonly<Record<string, { readonly type: RegExp; readonly nam
   merge_patch: { type: MERGE_PATCH_TYPE, name: 'application/merge-patch+json' },
 };
 const soundTooLarge = (most: number): ServiceError =>
-  new ServiceError('sound_too_large', `the upload is larger than ${most} bytes`);
+  new ServiceError('sound_too_large', say`the upload is larger than ${most} bytes`);
 export const tooLarge = (most = BODY_LIMIT): ServiceError =>
-  new ServiceError('body_too_large', `the body is larger than ${most} bytes`);
+  new ServiceError('body_too_large', say`the body is larger than ${most} bytes`);
 
 /** A body that was left out, where it may be. */
 export function fillEmptyBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
@@ -111,7 +114,10 @@ export function parseForm(text: string): Record<string, string> {
     const at = part.indexOf('=');
     const name = formText(at < 0 ? part : part.slice(0, at));
     if (fields.has(name)) {
-      throw new ServiceError('invalid_request', `body: the field "${name.slice(0, 64)}" stands there twice`);
+      throw new ServiceError(
+        'invalid_request',
+        say`body: the field "${name.slice(0, 64)}" stands there twice`,
+      );
     }
     fields.set(name, at < 0 ? '' : formText(part.slice(at + 1)));
   }

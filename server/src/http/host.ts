@@ -253,7 +253,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     }
     const secret = secretInQuery(request.originalUrl);
     if (secret !== undefined) {
-      throw new ServiceError('token_in_url', `"${secret}" belongs in a header, never in the address`);
+      throw new ServiceError('token_in_url', say`"${secret}" belongs in a header, never in the address`);
     }
     if (route.level === 'public' && route.identify !== true) return checkBodyHeaders(request);
     const credential = request.credential();

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError, messageOf } from '../core/errors.ts';
+import { say } from '../core/said.ts';
 import type { Log } from '../core/log.ts';
 import { networkOf } from '../core/networks.ts';
 import { FrameError, acceptOf, closeFrame, frameWatch, isHandshake } from '../core/ws-frames.ts';
@@ -280,7 +281,7 @@ async function connectEngine(
     socket.destroy();
     throw new ServiceError(
       'engine_unavailable',
-      `the engine takes no SIP connection now: ${messageOf(error)}`,
+      say`the engine takes no SIP connection now: ${messageOf(error)}`,
     );
   }
 }

@@ -2,6 +2,7 @@ import { ServerResponse } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../core/errors.ts';
+import { say } from '../core/said.ts';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { UpgradeRequest } from '../ports/http.ts';
 import { watchArrival } from './arrival.ts';
@@ -136,7 +137,7 @@ function refusal(
       const allow = allowOf(entry);
       // A method that the path takes is not what was wrong.
       if (!allow.split(', ').includes(method)) {
-        return rawAnswer(new ServiceError('method_not_allowed', `this path takes ${allow}`), {
+        return rawAnswer(new ServiceError('method_not_allowed', say`this path takes ${allow}`), {
           ...edge,
           allow,
         });

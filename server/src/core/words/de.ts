@@ -1,3 +1,6 @@
+import { config } from './de-config.ts';
+import { features } from './de-features.ts';
+import { requests } from './de-requests.ts';
 import type { Words } from './words.ts';
 
 /** Refusals in German. */
@@ -67,6 +70,9 @@ export const de: Words = {
     storage_full: 'Dafür ist kein Platz',
   },
   details: {
+    ...requests,
+    ...features,
+    ...config,
     'too many commands were refused; wait a second before the next':
       'zu viele Befehle wurden abgelehnt; warten Sie vor dem nächsten eine Sekunde',
     'nothing is at this path': 'unter diesem Pfad ist nichts',

@@ -1,3 +1,6 @@
+import { config } from './tr-config.ts';
+import { features } from './tr-features.ts';
+import { requests } from './tr-requests.ts';
 import type { Words } from './words.ts';
 
 /** Refusals in Turkish. */
@@ -67,6 +70,9 @@ export const tr: Words = {
     storage_full: 'Bunun için yer yok',
   },
   details: {
+    ...requests,
+    ...features,
+    ...config,
     'too many commands were refused; wait a second before the next':
       'çok sayıda komut reddedildi; bir sonrakinden önce bir saniye bekleyin',
     'nothing is at this path': 'bu yolda bir şey yok',

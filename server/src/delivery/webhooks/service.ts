@@ -11,6 +11,7 @@ import { MAX_WEBHOOKS, ROTATION_GRACE_HOURS } from '@offhook/contract/webhooks.t
 import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import { heardAs } from '../../core/rights.ts';
 import type { Journal } from '../../journal/journal.ts';
@@ -150,7 +151,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
     if (found !== null && found.length > 0 && guard.allowed(url.hostname, found).length === 0) {
       throw new ServiceError(
         'webhook_target_refused',
-        `url: ${url.hostname} does not resolve to a public address`,
+        say`url: ${url.hostname} does not resolve to a public address`,
       );
     }
     return url.href;
@@ -161,7 +162,10 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
       (topic) => who === null || heardAs(who.principal, topic, who.queues) === null,
     );
     if (refused === undefined) return;
-    throw new ServiceError('forbidden', `topics: ${refused} is beyond the rights of who owns this webhook`);
+    throw new ServiceError(
+      'forbidden',
+      say`topics: ${refused} is beyond the rights of who owns this webhook`,
+    );
   }
   /** Writes new settings; what the lane decided meanwhile stands. */
   async function put(
@@ -199,7 +203,10 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         const { caller } = actor;
         checkTopics(caller.person_id, wanted.topics);
         if (hooks.size >= MAX_WEBHOOKS) {
-          throw new ServiceError('limit_reached', `a site has at most ${MAX_WEBHOOKS} webhooks; delete one`);
+          throw new ServiceError(
+            'limit_reached',
+            say`a site has at most ${MAX_WEBHOOKS} webhooks; delete one`,
+          );
         }
         const now = clock.now();
         const settings: Settings = {
@@ -313,10 +320,13 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         const { progress, settings } = hook;
         if (!settings.enabled) throw new ServiceError('webhook_disabled', 'enable this webhook first');
         if (progress.replay !== null) {
-          throw new ServiceError('replay_running', `a replay is under way, up to ${progress.replay.to}`);
+          throw new ServiceError('replay_running', say`a replay is under way, up to ${progress.replay.to}`);
         }
         if (range.from > progress.live.at) {
-          throw new ServiceError('invalid_request', `from: nothing after ${progress.live.at} was passed yet`);
+          throw new ServiceError(
+            'invalid_request',
+            say`from: nothing after ${progress.live.at} was passed yet`,
+          );
         }
         const to = Math.min(range.to, progress.live.at);
         const replay = { from: range.from, at: range.from - 1, to, head: null };

@@ -1,5 +1,7 @@
 import net from 'node:net';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
+import type { Said } from '../../core/said.ts';
 
 /** An address as a resolver gives it. */
 export interface Address {
@@ -64,7 +66,7 @@ export interface Guard {
   /** The addresses a host was resolved to that may be connected to; none of them where it is not allowed. */
   allowed(host: string, addresses: readonly Address[]): readonly Address[];
 }
-const refuse = (detail: string): never => {
+const refuse = (detail: Said | string): never => {
   throw new ServiceError('webhook_target_refused', detail);
 };
 
@@ -97,15 +99,15 @@ export function createGuard(initial: Allow): Guard {
       if (text.includes('#')) refuse('url: a fragment is never sent');
       // The parser reads many spellings of one address; what is not written as it is understood hides something.
       const written = /^https?:\/\/([^/?]*)/i.exec(text)?.[1]?.toLowerCase().replace(/:\d*$/, '');
-      if (written !== url.hostname) refuse(`url: write the host as ${url.hostname}`);
+      if (written !== url.hostname) refuse(say`url: write the host as ${url.hostname}`);
       const port = url.port === '' ? null : Number(url.port);
-      if (port !== null && (port < 1 || PORTS.has(port))) refuse(`url: port ${port} is never called`);
+      if (port !== null && (port < 1 || PORTS.has(port))) refuse(say`url: port ${port} is never called`);
       const host = bare(url.hostname);
       if (hosts.has(host)) return url;
       if (host.endsWith('.')) refuse('url: the host ends in a full stop');
       if (net.isIP(host) === 0 ? /(^|\.)localhost$/.test(host) : !isAllowed(host)) {
         refuse(
-          `url: ${host} is not a public address; an administrator can allow it in the settings of webhooks`,
+          say`url: ${host} is not a public address; an administrator can allow it in the settings of webhooks`,
         );
       }
       return url;

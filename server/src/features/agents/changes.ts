@@ -1,5 +1,6 @@
 import { LOGIN } from '../../core/agent-reasons.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Engine, QueueMember } from '../../ports/engine.ts';
 import type { AgentInput, LiveView } from '../../ports/live.ts';
@@ -84,7 +85,7 @@ interface Outcome {
 const asServiceError = (error: unknown): ServiceError =>
   error instanceof ServiceError
     ? error
-    : new ServiceError('internal', `The engine adapter failed: ${messageOf(error)}`, { cause: error });
+    : new ServiceError('internal', say`The engine adapter failed: ${messageOf(error)}`, { cause: error });
 const RANK = ['engine_refused', 'invalid_request', 'internal', 'engine_unavailable', 'engine_timeout'];
 const worst = (errors: readonly ServiceError[]): ServiceError | undefined =>
   errors.toSorted((a, b) => RANK.indexOf(a.code) - RANK.indexOf(b.code))[0];
@@ -121,7 +122,7 @@ async function within(
   const late = new AbortController();
   const done = new AbortController();
   const timeout = clock.sleep(ms, done.signal).then(() => {
-    const text = `The engine did not confirm within ${ms / 1000} s: ${waitingFor()}`;
+    const text = say`The engine did not confirm within ${ms / 1000} s: ${waitingFor()}`;
     const error = new ServiceError('engine_timeout', text);
     late.abort(error);
     throw error;
@@ -211,7 +212,7 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
       if (gone) {
         throw new ServiceError(
           'engine_refused',
-          `${gone.extension} was taken out of ${gone.queue} meanwhile`,
+          say`${gone.extension} was taken out of ${gone.queue} meanwhile`,
         );
       }
     });

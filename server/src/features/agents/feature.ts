@@ -3,6 +3,7 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import { shownTo } from '../../core/display.ts';
 import { agentsOf, reaches } from '../../core/rights.ts';
@@ -127,10 +128,10 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
     },
     one(who, extension) {
       if (!reaches(agentsOf(who), extension)) {
-        throw new ServiceError('forbidden', `you may not see the agent ${extension}`);
+        throw new ServiceError('forbidden', say`you may not see the agent ${extension}`);
       }
       if (live.agent(extension) === undefined) {
-        throw new ServiceError('not_found', `${extension} is no agent`);
+        throw new ServiceError('not_found', say`${extension} is no agent`);
       }
       const { as_of, stale } = snapshot([]);
       return shownTo(who, { success: true as const, as_of, stale, agent: agentOf(view, extension) });

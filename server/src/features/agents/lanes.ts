@@ -1,4 +1,5 @@
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 
 export interface Lanes {
   /**
@@ -18,7 +19,7 @@ export function createLanes(waiting: number): Lanes {
       const lane = lanes.get(agent) ?? { tail: Promise.resolve(), depth: 0 };
       if (!options.internal && lane.depth > waiting) {
         return Promise.reject(
-          new ServiceError('too_many_requests', `${lane.depth} actions of ${agent} are still under way`, {
+          new ServiceError('too_many_requests', say`${lane.depth} actions of ${agent} are still under way`, {
             retry_after_seconds: 1,
           }),
         );

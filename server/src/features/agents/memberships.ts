@@ -1,5 +1,6 @@
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Memberships } from '../../ports/memberships.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -20,7 +21,7 @@ export function createMemberships(
   const change = async (by: Actor, extension: string, command: ChangeCommand): Promise<void> => {
     await service.change(byOf(by, extension), extension, () => {
       if (live.agent(extension) === undefined) {
-        throw new ServiceError('not_found', `${extension} is no agent`);
+        throw new ServiceError('not_found', say`${extension} is no agent`);
       }
       return command;
     });

@@ -9,6 +9,7 @@ import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { NoFields } from '@offhook/contract/session.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import { agentsOf, reaches } from '../../core/rights.ts';
 import type { Actor, AnyOperation, DefineOperation } from '../../ports/operations.ts';
 import type { ChangeCommand } from './plan.ts';
@@ -46,9 +47,9 @@ export function agentOperations(
   const ensureMay = async (actor: Actor, by: By, extension: string): Promise<void> => {
     let error: ServiceError | null = null;
     if (!reaches(agentsOf(actor.caller, 'control'), extension)) {
-      error = new ServiceError('forbidden', `you may not change the agent ${extension}`);
+      error = new ServiceError('forbidden', say`you may not change the agent ${extension}`);
     } else if (live.agent(extension) === undefined) {
-      error = new ServiceError('not_found', `${extension} is no agent`);
+      error = new ServiceError('not_found', say`${extension} is no agent`);
     }
     if (error === null) return;
     await service.refused(by, extension, error);
@@ -61,7 +62,7 @@ export function agentOperations(
     const message = await service.change(by, extension, () => {
       const command = read(by);
       if (command.queue !== null && !reaches(within, command.queue)) {
-        throw new ServiceError('no_such_queue', `There is no queue ${command.queue}`);
+        throw new ServiceError('no_such_queue', say`There is no queue ${command.queue}`);
       }
       return { ...command, within };
     });
@@ -72,7 +73,10 @@ export function agentOperations(
     const queues = actor.caller.key?.queues ?? null;
     const queue = live.agent(extension)?.summary.queue ?? null;
     if (queue === null || reaches(queues, queue)) return;
-    const error = new ServiceError('not_in_wrap_up', `${extension} is in no wrap-up of a queue of this key`);
+    const error = new ServiceError(
+      'not_in_wrap_up',
+      say`${extension} is in no wrap-up of a queue of this key`,
+    );
     await service.refused(by, extension, error);
     throw error;
   };

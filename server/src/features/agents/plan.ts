@@ -1,5 +1,6 @@
 import { LOGOUT, WRAP_UP } from '../../core/agent-reasons.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 import { changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
@@ -32,8 +33,11 @@ export interface PlanDeps extends EngineDeps, ViewDeps {
 
 export const list = (names: readonly string[]): string => names.join(', ');
 function notIn(extension: string, queue: string | null): ServiceError {
-  const where = queue === null ? 'any queue' : queue;
-  return new ServiceError('not_in_queue', `${extension} is not a member of ${where}`);
+  const detail =
+    queue === null
+      ? say`${extension} is not a member of any queue`
+      : say`${extension} is not a member of ${queue}`;
+  return new ServiceError('not_in_queue', detail);
 }
 const isFor = (row: QueueMember, reason: string): boolean => row.paused && row.paused_reason === reason;
 /** While one of these lasts, the agent's choices wait. */
@@ -66,7 +70,11 @@ const change = (deps: PlanDeps, extension: string, row: QueueMember, to: Members
 function planLogin(deps: PlanDeps, extension: string, of: ChangeCommand): Plan {
   const names = queuesOf(deps, extension).filter((name) => covers(of, name));
   if (names.length === 0) {
-    throw new ServiceError('not_in_queue', `${extension} is no agent of ${of.queue ?? 'any queue'}`);
+    const detail =
+      of.queue === null
+        ? say`${extension} is no agent of any queue`
+        : say`${extension} is no agent of ${of.queue}`;
+    throw new ServiceError('not_in_queue', detail);
   }
   const rows = rowsOf(deps.live, extension);
   const staying = rows.filter((row) => !isFor(row, LOGOUT));
@@ -96,7 +104,7 @@ function planLogout(deps: PlanDeps, extension: string, of: ChangeCommand, waits:
   if (fixed.length > 0) {
     throw new ServiceError(
       'static_member',
-      `${extension} belongs to ${list(fixed)} by configuration and cannot leave; nothing was changed`,
+      say`${extension} belongs to ${list(fixed)} by configuration and cannot leave; nothing was changed`,
     );
   }
   const later = waits && BUSY.has(deps.live.agent(extension)?.summary.engagement ?? 'idle');
@@ -112,7 +120,7 @@ function planPause(deps: PlanDeps, extension: string, of: ChangeCommand, to: Mem
   const rows = rowsOf(deps.live, extension).filter((row) => covers(of, row.queue));
   const waiting = deps.waiting(extension).filter((name) => covers(of, name));
   if (rows.length === 0 && waiting.length > 0) {
-    throw new ServiceError('engine_unavailable', `The membership in ${list(waiting)} is being restored`, {
+    throw new ServiceError('engine_unavailable', say`The membership in ${list(waiting)} is being restored`, {
       retry_after_seconds: 1,
     });
   }
@@ -149,7 +157,7 @@ function planCancel(deps: PlanDeps, extension: string, of: ChangeCommand): Plan 
 /** Who is held back is let go; what the agent chose meanwhile stays. */
 function planFinish(deps: PlanDeps, extension: string): Plan {
   if (deps.live.agent(extension)?.wrap_up_deadline == null) {
-    throw new ServiceError('not_in_wrap_up', `${extension} is not in wrap-up`);
+    throw new ServiceError('not_in_wrap_up', say`${extension} is not in wrap-up`);
   }
   const rows = rowsOf(deps.live, extension).filter((row) => isFor(row, WRAP_UP));
   return { changes: rows.flatMap((row) => change(deps, extension, row, READY)), wanted: new Map() };

@@ -1,6 +1,7 @@
 import { AGENT_ACTIONS } from '@offhook/contract/agents.ts';
 import type { AgentRequest } from '@offhook/contract/agents.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Directory, PauseReason } from '../../ports/directory.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { ChangeCommand } from './plan.ts';
@@ -20,7 +21,7 @@ export function readReason(
 ): PauseReason {
   const reason = findReason(directory, given);
   if (!reason.supervisor_only || supervises) return reason;
-  throw new ServiceError('forbidden', `Only a supervisor gives the reason ${reason.id}`);
+  throw new ServiceError('forbidden', say`Only a supervisor gives the reason ${reason.id}`);
 }
 function findReason(directory: Directory, given: string | null | undefined): PauseReason {
   const reasons = directory.pauseReasons();
@@ -31,7 +32,7 @@ function findReason(directory: Directory, given: string | null | undefined): Pau
   const found = reasons.find((r) => fold(r.id) === word) ?? reasons.find((r) => fold(r.name) === word);
   if (found) return found;
   const known = reasons.map((r) => r.id).join(', ');
-  throw new ServiceError('unknown_reason', `This pause reason does not exist; there are: ${known}`);
+  throw new ServiceError('unknown_reason', say`This pause reason does not exist; there are: ${known}`);
 }
 
 export function readQueue(
@@ -47,7 +48,7 @@ export function readQueue(
     directory.queue(given)?.name ??
     directory.queues().find((queue) => queue.number === given)?.name ??
     live.queue(given)?.name;
-  if (known === undefined) throw new ServiceError('no_such_queue', `There is no queue ${given}`);
+  if (known === undefined) throw new ServiceError('no_such_queue', say`There is no queue ${given}`);
   return known;
 }
 
@@ -64,7 +65,7 @@ export function readCommand(
     case undefined:
       throw new ServiceError(
         'unknown_action',
-        `There is no such action; there are: ${AGENT_ACTIONS.join(', ')}`,
+        say`There is no such action; there are: ${AGENT_ACTIONS.join(', ')}`,
       );
     case 'status':
     case 'get_status':

@@ -1,6 +1,7 @@
 import type { AgentReply, AgentRequest, ReadinessSource } from '@offhook/contract/agents.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { asSaid, say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import { ChangeFailure, CONFIRM_MS, applyChanges, undoChanges } from './changes.ts';
@@ -129,7 +130,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     const left: QueueOutcome[] | null = await undoChanges(deps, failure);
     if (left === null) return error;
     reconciler.doubt(extension, plan.wanted);
-    return new ServiceError(error.code, `${error.message}; not everything could be taken back`, {
+    return new ServiceError(error.code, say`${asSaid(error.detail)}; not everything could be taken back`, {
       ...error.extras,
       cause: error,
       body: { ...error.extras.body, queues: left },
@@ -244,13 +245,13 @@ export function createAgentService(deps: ServiceDeps): AgentService {
           ensureLive();
           const { wrap_up_deadline: before = null, summary } = live.agent(extension) ?? {};
           if (before === null || summary?.engagement !== 'wrap_up') {
-            throw new ServiceError('not_in_wrap_up', `${extension} is not in wrap-up`);
+            throw new ServiceError('not_in_wrap_up', say`${extension} is not in wrap-up`);
           }
           const deadline = before + seconds * 1000;
           if (deadline > Date.parse(summary.since) + WRAP_UP_MOST_SECONDS * 1000) {
             throw new ServiceError(
               'invalid_request',
-              `extend_seconds: a wrap-up lasts ${WRAP_UP_MOST_SECONDS} s at most`,
+              say`extend_seconds: a wrap-up lasts ${WRAP_UP_MOST_SECONDS} s at most`,
             );
           }
           await audit.record(line(asked, EXTEND, 'ok', { seconds }));

@@ -4,6 +4,7 @@ import type { ApiKey, ApiKeyChange, NewApiKey } from '@offhook/contract/keys.ts'
 import { KEY_PREFIX, MAX_API_KEYS } from '@offhook/contract/keys.ts';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { CallersShown, KeyRights, Objects } from '../../core/rights.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
@@ -149,14 +150,15 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   function check(wanted: Pick<ApiKeyChange, 'name' | 'queues' | 'extensions'>, own: number | null): void {
     for (const row of byId.values()) {
       if (row.id !== own && row.name === wanted.name) {
-        throw new ServiceError('name_taken', `another API key is called ${wanted.name}`);
+        throw new ServiceError('name_taken', say`another API key is called ${wanted.name}`);
       }
     }
     const queue = wanted.queues?.find((name) => directory.queue(name) === undefined);
-    if (queue !== undefined) throw new ServiceError('invalid_request', `queues: there is no queue ${queue}`);
+    if (queue !== undefined)
+      throw new ServiceError('invalid_request', say`queues: there is no queue ${queue}`);
     const unknown = wanted.extensions?.find((name) => directory.byExtension(name) === undefined);
     if (unknown !== undefined) {
-      throw new ServiceError('invalid_request', `extensions: there is no extension ${unknown}`);
+      throw new ServiceError('invalid_request', say`extensions: there is no extension ${unknown}`);
     }
   }
   function expiry(text: string | null): number | null {
@@ -186,7 +188,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   ): Promise<{ row: KeyRow; key: string }> {
     check(wanted, null);
     if (byId.size >= MAX_API_KEYS) {
-      throw new ServiceError('limit_reached', `a site has at most ${MAX_API_KEYS} API keys; revoke one`);
+      throw new ServiceError('limit_reached', say`a site has at most ${MAX_API_KEYS} API keys; revoke one`);
     }
     const key = KEY_PREFIX + randomBytes(32).toString('base64url');
     const fresh = {

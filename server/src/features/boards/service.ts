@@ -3,6 +3,7 @@ import type { Board, BoardSummary, DisplayKey, NewBoard, NewDisplayKey } from '@
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import { covers, queuesOf, reaches } from '../../core/rights.ts';
 import type { CallersShown, Objects } from '../../core/rights.ts';
 import { Turn } from '../../core/turn.ts';
@@ -83,12 +84,13 @@ export async function createBoards({ clock, directory, audit, ...options }: Boar
         before?.queues?.includes(name) !== true &&
         (directory.queue(name) === undefined || !reaches(seen, name)),
     );
-    if (queue !== undefined) throw new ServiceError('invalid_request', `queues: there is no queue ${queue}`);
+    if (queue !== undefined)
+      throw new ServiceError('invalid_request', say`queues: there is no queue ${queue}`);
     const outside = wanted.layout.tiles.findIndex(({ queue: name }) => !reaches(wanted.queues, name));
     if (outside >= 0) {
       throw new ServiceError(
         'invalid_request',
-        `layout.tiles.${outside}.queue: it is not one of the board's queues`,
+        say`layout.tiles.${outside}.queue: it is not one of the board's queues`,
       );
     }
     // Who lost the right to see a queue must not show it on a wall by a board that has a key already.
@@ -127,7 +129,7 @@ export async function createBoards({ clock, directory, audit, ...options }: Boar
         if (rows.size >= MAX_BOARDS || mine >= MAX_BOARDS_OF_A_PERSON) {
           throw new ServiceError(
             'limit_reached',
-            `a site has at most ${MAX_BOARDS} boards, a person ${MAX_BOARDS_OF_A_PERSON}`,
+            say`a site has at most ${MAX_BOARDS} boards, a person ${MAX_BOARDS_OF_A_PERSON}`,
           );
         }
         const { person_id: owner_id, extension: owner } = caller;

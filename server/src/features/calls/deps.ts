@@ -1,5 +1,6 @@
 import type { CallOperation } from '@offhook/contract/call-control.ts';
 import { ServiceError } from '../../core/errors.ts';
+import type { Said } from '../../core/said.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs, Engine } from '../../ports/engine.ts';
 import type { Caller } from '../../ports/http.ts';
@@ -103,7 +104,8 @@ export async function runAloneOnLeg(
 }
 
 export const gone = (): ServiceError => new ServiceError('call_gone', 'this leg of the call is over');
-export const wrongState = (detail: string): ServiceError => new ServiceError('wrong_call_state', detail);
+export const wrongState = (detail: Said | string): ServiceError =>
+  new ServiceError('wrong_call_state', detail);
 export const hasOwn = (actor: Actor, call: LiveCall): boolean =>
   actor.caller.extension !== '' && call.legs.some((leg) => leg.extension === actor.caller.extension);
 /** True for a leg whose device was answered. */

@@ -2,6 +2,8 @@
 import type { CallSettings, Destination } from '@offhook/contract/call-settings.ts';
 import { DESTINATIONS } from '@offhook/contract/call-settings.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
+import type { Said } from '../../core/said.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -61,17 +63,18 @@ export function createGuard({ settings, own, outside, store, used, clock, today 
     refused[destination] += 1;
     throw error;
   };
-  const notAllowed = (detail: string): ServiceError => new ServiceError('destination_not_allowed', detail);
+  const notAllowed = (detail: Said | string): ServiceError =>
+    new ServiceError('destination_not_allowed', detail);
   const checkDay = (now: Usage, country: string | null, seconds_left: number): ServiceError | null => {
     const { per_day, countries_per_day } = settings();
     if (now.calls >= per_day) {
-      return new ServiceError('too_many_requests', `${per_day} calls were placed today already`, {
+      return new ServiceError('too_many_requests', say`${per_day} calls were placed today already`, {
         retry_after_seconds: seconds_left,
       });
     }
     const fresh = country !== null && !now.countries.includes(country);
     return fresh && now.countries.length >= countries_per_day
-      ? notAllowed(`${countries_per_day} different countries were called today already`)
+      ? notAllowed(say`${countries_per_day} different countries were called today already`)
       : null;
   };
 
@@ -85,7 +88,7 @@ export function createGuard({ settings, own, outside, store, used, clock, today 
       if (!site.enabled) return refuse(destination, notAllowed('calls from the API are switched off'));
       const level = actor.caller.key === null ? actor.caller.level : 'user';
       if (!(site.allowed[level] as readonly Destination[]).includes(destination)) {
-        return refuse(destination, notAllowed(`${level} may not call ${described(destination)}`));
+        return refuse(destination, notAllowed(say`${level} may not call ${described(destination)}`));
       }
       const now = clock.now();
       const times = recent(who, now);
@@ -93,7 +96,7 @@ export function createGuard({ settings, own, outside, store, used, clock, today 
         const wait = Math.ceil((times[0]! + MINUTE_MS - now) / 1000);
         return refuse(
           destination,
-          new ServiceError('too_many_requests', `${times.length} calls were placed in the last minute`, {
+          new ServiceError('too_many_requests', say`${times.length} calls were placed in the last minute`, {
             retry_after_seconds: Math.max(1, wait),
           }),
         );
@@ -106,7 +109,7 @@ export function createGuard({ settings, own, outside, store, used, clock, today 
       if (destination !== 'internal' && !outside.leadsOut(number))
         return refuse(destination, noRoute(number));
       if (destination !== 'internal' && !outside.mayCall(who, number))
-        return refuse(destination, notAllowed(`${who} may not call numbers of this class of route`));
+        return refuse(destination, notAllowed(say`${who} may not call numbers of this class of route`));
       // Counted before anything is awaited, so that calls asked for at the same moment cannot pass together.
       const countries = country === null ? before.countries : [...new Set([...before.countries, country])];
       const after = { calls: before.calls + 1, countries };
@@ -125,6 +128,8 @@ export function createGuard({ settings, own, outside, store, used, clock, today 
 
 /** The right alone makes no way there. */
 const noRoute = (number: string): ServiceError =>
-  new ServiceError('no_route', `no route of this site leads to ${number}`);
-const described = (destination: Destination): string =>
-  destination === 'unknown' ? 'a number of no known kind' : `${destination.replace('_', ' ')} numbers`;
+  new ServiceError('no_route', say`no route of this site leads to ${number}`);
+const described = (destination: Destination): Said => ({
+  key: destination === 'unknown' ? 'a number of no known kind' : `${destination.replace('_', ' ')} numbers`,
+  values: [],
+});

@@ -1,6 +1,7 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { CallOperation } from '@offhook/contract/call-control.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -84,7 +85,7 @@ export function createPerformer(deps: PerformDeps): Performer {
   const enter = (who: string): void => {
     const n = underWay.get(who) ?? 0;
     if (n >= MOST_AT_ONCE) {
-      throw new ServiceError('too_many_requests', `${n} operations of ${who} are under way`, {
+      throw new ServiceError('too_many_requests', say`${n} operations of ${who} are under way`, {
         retry_after_seconds: 1,
       });
     }

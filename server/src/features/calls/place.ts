@@ -9,6 +9,7 @@ import type {
 import { callsOf, reaches } from '../../core/rights.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { PlacedPart } from '../../ports/engine.ts';
 import type { ExpectedEvent, LiveCall, LiveLeg } from '../../ports/live.ts';
@@ -74,7 +75,7 @@ export function createPlacing(deps: CallControlDeps): Placing {
     }
     const person = directory.byExtension(extension);
     if (person === undefined || !person.active) {
-      throw new ServiceError('invalid_request', `from: there is no extension ${extension}`);
+      throw new ServiceError('invalid_request', say`from: there is no extension ${extension}`);
     }
     const kind = device === 'all' ? null : KIND[device];
     const states = live.extension(extension)?.devices;
@@ -82,8 +83,11 @@ export function createPlacing(deps: CallControlDeps): Placing {
       (e) => (kind === null || e.kind === kind) && (states?.[e.kind] ?? 'UNAVAILABLE') !== 'UNAVAILABLE',
     );
     if (!reachable) {
-      const which = device === 'all' ? 'no device' : `no ${device} device`;
-      throw new ServiceError('device_unreachable', `${which} of ${extension} is registered`);
+      const detail =
+        device === 'all'
+          ? say`no device of ${extension} is registered`
+          : say`no ${device} device of ${extension} is registered`;
+      throw new ServiceError('device_unreachable', detail);
     }
     return { person, kind };
   };
@@ -101,9 +105,9 @@ export function createPlacing(deps: CallControlDeps): Placing {
         .filter((leg) => leg.extension === extension && leg.id !== plan.about?.leg_id);
     const over = (): boolean => live.call(placedId) === undefined && live.gone(placedId);
     const unrung = (): ServiceError =>
-      new ServiceError('device_unreachable', `no device of ${extension} rang`);
+      new ServiceError('device_unreachable', say`no device of ${extension} rang`);
     const untaken = (): ServiceError =>
-      new ServiceError('device_no_answer', `no device of ${extension} took the call`);
+      new ServiceError('device_no_answer', say`no device of ${extension} took the call`);
     return {
       action: plan.action,
       call_id: plan.about?.call_id ?? placedId,
@@ -216,7 +220,7 @@ export function createPlacing(deps: CallControlDeps): Placing {
       if (isOwnRinging(call))
         throw wrongState('what rings is a device of who calls, and not called by anybody');
       if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {
-        throw wrongState(`${own.person.extension} is in this call already`);
+        throw wrongState(say`${own.person.extension} is in this call already`);
       }
       if (!steersAll(actor) && group(leg.extension) !== mine) {
         throw new ServiceError('forbidden', 'this leg rings in another pick-up group');

@@ -2,6 +2,7 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { callsOf, reaches } from '../../core/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { LiveCall, LiveLeg, LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
@@ -93,7 +94,7 @@ export function ringingLeg(live: LiveView, extension: string): LiveLeg {
     if (isOwnRinging(call)) continue;
     for (const leg of call.legs) if (leg.extension === extension && leg.state === 'alerting') return leg;
   }
-  throw new ServiceError('wrong_call_state', `nothing rings at ${extension} now`);
+  throw new ServiceError('wrong_call_state', say`nothing rings at ${extension} now`);
 }
 
 /** In order of how much of a call it is: of two devices, the one that talks. */

@@ -2,6 +2,7 @@
 import type { LegChoice, RetrieveRequest, TransferRequest } from '@offhook/contract/call-control.ts';
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { LiveCall, LiveLeg, LiveSide } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
@@ -83,7 +84,7 @@ export function createSteering(deps: CallControlDeps): Steering {
         return;
       }
     }
-    throw wrongState(`this leg had more than ${MOST_RECORDINGS} recordings`);
+    throw wrongState(say`this leg had more than ${MOST_RECORDINGS} recordings`);
   };
   const start = async (leg: LiveLeg, action_id: string): Promise<void> => {
     const name = await recordings.begin(leg);

@@ -10,6 +10,7 @@ import type { CallTransfer, TransferRequest } from '@offhook/contract/call-contr
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { callsOf, reaches } from '../../core/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
 import { gone, wrongState } from './deps.ts';
@@ -46,7 +47,7 @@ const KEEP_MS = 600_000;
 const MOST = 1_000;
 
 const unanswered = (to: string): ServiceError =>
-  new ServiceError('device_unreachable', `${to} did not answer`);
+  new ServiceError('device_unreachable', say`${to} did not answer`);
 
 export function createTransfers(deps: CallControlDeps): Transfers {
   const { engine, live, guard, clock } = deps;
@@ -95,7 +96,7 @@ export function createTransfers(deps: CallControlDeps): Transfers {
   const open = (actor: Actor, call: string, ...states: CallTransfer['state'][]): Kept => {
     const found = newest(actor, call);
     const state = stateOf(found);
-    if (!states.includes(state)) throw wrongState(`the transfer is ${state}`);
+    if (!states.includes(state)) throw wrongState(say`the transfer is ${state}`);
     return found;
   };
   const aboutTransfer = (t: Kept) => ({ call_id: t.call_id, leg_id: t.leg_id, extension: t.extension });

@@ -7,6 +7,7 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import { covers, historyOf, historySince } from '../../core/rights.ts';
 import type { Principal } from '../../core/rights.ts';
@@ -118,10 +119,10 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       throw new ServiceError('overloaded', 'too many exports are waiting', { retry_after_seconds: 60 });
     }
     if ((await countIn(db, ['queued', 'running'], person_id)) >= MAX_OWN_WAITING) {
-      throw new ServiceError('limit_reached', `${MAX_OWN_WAITING} of your exports are waiting or running`);
+      throw new ServiceError('limit_reached', say`${MAX_OWN_WAITING} of your exports are waiting or running`);
     }
     if ((await countIn(db, ['done'], person_id)) >= MAX_OWN_FILES) {
-      throw new ServiceError('limit_reached', `you have ${MAX_OWN_FILES} files; delete one of them`);
+      throw new ServiceError('limit_reached', say`you have ${MAX_OWN_FILES} files; delete one of them`);
     }
   }
   /** Of these exports the file goes, and `state` says what became of them. */
@@ -269,7 +270,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       if (row.state === 'queued' || row.state === 'running') {
         throw new ServiceError('file_not_ready', 'the file is not made yet', { retry_after_seconds: 2 });
       }
-      if (row.state !== 'done') throw new ServiceError('file_gone', `the export is ${row.state}`);
+      if (row.state !== 'done') throw new ServiceError('file_gone', say`the export is ${row.state}`);
       const reader = JSON.parse(row.reader) as Principal;
       const older = historySince(reader) < historySince(caller);
       if (older || !covers(historyOf(caller), historyOf(reader))) {

@@ -1,13 +1,16 @@
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
+import type { Said } from '../../core/said.ts';
 import { historySince } from '../../core/rights.ts';
 import type { Principal } from '../../core/rights.ts';
 
-export const invalid = (detail: string): ServiceError => new ServiceError('invalid_request', detail);
+export const invalid = (detail: Said | string): ServiceError => new ServiceError('invalid_request', detail);
 
 function readMoment(text: string | undefined, name: string): number | null {
   if (text === undefined) return null;
   const ms = Date.parse(text);
-  if (!Number.isFinite(ms)) throw invalid(`${name}: expected an RFC 3339 time such as 2026-11-21T09:00:00Z`);
+  if (!Number.isFinite(ms))
+    throw invalid(say`${name}: expected an RFC 3339 time such as 2026-11-21T09:00:00Z`);
   return ms;
 }
 /** The range without what was before the reader was given the extension. */

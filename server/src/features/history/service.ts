@@ -48,8 +48,11 @@ export function createHistoryService(deps: {
     if (extension === '') throw invalid('extension: an API key has no calls of its own; name an extension');
     const own = extension === reader.extension;
     if (!reaches(historyOf(reader), extension)) {
-      const needs = reader.key === null ? 'the level supervisor' : 'a key that has this extension';
-      throw new ServiceError('forbidden', `another extension's calls need ${needs}`);
+      const detail =
+        reader.key === null
+          ? "another extension's calls need the level supervisor"
+          : "another extension's calls need a key that has this extension";
+      throw new ServiceError('forbidden', detail);
     }
     const { from_ms, to_ms } = sinceHeld(reader, readRange(query));
     const us = (ms: number | null): number | null => (ms === null ? null : ms * 1000);

@@ -1,18 +1,14 @@
 /** What no single object shows: numbers and names that mean two things, and names that mean nothing. */
-import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { dialMatcher, patternsMeet, shortestOf } from '../../core/dial-pattern.ts';
+import { say } from '../../core/said.ts';
+import type { Said } from '../../core/said.ts';
 import { MOST_LAYERS, MOST_PATTERNS, outboundLayers } from '../../core/routes.ts';
+import { findingOf, wordOf } from './findings.ts';
+import type { Finding } from './findings.ts';
 import { allObjects } from './model.ts';
 import type { Model, StoredObject } from './model.ts';
 import { usesOf } from './uses.ts';
 
-/** One thing that is wrong: the object, the field in it, and a sentence for people. */
-export interface Finding {
-  readonly kind: ConfigKind;
-  readonly key: string;
-  readonly path: string;
-  readonly detail: string;
-}
 /** What of the exchange itself a model is checked against. */
 export interface House {
   /** Ids of its feature codes, each with what it begins with where the site changed nothing. */
@@ -83,32 +79,39 @@ function isOwnAddress(host: string): boolean {
 function* alike(
   model: Model,
   { codes, patterns = new Map() }: House,
-): Generator<readonly [StoredObject, path: string, detail: string]> {
+): Generator<readonly [StoredObject, path: string, detail: Said]> {
   const changed = model.of('feature_code');
   const dialled = [...patterns].flatMap(([id, own]) => {
     const object = changed.get(id);
     if (object?.body.enabled === false) return [];
-    const what = `feature code ${id}`;
+    const what = say`${wordOf('feature_code')} ${id}`;
     return own.map((p) => ({
       object,
       path: 'code',
+      name: `feature code ${id}`,
       what,
       pattern: p.replace(/^_/, '').replace(codes.get(id)!, object?.body.code ?? codes.get(id)!),
     }));
   });
   const services = [...model.of('service').values()]
     .filter(({ key }) => /^[*#]/.test(key))
-    .map((object) => ({ object, path: 'number', what: `service ${object.key}`, pattern: object.key }));
+    .map((object) => ({
+      object,
+      path: 'number',
+      name: `service ${object.key}`,
+      what: say`${wordOf('service')} ${object.key}`,
+      pattern: object.key,
+    }));
   const all = [...dialled, ...services];
   for (const [i, a] of all.entries())
     for (const b of all.slice(0, i)) {
       const said = a.object === undefined ? b : a;
       const other = said === a ? b : a;
-      if (said.object === undefined || a.what === b.what || !patternsMeet(a.pattern, b.pattern)) continue;
+      if (said.object === undefined || a.name === b.name || !patternsMeet(a.pattern, b.pattern)) continue;
       yield [
         said.object,
         said.path,
-        `${said.pattern} cannot be told apart from ${other.pattern}, ${other.what}`,
+        say`${said.pattern} cannot be told apart from ${other.pattern}, ${other.what}`,
       ];
     }
 }
@@ -120,48 +123,48 @@ const MOST_FINDINGS = 10_000;
 /** In order of kind and key; empty where everything fits. O(objects and numbers). */
 export function checkModel(model: Model, house: House): readonly Finding[] {
   const findings: Finding[] = [];
-  const find = ({ kind, key }: StoredObject, path: string, detail: string): void => {
-    if (findings.length < MOST_FINDINGS) findings.push({ kind, key, path, detail });
+  const find = (object: StoredObject, path: string, said: Said | string): void => {
+    if (findings.length < MOST_FINDINGS) findings.push(findingOf(object, path, said));
   };
   let slots = 0;
-  const numbers = new Map<string, string>();
+  const numbers = new Map<string, Said>();
   const takers = new Map<string, readonly [StoredObject, path: string]>();
   const users = new Map<string, string>();
   const codes = new Map(house.codes);
   for (const { key, body } of model.of('feature_code').values())
     if (body.enabled) codes.set(key, body.code);
     else codes.delete(key);
-  for (const [id, code] of codes) numbers.set(code, `feature code ${id}`);
+  for (const [id, code] of codes) numbers.set(code, say`${wordOf('feature_code')} ${id}`);
   for (const object of allObjects(model)) {
     for (const use of usesOf(object))
       if (!model.of(use.kind).has(use.key))
-        find(object, use.path, `there is no ${use.kind.replaceAll('_', ' ')} ${JSON.stringify(use.key)}`);
+        find(object, use.path, say`there is no ${wordOf(use.kind)} ${JSON.stringify(use.key)}`);
     if (object.kind === 'parking_lot') {
       const { first_slot, last_slot } = (object as StoredObject<'parking_lot'>).body;
       slots += last_slot - first_slot + 1;
       if (slots > MOST_SLOTS) {
-        find(object, 'last_slot', `all parking lots together have more than ${MOST_SLOTS} slots`);
+        find(object, 'last_slot', say`all parking lots together have more than ${MOST_SLOTS} slots`);
         continue;
       }
     }
     for (const [number, path] of numbersOf(object)) {
-      const what = `${object.kind.replaceAll('_', ' ')} ${object.key}`;
+      const what = say`${wordOf(object.kind)} ${object.key}`;
       const other = numbers.get(number);
       if (other === undefined) {
         numbers.set(number, what);
         takers.set(number, [object, path]);
         continue;
       }
-      find(object, path, `${number} is taken by ${other}`);
+      find(object, path, say`${number} is taken by ${other}`);
       // Told of both, because either may be the one that was just written.
       const taker = takers.get(number);
-      if (taker !== undefined) find(...taker, `${number} is taken by ${what}`);
+      if (taker !== undefined) find(...taker, say`${number} is taken by ${what}`);
     }
   }
   for (const object of model.of('extension').values()) {
     const { username } = object.body;
     const other = users.get(username);
-    if (other !== undefined) find(object, 'username', `extension ${other} has this user name`);
+    if (other !== undefined) find(object, 'username', say`extension ${other} has this user name`);
     users.set(username, object.key);
     if (model.of('extension').has(username) && username !== object.key)
       find(object, 'username', 'it is the extension of somebody else');
@@ -201,7 +204,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     const { trunk, number, prefix, caller } = object.body;
     const way = JSON.stringify([trunk, number, prefix, caller]);
     const other = inbound.get(way);
-    if (other !== undefined) find(object, 'number', `inbound route ${other} is for the same calls`);
+    if (other !== undefined) find(object, 'number', say`inbound route ${other} is for the same calls`);
     inbound.set(way, object.key);
   }
   for (const object of model.of('outbound_route').values()) {
@@ -216,7 +219,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     const matches = patterns.map(dialMatcher);
     for (const [number, what] of numbers)
       if (matches.some((is) => is(number)))
-        find(object, 'patterns', `${number} is ${what}, which would keep it from being called for help`);
+        find(object, 'patterns', say`${number} is ${what}, which would keep it from being called for help`);
   }
   const routes = [...model.of('outbound_route').values()];
   const patterns = routes.reduce((sum, r) => sum + r.body.patterns.length, 0);
@@ -224,10 +227,10 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     find(
       routes.at(-1)!,
       'patterns',
-      `all routes together have ${patterns} patterns, more than ${MOST_PATTERNS}`,
+      say`all routes together have ${patterns} patterns, more than ${MOST_PATTERNS}`,
     );
   else if (outboundLayers(routes.map((r) => r.body)).length > MOST_LAYERS)
-    find(routes.at(-1)!, 'patterns', `more than ${MOST_LAYERS} routes are for numbers of each other`);
+    find(routes.at(-1)!, 'patterns', say`more than ${MOST_LAYERS} routes are for numbers of each other`);
   for (const object of timeRounds(model))
     find(object, 'when_open', 'it leads into a round of nothing but time conditions');
   for (const object of allObjects(model))
@@ -237,8 +240,8 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     if (!house.codes.has(object.key)) find(object, 'id', 'the exchange has no such feature code');
   if (![...model.of('extension').values()].some(({ body }) => body.level === 'admin' && body.active)) {
     const [first] = model.of('extension').values();
-    const detail = 'nobody would be left to administer the exchange';
-    findings.push({ kind: 'extension', key: first?.key ?? '', path: first ? 'level' : '', detail });
+    const said = 'nobody would be left to administer the exchange';
+    findings.push(findingOf({ kind: 'extension', key: first?.key ?? '' }, first ? 'level' : '', said));
   }
   return findings;
 }

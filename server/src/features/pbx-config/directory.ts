@@ -1,4 +1,5 @@
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Directory, QueueEntry, TrunkEntry } from '../../ports/directory.ts';
 import { outboundFinder, outboundOrder } from '../../core/routes.ts';
 import { toPbxConfig } from './config.ts';
@@ -95,7 +96,7 @@ export function createDirectory(
     sipPassword(extension) {
       const password = index.secrets.get(extension);
       if (password === undefined)
-        throw new ServiceError('not_found', `there is no extension ${JSON.stringify(extension)}`);
+        throw new ServiceError('not_found', say`there is no extension ${JSON.stringify(extension)}`);
       return password;
     },
     onChange(listener) {

@@ -5,12 +5,16 @@ import { MAX_NAMED, maxObjects } from '@offhook/contract/config.ts';
 import type { ConfigChange, ConfigDocument, ConfigFinding } from '@offhook/contract/config.ts';
 import { KINDS } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { asSaid, say } from '../../core/said.ts';
+import type { Said } from '../../core/said.ts';
 import { Turn } from '../../core/turn.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import { checkModel } from './check.ts';
+import { findingOf, sentFinding, wordOf } from './findings.ts';
+import type { Finding } from './findings.ts';
 import type { House } from './check.ts';
 import { countDifferences } from './differences.ts';
 import { objectsOf } from './document.ts';
@@ -74,13 +78,15 @@ export function checkWholeSite({ key }: Caller): void {
   if (key !== null && (key.queues !== null || key.extensions !== null))
     throw new ServiceError('forbidden', 'this API key is limited to some queues or extensions');
 }
-function refuse(findings: readonly ConfigFinding[], code: 'invalid_request' | 'invalid_configuration'): void {
+function refuse(findings: readonly Finding[], code: 'invalid_request' | 'invalid_configuration'): void {
   if (findings.length === 0) return;
-  const [{ kind, key, path, detail }] = findings as [ConfigFinding];
-  const more = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`;
+  const [{ kind, key, path, said }] = findings as [Finding];
   const where = [kind, key, path].filter(Boolean).join(' ');
-  throw new ServiceError(code, `${where}: ${detail}${more}`, {
-    body: { findings: findings.slice(0, MAX_NAMED), findings_total: findings.length },
+  const rule = asSaid(said);
+  const more = findings.length - 1;
+  const detail = more === 0 ? say`${where}: ${rule}` : say`${where}: ${rule} (and ${more} more)`;
+  throw new ServiceError(code, detail, {
+    body: { findings: findings.slice(0, MAX_NAMED).map(sentFinding), findings_total: findings.length },
   });
 }
 
@@ -88,8 +94,8 @@ export function createDraft(deps: DraftDeps): Draft {
   const { objects, audit, clock, house } = deps;
   const etags = createEtags();
   const turn = new Turn(PATIENCE_MS);
-  const known = new WeakMap<Model, readonly ConfigFinding[]>();
-  function check(model: Model): readonly ConfigFinding[] {
+  const known = new WeakMap<Model, readonly Finding[]>();
+  function check(model: Model): readonly Finding[] {
     let findings = known.get(model);
     if (findings === undefined) known.set(model, (findings = checkModel(model, house)));
     return findings;
@@ -110,11 +116,11 @@ export function createDraft(deps: DraftDeps): Draft {
     checkAdministrators(actor, before, changes);
     for (const kind of KINDS)
       if (after.of(kind).size > Math.max(maxObjects(kind), before.of(kind).size))
-        throw new ServiceError('limit_reached', `there can be ${maxObjects(kind)} of ${kind} at most`);
+        throw new ServiceError('limit_reached', say`there can be ${maxObjects(kind)} of ${kind} at most`);
     checkUse(after, changes);
     return after;
   }
-  function fresh(before: Model, after: Model): ConfigFinding[] {
+  function fresh(before: Model, after: Model): Finding[] {
     const old = new Set(check(before).map((f) => JSON.stringify(f)));
     return check(after).filter((f) => !old.has(JSON.stringify(f)));
   }
@@ -196,8 +202,7 @@ export function createDraft(deps: DraftDeps): Draft {
           if (++i % AT_ONCE === 0) await turnOfOthers();
           if (edit.findings.length >= MOST_FINDINGS) break;
           const ref = edit.put(kind, object);
-          if (there.has(`${kind} ${ref}`))
-            edit.wrong({ kind, key: ref, path: '', detail: 'it is there twice' });
+          if (there.has(`${kind} ${ref}`)) edit.wrong(findingOf({ kind, key: ref }, '', 'it is there twice'));
           there.add(`${kind} ${ref}`);
         }
         if (mode === 'replace')
@@ -234,12 +239,12 @@ export function createDraft(deps: DraftDeps): Draft {
 }
 
 /** An object as people know it: `the menu "Main office" (main)`. */
-function titleIn({ kind, key, body }: StoredObject): string {
+function titleIn({ kind, key, body }: StoredObject): Said {
   const { title, name } = body as { readonly title?: unknown; readonly name?: unknown };
   const texts = [title, name].filter((one) => typeof one === 'string');
   const shown = texts.find((one) => one !== '' && one !== key);
-  const what = `the ${kind.replaceAll('_', ' ')}`;
-  return shown === undefined ? `${what} ${key}` : `${what} "${shown}" (${key})`;
+  const what = wordOf(kind);
+  return shown === undefined ? say`the ${what} ${key}` : say`the ${what} "${String(shown)}" (${key})`;
 }
 /** Throws `in_use` where something that is taken away is still named. O(objects). */
 function checkUse(after: Model, changes: readonly ObjectChange[]): void {
@@ -252,8 +257,13 @@ function checkUse(after: Model, changes: readonly ObjectChange[]): void {
         users.push({ kind: object.kind, key: object.key, title: titleIn(object), path: use.path });
   const [first] = users;
   if (first === undefined) return;
-  const more = users.length === 1 ? '' : ` and in ${users.length - 1} more places`;
-  throw new ServiceError('in_use', `it is used by ${first.title}, in ${first.path}${more}`, {
+  const { title, path } = first;
+  const more = users.length - 1;
+  const detail =
+    more === 0
+      ? say`it is used by ${title}, in ${path}`
+      : say`it is used by ${title}, in ${path} and in ${more} more places`;
+  throw new ServiceError('in_use', detail, {
     body: { used_by: users.slice(0, MAX_NAMED).map(({ kind, key, path }) => ({ kind, key, path })) },
   });
 }
@@ -264,5 +274,5 @@ function checkAdministrators({ caller }: Actor, before: Model, changes: readonly
     object?.kind === 'extension' && (object as StoredObject<'extension'>).body.level === 'admin';
   for (const { kind, key, object } of changes)
     if (admin(object) || admin(before.of(kind).get(key) as StoredObject | undefined))
-      throw new ServiceError('forbidden', `no API key changes an administrator, as extension ${key} is`);
+      throw new ServiceError('forbidden', say`no API key changes an administrator, as extension ${key} is`);
 }

@@ -1,11 +1,14 @@
 /** Changes to the draft before they are kept: pure, one object after another, and what is wrong with them by field. */
-import type { ConfigChange, ConfigFinding } from '@offhook/contract/config.ts';
+import type { ConfigChange } from '@offhook/contract/config.ts';
 import { CONFIG_KINDS, CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
 import type { z } from 'zod';
 import { faultsOf } from '../../core/check-input.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { spoken } from '../../core/said.ts';
+import { say } from '../../core/said.ts';
+import type { Said } from '../../core/said.ts';
+import { findingOf, wordOf } from './findings.ts';
+import type { Finding } from './findings.ts';
 import { mergePatch } from './merge-patch.ts';
 import { storedObject } from './model.ts';
 import type { Model, ObjectChange, ObjectRef, StoredObject } from './model.ts';
@@ -21,17 +24,17 @@ export interface Edit {
   apply(change: ConfigChange): void;
   /** Puts an object of a document, made or changed; the key it gives itself, empty where it has none. */
   put(kind: ConfigKind, object: unknown): string;
-  wrong(finding: ConfigFinding): void;
+  wrong(finding: Finding): void;
   remove(ref: ObjectRef): void;
   /** What was wrong with single objects. */
-  readonly findings: readonly ConfigFinding[];
+  readonly findings: readonly Finding[];
   /** The last state of each object that was touched; an id of 0 is one that has none yet. */
   changes(): ObjectChange[];
   readonly made: readonly Made[];
 }
-const nameOf = ({ kind, key }: ObjectRef): string => `${kind.replaceAll('_', ' ')} ${JSON.stringify(key)}`;
+const nameOf = ({ kind, key }: ObjectRef): Said => say`${wordOf(kind)} ${JSON.stringify(key)}`;
 export const notFound = (ref: ObjectRef): ServiceError =>
-  new ServiceError('not_found', `there is no ${nameOf(ref)}`);
+  new ServiceError('not_found', say`there is no ${nameOf(ref)}`);
 
 /**
  * Fields whose default became narrower: a replacement that leaves one out keeps what the object has, so that a file written
@@ -67,9 +70,9 @@ function withClass(kind: ConfigKind, object: unknown): unknown {
 function* schemaFindings(
   error: z.ZodError,
   { kind, key, object }: { kind: ConfigKind; key: string; object: unknown },
-): Generator<ConfigFinding> {
+): Generator<Finding> {
   for (const issue of error.issues)
-    for (const { path, rule } of faultsOf(issue, object)) yield { kind, key, path, detail: spoken(rule) };
+    for (const { path, rule } of faultsOf(issue, object)) yield findingOf({ kind, key }, path, rule);
 }
 /** Where so much is wrong, the rest is not looked at. */
 export const MOST_FINDINGS = 1_000;
@@ -86,7 +89,7 @@ export function ownKey(kind: ConfigKind, object: unknown): string {
 /** `etagOf` gives what the outside knows an object's state by. */
 export function beginEdit(before: Model, etagOf: (object: StoredObject) => string): Edit {
   const touched = new Map<ConfigKind, Map<string, StoredObject | null>>();
-  const findings: ConfigFinding[] = [];
+  const findings: Finding[] = [];
   const made = new Map<string, Made>();
 
   const find = ({ kind, key }: ObjectRef): StoredObject | null => {
@@ -115,8 +118,8 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
     const object = storedObject(old?.id ?? 0, kind, full);
     if (key !== null && object.key !== key) {
       const field = CONFIG_KINDS[kind].key;
-      const detail = `it is ${JSON.stringify(key)} and cannot be renamed: make a new one`;
-      findings.push({ kind, key, path: field, detail });
+      const said = say`it is ${JSON.stringify(key)} and cannot be renamed: make a new one`;
+      findings.push(findingOf({ kind, key }, field, said));
       return null;
     }
     return { object, given: result.data as Fields };
@@ -136,7 +139,7 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
   }
   function check(ref: ObjectRef, object: StoredObject, ifMatch: string | undefined): void {
     if (ifMatch === undefined || ifMatch === etagOf(object)) return;
-    throw new ServiceError('precondition_failed', `${nameOf(ref)} was changed meanwhile`, {
+    throw new ServiceError('precondition_failed', say`${nameOf(ref)} was changed meanwhile`, {
       body: { etag: etagOf(object) },
     });
   }
@@ -158,8 +161,8 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
     const [was, is] = [old.body, next.body] as [ConfigBody<'trunk'>, ConfigBody<'trunk'>];
     const moved = was.password === undefined || is.password === undefined ? null : movedTo(was, is);
     if (moved === null || typeof (given as Fields)['password'] === 'string') return;
-    const detail = `give it again, or null: ${moved} changes, and a kept password would be used at another address`;
-    findings.push({ kind: 'trunk', key: old.key, path: 'password', detail });
+    const said = say`give it again, or null: ${moved} changes, and a kept password would be used at another address`;
+    findings.push(findingOf({ kind: 'trunk', key: old.key }, 'password', said));
   }
 
   return {
@@ -168,7 +171,7 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
       if (change.op === 'create') {
         const key = ownKey(kind, change.object);
         if (find({ kind, key }) !== null)
-          throw new ServiceError('name_taken', `there is a ${nameOf({ kind, key })} already`);
+          throw new ServiceError('name_taken', say`there is a ${nameOf({ kind, key })} already`);
         put(kind, change.object, null);
         return;
       }
@@ -189,7 +192,7 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
           staysAt(old, result.object, change.patch);
         }
       } else if (change.create)
-        throw new ServiceError('precondition_failed', `there is a ${nameOf(ref)} already`, {
+        throw new ServiceError('precondition_failed', say`there is a ${nameOf(ref)} already`, {
           body: { etag: etagOf(old) },
         });
       else put(kind, change.object, change.key);

@@ -1,6 +1,7 @@
 import { RouteTestReply, RouteTestRequest } from '@offhook/contract/config-route-test.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { App } from '../../ports/http.ts';
 import type { LiveView } from '../../ports/live.ts';
@@ -43,8 +44,8 @@ export function routeTestRoutes(app: App, { objects, codes, live, clock, zone }:
         throw new ServiceError(
           'not_found',
           'trunk' in from
-            ? `there is no trunk ${from.trunk} that is switched on`
-            : `there is no active extension ${from.extension}`,
+            ? say`there is no trunk ${from.trunk} that is switched on`
+            : say`there is no active extension ${from.extension}`,
         );
       const moment = at === undefined ? clock.now() : Date.parse(at);
       const answer = testRoute(site, { number, from, at: moment, zone, features: live.features });

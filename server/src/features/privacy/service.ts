@@ -146,7 +146,11 @@ export async function createPrivacy(deps: PrivacyDeps): Promise<Privacy> {
       .where('id', '=', id)
       .where('kind', '=', kind)
       .executeTakeFirst();
-    if (row === undefined) throw new ServiceError('not_found', `there is no such ${kind}`);
+    if (row === undefined)
+      throw new ServiceError(
+        'not_found',
+        kind === 'export' ? 'there is no such export' : 'there is no such erasure',
+      );
     return row;
   }
   async function add(actor: Actor, kind: JobRow['kind'], subject: Subject, reason: string): Promise<JobRow> {

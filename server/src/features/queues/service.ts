@@ -13,6 +13,8 @@ import { shownTo } from '../../core/display.ts';
 import { queuesOf, reaches } from '../../core/rights.ts';
 import type { Objects, Principal } from '../../core/rights.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
+import type { Said } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -79,16 +81,16 @@ export function createQueues(deps: QueuesDeps): Queues {
   const settingsFor = (who: Principal, name: string, access: 'read' | 'control'): QueueSettings => {
     const found = deps.settings().find((queue) => queue.name === name);
     if (found === undefined || !reaches(seen(who, access), name)) {
-      throw new ServiceError('no_such_queue', `there is no queue ${name}`);
+      throw new ServiceError('no_such_queue', say`there is no queue ${name}`);
     }
     return found;
   };
   /** A key is kept to its extensions here too: a membership is the agent's as much as the queue's. */
   const ensureReaches = ({ caller }: Actor, extension: string): void => {
     if (caller.key === null || reaches(caller.key.extensions, extension)) return;
-    throw new ServiceError('forbidden', `this key may not change the agent ${extension}`);
+    throw new ServiceError('forbidden', say`this key may not change the agent ${extension}`);
   };
-  const noSuchCaller = (why: string): ServiceError => new ServiceError('no_such_caller', why);
+  const noSuchCaller = (why: Said | string): ServiceError => new ServiceError('no_such_caller', why);
   const find = (queue: string, leg: string): LiveCaller | undefined =>
     live.queue(queue)?.callers.find((caller) => caller.leg === leg);
   const waiting = (queue: string, leg: string): LiveCaller => {
@@ -98,7 +100,7 @@ export function createQueues(deps: QueuesDeps): Queues {
       });
     }
     const caller = find(queue, leg);
-    if (caller === undefined) throw noSuchCaller(`nobody of this id waits in ${queue}`);
+    if (caller === undefined) throw noSuchCaller(say`nobody of this id waits in ${queue}`);
     return caller;
   };
   /** Still the same visit, not a later one of the same caller. */
@@ -149,7 +151,7 @@ export function createQueues(deps: QueuesDeps): Queues {
   const limited = async <T>(who: string, work: () => Promise<T>): Promise<T> => {
     const n = underWay.get(who) ?? 0;
     if (n >= MOST_AT_ONCE) {
-      throw new ServiceError('too_many_requests', `${n} changes of ${who} are under way`, {
+      throw new ServiceError('too_many_requests', say`${n} changes of ${who} are under way`, {
         retry_after_seconds: 1,
       });
     }

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -29,7 +30,7 @@ export function createPlays({ audit, clock }: { audit: Audit; clock: Clock }): P
       const { person_id, session_id, username } = actor.caller;
       const n = underWay.get(person_id) ?? 0;
       if (n >= MOST_AT_ONCE) {
-        throw new ServiceError('too_many_requests', `${n} recordings are being sent to you already`, {
+        throw new ServiceError('too_many_requests', say`${n} recordings are being sent to you already`, {
           retry_after_seconds: 1,
         });
       }

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Recording, RecordingsQuery } from '@offhook/contract/recordings.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import { pageOf } from '../../core/page.ts';
 import { historySince, reaches, recordingsOf } from '../../core/rights.ts';
 import type { Audit } from '../../ports/audit.ts';
@@ -58,7 +59,7 @@ const WHY_NOT: Record<Exclude<RecordingRow['state'], 'stored'>, string> = {
 const noSuch = (): ServiceError => new ServiceError('not_found', 'there is no such recording');
 const noAudio = (state: keyof typeof WHY_NOT): ServiceError => new ServiceError('no_audio', WHY_NOT[state]);
 const damaged = (size: number, stored: number): ServiceError =>
-  new ServiceError('no_audio', `the file is damaged: it has ${size} bytes, ${stored} were stored`);
+  new ServiceError('no_audio', say`the file is damaged: it has ${size} bytes, ${stored} were stored`);
 
 export function createRecordingService(deps: ServiceDeps): RecordingService {
   const { store, files, disposal, conversations, audit, clock } = deps;

@@ -1,5 +1,6 @@
 import type { Destination } from '@offhook/contract/call-settings.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { asSaid, say, sayAll } from '../../core/said.ts';
 import type { Directory, EndpointKind } from '../../ports/directory.ts';
 import { isRung } from '../../ports/engine.ts';
 import type { FeatureChanges } from './view.ts';
@@ -28,13 +29,16 @@ export function checkForward(deps: RuleDeps, extension: string, number: string):
   if (directory.byExtension(number)?.active === true) return;
   if (directory.queues().some((queue) => queue.number === number) || isPlace(number)) return;
   if (!directory.leadsOut(number))
-    throw new ServiceError('no_route', `no way of this site leads to ${number}`);
+    throw new ServiceError('no_route', say`no way of this site leads to ${number}`);
   if (!mayForwardOutside(extension, number)) {
-    throw new ServiceError('destination_not_allowed', `calls of ${extension} may not be led to ${number}`);
+    throw new ServiceError('destination_not_allowed', say`calls of ${extension} may not be led to ${number}`);
   }
   const destination = destinationOf(number);
   if (NEVER.has(destination)) {
-    throw new ServiceError('destination_not_allowed', `calls are not led to ${destination} numbers`);
+    throw new ServiceError(
+      'destination_not_allowed',
+      say`calls are not led to ${{ key: `${destination.replace('_', ' ')} numbers`, values: [] }}`,
+    );
   }
 }
 const WORDS: Readonly<Record<EndpointKind, string>> = {
@@ -49,7 +53,10 @@ export function checkChanges(deps: RuleDeps, extension: string, changes: Feature
   const endpoints = deps.directory.byExtension(extension)?.endpoints ?? [];
   if (!endpoints.some(({ kind }) => isRung(devices, kind))) {
     const missing = (Object.keys(WORDS) as EndpointKind[]).filter((kind) => isRung(devices, kind));
-    const named = missing.map((kind) => WORDS[kind]).join(' and no ');
-    throw new ServiceError('invalid_request', `allowed_phone_mode: ${extension} has no ${named}`);
+    const named = sayAll(
+      missing.map((kind) => asSaid(WORDS[kind])),
+      ', ',
+    );
+    throw new ServiceError('invalid_request', say`allowed_phone_mode: ${extension} has no ${named}`);
   }
 }

@@ -1,6 +1,7 @@
 import type { Features, FeaturesChange } from '@offhook/contract/features.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Principal } from '../../core/rights.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
@@ -87,10 +88,10 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
   const ensureMay = (who: Principal, extension: string): void => {
     const supervises = who.key === null && includesLevel(who.level, 'supervisor');
     if (!supervises && (extension === '' || who.extension !== extension)) {
-      throw new ServiceError('forbidden', `the features of ${extension || 'nobody'} are not yours`);
+      throw new ServiceError('forbidden', say`the features of ${extension || 'nobody'} are not yours`);
     }
     if (directory.byExtension(extension)?.active !== true) {
-      throw new ServiceError('not_found', `${extension} is nobody's extension`);
+      throw new ServiceError('not_found', say`${extension} is nobody's extension`);
     }
   };
   const changeIn = async (actor: Actor | null, extension: string, changes: FeatureChanges): Promise<void> => {

@@ -1,6 +1,7 @@
 import type { PeopleQuery, SignInPerson } from '@offhook/contract/people.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import { fold } from '@offhook/contract/search.ts';
 import { pageOf } from '../../core/page.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
@@ -39,7 +40,7 @@ export function createSignIns(deps: {
   const { store, otp, directory, audit, clock } = deps;
   const find = (extension: string): Person => {
     const who = directory.byExtension(extension);
-    if (who === undefined) throw new ServiceError('not_found', `nobody has the extension ${extension}`);
+    if (who === undefined) throw new ServiceError('not_found', say`nobody has the extension ${extension}`);
     return who;
   };
   const line = (
@@ -101,7 +102,7 @@ export function createSignIns(deps: {
         }
       });
       if (session !== null && ids.length === 0) {
-        throw new ServiceError('not_found', `${extension} has no such session`);
+        throw new ServiceError('not_found', say`${extension} has no such session`);
       }
       deps.ended(ids, 'ended');
       return ids.length;

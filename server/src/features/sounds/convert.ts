@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import type { SoundFormat } from '@offhook/contract/sounds.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import { readSource } from './formats/read.ts';
 import { notAudio } from './formats/source.ts';
 import type { Source } from './formats/source.ts';
@@ -46,7 +47,7 @@ const checkLength = (seconds: number, most: number): void => {
   if (seconds <= most) return;
   throw new ServiceError(
     'sound_too_long',
-    `it lasts longer than the ${most} seconds a sound of this kind may`,
+    say`it lasts longer than the ${most} seconds a sound of this kind may`,
   );
 };
 function mono(channels: readonly Float32Array[]): Float32Array {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { ServiceError } from '../../core/errors.ts';
+import type { Said } from '../../core/said.ts';
 import type { Converted } from './convert.ts';
 
 export interface Task {
@@ -14,7 +15,7 @@ export interface Task {
 /** The one message of a conversion's thread. */
 export type Told =
   | { readonly converted: Converted }
-  | { readonly refused: { readonly code: ErrorCode; readonly detail: string } }
+  | { readonly refused: { readonly code: ErrorCode; readonly detail: Said | string } }
   | { readonly failed: string };
 
 /** An hour of music takes 40 s, and twice that where it is too loud; a decoder that turns in circles ends with it. */

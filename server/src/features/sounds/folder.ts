@@ -4,6 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 
 /** One kept sound: a whole file, named by what is in it. */
 export interface KeptSound {
@@ -75,7 +76,7 @@ export async function openSoundFolder(folder: string): Promise<SoundFolder> {
         for await (const chunk of body.iterator({ destroyOnReturn: false })) {
           bytes += (chunk as Buffer).length;
           if (bytes > most) {
-            throw new ServiceError('sound_too_large', `the upload is larger than ${most} bytes`);
+            throw new ServiceError('sound_too_large', say`the upload is larger than ${most} bytes`);
           }
           await file.writeFile(chunk as Buffer);
         }

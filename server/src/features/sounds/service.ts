@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { SoundKind, SoundsReply, UploadedSound } from '@offhook/contract/sounds.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -83,7 +84,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
     if (kept + bytes <= deps.budget && kept < deps.budget) return;
     throw new ServiceError(
       'storage_full',
-      `all sounds together may take ${deps.budget} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES`,
+      say`all sounds together may take ${deps.budget} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES`,
     );
   }
   async function checkDisk(bytes: number): Promise<void> {
@@ -162,7 +163,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
     async upload(actor, kind, body) {
       if (body === null) throw new ServiceError('not_audio', 'there is nothing in it');
       if (uploads >= MAX_UPLOADS) {
-        throw new ServiceError('overloaded', `${MAX_UPLOADS} sounds are being taken in`, {
+        throw new ServiceError('overloaded', say`${MAX_UPLOADS} sounds are being taken in`, {
           retry_after_seconds: RETRY_SECONDS,
         });
       }

@@ -11,7 +11,7 @@ try {
   told = { converted: await convert(readFileSync(from), to, most_seconds) };
 } catch (error) {
   const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof ServiceError) told = { refused: { code: error.code, detail: error.message } };
+  if (error instanceof ServiceError) told = { refused: { code: error.code, detail: error.detail } };
   else if (code === 'ENOSPC' || code === 'EDQUOT')
     told = { refused: { code: 'storage_full', detail: 'the disk is full' } };
   else if (code !== undefined && typeof code === 'string' && /^E[A-Z]+$/.test(code))

@@ -12,6 +12,7 @@ import type {
 } from '@offhook/contract/wallboard.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import { agentFiguresOf, queuesOf, reaches } from '../../core/rights.ts';
 import type { Objects, Principal } from '../../core/rights.ts';
@@ -370,7 +371,7 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
   };
 }
 const noSuchQueue = (name: string): ServiceError =>
-  new ServiceError('no_such_queue', `there is no queue ${name.slice(0, 64)}`);
+  new ServiceError('no_such_queue', say`there is no queue ${name.slice(0, 64)}`);
 
 /** The last interval that begins no later than `ms`. */
 function indexOf(intervals: readonly Span[], ms: number): number {

@@ -1,5 +1,7 @@
 import type { WallboardQuery } from '@offhook/contract/wallboard.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
+import type { Said } from '../../core/said.ts';
 import type { Span, ZoneCalendar } from './days.ts';
 import { SLOT_MS } from './sums.ts';
 
@@ -8,7 +10,7 @@ const DAY_MS = 86_400_000;
 const FIRST = Date.UTC(2000, 0, 1);
 const LAST = Date.UTC(2100, 0, 1);
 
-const refuse = (detail: string): never => {
+const refuse = (detail: Said | string): never => {
   throw new ServiceError('invalid_request', detail);
 };
 
@@ -30,13 +32,13 @@ export function spanOf(
   if (from === undefined || to === undefined) return refuse('from: from and to go together');
   const span = { from: Date.parse(from), to: Date.parse(to) };
   for (const [name, ms] of Object.entries(span)) {
-    if (!(ms >= FIRST && ms <= LAST)) refuse(`${name}: expected a time from 2000 to 2099`);
-    if (ms % SLOT_MS !== 0) refuse(`${name}: expected a time on a quarter of an hour`);
+    if (!(ms >= FIRST && ms <= LAST)) refuse(say`${name}: expected a time from 2000 to 2099`);
+    if (ms % SLOT_MS !== 0) refuse(say`${name}: expected a time on a quarter of an hour`);
   }
   if (span.from >= span.to) refuse('to: expected a time after from');
   // A range of whole local days may be an hour longer.
   if (span.to - span.from > mostDays * DAY_MS + 4 * SLOT_MS) {
-    refuse(`to: expected at most ${mostDays} days after from`);
+    refuse(say`to: expected at most ${mostDays} days after from`);
   }
   return { span, day: null };
 }
@@ -55,7 +57,7 @@ export function intervalsOf(calendar: ZoneCalendar, span: Span, seconds: number,
   for (const interval of calendar.intervals(span, seconds)) {
     if (interval.from > now) break;
     if (intervals.length === MOST_INTERVALS) {
-      refuse(`interval: a series has at most ${MOST_INTERVALS} intervals; take longer ones`);
+      refuse(say`interval: a series has at most ${MOST_INTERVALS} intervals; take longer ones`);
     }
     intervals.push(interval);
   }

@@ -4,6 +4,7 @@ import type { ConversationNote, ConversationOutcome } from '@offhook/contract/co
 import type { NewOutcome } from '@offhook/contract/conversation-list.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
+import { say } from '../../../core/said.ts';
 import { historyOf, historySince } from '../../../core/rights.ts';
 import type { Audit } from '../../../ports/audit.ts';
 import type { Caller } from '../../../ports/http.ts';
@@ -72,7 +73,7 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
           .where('call', 'in', calls)
           .executeTakeFirstOrThrow();
         if (Number(n) >= MAX_NOTES)
-          throw new ServiceError('limit_reached', `a conversation has ${MAX_NOTES} notes at most`);
+          throw new ServiceError('limit_reached', say`a conversation has ${MAX_NOTES} notes at most`);
         const note = await db
           .insertInto('conversation_notes')
           .values({ call: calls[0]!, at_ms: clock.now(), by: nameOf(actor.caller), text })

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { NewQuality } from '@offhook/contract/conversation-list.ts';
 import type { ConversationQuality } from '@offhook/contract/conversations.ts';
 import { ServiceError } from '../../../core/errors.ts';
+import { say } from '../../../core/said.ts';
 import { historyOf, historySince } from '../../../core/rights.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Caller } from '../../../ports/http.ts';
@@ -57,7 +58,7 @@ export function createQuality({ store, clock }: { readonly store: Store; readonl
         if (all.length > MAX_REPORTS || own > MAX_OF_A_PERSON)
           throw new ServiceError(
             'limit_reached',
-            `a conversation has ${MAX_REPORTS} reports at most, and ${MAX_OF_A_PERSON} of one person`,
+            say`a conversation has ${MAX_REPORTS} reports at most, and ${MAX_OF_A_PERSON} of one person`,
           );
         await touchConversations(db, [row.root]);
         return qualityOnWire(report);

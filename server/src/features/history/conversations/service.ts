@@ -7,6 +7,8 @@ import type {
 } from '@offhook/contract/conversation-list.ts';
 import type { z } from 'zod';
 import { ServiceError } from '../../../core/errors.ts';
+import { asSaid, say } from '../../../core/said.ts';
+import type { Said } from '../../../core/said.ts';
 import { historyOf, historySince } from '../../../core/rights.ts';
 import type { Principal } from '../../../core/rights.ts';
 import type { Store } from '../../../ports/store.ts';
@@ -52,8 +54,8 @@ const identityOf = (reader: Principal, query: ConversationsQuery): ListIdentity 
   return ['conversations', reader.extension, reader.key?.id ?? null, JSON.stringify(sorted)];
 };
 
-const positionUnknown = (why: string): ServiceError =>
-  new ServiceError('position_unknown', `${why}; read the changes from the beginning`);
+const positionUnknown = (why: Said | string): ServiceError =>
+  new ServiceError('position_unknown', say`${asSaid(why)}; read the changes from the beginning`);
 
 /** Stands in no epoch. */
 const BETWEEN = ':';
@@ -115,13 +117,13 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       const db = store.db<Tables>();
       if (epoch !== undefined && epoch !== journal.epoch) {
         throw positionUnknown(
-          isCursor ? 'cursor: it is of another epoch' : `epoch: it is ${journal.epoch} now`,
+          isCursor ? 'cursor: it is of another epoch' : say`epoch: it is ${journal.epoch} now`,
         );
       }
       if (since > 0) {
         const newest = await newestChange(db);
         if (since > newest)
-          throw positionUnknown(`${isCursor ? 'cursor' : 'since'}: the newest change is ${newest}`);
+          throw positionUnknown(say`${isCursor ? 'cursor' : 'since'}: the newest change is ${newest}`);
       }
       const query = { since, limit, detail: detail === 'true' };
       const seen = { within: historyOf(reader), since_ms: historySince(reader) };

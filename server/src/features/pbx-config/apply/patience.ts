@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../core/errors.ts';
+import { say } from '../../../core/said.ts';
 import type { Clock } from '../../../ports/clock.ts';
 
 /** How long the live engine is waited for, in milliseconds. */
@@ -29,7 +30,7 @@ async function within<T>(
   closing.addEventListener('abort', stop, { once: true });
   clock.sleep(ms, over.signal).then(
     () => {
-      const error = new ServiceError('engine_timeout', `the engine did not finish within ${ms / 1_000} s`);
+      const error = new ServiceError('engine_timeout', say`the engine did not finish within ${ms / 1_000} s`);
       late.reject(error);
       over.abort(error);
     },

@@ -1,5 +1,6 @@
 /** The way back to the files as they were before an apply, for one that failed and for one that nobody ended. */
 import { ServiceError, messageOf } from '../../../core/errors.ts';
+import { say } from '../../../core/said.ts';
 import type { Log } from '../../../core/log.ts';
 import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
 import { wayBack } from './files.ts';
@@ -32,7 +33,7 @@ export async function putBack(deps: PutBackDeps, steps: readonly FileStep[]): Pr
   const { engine, log } = deps;
   const back = await wayBack(engine, steps, deps.applied);
   if (back.lost.length > 0)
-    throw new ServiceError('internal', `nothing is left to write for ${back.lost.join(', ')}`);
+    throw new ServiceError('internal', say`nothing is left to write for ${back.lost.join(', ')}`);
   if (back.texts.size === 0) return [];
   if (back.from === 'applied')
     log.warn(

@@ -16,6 +16,7 @@ import { CONFIG_KINDS, CONFIG_SECRETS, KINDS } from '@offhook/contract/config-ob
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
+import { say } from '../../../core/said.ts';
 import type { Audit } from '../../../ports/audit.ts';
 import type { Actor } from '../../../ports/operations.ts';
 import type { Store } from '../../../ports/store.ts';
@@ -164,7 +165,7 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
     free();
     const foreign = (await drift.check()).filter((d) => !d.hand_written).map((d) => d.name);
     if (foreign.length > 0 && !overwrite_drift)
-      throw new ServiceError('config_drift', `changed by hand: ${foreign.join(', ')}`, {
+      throw new ServiceError('config_drift', say`changed by hand: ${foreign.join(', ')}`, {
         body: { files: foreign },
       });
     free();
@@ -216,7 +217,7 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
   const versionOf = async (number: number): Promise<ConfigVersion> => {
     const found = await versions.one(number);
     if (found === null)
-      throw new ServiceError('not_found', `there is no version ${number} any more, or not yet`);
+      throw new ServiceError('not_found', say`there is no version ${number} any more, or not yet`);
     return found;
   };
   const paged = <T>(rows: readonly T[], limit: number, id: (row: T) => number) => {
@@ -298,7 +299,7 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
             'the draft has changes that are not applied; with discard_draft they are given up',
           );
         const then = await versions.model(number);
-        if (then === null) throw new ServiceError('not_found', `there is no version ${number} any more`);
+        if (then === null) throw new ServiceError('not_found', say`there is no version ${number} any more`);
         const target = restoredModel(then, objects.applied());
         await objects.setDraft(target, { author, at: clock.now() });
         return target;
@@ -328,7 +329,7 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
     async version(number) {
       const version = await versionOf(number);
       const now = await versions.model(number);
-      if (now === null) throw new ServiceError('not_found', `there is no version ${number} any more`);
+      if (now === null) throw new ServiceError('not_found', say`there is no version ${number} any more`);
       return { success: true, version, objects: objectChanges(await versions.before(number), now) };
     },
     async object(number, path, key) {
@@ -336,7 +337,7 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
       const kind = KINDS.find((k) => CONFIG_KINDS[k].path === path);
       const found = kind === undefined ? undefined : (await versions.model(number))?.of(kind).get(key);
       if (kind === undefined || found === undefined)
-        throw new ServiceError('not_found', `version ${number} has no such object`);
+        throw new ServiceError('not_found', say`version ${number} has no such object`);
       const secrets = CONFIG_SECRETS[kind];
       const object = Object.fromEntries(
         Object.entries(found.body).filter(([field]) => !secrets.includes(field)),

@@ -1,3 +1,4 @@
+import { say } from '../../../core/said.ts';
 import { FLACDecoder } from '@wasm-audio-decoders/flac';
 import { checkShape, notAudio } from './source.ts';
 import type { Source } from './source.ts';
@@ -31,7 +32,7 @@ export function readFlac(bytes: Uint8Array): Source {
         const fresh = await decoder.decode(bytes.subarray(from, from + BITE));
         for (const decoded of last ? [fresh, await decoder.flush()] : [fresh]) {
           const [error] = decoded.errors;
-          if (error !== undefined) throw notAudio(`FLAC: ${error.message.slice(0, 100)}`);
+          if (error !== undefined) throw notAudio(say`FLAC: ${error.message.slice(0, 100)}`);
           if (decoded.samplesDecoded === 0) continue;
           if (decoded.sampleRate !== sample_rate || decoded.channelData.length !== channels) {
             throw notAudio('FLAC: it changes its sample rate or channels on the way');
@@ -42,7 +43,7 @@ export function readFlac(bytes: Uint8Array): Source {
       }
       decoder.free();
       if (samples !== 0 && count !== samples) {
-        throw notAudio(`FLAC: it announces ${samples} samples and has ${count}: cut off, or broken`);
+        throw notAudio(say`FLAC: it announces ${samples} samples and has ${count}: cut off, or broken`);
       }
     },
   };

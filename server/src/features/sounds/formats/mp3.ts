@@ -1,3 +1,4 @@
+import { say } from '../../../core/said.ts';
 import { MPEGDecoder } from 'mpg123-decoder';
 import { checkShape, notAudio } from './source.ts';
 import type { Source } from './source.ts';
@@ -71,7 +72,7 @@ export function readMp3(bytes: Uint8Array): Source {
     const frame = frameAt(bytes, at);
     if (frame === null) {
       if (isTail(bytes, at)) break;
-      throw notAudio(`MP3: what stands at byte ${at} is no sound`);
+      throw notAudio(say`MP3: what stands at byte ${at} is no sound`);
     }
     if (frame.sample_rate !== first.sample_rate || frame.channels !== first.channels) {
       throw notAudio('MP3: it changes its sample rate or channels on the way');
@@ -95,7 +96,7 @@ export function readMp3(bytes: Uint8Array): Source {
       for (let from = start; from < at; from += BITE) {
         const decoded = decoder.decode(bytes.subarray(from, Math.min(from + BITE, at)));
         const [error] = decoded.errors;
-        if (error !== undefined) throw notAudio(`MP3: ${error.message.slice(0, 100)}`);
+        if (error !== undefined) throw notAudio(say`MP3: ${error.message.slice(0, 100)}`);
         if (decoded.samplesDecoded > 0) yield decoded.channelData;
       }
       decoder.free();

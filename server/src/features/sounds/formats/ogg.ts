@@ -1,3 +1,4 @@
+import { say } from '../../../core/said.ts';
 import { OggVorbisDecoder } from '@wasm-audio-decoders/ogg-vorbis';
 import { OpusDecoder } from 'opus-decoder';
 import { checkShape, notAudio } from './source.ts';
@@ -22,7 +23,7 @@ interface Pages {
 function readPages(bytes: Uint8Array): Pages {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const broken = (what: string): never => {
-    throw notAudio(`Ogg: ${what}`);
+    throw notAudio(say`Ogg: ${what}`);
   };
   const packets: Uint8Array[] = [];
   let begun: Uint8Array[] = [];
@@ -88,7 +89,7 @@ function opus({ packets, position }: Pages, head: Buffer): Source {
         if (some.some((packet) => packet.length > MAX_PACKET)) throw notAudio('Opus: a packet is too large');
         const decoded = decoder.decodeFrames([...some]);
         const [error] = decoded.errors;
-        if (error !== undefined) throw notAudio(`Opus: ${error.message.slice(0, 100)}`);
+        if (error !== undefined) throw notAudio(say`Opus: ${error.message.slice(0, 100)}`);
         const count = Math.min(left, decoded.samplesDecoded);
         left -= count;
         if (count > 0) yield decoded.channelData.map((c) => c.subarray(0, count).map((v) => v * gain));
@@ -115,7 +116,7 @@ function vorbis(bytes: Uint8Array, { position }: Pages, head: Buffer): Source {
         const fresh = await decoder.decode(bytes.subarray(from, from + BITE));
         for (const decoded of last ? [fresh, await decoder.flush()] : [fresh]) {
           const [error] = decoded.errors;
-          if (error !== undefined) throw notAudio(`Vorbis: ${error.message.slice(0, 100)}`);
+          if (error !== undefined) throw notAudio(say`Vorbis: ${error.message.slice(0, 100)}`);
           if (decoded.samplesDecoded > 0) yield decoded.channelData;
         }
       }

@@ -1,5 +1,7 @@
 import type { SoundFormat } from '@offhook/contract/sounds.ts';
 import { ServiceError } from '../../../core/errors.ts';
+import { say } from '../../../core/said.ts';
+import type { Said } from '../../../core/said.ts';
 
 /** Sound as it was uploaded, known by its content; nothing of it is decoded before `blocks` is read. */
 export interface Source {
@@ -12,15 +14,17 @@ export interface Source {
   blocks(): AsyncIterable<readonly Float32Array[]> | Iterable<readonly Float32Array[]>;
 }
 
-export const notAudio = (detail: string): ServiceError => new ServiceError('not_audio', detail);
+export const notAudio = (detail: Said | string): ServiceError => new ServiceError('not_audio', detail);
 
 const RATES = { min: 6_000, max: 192_000 } as const;
 /** Refuses what no prompt is made of, before a table is sized by it. */
 export function checkShape(format: string, sampleRate: number, channels: number): void {
   if (!Number.isInteger(sampleRate) || sampleRate < RATES.min || sampleRate > RATES.max) {
-    throw notAudio(`${format}: a sample rate of ${sampleRate}; it must be from ${RATES.min} to ${RATES.max}`);
+    throw notAudio(
+      say`${format}: a sample rate of ${sampleRate}; it must be from ${RATES.min} to ${RATES.max}`,
+    );
   }
   if (channels !== 1 && channels !== 2) {
-    throw notAudio(`${format}: ${channels} channels; it must be mono or stereo`);
+    throw notAudio(say`${format}: ${channels} channels; it must be mono or stereo`);
   }
 }

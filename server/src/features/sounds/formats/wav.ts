@@ -1,3 +1,4 @@
+import { say } from '../../../core/said.ts';
 import { checkShape, notAudio } from './source.ts';
 import type { Source } from './source.ts';
 
@@ -74,12 +75,14 @@ export function readWav(bytes: Uint8Array): Source {
   let at = 12;
   for (let chunks = 0; ; chunks++) {
     if (at + 8 > size) throw notAudio('WAV: it ends before its sound begins');
-    if (chunks === MAX_CHUNKS) throw notAudio(`WAV: its sound does not begin within ${MAX_CHUNKS} chunks`);
+    if (chunks === MAX_CHUNKS) throw notAudio(say`WAV: its sound does not begin within ${MAX_CHUNKS} chunks`);
     const name = text(view, at);
     const length = view.getUint32(at + 4, true);
     at += 8;
     if (at + length > size) {
-      throw notAudio(`WAV: it announces ${length} bytes where ${size - at} are left: cut off, or a stream`);
+      throw notAudio(
+        say`WAV: it announces ${length} bytes where ${size - at} are left: cut off, or a stream`,
+      );
     }
     if (name === 'data') return sourceOf(view, head, at, length);
     if (name === 'fmt ') {
@@ -95,7 +98,9 @@ function sourceOf(view: DataView, head: Head | undefined, start: number, length:
   checkShape('WAV', sample_rate, channels);
   const read = READERS[`${kind}/${bits}`];
   if (read === undefined) {
-    throw notAudio(`WAV: sound of kind ${kind} with ${bits} bits is not read here; PCM, float and G.711 are`);
+    throw notAudio(
+      say`WAV: sound of kind ${kind} with ${bits} bits is not read here; PCM, float and G.711 are`,
+    );
   }
   if (frame !== (channels * bits) / 8) throw notAudio('WAV: its format contradicts itself');
   if (length % frame !== 0) throw notAudio('WAV: it ends in the middle of a sample');

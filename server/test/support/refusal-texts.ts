@@ -1,0 +1,117 @@
+import { stripTypeScriptTypes } from 'node:module';
+import path from 'node:path';
+import { tool } from '../../../tools/install.ts';
+import { lineOf } from './sources.ts';
+import type { Source } from './sources.ts';
+
+export interface RefusalTexts {
+  /** Keys of the texts as `say` makes them, each with file and line. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Places where a text is put together so that it cannot be translated. */
+  readonly untold: readonly string[];
+}
+/** A node of the syntax tree (ESTree). */
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [field: string]: unknown;
+}
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && typeof (value as Node).type === 'string';
+const nodesIn = (value: unknown): Node[] =>
+  Array.isArray(value) ? value.filter(isNode) : isNode(value) ? [value] : [];
+function* walk(node: Node): Generator<Node> {
+  yield node;
+  for (const value of Object.values(node)) for (const inner of nodesIn(value)) yield* walk(inner);
+}
+const nameOf = (node: unknown): string | undefined =>
+  isNode(node) && node.type === 'Identifier' ? String(node['name']) : undefined;
+
+/** A source with what other texts are found by. */
+class File {
+  readonly #source: Source;
+  readonly nodes: readonly Node[];
+  /** Functions that make a refusal of a text they are given, by the place of that parameter. */
+  readonly makers = new Map<string, number>();
+  readonly #constants = new Map<string, Node>();
+  constructor(source: Source, root: Node) {
+    this.#source = source;
+    this.nodes = [...walk(root)];
+    for (const node of this.nodes) {
+      const { type, id, init } = node;
+      const name = nameOf(id);
+      if (name === undefined) continue;
+      if (type === 'VariableDeclarator' && isNode(init)) this.#constants.set(name, init);
+      const made = type === 'FunctionDeclaration' ? node : init;
+      const index = isNode(made) ? nodesIn(made['params']).findIndex((one) => this.#takesText(one)) : -1;
+      if (index !== -1) this.makers.set(name, index);
+    }
+  }
+  /** The types are blanks in the tree and stand in the text. */
+  #takesText({ end }: Node): boolean {
+    return this.#source.text.slice(end).startsWith(': Said | string');
+  }
+  get path(): string {
+    return this.#source.path;
+  }
+  at({ start }: Node): string {
+    return `${this.path}:${lineOf(this.#source.text, start)}`;
+  }
+  constant(name: string): Node | undefined {
+    return this.#constants.get(name);
+  }
+}
+
+/** Texts of every `ServiceError`, of what makes one, of every `say`, and of the rules of schemas. */
+export async function refusalTexts(sources: readonly Source[]): Promise<RefusalTexts> {
+  const { parse } = (await tool('acorn')) as { parse: (text: string, options: object) => Node };
+  const options = { ecmaVersion: 'latest', sourceType: 'module' };
+  const files = sources.map((source) => new File(source, parse(stripTypeScriptTypes(source.text), options)));
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const texts = new Map<string, string>();
+  const untold: string[] = [];
+  for (const file of files) {
+    const makers = new Map([...file.makers, ...importedMakers(file, byPath)]);
+    const follow = (node: Node | undefined): void => {
+      if (node === undefined) return;
+      const { type, value } = node;
+      if (typeof value === 'string') texts.set(value, file.at(node));
+      if (type === 'TemplateLiteral') untold.push(file.at(node));
+      if (type === 'Identifier') follow(file.constant(String(node['name'])));
+      if (type === 'ConditionalExpression') nodesIn([node['consequent'], node['alternate']]).forEach(follow);
+      if (type === 'LogicalExpression') nodesIn([node['left'], node['right']]).forEach(follow);
+      if (type === 'MemberExpression') {
+        const record = file.constant(nameOf(node['object']) ?? '');
+        nodesIn(record?.['properties']).forEach((entry) => nodesIn(entry['value']).forEach(follow));
+      }
+    };
+    for (const node of file.nodes) {
+      const [callee, given] = [nameOf(node['callee']) ?? '', nodesIn(node['arguments'])];
+      if (node.type === 'TaggedTemplateExpression' && nameOf(node['tag']) === 'say')
+        texts.set(keyOf(node['quasi'] as Node), file.at(node));
+      if (node.type === 'NewExpression' && callee === 'ServiceError') follow(given[1]);
+      if (node.type !== 'CallExpression') continue;
+      const index = makers.get(callee);
+      if (index !== undefined) follow(given[index]);
+      const method = isNode(node['callee']) ? nameOf(node['callee']['property']) : undefined;
+      if (method === 'regex' || method === 'refine') follow(given[1]);
+    }
+  }
+  return { texts, untold };
+}
+function importedMakers(file: File, byPath: ReadonlyMap<string, File>): [string, number][] {
+  return file.nodes.flatMap((node) => {
+    if (node.type !== 'ImportDeclaration') return [];
+    const { value } = node['source'] as { readonly value: string };
+    const from = byPath.get(path.join(path.dirname(file.path), value));
+    return nodesIn(node['specifiers']).flatMap(({ local, imported }): [string, number][] => {
+      const index = from?.makers.get(nameOf(imported) ?? '');
+      return index === undefined ? [] : [[nameOf(local) ?? '', index]];
+    });
+  });
+}
+const keyOf = (quasi: Node): string =>
+  nodesIn(quasi['quasis'])
+    .map(({ value }) => (value as { readonly cooked: string }).cooked)
+    .reduce((key, part, i) => `${key}{${i - 1}}${part}`);
