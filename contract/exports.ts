@@ -88,11 +88,27 @@ export const Export = z
   .meta({ id: 'Export' });
 export type Export = z.infer<typeof Export>;
 export const ExportReply = z.object({ success: z.literal(true), export: Export });
-export const ExportsQuery = z.strictObject(PAGE_FIELDS);
+export const ExportsQuery = z.strictObject({
+  ...PAGE_FIELDS,
+  seen: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, 'not a version of this list')
+    .optional()
+    .describe('The `version` of an answer: while it is still that, the answer waits for the next change.'),
+  wait: z
+    .string()
+    .regex(/^\d{1,2}$/, 'a whole number')
+    .transform(Number)
+    .pipe(z.int().min(0).max(25))
+    .optional()
+    .describe('Seconds to wait at most where `seen` is given, from 0 to 25; 25 where it is not said.'),
+});
 export type ExportsQuery = z.infer<typeof ExportsQuery>;
 /** Newest first. */
 export const ExportsReply = z.object({
   success: z.literal(true),
   exports: z.array(Export),
+  version: z.string().describe('Of all exports that may be seen; another one after each change and step.'),
   next_cursor: z.string().nullable(),
 });
+export type ExportsReply = z.infer<typeof ExportsReply>;

@@ -271,6 +271,20 @@ describe('history pages', () => {
     assert.match(text, /"missed"/);
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await dialog.locator('[data-state=expired]').waitFor();
+    const { token } = await site().person('1002');
+    const made = async (): Promise<void> => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const body = JSON.stringify({ format: 'xlsx' });
+      const { status } = await fetch(`${site().base}/api/v1/exports`, { method: 'POST', headers, body });
+      assert.equal(status, 202);
+    };
+    const files = dialog.locator('[data-state=done]');
+    await made();
+    await until('one that is made elsewhere', async () => (await files.count()) === 1);
+    await page.context().setOffline(true);
+    await made();
+    await page.context().setOffline(false);
+    await until('one that was made without a network', async () => (await files.count()) === 2);
     await close(page);
   });
 

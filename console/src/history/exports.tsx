@@ -15,7 +15,7 @@ import {
 } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download, FileSpreadsheet, X } from 'lucide-react';
-import type { Export } from '@offhook/contract/exports.ts';
+import type { Export, ExportsReply } from '@offhook/contract/exports.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
@@ -28,8 +28,10 @@ import type { Filters, Scope } from './filters.ts';
 import { t as say } from './words.ts';
 import styles from './conversation.module.css';
 
-/** How far a file is stands in no topic of the stream: it is asked for while one is being made and this is looked at. */
-const ASK_MS = 500;
+/** How far a file is stands in no topic of the stream: the list is asked for again and answers when it changes. */
+const AGAIN_MS = 250;
+/** The same while the service cannot be reached. */
+const AWAY_MS = 3_000;
 const KEY = ['exports'];
 const isUnderWay = ({ state }: Export): boolean => state === 'queued' || state === 'running';
 
@@ -111,9 +113,14 @@ function Body({ filters, scope }: Props): ReactNode {
   const [format, setFormat] = useState<'csv' | 'xlsx'>('csv');
   const files = useQuery({
     queryKey: KEY,
-    queryFn: ({ signal }) => client.exports.list({ limit: 20 }, signal),
+    queryFn: ({ signal }) => {
+      const seen = queries.getQueryData<ExportsReply>(KEY)?.version;
+      return client.exports.list({ limit: 20, seen }, signal);
+    },
     staleTime: 0,
-    refetchInterval: ({ state }) => (state.data?.exports.some(isUnderWay) ? ASK_MS : false),
+    // The next opening of this list must not wait for a change.
+    gcTime: 0,
+    refetchInterval: ({ state }) => (state.status === 'error' ? AWAY_MS : AGAIN_MS),
   });
   const again = (): Promise<void> => queries.invalidateQueries({ queryKey: KEY });
   const filter = exportFilterOf(filters, scope, me.extension, serverNow());

@@ -111,6 +111,43 @@ async function rig(
   };
 }
 
+test('exports - a list that was seen waits for the next change of its own person, and no longer than it is told', async (t) => {
+  const r = await rig(t);
+  const gate = Promise.withResolvers<void>();
+  r.rows.holdOn(gate.promise);
+  const list = async (who: string, query = '') =>
+    ExportsReply.parse((await r.call(who, 'GET', `/api/v1/exports${query}`)).body.json());
+  const before = await list('supervisor');
+  const waits = list('supervisor', `?seen=${before.version}`);
+  const everything = list('admin', `?seen=${(await list('admin')).version}`);
+  await until('both wait', () => r.clock.sleepers >= 3);
+  await r.make('agent');
+  assert.equal((await everything).exports.length, 1, 'an administrator sees the export of another');
+  const own = await r.make('supervisor');
+  assert.deepEqual(
+    (await waits).exports.map(({ id }) => id),
+    [own.id],
+  );
+  let seen = (await waits).version;
+  gate.resolve();
+  const states = new Set<string>();
+  while (!states.has('done')) {
+    const next = await list('supervisor', `?seen=${seen}`);
+    assert.notEqual(next.version, seen);
+    seen = next.version;
+    states.add(next.exports[0]!.state);
+  }
+  const still = list('supervisor', `?seen=${seen}&wait=5`);
+  await until('it waits', () => r.clock.sleepers >= 2);
+  await r.clock.advance(5_000);
+  assert.equal((await still).version, seen, 'nothing changed');
+  const open = list('supervisor', `?seen=${seen}`);
+  await until('it waits', () => r.clock.sleepers >= 2);
+  await r.restart();
+  assert.equal((await open).version, seen, 'answered at the end of the service');
+  assert.notEqual((await list('supervisor', `?seen=${seen}`)).version, seen, 'and at once after a restart');
+});
+
 test('exports - a file is made in the background, given out whole with its hash, and both are in the audit trail', async (t) => {
   const r = await rig(t);
   const asked = await r.make('supervisor', {

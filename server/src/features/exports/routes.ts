@@ -11,6 +11,12 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Reading exports and their files. */
 export function exportRoutes(app: App, exports: Exports): void {
   const tags = ['exports'];
+  let closing = false;
+  app.addHook('preClose', (done) => {
+    closing = true;
+    exports.endWaiting();
+    done();
+  });
   const access = { level: 'user', scope: 'history:read' } as const;
   app.get(
     '/api/v1/exports',
@@ -19,11 +25,20 @@ export function exportRoutes(app: App, exports: Exports): void {
       schema: {
         tags,
         summary: "One's own exports, newest first; an administrator's view is all",
+        description:
+          'With `seen` it answers when the version of the list is another one, at the latest after `wait` seconds: how far exports are needs no polling.',
         querystring: ExportsQuery,
         response: { 200: ExportsReply },
       },
     },
-    async (request) => ({ success: true as const, ...(await exports.page(request.person(), request.query)) }),
+    async (request, reply) => {
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const page = await exports.page(request.person(), request.query, gone.signal);
+      // A connection that stays would hold up the stop for as long as it may be idle.
+      if (closing) reply.raw.shouldKeepAlive = false;
+      return { success: true as const, ...page };
+    },
   );
   app.get(
     '/api/v1/exports/:id',

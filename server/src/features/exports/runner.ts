@@ -20,6 +20,8 @@ export const PAGE_ROWS = { csv: 200, xlsx: 50 } as const;
 /** How long, and how often, a database that does not answer is asked again before the export fails. */
 const PATIENCE_MS = 15 * 60_000;
 const AGAIN_MS = 2_000;
+/** How often the rows of a running export are told at most. */
+const STEP_MS = 1_000;
 
 type Page = Awaited<ReturnType<ConversationRows['page']>>;
 export interface RunnerDeps {
@@ -29,6 +31,8 @@ export interface RunnerDeps {
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;
+  /** An export of this person moved on, and it can be read. */
+  readonly changed: (person: number) => void;
   /** How long a finished file is kept. */
   readonly keep_ms: number;
 }
@@ -48,7 +52,12 @@ export function createRunner(deps: RunnerDeps): Runner {
   const { store, rows, folder, audit, clock, log } = deps;
   const db = store.db<Tables>();
   const closing = new AbortController();
-  let current: { readonly id: number; readonly stop: AbortController; done: number } | null = null;
+  let current: {
+    readonly id: number;
+    readonly person: number;
+    readonly stop: AbortController;
+    done: number;
+  } | null = null;
   let working: Promise<void> | null = null;
   let asked = false;
 
@@ -70,13 +79,18 @@ export function createRunner(deps: RunnerDeps): Runner {
     reader: Principal,
     filter: ConversationFilter,
     { bound, limit }: { readonly bound: number; readonly limit: number },
-    progress: { done: number },
+    progress: { done: number; readonly person: number },
     signal: AbortSignal,
   ): Rows & AsyncGenerator {
+    let told = clock.now();
     for (let after: ExportPlace | null = null; ;) {
       const page: Page = await patient(() => rows.page(reader, filter, { bound, after, limit }), signal);
       if (page.lines.length > 0) yield page.lines;
       progress.done += page.lines.length;
+      if (clock.now() - told >= STEP_MS) {
+        told = clock.now();
+        deps.changed(progress.person);
+      }
       if (page.next === null) return;
       after = page.next;
       // Everybody else gets a turn between two reads.
@@ -85,21 +99,26 @@ export function createRunner(deps: RunnerDeps): Runner {
     }
   }
   /** False where it does not run any more: somebody cancelled it. */
-  async function change(id: number, values: Partial<ExportRow>): Promise<boolean> {
+  async function change({ id, person_id }: ExportRow, values: Partial<ExportRow>): Promise<boolean> {
     const { numUpdatedRows } = await db
       .updateTable('exports')
       .set(values)
       .where('id', '=', id)
       .where('state', '=', 'running')
       .executeTakeFirstOrThrow();
+    deps.changed(person_id);
     return Number(numUpdatedRows) === 1;
   }
-  async function make(row: ExportRow, progress: { done: number }, signal: AbortSignal): Promise<void> {
+  async function make(
+    row: ExportRow,
+    progress: { done: number; readonly person: number },
+    signal: AbortSignal,
+  ): Promise<void> {
     const reader = JSON.parse(row.reader) as Principal;
     const filter = JSON.parse(row.filter) as ConversationFilter;
     const columns = row.columns.split(',') as ExportColumn[];
     const { bound, estimated } = await patient(() => rows.begin(reader, filter), signal);
-    await patient(() => change(row.id, { rows_estimated: estimated }), signal);
+    await patient(() => change(row, { rows_estimated: estimated }), signal);
     const pages = read(
       reader,
       filter,
@@ -120,7 +139,7 @@ export function createRunner(deps: RunnerDeps): Runner {
     const now = clock.now();
     const done = { state: 'done', rows_done: progress.done, bytes, sha256 } as const;
     const times = { finished_ms: now, expires_ms: now + deps.keep_ms };
-    const kept = await patient(() => change(row.id, { ...done, ...times }), signal);
+    const kept = await patient(() => change(row, { ...done, ...times }), signal);
     if (!kept) return await folder.remove(row.id, row.format);
     log.info({ export: row.id, rows: progress.done, bytes }, 'an export is done');
   }
@@ -139,6 +158,7 @@ export function createRunner(deps: RunnerDeps): Runner {
       .where('id', '=', row.id)
       .where('state', '=', 'queued')
       .executeTakeFirst();
+    deps.changed(row.person_id);
     return Number(started.numUpdatedRows) === 1 ? row : next();
   }
   async function fail(row: ExportRow, error: unknown): Promise<void> {
@@ -146,7 +166,7 @@ export function createRunner(deps: RunnerDeps): Runner {
     const known = error instanceof ServiceError || error instanceof NoRoomError;
     const told = known ? messageOf(error) : 'the service failed; see its log';
     const values = { state: 'failed', error: told, finished_ms: clock.now() } as const;
-    await patient(() => change(row.id, values), closing.signal);
+    await patient(() => change(row, values), closing.signal);
   }
   async function work(): Promise<void> {
     while (asked && !closing.signal.aborted) {
@@ -155,7 +175,7 @@ export function createRunner(deps: RunnerDeps): Runner {
         const row = await patient(next, closing.signal);
         if (row === undefined) break;
         const stop = new AbortController();
-        current = { id: row.id, stop, done: 0 };
+        current = { id: row.id, person: row.person_id, stop, done: 0 };
         const signal = AbortSignal.any([stop.signal, closing.signal]);
         try {
           await make(row, current, signal);

@@ -20,6 +20,7 @@ import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import { createFileFolder } from '../../core/file-folder.ts';
+import { createChanges } from './changes.ts';
 import { createRunner } from './runner.ts';
 import { countIn, insertExport, migrations, readExport } from './store.ts';
 import type { ExportRow, Tables } from './store.ts';
@@ -33,6 +34,7 @@ const MAX_OWN_FILES = 20;
 const KEEP_ROWS_MS = 30 * 86_400_000;
 const SWEEP_MS = 60_000;
 const HOUR_MS = 3_600_000;
+const WAIT_SECONDS = 25;
 
 export interface ExportsDeps {
   /** Where the exports are written down: beside the conversations. */
@@ -58,8 +60,17 @@ export interface ExportFile {
 export interface Exports extends AsyncDisposable {
   /** Throws `invalid_request`, `forbidden`, `limit_reached`, `overloaded` and `store_unavailable`. */
   create(actor: Actor, wanted: NewExport): Promise<Export>;
-  /** One's own, an administrator's view is all; newest first. */
-  page(caller: Caller, query: ExportsQuery): Promise<{ exports: Export[]; next_cursor: string | null }>;
+  /**
+   * One's own, an administrator's view is all; newest first. Where `seen` is the version now, waits for another one, `wait`
+   * seconds at most or until `gone` is aborted.
+   */
+  page(
+    caller: Caller,
+    query: ExportsQuery,
+    gone?: AbortSignal,
+  ): Promise<{ exports: Export[]; version: string; next_cursor: string | null }>;
+  /** Answers the requests that wait; the service stops. */
+  endWaiting(): void;
   /** Throws `not_found`. */
   one(caller: Caller, id: number): Promise<Export>;
   /** Stops it, or deletes its file. Throws `not_found`. */
@@ -84,7 +95,10 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
   await store.migrate('exports', migrations);
   const db = store.db<Tables>();
   const folder = createFileFolder(deps.folder, deps.diskFloor);
-  const runner = createRunner({ store, rows, folder, audit, clock, log, keep_ms: deps.hours * HOUR_MS });
+  const changes = createChanges(clock);
+  const changed = (person: number): void => changes.changed(person);
+  const keep_ms = deps.hours * HOUR_MS;
+  const runner = createRunner({ store, rows, folder, audit, clock, log, changed, keep_ms });
 
   const view = (row: ExportRow): Export => {
     const at = (ms: number | null): string | null => (ms === null ? null : rfc3339(Number(ms)));
@@ -133,6 +147,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
         .set({ state, finished_ms: clock.now() })
         .where('id', '=', row.id)
         .execute();
+      changed(row.person_id);
       await runner.stop(row.id);
       await folder.remove(row.id, row.format);
     }
@@ -181,6 +196,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
   const sweeping = keepSweeping();
   const close = async (): Promise<void> => {
     stop.abort();
+    changes.close();
     await Promise.all([sweeping, runner.close()]);
   };
 
@@ -190,10 +206,13 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       .updateTable('exports')
       .set({ state: 'queued' })
       .where('state', '=', 'running')
-      .returning('id')
+      .returning(['id', 'person_id'])
       .execute();
     const done = await db.selectFrom('exports').selectAll().where('state', '=', 'done').execute();
-    for (const { id } of again) await runner.stop(id);
+    for (const { id, person_id } of again) {
+      changed(person_id);
+      await runner.stop(id);
+    }
     await drop(done, 'expired');
     runner.wake();
     return done.length;
@@ -240,20 +259,26 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
         wanted,
         now: clock.now(),
       });
+      changed(caller.person_id);
       runner.wake();
       return view(await mine(caller, id));
     },
-    async page(caller, { limit = 50, cursor }) {
+    async page(caller, { limit = 50, cursor, seen, wait = WAIT_SECONDS }, gone = stop.signal) {
+      const whose = seesAll(caller) ? null : caller.person_id;
+      if (seen !== undefined) await changes.wait(whose, seen, wait * 1_000, gone);
+      // Before the rows are read: what changes meanwhile is answered next.
+      const version = changes.version(whose);
       let query = db
         .selectFrom('exports')
         .selectAll()
         .orderBy('id', 'desc')
         .limit(limit + 1);
-      if (!seesAll(caller)) query = query.where('person_id', '=', caller.person_id);
+      if (whose !== null) query = query.where('person_id', '=', whose);
       if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
       const { page, next_cursor } = pageOf(await query.execute(), limit, (row) => row.id);
-      return { exports: page.map(view), next_cursor };
+      return { exports: page.map(view), version, next_cursor };
     },
+    endWaiting: () => changes.close(),
     one: async (caller, id) => view(await mine(caller, id)),
     async remove({ caller, ip }, id) {
       const row = await mine(caller, id);
