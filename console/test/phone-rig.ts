@@ -17,6 +17,17 @@ export interface PhoneOptions {
   /** Runs in the page before its own scripts. */
   readonly before?: string;
 }
+/** Runs in a page whose microphone is refused. */
+export const REFUSE = `
+  navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('no', window.refused ?? 'NotAllowedError'));
+  navigator.permissions.query = () => Promise.resolve({ state: 'denied' });`;
+/** What the page says of a call's sound when it is over. */
+export interface Reported {
+  readonly extension: string;
+  readonly codec: string;
+  readonly mos: number;
+  readonly packets_received: number;
+}
 const WATCH = `
   window.connections = [];
   const Own = RTCPeerConnection;
@@ -42,6 +53,35 @@ export async function talks(page: Page, who: string): Promise<void> {
       const now = await soundOf(page);
       const flows = now.received - before.received > 40 && now.sent - before.sent > 40;
       return flows && now.energy > before.energy ? now : null;
+    },
+    { seen: () => ({ before }) },
+  );
+}
+
+/** The user name of ICE on this side and the other, and what the browser says of the way between them. */
+const ICE_OF = `(() => {
+  const peer = window.connections.findLast((one) => one.connectionState !== 'closed');
+  const nameIn = (description) => /a=ice-ufrag:(\\S+)/.exec(description.sdp)[1];
+  return [nameIn(peer.localDescription), nameIn(peer.remoteDescription), peer.iceConnectionState, peer.signalingState];
+})()`;
+/** As the browser tells a page whose network has changed: the way of the sound has failed. */
+const FAIL_ICE = `(() => {
+  const peer = window.connections.findLast((one) => one.connectionState !== 'closed');
+  Object.defineProperty(peer, 'iceConnectionState', { configurable: true, value: 'failed' });
+  peer.dispatchEvent(new Event('iceconnectionstatechange'));
+  delete peer.iceConnectionState;
+})()`;
+/** The way of the sound fails in a call; resolves when both sides agreed on another one and it is connected. */
+export async function renewsIce(page: Page): Promise<void> {
+  const iceOf = (): Promise<string[]> => page.evaluate(ICE_OF) as Promise<string[]>;
+  const before = await iceOf();
+  await page.evaluate(FAIL_ICE);
+  await until(
+    'another way of the sound',
+    async () => {
+      const [own, other, state = '', signaling] = await iceOf();
+      const renewed = own !== before[0] && other !== before[1] && signaling === 'stable';
+      return renewed && ['connected', 'completed'].includes(state);
     },
     { seen: () => ({ before }) },
   );

@@ -11,6 +11,7 @@ import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { assertAccessible, assertAccessibleInBoth, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
 import {
+  REFUSE,
   button,
   callOf,
   connect,
@@ -20,22 +21,15 @@ import {
   panel,
   phoneOf,
   ready,
+  renewsIce,
   says,
   soundOf,
   tabOf,
   talks,
 } from './phone-rig.ts';
+import type { Reported } from './phone-rig.ts';
 
 const TRUNK = '127.0.0.6';
-const REFUSE = `
-  navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('no', window.refused ?? 'NotAllowedError'));
-  navigator.permissions.query = () => Promise.resolve({ state: 'denied' });`;
-interface Reported {
-  readonly extension: string;
-  readonly codec: string;
-  readonly mos: number;
-  readonly packets_received: number;
-}
 
 describe('phone', () => {
   let port = 0;
@@ -300,6 +294,19 @@ describe('phone', () => {
     // The other way: what the engine says reaches the phone on its new connection.
     await button(b, 'Hang up').click();
     await says(a, 'Call ended');
+  });
+
+  test('phone - the way of the sound fails in a call: another one is found, and the call goes on for everybody', async () => {
+    const [a, b] = await Promise.all([open('1008'), open('1009')]);
+    await connect(a, '1009', b);
+    const idOf = async () =>
+      ((await get('1008', 'calls')) as { calls: { id: string }[] }).calls.map(({ id }) => id);
+    const call = await idOf();
+    await renewsIce(a);
+    await Promise.all([says(a, 'In the call'), says(b, 'In the call'), talks(a, '1008'), talks(b, '1009')]);
+    assert.deepEqual([call.length, await idOf()], [1, call]);
+    await button(a, 'Hang up').click();
+    await says(b, 'Call ended');
   });
 
   test('phone - one tab is the phone: another says where it is, dials through it, and takes it over', async () => {

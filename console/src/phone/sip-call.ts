@@ -109,6 +109,7 @@ export function createSipCall(
   };
   const handler = (): Handler | undefined => session.sessionDescriptionHandler as Handler | undefined;
   const connection = (): RTCPeerConnection | undefined => handler()?.peerConnection;
+  const hasWay = (): boolean => /^(connected|completed)$/.test(connection()?.iceConnectionState ?? '');
   const sender = (): RTCRtpSender | undefined =>
     connection()
       ?.getSenders()
@@ -138,7 +139,7 @@ export function createSipCall(
     peer.addEventListener('iceconnectionstatechange', () => {
       clearTimeout(patience);
       const { iceConnectionState: ice } = peer;
-      if (ice === 'connected' || ice === 'completed') show({ mending: false });
+      if (hasWay()) show({ mending: false });
       else if (ice === 'failed') void mend().catch(() => undefined);
       else if (ice === 'disconnected') {
         show({ mending: true });
@@ -153,7 +154,9 @@ export function createSipCall(
           sessionDescriptionHandlerOptions: options,
           requestDelegate: {
             onAccept: () => resolve(),
-            onReject: ({ message }) => reject(new Error(`${message.statusCode ?? 0}`)),
+            // The library makes up a 408 where nothing came back; only a message of the exchange has a Via.
+            onReject: ({ message }) =>
+              reject(new Error(message.hasHeader('via') ? `${message.statusCode ?? 0}` : 'unanswered')),
           },
         })
         .catch(reject);
@@ -180,11 +183,12 @@ export function createSipCall(
   }
   async function mend(): Promise<void> {
     if (session.state !== SessionState.Established) return;
-    const ice = connection()?.iceConnectionState;
-    const iceRestart = ice !== 'connected' && ice !== 'completed';
+    const iceRestart = !hasWay();
     if (iceRestart) show({ mending: true });
     try {
       await inTurn(() => reinvite({ hold: held, offerOptions: { iceRestart } }));
+      // A restart that the browser ends in the state it began in is no event.
+      if (hasWay()) show({ mending: false });
     } catch (error) {
       // The exchange does not know the call any more, or could not be told.
       if (/^(481|408|404)$/.test((error as Error).message)) {
