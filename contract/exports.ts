@@ -92,7 +92,7 @@ export const ExportsQuery = z.strictObject({
   ...PAGE_FIELDS,
   seen: z
     .string()
-    .regex(/^[\w.-]{1,64}$/, 'not a version of this list')
+    .regex(/^[\w.-]{1,64}$/, 'not a cursor of this list')
     .optional()
     .describe('The `version` of an answer: while it is still that, the answer waits for the next change.'),
   wait: z
