@@ -53,7 +53,8 @@ test('rest - everything under /api/v1 has a function, and no function asks for w
   const kinds = Object.keys(CONFIG_KINDS).length;
   assert.equal(wanted.filter((line) => line === 'GET /api/v1/config/{}').length, kinds);
   assert.ok(wanted.length > 30);
-  assert.deepEqual(everyRequest().toSorted(), [...new Set(wanted)].toSorted());
+  // A list and one who is found in it are two functions of one path.
+  assert.deepEqual([...new Set(everyRequest())].toSorted(), [...new Set(wanted)].toSorted());
 });
 
 test('rest - what goes into an address is encoded, and what is not given is not sent', async () => {
