@@ -1,5 +1,9 @@
 import { z } from 'zod';
 
+/** Languages of error texts; the first one is the default. */
+export const LANGUAGES = ['en', 'tr', 'de'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
 /** When repeating the same request can help. */
 export type Retry = 'never' | 'later' | 'after_change';
 export interface ErrorRow {

@@ -1,6 +1,5 @@
 import { ERRORS } from '@offhook/contract/errors.ts';
-import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
-import type { Language } from '@offhook/contract/languages.ts';
+import type { ErrorCode, Language, Problem } from '@offhook/contract/errors.ts';
 import { spoken } from './said.ts';
 import type { Said } from './said.ts';
 import { errorTexts } from './words/words.ts';

@@ -1,7 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { z } from 'zod';
-import type { Problem } from '@offhook/contract/errors.ts';
-import type { Language } from '@offhook/contract/languages.ts';
+import type { Language, Problem } from '@offhook/contract/errors.ts';
 import {
   CLOSE_CODES,
   ClientFrame,

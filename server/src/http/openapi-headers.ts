@@ -1,5 +1,5 @@
 /** The headers of requests and replies, as the OpenAPI document names them. */
-import { LANGUAGES } from '@offhook/contract/languages.ts';
+import { LANGUAGES } from '@offhook/contract/errors.ts';
 import type { FastifyContextConfig } from 'fastify';
 
 const text = { type: 'string' } as const;

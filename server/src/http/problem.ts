@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { ErrorCode } from '@offhook/contract/errors.ts';
-import type { Language } from '@offhook/contract/languages.ts';
+import type { ErrorCode, Language } from '@offhook/contract/errors.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 
 /** Seconds a client is asked to wait where the thrower named none. */

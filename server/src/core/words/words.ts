@@ -2,10 +2,8 @@
  * Refusals in the languages of the service. The English text stands where it is thrown and is the key here, with `{0}`, `{1}`
  * … for what is filled in (core/said.ts); English titles stand in the registry of errors.
  */
-import { ERRORS } from '@offhook/contract/errors.ts';
-import type { ErrorCode } from '@offhook/contract/errors.ts';
-import { LANGUAGES } from '@offhook/contract/languages.ts';
-import type { Language } from '@offhook/contract/languages.ts';
+import { ERRORS, LANGUAGES } from '@offhook/contract/errors.ts';
+import type { ErrorCode, Language } from '@offhook/contract/errors.ts';
 import { spoken } from '../said.ts';
 import type { Said } from '../said.ts';
 import { de } from './de.ts';

@@ -17,7 +17,7 @@ import { rootsWithRecording } from './conversations/annotations.ts';
 import { clearCalls, hideCalls } from './hide.ts';
 import { identityOf, readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
-import { titleOf } from './queue-titles.ts';
+import { titleOf } from './conversations/annotations.ts';
 import { createPartySearch, readFound, statsOfFound } from './party-search.ts';
 import type { Tables } from './tables.ts';
 import { callOnWire, localTimeIn } from './wire.ts';

@@ -2,7 +2,6 @@ import type { Kysely, Selectable } from 'kysely';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Directory } from '../../../ports/directory.ts';
 import { inChunks } from '../chunks.ts';
-import { titleOf } from '../queue-titles.ts';
 import type { ConversationRecord } from '../record.ts';
 import type { Tables } from '../tables.ts';
 import type { Wanted } from './find.ts';
@@ -14,6 +13,10 @@ export interface Owners {
   readonly recordings: RecordingIndex;
   readonly directory: Pick<Directory, 'queue'>;
 }
+/** The current title of a queue; null without a queue, for a deleted one, and for one without a title. O(1). */
+export const titleOf = (directory: Pick<Directory, 'queue'>, queue: string | null): string | null =>
+  queue === null ? null : directory.queue(queue)?.title || null;
+
 type Outcome = Selectable<Tables['conversation_outcomes']>;
 const newestOf = (outcomes: readonly Outcome[]): Outcome | undefined =>
   outcomes.toSorted((a, b) => Number(b.at_ms) - Number(a.at_ms))[0];
