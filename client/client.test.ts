@@ -201,7 +201,7 @@ test('client - a change whose answer did not come in time may have been done; a 
   await assert.rejects(client.contacts(), { name: 'TimeoutError' });
 });
 
-/** A server behind a dead connection: what is sent is taken and never answered. */
+/** A server that accepts requests and never answers, as behind a dead connection. */
 function deadConnections(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const sent: string[] = [];
@@ -211,14 +211,14 @@ function deadConnections(t: TestContext) {
       signal?.addEventListener('abort', () => reject(signal.reason as Error));
     });
   });
-  /** The error a request has come to after so long. */
+  /** The error of a request after `ms` of mocked time. */
   async function after(ms: number, asked: Promise<unknown>): Promise<string> {
     let outcome = 'waits';
     asked.catch((error: Error) => {
       outcome = error instanceof OffhookError ? error.code : error.name;
     });
     t.mock.timers.tick(ms);
-    // Its own turn of the loop is not mocked.
+    // setImmediate is not mocked.
     await new Promise<void>((resolve) => setImmediate(resolve));
     return outcome;
   }

@@ -37,7 +37,7 @@ test('numbers - what people write between digits goes, anything else stays and i
   ]) {
     assert.equal(ToNumber.safeParse(refused).success, false, JSON.stringify(refused));
     const forward = FeaturesRequest.safeParse({ call_forward_number: refused });
-    // Nothing is no forward, however it is written.
+    // An empty value removes the forward in every spelling.
     assert.equal(forward.success, bareNumber(refused) === '', JSON.stringify(refused));
   }
 });

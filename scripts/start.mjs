@@ -98,7 +98,7 @@ function runChild(program, args, env = process.env) {
   });
 }
 
-/** Of a process as `/proc` says it: null where that is not known, `''` where it is gone or a zombie. */
+/** Start time of a process from `/proc`: null where unknown, `''` for an ended process or a zombie. */
 const startOf = (pid) => {
   if (!fs.existsSync('/proc/self/stat')) return null;
   try {
@@ -109,7 +109,7 @@ const startOf = (pid) => {
     return '';
   }
 };
-/** Whether the process still is the one that noted `start`, and not a later one with its number. */
+/** True while the process is the one that noted `start`, and not a later one with its pid. */
 const alive = (pid, start) => {
   const now = startOf(pid);
   if (now !== null) return now !== '' && (start === undefined || start === now);
@@ -141,7 +141,7 @@ async function locked(work) {
     } catch {
       continue;
     }
-    // An empty file is one whose owner is just writing it.
+    // An empty lock file is being written by its owner.
     if (Number(owner) > 0 && !alive(Number(owner), start)) fs.rmSync(file, { force: true });
     else if (waited === 0) say('another command is installing the dependencies; waiting for it');
     await pause(200);

@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** The folder with `package.json` and, once installed, `node_modules`. */
+/** Folder of `package.json` and `node_modules`. */
 export const TOOLS = import.meta.dirname;
 const MODULES = path.join(TOOLS, 'node_modules');
 /** Written last; holds the hash of the lockfile the packages were installed from. */
@@ -57,7 +57,7 @@ function takeLock(): boolean {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   const owner = Number(read(LOCK));
-  // An empty file is one whose owner is just writing it.
+  // An empty lock file is being written by its owner.
   if (owner > 0 && !fs.existsSync(`/proc/${owner}`)) fs.rmSync(LOCK, { force: true });
   return false;
 }

@@ -31,7 +31,7 @@ function stateOf(): string {
   for (const file of files) hash.update(fs.readFileSync(file)).update('\0');
   return hash.digest('hex');
 }
-/** What a linter said, and whether it found nothing; a warning of Redocly leaves its exit code at 0. */
+/** Output of a linter and its verdict; a warning of Redocly leaves the exit code at 0. */
 function run(words: readonly string[], file: string): Promise<{ clean: boolean; said: string }> {
   const [name = '', ...args] = words;
   const program = path.join(TOOLS, 'node_modules', '.bin', name);

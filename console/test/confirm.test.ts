@@ -12,7 +12,7 @@ describe('console confirmation', () => {
   test('confirmation - what touches secrets asks for the password in one dialog, and goes on with what was asked', async () => {
     const page = await consoleOf(site(), browser(), '1001', { path: '/admin/api-keys' });
     await page.getByRole('button', { name: 'New API key' }).first().waitFor();
-    // What a session has proven is in memory: after a restart it is asked again, as after five minutes.
+    // Confirmations are held in memory, so a restart requires a new one, as five minutes do.
     await site().kill('SIGKILL');
     await site().start();
     const make = async (name: string) => {

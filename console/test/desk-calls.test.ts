@@ -1,4 +1,4 @@
-/** Several calls of one person at the desk: which of them is shown, what keys act on, and where what is typed goes. */
+/** Several calls of one person at the desk: the shown call, the target of keys and the focus of text. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -19,7 +19,7 @@ describe('calls of the desk', () => {
   const note = (page: Page) => page.getByRole('textbox', { name: 'Note' });
   const calls = (page: Page) => region(page, 'My calls').getByRole('listitem');
   const party = (page: Page, name: string) => page.getByTestId('party').getByText(name).waitFor();
-  /** A key, once what it does is there, what it acts on was seen, and nothing else is under way. */
+  /** Presses a key once its button is enabled. */
   const byKey = async (page: Page, letter: string): Promise<void> => {
     await page.locator(`[aria-keyshortcuts="${letter}"]:not([aria-disabled="true"])`).waitFor();
     await page.keyboard.press(letter);
@@ -129,7 +129,7 @@ describe('calls of the desk', () => {
     await page.getByRole('heading', { level: 1 }).click();
     await until('the note is that of the call talked in', async () => (await note(page).inputValue()) === '');
     assert.equal((await ids()).length, 2, 'no key hung up');
-    // An empty field is that of the call talked in, wherever the focus is.
+    // An empty note field belongs to the connected call, wherever the focus is.
     await note(page).click();
     await other.hangup();
     await next.ended();
@@ -149,7 +149,7 @@ describe('calls of the desk', () => {
     const field = page.getByRole('textbox', { name: 'Name or number' });
     await field.waitFor();
     await page.keyboard.type('ol');
-    // Its call ends under the hands: the field goes with it.
+    // The call ends while its field has the focus, which removes the field.
     await asking.hangup();
     await field.waitFor({ state: 'detached' });
     await party(page, 'Olha');
@@ -166,7 +166,7 @@ describe('calls of the desk', () => {
     await put('login');
     await put('unpause');
     const page = await desk();
-    // A call of the queue is held: it is not what is talked in.
+    // The held call comes from the queue; the connected one does not.
     const first = await offered(phone, caller, '510');
     await first.answer();
     await isIn(page, 'Talking');
@@ -214,7 +214,7 @@ describe('calls of the desk', () => {
     await using second = await site().phone('1004');
     const { page, first, far } = await holdFirst(phone, caller, second);
     await page.locator('#content').focus();
-    // Whoever looks at José presses X; the very moment before, José hung up and the desk shows Olha.
+    // The person sees José's call and presses X at the moment it ends and the desk shows Olha's.
     await page.evaluate(`new MutationObserver((_, me) => {
       if (!document.querySelector('[data-testid=party]')?.textContent.includes('Olha')) return;
       me.disconnect();
@@ -227,7 +227,7 @@ describe('calls of the desk', () => {
     assert.equal((await ids()).length, 1);
     assert.equal(await page.getByRole('textbox', { name: 'Name or number' }).count(), 0);
     assert.equal(first.state, 'up');
-    // Once it has been seen, the key means it.
+    // The key works again once the person has seen the call.
     await until('the key means this call', async () => {
       await page.keyboard.press('x');
       return first.state === 'ended';

@@ -454,7 +454,7 @@ describe('agent desk', () => {
     await taken.join(asked);
     await taken.transferred();
     await page.getByTestId('party').getByText('Olha').waitFor();
-    // What took the place of another call has to be seen before a press means it.
+    // A press counts only after the person has seen the call that replaced another.
     await page.locator('[aria-keyshortcuts="h"]:not([aria-disabled="true"])').waitFor();
     await press(page, 'Hold');
     await press(page, 'Resume');

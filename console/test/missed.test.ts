@@ -9,7 +9,7 @@ import { COMPANY, close, deskSteps, isIn, offered, region } from './desk-steps.t
 import { button, contextOf, openPanel, panel, ready } from './phone-rig.ts';
 import { assertAccessible, assertAccessibleInBoth, buildFirst, consoleOf } from './rig.ts';
 
-/** Stands for a browser that was never asked. */
+/** Simulates a browser that never asked for permission to notify. */
 const UNASKED = `
   window.asked = 0;
   Object.defineProperty(Notification, 'permission', { get: () => (window.asked === 0 ? 'default' : 'granted') });

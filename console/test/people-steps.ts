@@ -26,7 +26,7 @@ export const tabTo = async (page: Page, target: Locator): Promise<void> => {
   }
   assert.fail(`the Tab key never comes to ${String(target)}`);
 };
-/** Proves anew who is signed in on a page. */
+/** Confirms the session of a page. */
 export async function confirmPage(site: Site, page: Page, extension: string): Promise<void> {
   const password = (await site.credentials()).find((one) => one.extension === extension)?.password ?? '';
   const status = await page.evaluate(
@@ -46,7 +46,7 @@ export function adminPage(site: () => Site, browser: () => Browser) {
     }: Pick<ConsolePageOptions, 'language' | 'scheme' | 'size'> = {},
   ): Promise<Page> => {
     kept ??= await consoleOf(site(), browser(), '1001');
-    // A slow machine takes longer for a file than a sign-in counts.
+    // On a slow machine a test file outlasts the five minutes of a sign-in.
     await confirmPage(site(), kept, '1001');
     await kept.setViewportSize(size);
     await kept.emulateMedia({ colorScheme: scheme });

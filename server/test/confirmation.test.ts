@@ -8,9 +8,9 @@ type Json = { readonly [name: string]: Json } & {
   readonly writeOnly?: boolean;
   readonly 'x-confirmation'?: string;
 };
-/** What is a secret by its name; keys of configuration objects are names, and each of their answers could hold `secrets`. */
+/** Names of fields that contain secrets; `key` of a configuration object is a name. */
 const SECRET = /^(?:secret|password|sip_password|recovery_codes|token|ticket)$/;
-/** What has a secret in it and asks in another way. */
+/** Operations with a secret that ask for a proof of their own. */
 const OTHERWISE = new Map([
   ['post /api/auth/login', 'is the sign-in'],
   ['post /api/mobile/login.php', 'is the sign-in'],
@@ -21,7 +21,7 @@ const OTHERWISE = new Map([
   ['post /api/v1/session/otp/confirm', 'follows the one that takes the password'],
   ['post /api/v1/stream/ticket', 'opens one stream of the same session'],
 ]);
-/** What has no secret in it, and is of as much weight. */
+/** Operations without a secret that need a confirmation as well. */
 const WEIGHTY = [
   'patch /api/v1/api-keys/{id}',
   'patch /api/v1/webhooks/{id}',

@@ -13,7 +13,7 @@ import { useSite } from './support/use-site.ts';
  * calls to a real service.
  */
 
-/** The calls, in the words of each client: `name` of the operation, its path parameters, query and body. */
+/** The calls; `id` is the operationId, from which the generators derive names. */
 interface Call {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -120,7 +120,7 @@ const site = useSite({ wait: 'answers' });
 let folder = '';
 async function prepare(): Promise<OpenApiDocument> {
   await installTools();
-  // Below the tools, so that what is generated finds their packages.
+  // The folder lies below the tools, so that generated code finds their packages.
   folder = fs.mkdtempSync(path.join(TOOLS, 'node_modules', '.generated-'));
   const document = (await (await fetch(`${site().base}/api/v1/openapi.json`)).json()) as OpenApiDocument;
   const compilerOptions = {

@@ -12,7 +12,7 @@ import type { Source } from './support/sources.ts';
  * without a password stops the service for everybody. Proven by analysis, not by measuring.
  */
 
-/** Expressions that may stay although they are not linear, each with the reason. */
+/** Allowed expressions that are not linear, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   [String.raw`/\/+$/`]: 'provision/machine.ts: the addresses of apt sources, files of root',
   [String.raw`/^([A-Za-z-]+):\s*(.*)$/`]: 'provision/machine.ts: the lines of apt sources, files of root',
@@ -21,7 +21,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   [String.raw`/(?:object of type '(\w+)' with id '([^']+)'|^(?:.*)\b(endpoint|aor|auth|queue|extension|context|registration|identify) '([^']+)')/`]:
     'apply/log-words.ts: the log of the engine on trial; too many words to be analysed, one repetition that is anchored',
 };
-/** Files that build an expression while they run, each with the reason why that is linear. */
+/** Files that build an expression at run time, each with the reason why it is linear. */
 const BUILT: Readonly<Record<string, string>> = {
   'server/src/api-keys-document.ts': 'kinds of event of the contract, over the document we write',
   'server/src/http/openapi-examples.ts': 'patterns of the contract, over examples we write',
@@ -55,7 +55,7 @@ before(async () => {
   ({ check } = (await tool('recheck')) as { check: Check });
 });
 
-/** The literals of a file, and the places where an expression is built. */
+/** Regular expression literals of a file, and the places that build one. */
 function expressionsOf({ path: file, text }: Source): { literals: Found[]; built: string[] } {
   const literals: Found[] = [];
   const built: string[] = [];
@@ -82,7 +82,7 @@ function expressionsOf({ path: file, text }: Source): { literals: Found[]; built
   walk(parse(stripTypeScriptTypes(text), { ecmaVersion: 'latest', sourceType: 'module' }));
   return { literals, built };
 }
-/** The patterns a request is checked with, those that zod brings included. */
+/** Patterns that check requests, including those of zod. */
 function contractPatterns(): Found[] {
   const found: Found[] = [];
   const walk = (node: unknown, at: string): void => {
@@ -97,12 +97,12 @@ function contractPatterns(): Found[] {
   }
   return found;
 }
-/** What is wrong with an expression, or null. */
+/** The fault of an expression, or null. */
 async function faultOf({ source, flags }: Found): Promise<string | null> {
   const with_ = (checker: 'automaton' | 'fuzz') =>
     check(source, flags, { checker, timeout: 60_000, randomSeed: 1 });
   const proof = await with_('automaton');
-  // What looks around is no automaton; there an attack is searched for.
+  // An expression with lookaround is no automaton, so the tool searches for an attack string.
   const { status, complexity, error } = proof.error?.kind === 'unsupported' ? await with_('fuzz') : proof;
   return status === 'safe' ? null : (complexity?.summary ?? complexity?.type ?? error?.kind ?? status);
 }

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument, Operation } from '../src/http/openapi.ts';
 
-/** What a generator of clients needs of the document as a whole. */
+/** Properties of the document that client generators need. */
 const document = JSON.parse(
   fs.readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
 ) as OpenApiDocument;
@@ -55,7 +55,7 @@ test('openapi - headers of requests and of every reply are named', () => {
       const sent = Object.keys((follow(reply).headers ?? {}) as object);
       for (const header of ['X-Request-Id', 'Offhook-Version', 'RateLimit', 'RateLimit-Policy'])
         assert.ok(sent.includes(header), `${name} ${status} ${header}`);
-      // What is not ready says so with a report.
+      // A service that is not ready answers 503 with its report.
       if (['429', '503'].includes(status) && path !== '/readyz')
         assert.ok(sent.includes('Retry-After'), `${name} ${status}`);
     }

@@ -10,7 +10,7 @@ import { until } from '../../test/support/until.ts';
 import { startSink } from '../../test/support/webhook-sink.ts';
 import { admin, webhooksRig } from '../../test/support/webhooks-rig.ts';
 
-/** When the extension came to its present holder. */
+/** Time when the current holder received the extension. */
 const GIVEN = Date.UTC(2026, 10, 21, 12);
 const BEFORE = GIVEN - 60_000;
 const AFTER = GIVEN + 60_000;
@@ -24,7 +24,7 @@ const conversationOf = (started: number, at: number, ...extensions: string[]): D
     conversation: { started_at: new Date(started).toISOString() },
   });
 
-/** A stream whose people are known with the time since when they have their extension, as sessions know them. */
+/** A stream whose callers carry the time since which they hold their extension. */
 async function rigOfHolders(t: TestContext): Promise<StreamRig> {
   const keys = { one: { scopes: ['calls:read', 'history:read'], extensions: ['1005'] } } as const;
   const known = authenticatorWithKeys(keys);

@@ -141,7 +141,6 @@ test('pace - good commands among a few refused ones, and what the engine failed,
   const statuses: number[] = [];
   for (let i = 0; i < 50; i += 1) {
     const three = [REFUSED, {}, { fails: 'engine_refused' }].map((data) => put('choose', 'token-user', data));
-    // oxlint-disable-next-line no-await-in-loop -- the good ones come between the others
     statuses.push(...(await Promise.all(three)).map((r) => r.statusCode));
   }
   assert.deepEqual(statuses, Array.from({ length: 50 }, () => [409, 200, 502]).flat());

@@ -17,7 +17,7 @@ interface FakeEngine {
   sockets: net.Socket[];
   /** What it answers instead of a handshake. */
   says: string | null;
-  /** What it answers to a whole message, in place of an echo. */
+  /** Answer to a whole message, instead of an echo. */
   answers: ((message: string) => string) | null;
   close(): Promise<void>;
 }
@@ -125,7 +125,7 @@ const frame = (payload: string): Buffer => {
   return Buffer.concat([Buffer.from([0x81, 0x80 | body.length, 0, 0, 0, 0]), body]);
 };
 
-/** Nobody is known. */
+/** Credentials that accept nobody. */
 const nobody: SipCredentials = { prove: () => null, endsAt: () => null, onSessionEnded: () => () => {} };
 
 let engine: FakeEngine;
@@ -330,7 +330,7 @@ test('sip relay - one address cannot open connections without end', async () => 
 
 const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => assert.fail() };
 const until401 = (text: string): boolean => text.includes('SIP/2.0 401');
-/** A relay of its own, whose engine answers each registration with 200, or refuses the proof that is all zeros. */
+/** A relay whose engine accepts each registration except a proof of zeros. */
 async function registrar(credentials: SipCredentials, limits: object) {
   const small = await hostFixture();
   const own = await fakeEngine();
@@ -356,7 +356,7 @@ const register = (password: string, cseq = 1): Buffer => {
   head.writeUInt16BE(text.length, 2);
   return Buffer.concat([head, Buffer.from(text)]);
 };
-/** One session, whose password is `right`, until it is ended. */
+/** Credentials of one session with the password `right`, until `end`. */
 function oneSession() {
   const listeners = new Set<(id: number) => void>();
   let live = true;

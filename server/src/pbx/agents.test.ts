@@ -221,7 +221,7 @@ test('pbx agents - a call found in a snapshot is a talk, in the call where the a
   );
 });
 
-/** 1001 talks to a customer and asks queue sales, whose 1002 answers; then 1001 joins the two. */
+/** 1001 talks to a customer and consults queue sales, whose 1002 answers; then 1001 completes the transfer. */
 const ORDERS = ['release first', 'transfer first', 'replaced first'] as const;
 function consulted(order: (typeof ORDERS)[number]): Scene {
   const scene = new Scene();

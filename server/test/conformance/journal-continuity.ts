@@ -3,26 +3,26 @@ import { describe, it } from 'node:test';
 import { firstCheck, withCheck, checkOf } from '../../src/core/row-check.ts';
 import type { JournalRow, JournalStore } from '../../src/ports/journal-store.ts';
 
-/** Where an adapter keeps a journal, and what can befall it there while nobody has it open. */
+/** The storage of a journal, and the harm it can suffer while closed. */
 export interface JournalPlace {
   open(): JournalStore;
-  /** The process that has it open dies without a word. */
+  /** Simulates a crash of the process that has the journal open. */
   kill(open: JournalStore): void;
-  /** Takes the newest `count` rows away, as a cut write-ahead log does. */
+  /** Removes the newest `count` rows, as a truncated write-ahead log does. */
   cut(count: number): void;
   /** Flips a byte in the content of a row. */
   flip(seq: number): void;
-  /** A copy of the log without what is beside it, e.g. by the database's own backup. */
+  /** A copy of the log without its neighbouring files, e.g. by the database's own backup. */
   copyLog(): unknown;
   restoreLog(copy: unknown): void;
-  /** A copy of everything, as of the whole data folder. */
+  /** A copy of the whole data folder. */
   copyAll(): unknown;
   restoreAll(copy: unknown): Promise<void>;
-  /** Another place that began as a copy of all of this one. */
+  /** A second place that starts as a copy of this one. */
   clone(): Promise<JournalPlace>;
 }
 
-/** Rows that go on from where the journal is, as its next commit does; `word` is what tells two histories apart. */
+/** The next rows of the journal; `word` distinguishes two histories. */
 export function nextRows(journal: JournalStore, count: number, word = 'one'): JournalRow[] {
   let before = journal.check();
   return Array.from({ length: count }, (_, i) => {
@@ -41,9 +41,9 @@ export function nextRows(journal: JournalStore, count: number, word = 'one'): Jo
   });
 }
 
-/** The epoch follows the content: what was given out is there as it was, or the epoch is another. */
+/** A journal keeps its epoch only while it still contains every row that was read. */
 export function journalContinuityConformance(adapter: string, create: () => JournalPlace): void {
-  /** Everything anybody has been shown, by epoch and seq. */
+  /** Checks that every seq of an epoch always shows the same event. */
   function reader() {
     const shown = new Map<string, string>();
     return (journal: JournalStore): void => {
@@ -68,7 +68,7 @@ export function journalContinuityConformance(adapter: string, create: () => Jour
     first.close();
     return { place, read, first };
   }
-  /** The journal as it opens after `harm`, with what was given out before. */
+  /** The journal as it opens after `harm`, with the epoch and head before. */
   async function afterwards(
     harm: (place: JournalPlace, read: (journal: JournalStore) => void) => void | Promise<void>,
   ): Promise<{ readonly before: string; readonly head: number; readonly journal: JournalStore }> {

@@ -38,7 +38,7 @@ const flipped =
       for (let at = from; at < from + bytes; at += 1) all.writeUInt8(all.readUInt8(at) ^ 0xff, at);
     });
 
-/** Everything that makes a database file unreadable as a whole. */
+/** Damages that make a database file unreadable. */
 const DAMAGE: Readonly<Record<string, (file: string) => void>> = {
   'cut to nothing': cutTo(() => 0),
   'cut within its header': cutTo(() => 50),
@@ -148,7 +148,7 @@ test('damaged files - neither may be read: refused now, and nothing is changed',
     fs.chmodSync(path.dirname(file), 0o755);
     fs.chmodSync(file, 0o000);
   }
-  // Permissions hold for everybody but root.
+  // Root ignores permissions.
   if (process.geteuid?.() === 0) {
     process.seteuid?.(NOBODY);
     t.after(() => process.seteuid?.(0));

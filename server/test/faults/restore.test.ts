@@ -15,14 +15,14 @@ import { openWs } from '../support/ws-client.ts';
 
 const TOPICS = 'agents,presence';
 
-/** A client that reads on from where it was, however often the service goes away. */
+/** A client that resumes from its cursor after every restart of the service. */
 interface Reader {
   readonly name: string;
-  /** Reads on; why it was told that it cannot, null where it could. */
+  /** Resumes; returns the reason of a gap, null without one. */
   resume(): Promise<string | null>;
   close(): void;
 }
-/** Newest seq and what proves it, as a client keeps them. */
+/** Newest seq and its check, as a client stores them. */
 interface Place {
   epoch?: string;
   cursor?: number;
@@ -120,7 +120,7 @@ function framed(site: Site, person: Person, kept: Kept): Reader {
     close() {},
   };
 }
-/** The SDK's own, which stays connected and comes back by itself. */
+/** The SDK's stream, which reconnects by itself. */
 async function subscribed(site: Site, n: number): Promise<Reader> {
   const own = (await site.credentials()).find((c) => c.extension === '1005')!;
   const client = createClient({ base: site.base });
@@ -160,7 +160,7 @@ function headOf(site: Site): number {
     db.close();
   }
 }
-/** Something that all of them hear. */
+/** Emits an event that every reader receives. */
 async function busy(person: Person, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) {
     await person.agent('pause', { reason: 'training' });
@@ -180,7 +180,7 @@ describe('restore', () => {
     return found;
   };
   const all = (reason: string | null) => Object.fromEntries(readers.map(({ name }) => [name, reason]));
-  /** As `cp` does it: over what is there. Sockets of an engine that is gone are left out. */
+  /** Copies over existing files, as `cp` does, and leaves out the sockets of a stopped engine. */
   const copy = (from: string, to: string): void => {
     fs.cpSync(from, to, {
       recursive: true,
@@ -247,7 +247,7 @@ describe('restore', () => {
     for (const [way, goBack] of Object.entries(ways)) {
       await goBack();
       await site().start();
-      // As many and more events as those that are lost: the numbers readers know are passed again.
+      // At least as many events as were lost, so that the seqs known to readers are reached again.
       await busy(zoe, 4);
       assert.deepEqual(await told(), all('epoch'), way);
       await busy(zoe, 1);

@@ -13,7 +13,7 @@ import { ok, silence, startSink } from '../support/webhook-sink.ts';
 import { presence } from '../support/webhooks-rig.ts';
 
 const EVENTS = 1_000;
-// No engine: what is delivered lies in the journal already.
+// Runs without an engine, because the journal already contains the events.
 const WITHOUT_ENGINE = {
   wait: 'answers',
   env: { OFFHOOK_ASTERISK: '/nonexistent/asterisk', OFFHOOK_WEBHOOK_ALLOW: '127.0.0.1' },
@@ -127,7 +127,7 @@ test('webhook faults - a restored folder: what is sent once more has its old id,
     const again = sink.received.slice(received);
     const former = again.filter(({ id: event }) => before.has(event));
     const begins = former[0]?.seq ?? Infinity;
-    // What was delivered in the last quarter of a second before the kill is not in the copy either.
+    // Deliveries of the last 250 ms before the kill are missing in the copy too.
     assert.ok(begins <= seen + 1, 'the copy does not know that these were delivered');
     assert.deepEqual(
       former.map(({ seq }) => seq),

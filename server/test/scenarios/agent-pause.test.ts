@@ -132,7 +132,7 @@ describe('agent pause', () => {
     process.kill(pid, 'SIGSTOP');
     try {
       await assert.rejects(zoe.agent('pause', { reason: 'break' }), notNow);
-      // The engine still shows as connected, and what is shown is of before.
+      // The link still counts as up, and the view is out of date.
       await Promise.all([
         assert.rejects(zoe.agent('unpause'), notNow),
         assert.rejects(lea.agent('unpause'), notNow),

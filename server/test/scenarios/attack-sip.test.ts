@@ -1,4 +1,4 @@
-/** Attacks over SIP on a whole site: what they reach, and what health, metrics and the audit trail tell of them. */
+/** Attacks over SIP on a whole site, and the reports of health, metrics and the audit trail. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { registerPhone } from '../support/phone.ts';
@@ -104,7 +104,7 @@ describe('attacks over SIP', () => {
     for (const number of ['**1&s', '**s', '**1&ownring', '**1&ownring@internal', '**1002', '*8', '**1,s']) {
       const tried = await attacker.invite(number);
       await tried.ended(10_000);
-      // A refused code says so, which is an answer.
+      // A refused feature code answers with an announcement.
       if (!/^[*0-9]+$/.test(number)) assert.notEqual(tried.status, 200, number);
       assert.equal(ear.state, 'ringing', number);
     }

@@ -1,4 +1,4 @@
-/** One leg that changes what it does in a call: listening in three ways, and parking by a transfer to the number of a lot. */
+/** One leg that changes its role: listen, whisper and join, and parking by a transfer to a parking lot. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../support/api.ts';
@@ -13,7 +13,7 @@ const refusal = (status: number, code: string) => (error: unknown) =>
 
 describe('calls that change', () => {
   const site = useSite();
-  /** One calls the other, which answers. */
+  /** Connects two phones. */
   const talk = async (from: Phone, to: Phone) => {
     const [near, far] = await connect(from, to.extension, to, 300);
     const started = eventsOf(site(), 'call.started').findLast(
@@ -35,7 +35,7 @@ describe('calls that change', () => {
     agent.play('tone');
     await ear.hears();
     agent.play('silence');
-    // Silence carries no sound: what the others hear from now on is the supervisor.
+    // Silence produces no audio, so the others hear only the supervisor from here on.
     ear.play('tone');
     const { operation: whisper } = await ask(site(), soren, `/${callId}/whisper`);
     assert.equal(whisper.state, 'succeeded');
@@ -50,7 +50,7 @@ describe('calls that change', () => {
     const placed = eventsOf(site(), 'call.started').filter((e) => e.data['placed'] === 'listen');
     assert.equal(placed.length, 1, 'one call for all of them');
     assert.equal(ear.state, 'up');
-    // Whoever is listened to goes, and so does the ear.
+    // The listening leg ends with the call it listens to.
     await other.hangup();
     await agent.ended();
     await ear.ended();

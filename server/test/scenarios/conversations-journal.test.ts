@@ -1,4 +1,4 @@
-/** Calls of which the engine cannot write its records: the history is completed from the journal, or the gap is named. */
+/** Calls whose records the engine cannot write: the history completes them from the journal, or names the gap. */
 import assert from 'node:assert/strict';
 import { appendFile, lstat, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { execFile, spawn } from 'node:child_process';
@@ -32,7 +32,7 @@ describe('conversations: a disk that fills', () => {
     queues: [{ number: '500', agents: ['2012'] }],
   });
   const file = (): string => celFile(loadInstance(stage.site().dataDir)!);
-  /** Every write of the engine's call records fails with ENOSPC, as on a disk without room; needs no rights. */
+  /** Makes every write of the engine's call records fail with ENOSPC, without root rights. */
   async function fill(target = FULL): Promise<void> {
     await mkdir(path.dirname(file()), { recursive: true });
     const there = await lstat(file()).catch(() => null);
@@ -40,7 +40,7 @@ describe('conversations: a disk that fills', () => {
     await symlink(target, file());
   }
   const makeRoom = (): Promise<void> => rm(file());
-  /** The only conversation of both, once it is over. */
+  /** Waits for the only conversation of both, once it has ended. */
   async function told(a: string, b: string, seconds: number, observed: string): Promise<ConversationSummary> {
     let seen: readonly ConversationSummary[] = [];
     const found = await until(
@@ -64,7 +64,7 @@ describe('conversations: a disk that fills', () => {
     const [before, atB] = await connect(phone('2001'), '2002', phone('2002'), 100);
     await talk(1, before, atB);
     await fill();
-    // One that goes on, one that begins and ends, one of a queue, and one that outlasts it.
+    // A call that continues, one within the outage, one of a queue, and one that outlasts the outage.
     await talk(1, before, atB);
     await before.hangup();
     await atB.ended();
@@ -103,7 +103,7 @@ describe('conversations: a disk that fills', () => {
       assert.ok(rows[0]!.talk_seconds >= 1, `talk of ${extension}: ${rows[0]!.talk_seconds}`);
     }
 
-    // The second time nobody is there to see it.
+    // The second outage happens while the service is stopped.
     const known = await stage.of('2001');
     await stage.site().kill('SIGKILL');
     await fill();
@@ -128,7 +128,7 @@ describe('conversations: a disk that fills', () => {
       })
     ).json()) as { details?: Record<string, string> };
     assert.match(ready.details?.['history'] ?? '', /: 4 conversations differ, 1 gaps, the newest /);
-    // What was told is told, once.
+    // Each finding is published once.
     assert.deepEqual(await stage.of('2001'), known);
     assert.equal(eventsOf(stage.site(), 'history.gap').length, 1);
     assert.deepEqual(

@@ -21,7 +21,7 @@ const packagesOf = async (site: Site): Promise<string> => {
   const { details } = (await answer.json()) as { details: Record<string, string> };
   return details['engine_packages'] ?? '';
 };
-/** The engine ends and is started anew from the tree `name`, answering and with its modules. */
+/** Restarts the engine and checks that it runs from the tree `root` with its modules. */
 async function restartsFrom(site: Site, root: string): Promise<void> {
   const before = site.enginePid();
   await site.engineCli('core stop now').catch(() => '');
@@ -66,11 +66,11 @@ test('engine update - newer packages run from the next start of the engine on; t
     [path.basename(good), path.basename(first), null],
   );
 
-  // The service alone is started anew: the engine goes on from its own tree.
+  // Restarts the service only; the engine keeps running from its tree.
   const pid = site.enginePid();
   await site.kill('SIGKILL');
   await run('cp', ['-a', packages.root, bad]);
-  // It says its version, and does not boot.
+  // A program that prints its version and does not boot.
   const loader = bad + packages.command('x')[0]!.slice(packages.root.length);
   await rm(loader);
   const script = `#!/bin/sh\ncase "$*" in *" -V") exec ${packages.command('x')[0]} "$@";; esac\nexit 3\n`;

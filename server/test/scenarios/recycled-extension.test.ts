@@ -82,7 +82,7 @@ describe('recycled extension', () => {
     {
       await using caller = await site().phone('1010');
       const call = await caller.invite('1012');
-      // Nobody is there: it goes to voicemail.
+      // No device answers, so the call goes to voicemail.
       await call.answered();
       await call.hangup();
     }

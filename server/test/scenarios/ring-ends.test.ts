@@ -1,4 +1,4 @@
-/** How a ring ended is one word in the stream and in the history, whatever the phone or the caller did. */
+/** The stream and the history report the same reason for the end of a ring. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LEFT_REASON } from '@offhook/contract/ring-ends.ts';
@@ -21,7 +21,7 @@ describe('ring ends', () => {
     people: extensions(2001, 2012),
     queues: [queue('500', ['2003']), queue('510', ['2003', '2004'])],
   });
-  /** How the first leg of this extension that rang since ended: the history says so, and the stream the same. */
+  /** Reason with which the extension's first ring since ended, the same in history and stream. */
   async function endOf(extension: string, after: number): Promise<string> {
     const about = (): Told | undefined =>
       eventsOf(stage.site(), 'call.left', 'call.ended').find(
@@ -45,7 +45,7 @@ describe('ring ends', () => {
       { ms: 20_000 },
     );
     const { disposition, leg_id } = told.legs.find((leg) => leg.participant.extension === extension)!;
-    // The engine may end either leg last, and the last one's leaving is told by the end of the call alone.
+    // The engine may end either leg last, and `call.ended` reports the last one.
     if (over.type === 'call.left') {
       assert.equal((over.data['leg'] as { leg_id: string }).leg_id, leg_id);
       assert.equal(over.data['reason'], LEFT_REASON[disposition as RingEnd], `history says ${disposition}`);
@@ -104,7 +104,7 @@ describe('ring ends', () => {
     let at = await c.incoming();
     at.ring();
     await at.ended(10_000);
-    // Longer than what belongs together: the caller has nothing to do with the end of the ring.
+    // Waits longer than the interval of one event, so that the caller does not end the ring.
     await lasting(700);
     await call.hangup();
     assert.equal(await endOf('2003', from), 'no_answer');

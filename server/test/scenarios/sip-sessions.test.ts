@@ -9,7 +9,7 @@ import { openWsPhone } from '../support/ws-phone.ts';
 
 describe('sip sessions', () => {
   const site = useSite();
-  /** A session of its own beside the one the site keeps. */
+  /** Opens a session in addition to the site's own. */
   async function session(extension: string): Promise<Person> {
     const found = (await site().credentials()).find((c) => c.extension === extension);
     return signIn(site().base, extension, found?.password ?? '');

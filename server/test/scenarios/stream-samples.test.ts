@@ -16,7 +16,7 @@ const samples = [...text.matchAll(/^## (\S+)\n[^]*?^```js\n([^]*?)^```$/gm)].map
   ([, name, code]) => [name!, code!] as const,
 );
 
-/** In the place of the service: refuses until so many programs have asked. */
+/** Stands in for the service and refuses connections until `count` programs have tried. */
 async function refuseEach(programs: number): Promise<void> {
   const asked = new Set<string>();
   const server = http.createServer((request, response) => {

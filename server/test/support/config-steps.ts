@@ -5,7 +5,7 @@ import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import type { Site } from './site.ts';
 import { until } from './until.ts';
 
-/** A session counts as confirmed for five minutes, and a slow machine takes longer for a story. */
+/** A slow machine may exceed the five minutes of a confirmation. */
 async function confirm(site: Site, token: string): Promise<void> {
   const password = (await site.credentials()).find((one) => one.extension === '1001')?.password;
   await fetch(`${site.base}/api/v1/session/confirm`, {

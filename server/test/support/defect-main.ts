@@ -1,4 +1,4 @@
-/** The service itself, with a defect for each signal: nobody handles a rejection (SIGWINCH), or an error in a timer (SIGURG). */
+/** Starts the service with two defects: an unhandled rejection on SIGWINCH, an error in a timer on SIGURG. */
 process.on('SIGWINCH', () => void Promise.reject(new Error('a defect for the test')));
 process.on('SIGURG', () => {
   setTimeout(() => {

@@ -8,7 +8,7 @@ export interface DirectoryFixture extends Directory {
   /** Changes some fields of a person; throws when there is none with this extension. */
   change(extension: string, fields: Partial<Omit<Person, 'id'>>): void;
   remove(extension: string): void;
-  /** The extension came to who has it now at this time, ms since 1970. */
+  /** Time when the current holder received the extension, ms since 1970. */
   give(extension: string, since_ms: number): void;
   setQueues(queues: readonly QueueEntry[]): void;
 }

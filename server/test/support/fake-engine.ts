@@ -90,9 +90,9 @@ export interface FakePbx {
   /** The agent dials somebody; returns the way to hang up. */
   dials(extension: string, number: string): () => void;
   linkDown(): void;
-  /** Whether the outcome of an earlier command is not known yet. */
+  /** True while the outcome of an earlier command is unknown. */
   unsettled(open: boolean): void;
-  /** What happens while a round trip is under way; what it throws is the round trip's error. */
+  /** Runs during a round trip; an error becomes that of the round trip. */
   onRoundTrip(next: () => void | Promise<void>): void;
   /** The link returns; `restarted` gives the engine a new life after `change` was made to what it holds. */
   linkUp(options?: { restarted?: boolean; change?: () => void; resyncedFirst?: boolean }): void;

@@ -8,7 +8,7 @@ import { until } from './until.ts';
 type Copy = ReadonlyMap<string, Buffer>;
 const LOG = ['journal.db', 'journal.db-wal', 'journal.db-shm'];
 
-/** A journal in a folder of its own, and what befalls files: copies put back in place, rows cut off, bytes flipped. */
+/** A journal in a folder of its own with faults of files: restored copies, cut rows, flipped bytes. */
 export function journalFolder(folder: string): JournalPlace {
   const file = path.join(folder, 'journal.db');
   const sql = (work: (db: DatabaseSync) => void): void => {
@@ -23,7 +23,7 @@ export function journalFolder(folder: string): JournalPlace {
         .filter((name) => fs.existsSync(name))
         .map((name) => [path.basename(name), fs.readFileSync(name)]),
     );
-  /** Over what is there, as `cp` and `rsync --inplace` do: every inode stays. */
+  /** Copies over existing files, as `cp` and `rsync --inplace` do, which keeps every inode. */
   const putBack = (copy: Copy, names: readonly string[], to = folder): void => {
     fs.mkdirSync(to, { recursive: true });
     for (const name of names) {
@@ -36,7 +36,7 @@ export function journalFolder(folder: string): JournalPlace {
     open: () => openSqliteJournal(file),
     kill(journal) {
       journal.close();
-      // As a process leaves it that dies: open since this boot.
+      // A crashed process leaves the journal open since this boot.
       const boot = fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
       sql((db) => db.prepare("insert into meta (key, value) values ('open_on', ?)").run(boot));
     },
@@ -45,7 +45,7 @@ export function journalFolder(folder: string): JournalPlace {
         db.prepare('delete from journal where seq > (select max(seq) - ? from journal)').run(count),
       ),
     flip(seq) {
-      // On the page itself, where the database does not notice.
+      // Flips the byte in the page, which the database does not detect.
       const bytes = fs.readFileSync(file);
       const at = bytes.indexOf(`"seq":${seq},"word":"one"`);
       const row = bytes.subarray(at, at + 200);

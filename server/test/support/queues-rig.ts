@@ -41,7 +41,7 @@ export interface QueuesRigOptions {
   readonly keys?: Readonly<Record<string, Partial<KeyRights>>>;
   /** What the engine does with a command once it has it; the default takes it without a word. */
   readonly answer?: (asked: Exclude<Asked, { verb: 'resync' }>) => Promise<void> | void;
-  /** What happens while a round trip is under way. */
+  /** Runs during a round trip; an error becomes that of the round trip. */
   readonly roundTrip?: () => Promise<void>;
   readonly confirm_ms?: number;
   readonly auditFails?: boolean;

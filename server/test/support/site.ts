@@ -63,7 +63,7 @@ export interface Site extends AsyncDisposable {
   start(wait?: 'ready' | 'answers'): Promise<void>;
   ready(ms?: number): Promise<void>;
   readonly pid: number | null;
-  /** How the service last ended; null while it runs, or where a signal ended it. */
+  /** Exit code of the service; null while it runs, or after a signal. */
   readonly exitCode: number | null;
   /** The last lines the service and its engine said, for a failure. */
   tail(lines?: number): string;

@@ -1,4 +1,4 @@
-/** Registers over SIP on a WebSocket, as a browser or a mobile app does, and nothing else. */
+/** A phone that registers over SIP on a WebSocket, as a browser or mobile app does. */
 import { digestAnswer } from './sip/digest.ts';
 import { formatMessage, header, headersNamed, methodOf, parseMessage, statusOf } from './sip/message.ts';
 import type { SipMessage } from './sip/message.ts';
@@ -6,18 +6,18 @@ import { randomTag } from './sip/transport.ts';
 import { until } from './until.ts';
 
 export interface WsPhone extends AsyncDisposable {
-  /** The final status of a registration, after the challenge was answered; 0 where the socket closed before. */
+  /** Final status of a registration after its challenge; 0 when the socket closed before. */
   register(expires?: number): Promise<number>;
-  /** The code the socket was closed with; null while it is open. */
+  /** Close code of the socket; null while it is open. */
   readonly closed: number | null;
-  /** Waits for that code. */
+  /** Waits for the close code. */
   end(ms?: number): Promise<number>;
 }
 export async function openWsPhone(options: {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** False: what the engine asks is left without an answer, as by a phone that hangs. */
+  /** False to leave requests of the engine unanswered, as a frozen phone does. */
   readonly answers?: boolean;
 }): Promise<WsPhone> {
   const { url, username, password } = options;

@@ -799,7 +799,7 @@ test('engine - a store that cannot be written is 503, for what is set and for wh
   await assert.rejects(r.engine.keepFeatures('1001', { forward: '1002' }, 1), code('store_unavailable'));
   await assert.rejects(r.engine.keepFeatures('1001', { dnd: false }, 1), code('store_unavailable'));
   full = false;
-  // Another deleted it meanwhile: the engine refuses to delete what is not there.
+  // Another client deleted the key meanwhile; the engine refuses to delete a missing one.
   await r.engine.keepFeatures('1001', { dnd: false }, 1);
 });
 

@@ -18,7 +18,7 @@ pjsip/distributor-0000001e                            812        501        512 
     { name: 'app_voicemail', waiting: 0, most: 500 },
     { name: 'pjsip/distributor-0000001e', waiting: 501, most: 500 },
   ]);
-  // As Asterisk 20 writes it.
+  // The format of Asterisk 20.
   assert.deepEqual(taskQueues('stasis/m:cdr-00000003   12   3   5   2700   3000\n'), [
     { name: 'stasis/m:cdr-00000003', waiting: 3, most: 3000 },
   ]);
@@ -49,7 +49,7 @@ test('watch - OPTIONS is repeated until an answer of its own comes; none, and a 
     server.close();
   }
   await assert.rejects(askSip(to, 'nobody', 1_000));
-  // An address that means all of them is asked on loopback.
+  // A wildcard address is checked on loopback.
   await assert.rejects(askSip({ host: '0.0.0.0', port: to.port }, 'nobody', 200));
 });
 

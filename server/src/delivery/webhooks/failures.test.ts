@@ -56,7 +56,7 @@ test('webhooks - an hour of targets that fail in every way: order holds, memory 
     await rig.pass(60_000, settled, 5_000);
   }
   assert.deepEqual(healthy.seqs, heard);
-  // At 0 s, 5 s, 20 s, 50 s, 110 s, 410 s, 2,210 s: the head of the line and nothing else.
+  // Attempts at 0 s, 5 s, 20 s, 50 s, 110 s, 410 s and 2,210 s send the head of the line and nothing else.
   assert.deepEqual(
     broken.seqs,
     Array.from({ length: 7 }, () => 1),

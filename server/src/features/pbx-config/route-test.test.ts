@@ -139,7 +139,7 @@ test('route test - a number outside goes by position, by permission, over each t
   assert.deepEqual(gist(await of('112', { extension: '1002' }, { view: 'draft' })), [
     'trunk north to 112 as +49305550',
   ]);
-  // So it is where nobody said what may be called, too.
+  // The same holds without configured permissions.
   assert.deepEqual(gist(await of('0044207', { extension: '1002' })), [
     'refused: class international is not permitted',
   ]);

@@ -151,7 +151,7 @@ test('login - behind TLS the cookie is Secure and phones are told wss', async ()
   });
   const [cookie = '', device = ''] = [response.headers['set-cookie']].flat() as string[];
   for (const one of [cookie, device]) assert.match(one, /^__Host-offhook_.*; Path=\/; .*; Secure$/);
-  // Both names are read, and that of HTTPS before the other, which a neighbour can set; a sign-in leaves one of them.
+  // The service reads both cookies and prefers `__Host-`, which no neighbour can set; a sign-in leaves one of them.
   const me = (value: string) => tls.host.app.inject({ url: '/api/v1/session', headers: { cookie: value } });
   const value = cookie.split(';')[0]!;
   assert.equal((await me(value)).statusCode, 200);

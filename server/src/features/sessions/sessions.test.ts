@@ -132,7 +132,7 @@ test('sessions - the idle life slides with use, and ends; no refresh brings it b
     entries.map(({ object, outcome, ip, detail }) => [object, outcome, ip, detail.reason]),
     [['1005', 'refused', '10.9.0.9', 'idle']],
   );
-  // Another device of the same person, used meanwhile, may be refreshed as ever.
+  // Another session of the person, used meanwhile, can still be refreshed.
   const fresh = await login('1005');
   site.clock.advance(hours(11));
   const next = await site.sessions.refresh(fresh.token, '10.9.0.9');
@@ -225,7 +225,7 @@ test('sessions - 50 wrong guesses from ten networks hold up neither a known devi
   });
   site.clock.advance(18_000);
   await login('1005', passwordOf('1005'), { ip: '198.51.100.1' });
-  // What a device was given is good for its person alone, and bounds its guesses.
+  // A device cookie is valid for its person only, and limits guesses.
   for (let n = 0; n < 5; n += 1) await guess('203.0.113.1', issued.device);
   await assert.rejects(login('1005', passwordOf('1005'), { device: issued.device }), is('too_many_attempts'));
   for (const wrong of [`${issued.device}x`, issued.device.replace(/^.{3}/, 'AAA'), 'x', '..', '']) {

@@ -90,7 +90,7 @@ interface Visit {
   readonly queue: string;
   readonly join: number;
   readonly wait: number;
-  /** Beyond its whole seconds; null as an earlier version told it. */
+  /** Milliseconds beyond the whole seconds; null for an event of an older release. */
   readonly rest_ms: number | null;
   readonly outcome: 'answered' | 'abandoned' | 'other' | 'engine_lost' | 'never';
   readonly agent: number;

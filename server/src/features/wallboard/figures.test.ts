@@ -60,7 +60,7 @@ test('wallboard figures - waits are summed in milliseconds; what has none, as be
   assert.equal(figures.average_speed_of_answer_seconds, 23.799 / 3);
   assert.equal(figures.average_time_to_abandon_seconds, 5.899 / 2);
   assert.equal(figures.sums.answered_in_threshold, 3);
-  // A row that was stored before there were milliseconds, and grew since.
+  // A row stored before milliseconds existed, with later additions.
   const stored = noSums();
   fold(stored, readSums('{"joined":1,"answered":1,"wait_answered_seconds":7,"answered_waits":[[7,1]]}'));
   fold(stored, readSums(writeSums(exact)));

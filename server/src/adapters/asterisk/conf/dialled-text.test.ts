@@ -17,7 +17,7 @@ import {
 } from './test-company.ts';
 
 const hang_up = { kind: 'hang_up', reason: 'busy', play: null } as const;
-/** One of everything that writes steps of its own. */
+/** A company with one object of every kind that renders steps. */
 const dialplan = (): string =>
   renderCompany(
     company({
@@ -113,7 +113,7 @@ function extensionsOf(text: string): Extension[] {
 }
 const GUARD =
   /^GotoIf\(\$\[\$\{LEN\(\$\{FILTER\((?:0-9\*#\+|--\.0-9A-Z_a-z),\$\{EXTEN\}\)\}\)\} = \$\{LEN\(\$\{EXTEN\}\)\}\]\?:unfit\)$/;
-/** Patterns that match any character behind their beginning. */
+/** Patterns that match any character after their prefix. */
 const isOpen = ({ pattern }: Extension): boolean => /^_.*[.!]/.test(pattern);
 
 test('conf/dialled - a pattern that takes any character filters what was dialled before any other step', () => {
@@ -130,7 +130,7 @@ test('conf/dialled - a pattern that takes any character filters what was dialled
     assert.ok(contexts.has(context), context);
   for (const { context, pattern, steps } of open) {
     const what = `${context} ${pattern}`;
-    // The other half of what is placed ends at the first step of `placed` (option G of Dial).
+    // The other half of a placed call ends at the first step of `placed` (option G of Dial).
     const [first, ...rest] = context === 'placed' && steps[0] === 'Hangup()' ? steps.slice(1) : steps;
     assert.match(first!, GUARD, what);
     assert.equal(rest.at(-1), '(unfit)Hangup(28)', what);
@@ -143,7 +143,7 @@ test('conf/dialled - every other pattern is made of digits and keys, so that no 
   const all = extensionsOf(text);
   for (const e of all.filter((one) => !isOpen(one)))
     assert.match(e.pattern, /^(?:[a-z][a-z_-]*|[0-9+*#]+|_[0-9+*#XZN]+)$/, `${e.context} ${e.pattern}`);
-  // Where calls from outside the engine arrive, nothing has a name.
+  // Contexts for incoming calls contain no named extension.
   const includes = new Map(
     [...text.matchAll(/^\[([^\]]+)\]\n((?:include => .*\n)*)/gm)].map((m) => [
       m[1]!,
@@ -157,14 +157,14 @@ test('conf/dialled - every other pattern is made of digits and keys, so that no 
         assert.doesNotMatch(e.pattern, /^[a-z]/, `${entry} reaches ${context} ${e.pattern}`);
 });
 
-/** Values of a call that its caller or its phone chooses, beside EXTEN. */
+/** Channel values, besides EXTEN, that a caller or phone controls. */
 const CHOSEN =
   /\$\{(?:CALLERID|CALLERPRES|CONNECTEDLINE|REDIRECTING|DNID|SIPDOMAIN|PJSIP_[A-Z_]+|SHARED|ATTENDEDTRANSFER|OFFHOOK_TO|OFFHOOK_ASKED|D[0-9])\b/;
 const number = (name: string): string =>
   `GotoIf($[\${LEN(\${FILTER(0-9,\${${name}})})} > 0 & \${LEN(\${FILTER(0-9,\${${name}})})} + \${LEN(\${FILTER(+,\${${name}:0:1})})} = \${LEN(\${${name}})}]?`;
-/** Beginnings of the steps that may use one: filters, and steps behind them. */
+/** Prefixes of the steps that may use such a value: filters, and steps behind them. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  // A phone's addresses: its own endpoint's only, without a character that separates or ends the comparison.
+  // Contact addresses of the phone's own endpoint, without a character that separates or ends the comparison.
   devices: [
     'Set(LOCAL(D)=${PJSIP_DIAL_CONTACTS(${EXTEN})})',
     'ExecIf($[$[${LEN(${FILTER(!#-[]-~,${D})})} = ${LEN(${D})}] & ${REGEX("^(PJSIP/${EXTEN}/sips?:[]A-Za-z0-9@:\\;=._~%+*!/?[-]+(&|$))*$" ${D})}]?NoOp():Set(LOCAL(D)=PJSIP/${EXTEN}))',
@@ -191,7 +191,7 @@ test('conf/dialled - what else a caller chooses is used only by its filter and b
   for (const { context, pattern, steps } of all)
     for (const step of steps.filter((s) => CHOSEN.test(s))) {
       const place = context.replace(/^devices-.*/, 'devices');
-      // All kinds of devices are asked for alike.
+      // The steps of all kinds of devices have the same shape.
       const shape = step
         .replace(/^\([a-z]+\)/, '')
         .replaceAll(/\bD[0-9]\b/g, 'D')

@@ -1,4 +1,4 @@
-/** What a phone may dial: every code and number with characters that separate in the dialplan, on a real engine. */
+/** Dials every code and number with characters that separate in the dialplan, on a real engine. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { channelId, nodeId } from '@offhook/contract/ids.ts';
@@ -71,7 +71,7 @@ after(async () => {
 });
 const phone = (number: string): Promise<Phone> =>
   registerPhone({ server: engine.server, extension: number, password: PASSWORD });
-/** A device rung on its own person's behalf, to listen to `channel`. */
+/** Rings a person's own device to listen to `channel`. */
 async function ringToListen(supervisor: Phone, channel: string): Promise<IncomingCall> {
   const id = `oh-${randomTag()}-1`;
   await callActions(() => actions).placeCall({
@@ -87,9 +87,9 @@ async function ringToListen(supervisor: Phone, channel: string): Promise<Incomin
   return ringing;
 }
 
-/** Without the hyphen, which the engine ignores in a number: `100-1` is 1001. */
+/** Leaves out the hyphen, which the engine ignores in a number: `100-1` is 1001. */
 const SPECIAL = '&@,|^(){}$"\\;%\'`<>[]=!?:~ /.a'.split('');
-/** How each code begins, and how numbers of every other kind do. */
+/** Prefixes of each feature code, and of numbers of every other kind. */
 const beginnings = (): string[] => [
   ...FEATURE_CODES.flatMap((c) => c.patterns.map((p) => /^_?([*#]+[0-9]*)/.exec(p)![1]!)),
   '#90',
@@ -100,7 +100,7 @@ const beginnings = (): string[] => [
   '05',
   '+49',
 ];
-/** Targets that would be reached where a character separated: of a placed call, a ringing extension, a place of the dialplan. */
+/** Targets that an accepted separator would reach: a placed call, a ringing extension, a place of the dialplan. */
 const TARGETS = ['s', 'ownring', '1002', '1002@internal', 's@internal', '1', 'PJSIP/1002'];
 const combinations = (): string[] => [
   ...new Set([

@@ -1,4 +1,4 @@
-/** What every SIP method is answered with, for each kind of sender, on a real engine. */
+/** The engine's answer to every SIP method, for each kind of sender, on a real engine. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { registerPhone } from '../../../../test/support/phone.ts';
@@ -68,7 +68,10 @@ async function ask(sender: Sender, [method, options]: Asked): Promise<number> {
   }
 }
 
-/** In the order of `SENDERS`. What is served is OPTIONS, REGISTER and lamps for phones, and a call's own requests in it. */
+/**
+ * Statuses in the order of `SENDERS`. The engine serves OPTIONS, REGISTER and subscriptions of phones, and requests within a
+ * call.
+ */
 const OUTSIDE: readonly (readonly [what: string, asked: Asked, answers: readonly number[]])[] = [
   ['MESSAGE', ['MESSAGE', text('hello', 'text/plain')], [501, 501, 501, 401]],
   ['PUBLISH presence', ['PUBLISH', event('presence')], [489, 489, 489, 401]],
@@ -98,7 +101,7 @@ test('conf/methods - outside a call every method the exchange does not serve is 
   assert.deepEqual(seen, OUTSIDE);
 });
 
-/** 408 is the phone's own: the engine does nothing with the request and answers nothing. */
+/** 408 is the test phone's own timeout: the engine does not answer the request. */
 const INSIDE: typeof OUTSIDE = [
   ['MESSAGE', ['MESSAGE', text('hello', 'text/plain')], [408]],
   ['INFO of a digit', ['INFO', text('Signal=1\r\nDuration=100\r\n', 'application/dtmf-relay')], [200]],

@@ -146,7 +146,7 @@ test('engine process - a living engine is adopted though nothing can be written,
   first.start();
   const { pid } = await first.up(soon());
   await first.release();
-  // What is written beside the note first cannot be: the same for every user, as no room is.
+  // Makes the write of the note fail for every user, as a full disk does.
   fs.mkdirSync(path.join(instance.folder, 'process.json.new'));
   const second = supervise(t, program, instance);
   second.start();

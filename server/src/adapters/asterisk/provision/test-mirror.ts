@@ -19,13 +19,13 @@ export interface TestPackage {
   /** Path in the package → content. */
   readonly files: Readonly<Record<string, string | Buffer>>;
   readonly depends?: string;
-  /** 1.0 where nothing is said. */
+  /** Defaults to 1.0. */
   readonly version?: string;
 }
 export interface TestRelease {
   readonly key: TestKey;
   readonly packages: readonly TestPackage[];
-  /** Milliseconds since 1970; a minute ago where nothing is said. */
+  /** Milliseconds since 1970; defaults to a minute ago. */
   readonly date?: number;
   readonly valid_until?: number;
 }
@@ -37,7 +37,7 @@ export interface TestMirror extends AsyncDisposable {
   /** Spoils the answers whose path ends so; null answers nothing more than the function itself did. */
   spoil(ending: string, how: Spoil): void;
   mend(): void;
-  /** Puts a suite in the place of the one there was. */
+  /** Replaces a suite. */
   publish(suite: string, release: TestRelease): Promise<void>;
 }
 

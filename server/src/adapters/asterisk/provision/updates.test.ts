@@ -85,7 +85,7 @@ test('updates - an index older than the newest one seen is refused, signed or no
   const error = await refusal(updatePackages(options));
   assert.equal(error.reason, 'outdated');
   assert.match(error.message, /was seen before: a mirror that lags behind, or a replay/);
-  // Also where the tree is gone and everything is fetched anew.
+  // The same holds when the tree is gone and everything is fetched again.
   for (const name of treesOf(cache)) fs.rmSync(path.join(cache, 'packages', name), { recursive: true });
   assert.equal((await refusal(obtainPackages(options))).reason, 'outdated');
   await publish('1.2', { date: Date.now() - 60_000 });
@@ -112,7 +112,7 @@ test('updates - no security suite: said and gone without at first, an error for 
   const error = await refusal(updatePackages({ ...options, security: [dead] }));
   assert.equal(error.reason, 'unreachable');
   assert.match(error.message, /forky-security/);
-  // A mirror that has none at all is no error: a release may not have one yet.
+  // A mirror without a security suite is no error, because a new release may have none yet.
   await updatePackages({ ...options, security: [mirror.url] });
   await publish('1.0+u1', { key: testKey('somebody') }, 'forky-security');
   assert.equal((await refusal(updatePackages({ ...options, security: [mirror.url] }))).reason, 'untrusted');

@@ -76,7 +76,6 @@ test('conversation changes - a cursor holds where the reply ended and of which l
     ],
   ];
   for (const [cursor, status, detail] of refusals) {
-    // oxlint-disable-next-line no-await-in-loop -- each is a case of its own
     const reply = await rig.get(`${PATH}?cursor=${cursor}`);
     assert.deepEqual([reply.status, reply.body.detail], [status, detail]);
   }

@@ -24,7 +24,7 @@ import { createStories } from './stories.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
 
 const e164 = e164In('DE');
-/** The events that the model tells of such a call. */
+/** The events that the model emits for a call. */
 function eventsOf(record: ConversationRecord): readonly DomainEvent[] {
   const [call_id, extensions] = [record.id, record.extensions];
   const [first] = record.legs;
@@ -110,7 +110,7 @@ for (const name of CALLS) {
     let seed = 7;
     const chance = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
     for (let round = 0; round < 60; round += 1) {
-      // A disk that is full for a while loses a stretch of them; one that is damaged, any.
+      // A full disk loses consecutive records, a damaged one any record.
       const [from, to] = [Math.floor(chance() * known.length), Math.floor(chance() * (known.length + 1))];
       const left =
         round % 2 === 0 ? known.filter((_, i) => i < from || i >= to) : known.filter(() => chance() > 0.4);
@@ -199,7 +199,7 @@ test('proof - killed at any step of completing, there is one conversation and on
     );
     const own = published.filter((e) => e.type === 'history.difference');
     assert.equal(own.length, 1, `killed at step ${n}`);
-    // Its call records come after all.
+    // The call records arrive late.
     await scene.feed(...recorded('internal-answered'));
     const amended = (await scene.conversations())[0]!;
     assert.deepEqual([amended.state, amended.revision, amended.record], ['amended', 2, real]);

@@ -136,7 +136,7 @@ test('restore - what was stored before is purged by the migration, once and for 
   await put('extension', '1004', { sip_password: 'secret-number-one' });
   await put('extension', '1004', { name: 'Renamed' });
   const db = temp.store.db<ObjectTables>();
-  // As a version before this one wrote them.
+  // The bodies as older releases stored them.
   for (const row of await rows()) {
     const body = { ...(JSON.parse(row.body) as object), sip_password: 'secret-number-one' };
     await db
