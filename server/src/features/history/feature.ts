@@ -58,7 +58,7 @@ export interface History extends HistoryService, AsyncDisposable {
   readonly known: Conversations;
   /** Begins to read, and to publish: everything the feature was given is there. */
   begin(): void;
-  /** What the comparison of the call records with the journal found. */
+  /** Comparison of the call records with the journal. */
   readonly proof: Pick<Prover, 'figures' | 'completed'>;
   /** What the history keeps about people. */
   readonly data: PersonalData;

@@ -15,7 +15,7 @@ export async function takeChanges(db: Kysely<Tables>, n: number): Promise<number
     .executeTakeFirstOrThrow();
   return Number(value) - n + 1;
 }
-/** The newest place that was given out; 0 before the first. O(1). */
+/** Newest position of the feed; 0 before the first. O(1). */
 export async function newestChange(db: Kysely<Tables>): Promise<number> {
   const row = await db
     .selectFrom('history_counters')

@@ -43,8 +43,8 @@ export interface Ingest {
   /** Stores records, their conversations and the checkpoint in one transaction; the same batch again changes nothing. */
   store(batch: CallRecordBatch): Promise<void>;
   /**
-   * Ends the conversations of these records, made of the journal because the engine's own are missing, and keeps what was
-   * found with them; in one transaction, and the same again changes nothing.
+   * Stores records made of the journal, ends their conversations and stores the finding, in one transaction. A repetition
+   * changes nothing.
    */
   complete(records: readonly CallRecord[], finding: Finding): Promise<void>;
   /** Tells the conversations that go on and have had news for a while. Call it every second. */

@@ -105,6 +105,6 @@ export interface ConversationRecord {
   readonly legs: readonly RecordedLeg[];
   readonly transfers: readonly RecordedTransfer[];
   readonly visits: readonly RecordedVisit[];
-  /** Some of it is known from the journal only: call records of it are missing. */
+  /** Set when call records are missing and part of the conversation is known from the journal only. */
   readonly observed?: 'journal';
 }

@@ -1,18 +1,18 @@
-/** How long people talked in a conversation, by the clock: two who talk to each other for a minute talked for one minute. */
+/** Talk time of a conversation by the clock: two people who talk for a minute talked for one minute. */
 import type { ConversationRecord, RecordedParticipant, RecordedSegment } from './record.ts';
 import { lengthOf } from './record/spans.ts';
 
 const within = (record: ConversationRecord, counts: (s: RecordedSegment) => boolean): number =>
   lengthOf(record.legs.flatMap((leg) => leg.segments.filter(counts)));
 
-/** Milliseconds in which at least two were connected, neither held nor parked. */
+/** Milliseconds with at least two connected legs, neither held nor parked. */
 export const talkClockMs = (record: ConversationRecord): number =>
   within(record, (s) => s.state === 'connected' && s.with.length > 0);
-/** Milliseconds in which somebody was with somebody, held time included. */
+/** Milliseconds with at least two connected legs, held time included. */
 export const spokenMs = (record: ConversationRecord): number =>
   within(record, (s) => (s.state === 'connected' || s.state === 'held') && s.with.length > 0);
 
-/** Who talked first of those who did not begin it; who began it is the caller. */
+/** The first called party who talked. */
 export function answeredBy({ legs, caller }: ConversationRecord): RecordedParticipant | null {
   const talked = legs.flatMap((leg) => {
     const first = leg.segments.find((s) => s.state === 'connected' && s.with.length > 0);
@@ -21,6 +21,6 @@ export function answeredBy({ legs, caller }: ConversationRecord): RecordedPartic
   });
   return talked.sort((a, b) => a.at - b.at)[0]?.who ?? null;
 }
-/** Who is outside; of two, who called. */
+/** The external party; of two, the caller. */
 export const customerOf = ({ parties }: ConversationRecord): RecordedParticipant | null =>
   parties.find((p) => p.extension === null) ?? null;

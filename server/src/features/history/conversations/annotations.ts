@@ -8,7 +8,7 @@ import type { Wanted } from './find.ts';
 import { callsOfRecord } from './view.ts';
 import type { Annotations } from './view.ts';
 
-/** Who knows what a conversation is shown with and its record does not have. */
+/** Source of data that is shown with a conversation and is not part of its record. */
 export interface Owners {
   readonly recordings: RecordingIndex;
   readonly directory: Pick<Directory, 'queue'>;

@@ -1,4 +1,4 @@
-/** When the journal could see nothing, and which channels of the engine nobody recorded then. */
+/** Times without engine events, and channels of the engine that neither source recorded. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 
 /** Milliseconds since 1970. */
@@ -23,12 +23,12 @@ export function createAbsences(known: readonly Absence[], heard: number | null =
   let from: number | null = null;
   let newest = heard;
   return {
-    /** Give every event, in order; returns the absence that it ends. */
+    /** Accepts every event, in order; returns the absence that the event ends. */
     take(type: string, at: number): Absence | null {
       const before = newest;
       if (isHeard({ type })) newest = Math.max(newest ?? at, at);
       if (type === 'engine.link_down') from ??= before ?? at;
-      // After a kill there is no word of the link before it is up again.
+      // A killed service writes no `engine.link_down`.
       if (type === 'engine.link_up') from ??= before ?? at;
       if (type !== ('engine.resynced' satisfies DomainEvent['type']) || from === null) return null;
       const absence = { from, to: at };
@@ -44,8 +44,8 @@ export function createAbsences(known: readonly Absence[], heard: number | null =
 
 const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
 /**
- * The engine numbers its channels one after the other, so numbers that are missing between two known ones are channels that
- * nobody recorded; null while no channel after the absence is known. `channels`: ids of all that are known around it.
+ * Finds unrecorded channels: the engine numbers channels consecutively, so a missing number between two known ones is a
+ * channel that nobody recorded. Null while no channel after the absence is known. `channels`: all known ids around it.
  */
 export function lostIn(absence: Absence, channels: Iterable<string>): readonly LostChannels[] | null {
   const known = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** What the comparison of the call records with the journal has found: kept, counted and published once each. */
+/** Findings of the comparison of call records and journal: each is stored, counted and published once. */
 import type { Kysely } from 'kysely';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import type { Store } from '../../../ports/store.ts';
@@ -16,7 +16,7 @@ export type Finding =
 const DAY_MS = 86_400_000;
 const PAGE = 500;
 
-/** The same finding again changes nothing. */
+/** Stores a finding; a repeated one changes nothing. */
 export async function keepFinding(db: Kysely<Tables>, finding: Finding): Promise<void> {
   const { kind, at, data } = finding;
   const key = keyOf(finding);
@@ -42,7 +42,7 @@ export const findingOf = ({ data }: DomainEvent): number | null =>
   (data as { readonly finding_id?: number }).finding_id ?? null;
 export const tellsFinding = (type: string): boolean =>
   type.startsWith('history.') || type === ('queue.caller_settled' satisfies DomainEvent['type']);
-/** Its event is in the journal. */
+/** Marks findings whose event is in the journal. */
 export async function foundInJournal(store: Store, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
   await store
@@ -52,7 +52,7 @@ export async function foundInJournal(store: Store, ids: readonly number[]): Prom
     .where('id', 'in', ids)
     .execute();
 }
-/** Those whose event is not known to be in the journal, oldest first. */
+/** Findings without an event in the journal, oldest first. */
 export async function unpublished(store: Store): Promise<readonly DomainEvent[]> {
   const rows = await store
     .db<Tables>()
@@ -74,10 +74,10 @@ export async function unpublished(store: Store): Promise<readonly DomainEvent[]>
 export interface FindingFigures {
   readonly gaps: number;
   readonly differences: number;
-  /** The newest gap of the last day, for people. */
+  /** The newest gap of the last day. */
   readonly newest_gap: Gap | null;
 }
-/** Of the last day. */
+/** Figures of the last day. */
 export async function figuresOf(store: Store, now: number): Promise<FindingFigures> {
   const rows = await store
     .db<Tables>()

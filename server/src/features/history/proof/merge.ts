@@ -1,10 +1,10 @@
-/** One account of a conversation from the engine's call records and from the journal: the journal fills what they lack. */
+/** Merges the engine's call records of a conversation with records made of the journal, which fill gaps. */
 import type { BridgeId } from '@offhook/contract/ids.ts';
 import type { CallRecordType } from '../../../ports/call-records.ts';
 import { isComplete } from '../records.ts';
 import type { KnownRecord } from '../records.ts';
 
-/** Each kind of fact is taken from one source for one channel: a mixture would count times twice. */
+/** Each kind of fact of a channel comes from one source, because a mixture would count times twice. */
 const KINDS: Readonly<Partial<Record<CallRecordType, string>>> = {
   channel_start: 'start',
   hangup: 'end',
@@ -17,9 +17,9 @@ const KINDS: Readonly<Partial<Record<CallRecordType, string>>> = {
   park_start: 'park',
   park_end: 'park',
 };
-/** Of the whole conversation; the engine's own are more exact. */
+/** Facts of the whole conversation, for which the engine's records are more exact. */
 const MARKS = new Set<CallRecordType>(['blind_transfer', 'attended_transfer', 'pickup', 'forward']);
-/** Ends of stretches, which say nothing without their beginning. */
+/** Ends of intervals, which need their start. */
 const ENDS = new Set<CallRecordType>(['bridge_exit', 'music_end', 'park_end', 'app_end']);
 const kindOf = (r: KnownRecord): string =>
   KINDS[r.type] ??
@@ -34,17 +34,17 @@ const isBridge = (r: KnownRecord): boolean => r.type === 'bridge_enter' && r.fac
 
 export interface Merged {
   readonly records: readonly KnownRecord[];
-  /** Something in it is known from the journal only. */
+  /** True when part of the conversation is known from the journal only. */
   readonly journal: boolean;
 }
 
-/** Pure: in any order and however often they came, the same records give the same account. */
+/** Pure: the result depends neither on the order nor on repetitions of the records. */
 export function merged(records: readonly KnownRecord[]): Merged {
   if (!records.some((r) => r.observed === 'journal')) return { records, journal: false };
   const engine = records.filter((r) => r.observed !== 'journal');
   const journal = records.filter((r) => r.observed === 'journal');
   if (isWhole(engine, journal)) return { records: engine, journal: false };
-  // What only ended in them, they do not know the beginning of.
+  // An end in the engine's records does not prove that its start was recorded.
   const known = new Set(
     engine.filter((r) => !ENDS.has(r.type) && (r.type !== 'bridge_enter' || isBridge(r))).map(factOf),
   );
@@ -56,7 +56,7 @@ export function merged(records: readonly KnownRecord[]): Merged {
   const all = [...engine, ...added];
   return { records: [...all, ...lostEnds(all, journal)], journal: true };
 }
-/** The call records lack nothing that the journal knows. */
+/** True when the call records contain everything that the journal reports. */
 function isWhole(engine: readonly KnownRecord[], journal: readonly KnownRecord[]): boolean {
   if (!isComplete(engine)) return false;
   const channels = new Set(engine.map((r) => r.channel));
@@ -73,7 +73,10 @@ function isWhole(engine: readonly KnownRecord[], journal: readonly KnownRecord[]
 const queuesIn = (records: readonly KnownRecord[]): ReadonlySet<string> =>
   new Set(records.flatMap((r) => (r.type === 'app_start' ? (r.facts.queue ?? []) : [])));
 const inBridge = (r: KnownRecord, bridge: BridgeId): KnownRecord => ({ ...r, facts: { ...r.facts, bridge } });
-/** Where the call records know half of a bridge, the other half was in the same one: the last in which somebody was. */
+/**
+ * Bridge of each call in the engine's records: the last one that a party entered. A party known from the journal only was in
+ * the same one.
+ */
 function bridgesOf(engine: readonly KnownRecord[]): ReadonlyMap<string, BridgeId> {
   const found = new Map<string, { at: number; bridge: BridgeId }>();
   for (const r of engine) {
@@ -85,7 +88,7 @@ function bridgesOf(engine: readonly KnownRecord[]): ReadonlyMap<string, BridgeId
   }
   return new Map([...found].map(([call, { bridge }]) => [call, bridge]));
 }
-/** Internal pairs and helpers, of which the journal tells nothing, ended with their call at the latest. */
+/** Ends of internal channels, which the journal does not report: the end of their call at the latest. */
 function lostEnds(all: readonly KnownRecord[], journal: readonly KnownRecord[]): readonly KnownRecord[] {
   const over = journal.filter((r) => r.type === 'linked_end').sort((a, b) => b.at_us - a.at_us)[0];
   if (over === undefined) return [];

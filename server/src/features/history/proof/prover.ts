@@ -44,40 +44,40 @@ export interface ProverDeps {
   readonly journal: JournalReader;
   readonly eventOf: (row: JournalRow) => DomainEvent;
   readonly ingest: Pick<Ingest, 'complete'>;
-  /** When the reader of the call records last stood at their end, in ms; null where it cannot say, or never did. */
+  /** Time when the reader of the call records was last at the end of the file, in ms; null before the first time. */
   readonly caughtUpAt: () => number | null;
   readonly publish: (events: readonly DomainEvent[]) => void;
 }
 export interface Prover {
-  /** Reads what the journal has had since, and compares what is due. Call it every second. Throws `store_unavailable`. */
+  /** Reads new journal rows and compares the calls that are due. Call it every second. Throws `store_unavailable`. */
   catchUp(): Promise<void>;
-  /** What was found in the last day. Throws `store_unavailable`. */
+  /** Findings of the last day. Throws `store_unavailable`. */
   figures(): Promise<FindingFigures>;
   /** Since the start. */
   completed(): number;
 }
 
-/** How long after the end of a call its records may still be on their way. */
+/** Delay after the end of a call within which its records may still arrive. */
 export const GRACE_MS = 10_000;
-/** The two see the same moments to a fraction of a second. */
+/** Largest difference of talk time that is no finding; both sources agree to a fraction of a second. */
 export const TOLERANCE_MS = 2_000;
 const PAGE = 500;
-/** Read before what is due is compared. */
+/** Pages read before the calls that are due are compared. */
 const MOST_PAGES = 10;
 const SAVE_EVERY_MS = 30_000;
-/** Calls that are over and proven are remembered for so long: their conversation may come later. */
+/** Compared calls are remembered for this long, because their conversation may arrive later. */
 const SEEN_MS = 30 * 60_000;
-/** What was published and is not in the journal after this time is published again. */
+/** A finding that is not in the journal after this time is published again. */
 const AGAIN_MS = 30_000;
-/** A scan of the whole journal is made no more often. */
+/** Shortest interval between scans of the whole journal. */
 const SCAN_EVERY_MS = 60_000;
 
 interface Place {
   readonly epoch: string;
   readonly seq: number;
-  /** When the journal saw nothing, as far as it is known. */
+  /** Known times in which the journal received no engine events. */
   readonly absences: readonly Absence[];
-  /** Those of which it is not known yet what was lost in them. */
+  /** Absences whose lost channels are not determined yet. */
   readonly open: readonly Absence[];
   /** Those whose waits are not all told yet. */
   readonly unsettled?: readonly Unsettled[];
@@ -133,7 +133,7 @@ export function createProver(deps: ProverDeps): Prover {
     await store.transaction<Tables, void>((trx) => writeFact(trx, 'proof', JSON.stringify(place)));
     saved = { seq, at: clock.now() };
   }
-  /** Takes one row; returns the id of a finding that it publishes. */
+  /** Processes one row; returns the id of a finding that the row publishes. */
   function take(row: JournalRow): number | null {
     coveredFrom = Math.min(coveredFrom, row.at);
     const ended = absences.take(row.type, row.at);
@@ -166,7 +166,7 @@ export function createProver(deps: ProverDeps): Prover {
     if (calls.some((call) => seen.has(call))) return;
     finalised.push({ id: c.id, calls, from: Date.parse(c.started_at), to, at: event.at });
   }
-  /** Reads on, up to a bound; true when that was all. */
+  /** Reads up to `MOST_PAGES` pages; true at the head of the journal. */
   async function read(): Promise<boolean> {
     if (at < journal.tail - 1) {
       log.warn(
@@ -227,7 +227,7 @@ export function createProver(deps: ProverDeps): Prover {
     if (roots.some((root) => stored.open.has(root))) return lack('no_end_in_records', null);
     const records = roots.flatMap((root) => stored.records.get(root) ?? []);
     const [record] = records;
-    // Of somebody who listens there is none.
+    // A call that listens to another one has no conversation.
     if (record === undefined) return null;
     if (story.end!.reason !== 'engine_lost' && records.some((r) => r.ended_by === 'engine_lost'))
       return lack('no_end_in_records', null);
@@ -241,7 +241,7 @@ export function createProver(deps: ProverDeps): Prover {
     return lack('talk_time', recordsMs, journalMs > recordsMs);
   }
   async function complete(story: Story, { rootOf, callOf }: Stored, lack: Lack): Promise<void> {
-    // The engine may call it otherwise than the journal, where it used an id a second time.
+    // The engine and the journal may use different call ids when the engine used an id twice.
     const records = recordsOfStory(story).map((r): CallRecord => {
       const call = rootOf.has(r.call) ? undefined : callOf.get(r.channel);
       return call === undefined ? r : { ...r, call: call as CallRecord['call'] };
@@ -267,7 +267,7 @@ export function createProver(deps: ProverDeps): Prover {
     );
   }
 
-  /** Conversations of which the journal knows no call, though it was there. */
+  /** Finds conversations without a call in the journal, although the journal received events then. */
   async function proveFinalised(until: number): Promise<void> {
     const due = finalised.filter((c) => c.at <= until);
     if (due.length === 0) return;
@@ -299,7 +299,7 @@ export function createProver(deps: ProverDeps): Prover {
       );
     }
   }
-  /** Those of old conversations that the journal knows after all, or cannot know. */
+  /** Conversations among `late` that an older part of the journal contains, or that began before it. */
   async function scan(late: readonly Finalised[]): Promise<ReadonlySet<string>> {
     const wanted = new Map<string, string>(
       late.flatMap((c) => c.calls.map((call) => [`calls/${call}`, c.id] as const)),
@@ -372,7 +372,7 @@ export function createProver(deps: ProverDeps): Prover {
       if (caughtUp === null) return;
       if (saved === null) await begin();
       const until = caughtUp - GRACE_MS;
-      // Far behind, the call records come first: what is compared is kept in memory.
+      // While the call records are far behind, comparing would only fill memory.
       if (clock.now() - caughtUp > GRACE_MS) return;
       let completed = false;
       for (let all = false; !all;) {
@@ -400,9 +400,9 @@ interface Lack {
   readonly journal: number;
   readonly completes: boolean;
 }
-/** What the history has of some calls. */
+/** Stored data of some calls. */
 interface Stored {
-  /** The call that the engine's own records have for each channel. */
+  /** Call of each channel in the engine's records. */
   readonly callOf: ReadonlyMap<string, string>;
   readonly rootOf: ReadonlyMap<string, string>;
   readonly callsOf: ReadonlyMap<string, readonly string[]>;
@@ -446,7 +446,7 @@ async function storedOf(db: Kysely<Tables>, stories: readonly Story[]): Promise<
   };
 }
 const AROUND_US = 3_600_000_000;
-/** Every channel that the call records have in conversations of about that time. */
+/** Channels of the conversations in the call records around an absence. */
 async function channelsAround(db: Kysely<Tables>, { from, to }: Absence): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('history_channels')

@@ -1,27 +1,27 @@
-/** What the journal knows of each call: its legs with their times, kept until the call records were compared with it. */
+/** Calls as the journal reports them: legs with their times, kept until they were compared with the call records. */
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 
 type LegRef = EventData<'call.left'>['leg'];
 type LeftReason = EventData<'call.left'>['reason'];
-/** Milliseconds since 1970; `to` is null while it lasts. */
+/** Milliseconds since 1970; `to` is null while the interval is open. */
 export interface Stretch {
   readonly from: number;
   to: number | null;
 }
 export interface StoryLeg {
   readonly leg: LegRef;
-  /** The calls it was in, in order. */
+  /** Calls of the leg, in order. */
   readonly calls: string[];
-  /** It began its call. */
+  /** True for the leg that began the call. */
   readonly first: boolean;
   readonly dialled: string;
   readonly from: number;
   rang: boolean;
   answered: number | null;
   end: { readonly at: number; readonly cause: number | null; readonly reason: LeftReason } | null;
-  /** With somebody, by the call in which. */
+  /** Intervals in which the leg was connected, with their call. */
   readonly met: (Stretch & { readonly call: string })[];
-  /** Somebody else has put it on hold. */
+  /** Intervals in which another party held the leg. */
   readonly held: Stretch[];
   readonly parked: (Stretch & { readonly slot: string })[];
   readonly visits: (Stretch & { readonly queue: string; status: VisitStatus })[];
@@ -36,14 +36,14 @@ export interface StoryTransfer {
 }
 export interface Story {
   readonly call: string;
-  /** Seq of the first event about it. */
+  /** Seq of the first event about the call. */
   readonly seq: number;
   readonly from: number;
-  /** Its beginning, or something in the middle, was not seen when it happened. */
+  /** True when part of the call was not observed live. */
   partial: boolean;
   readonly legs: Map<string, StoryLeg>;
   readonly transfers: StoryTransfer[];
-  /** Calls that were joined into this one. */
+  /** Calls that were merged into this one. */
   readonly merged: Story[];
   end: {
     readonly at: number;
@@ -52,13 +52,13 @@ export interface Story {
   } | null;
 }
 export interface Stories {
-  /** Give every committed event, in order. */
+  /** Accepts every committed event, in order. */
   take(event: DomainEvent, seq: number): void;
   /** Calls that are over, joined ones with the call they went into; oldest end first. */
   ended(): readonly Story[];
   isOpen(call: string): boolean;
   drop(story: Story): void;
-  /** Seq of the oldest event that is still needed; null where none is. */
+  /** Seq of the oldest event that is still needed; null for none. */
   oldest(): number | null;
 }
 
@@ -79,7 +79,7 @@ const TYPES = new Set<DomainEvent['type']>([
 ]);
 export const tellsOfCalls = (type: string): boolean => TYPES.has(type as DomainEvent['type']);
 
-/** A call without an event for so long has lost its end in the journal too; the history closes it by itself. */
+/** After this time without an event the end of a call is missing in the journal too; the history closes it. */
 const SILENT_MS = 12 * 3_600_000;
 
 export function createStories(): Stories {
@@ -203,7 +203,7 @@ export function createStories(): Stories {
     if (event.observed === 'resync') noted(event);
     forgetSilent(at);
   }
-  /** What a resync found happened at another time. */
+  /** Marks calls with facts observed by a resync, whose time is unknown. */
   function noted(event: DomainEvent): void {
     const { call_id } = event.data as { call_id?: string };
     const story = open.get(call_id ?? '') ?? aliases.get(call_id ?? '');
@@ -290,7 +290,7 @@ function leave(leg: StoryLeg, end: NonNullable<StoryLeg['end']>): void {
   leg.end = end;
   closeAll(leg, end.at);
 }
-/** A leg answered: it is with those who are there, or with the exchange where nobody is. */
+/** An answered leg is connected to the other legs of the call, or to the engine where there are none. */
 function connect(story: Story, leg: StoryLeg, at: number): void {
   leg.answered ??= at;
   close(leg.parked, at);

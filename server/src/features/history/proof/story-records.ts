@@ -1,4 +1,4 @@
-/** A call as the journal knows it, in the form of the engine's call records, so that one set of rules builds both. */
+/** Converts a call of the journal to the form of the engine's call records, so that one set of rules builds both. */
 import { hash } from 'node:crypto';
 import type { BridgeId, CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { CallRecord, CallRecordFacts, CallRecordType } from '../../../ports/call-records.ts';
@@ -6,12 +6,12 @@ import type { Span } from '../record/spans.ts';
 import { lengthOf } from '../record/spans.ts';
 import type { Story, StoryLeg } from './stories.ts';
 
-/** The bridge of a call in which the journal knows who talked, though not which bridge of the engine it was. */
+/** Stand-in bridge of a call; the journal reports who talked, but not the engine's bridge. */
 const bridgeOf = (call: string): BridgeId => `journal:${call}` as BridgeId;
-/** Ends that the device itself gave before it answered: its cause says which. */
+/** Reasons with which a device ended its own ring; the cause tells which. */
 const BY_DEVICE = new Set(['busy', 'rejected', 'unreachable', 'congestion', 'failed']);
 
-/** Of a story that is over; the same story gives the same records with the same keys. */
+/** Records of an ended call; the same call always gives the same records and keys. */
 export function recordsOfStory(story: Story): readonly CallRecord[] {
   const diallings = diallingsIn(story);
   return [
@@ -40,7 +40,7 @@ export function talkOfStory(story: Story): number {
 interface Dialling extends Span {
   readonly rung: readonly StoryLeg[];
 }
-/** What each leg dialled: the journal tells who rang, and when. */
+/** Ring and dial records of each leg. */
 function diallingsIn(story: Story): ReadonlyMap<StoryLeg, readonly Dialling[]> {
   const found = new Map<StoryLeg, Dialling[]>();
   const legs = [...story.legs.values()];
@@ -86,7 +86,7 @@ function recordsOfLeg(leg: StoryLeg, diallings: readonly Dialling[], story: Stor
   add('channel_start', leg.from);
   for (const call of leg.calls.slice(1)) {
     const joined = leg.met.find((m) => m.call === call)?.from ?? leg.end?.at ?? story.end?.at ?? leg.from;
-    // Seen in two calls, it makes them one conversation.
+    // A leg in two calls merges them into one conversation.
     add('user_defined', joined, {}, { call: call as CallId });
   }
   for (const { from, to, rung } of diallings) {
@@ -127,7 +127,7 @@ function recordsOfLeg(leg: StoryLeg, diallings: readonly Dialling[], story: Stor
   }
   return found;
 }
-/** The engine answers and connects in several steps. */
+/** The engine answers and connects in separate events. */
 const SOON_MS = 500;
 
 function recordsOfTransfer({ at, kind, by, other, to }: Story['transfers'][number]): readonly CallRecord[] {

@@ -21,7 +21,7 @@ export interface RecordOptions {
   readonly e164: (number: string) => string | null;
   /** Nothing more will come, though not every channel has ended: the engine was lost in the middle. */
   readonly lost?: boolean;
-  /** Something in these records is known from the journal only. */
+  /** True when part of these records is known from the journal only. */
   readonly journal?: boolean;
   /** The timeline of these records, where it is known already. */
   readonly line?: Timeline;

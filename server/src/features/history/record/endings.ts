@@ -87,7 +87,7 @@ function rungDisposition(
   });
 }
 const ANSWERED_ELSEWHERE = 26;
-/** What dialled was hung up before anybody answered. */
+/** The caller hung up before an answer. */
 function wasCancelled(dialler: Dialling | undefined): boolean {
   const newest = dialler?.channel.apps.findLast((a) => a.app === 'dial');
   return dialler !== undefined && newest === dialler.app && dialler.channel.dial_status === 'CANCEL';
