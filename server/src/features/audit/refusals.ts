@@ -4,9 +4,12 @@ import { rfc3339 } from '../../core/clock.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-/** Refusals of one person, or of one network where the person is unknown, that have a line each: more than hands make. */
+/**
+ * Rate of refusals of one person, or of one network for unknown people, that are written as lines of their own; a person at
+ * a keyboard stays below it.
+ */
 const RATE = { burst: 60, per_second: 1 };
-/** Kinds of refusals that are counted apart; one more is counted with all others of its person. */
+/** Limit of separately counted kinds; further ones are added to the total of their person. */
 const MAX_KINDS = 500;
 
 interface Counted {
@@ -14,13 +17,13 @@ interface Counted {
   times: number;
   readonly since: number;
 }
-/** What is refused in a flood is counted, and written as one line for each kind. */
+/** Counts refusals of a flood and writes one line for each kind. */
 export interface Refusals {
-  /** True where this one is counted and has no line of its own. */
+  /** True when the refusal is only counted and gets no line of its own. */
   counts(entry: AuditEntry): boolean;
-  /** The lines of what was counted since the last time. */
+  /** Lines of the refusals counted since the last call. */
   take(): AuditEntry[];
-  /** They could not be written. */
+  /** Returns lines that could not be written. */
   giveBack(entries: readonly AuditEntry[]): void;
 }
 

@@ -64,8 +64,8 @@ export interface AuditTrail extends Required<Audit> {
 const SCAN = 500;
 
 /**
- * The audit trail: rows are only ever added, and deleted when they are older than 400 days. Who did something is written as
- * an extension where `people` knows one, and is found by the extension and by the user name.
+ * The audit trail: rows are only added, and deleted after 400 days. `actor` is stored as the extension where `people` knows
+ * the person, and is found by extension and by user name.
  */
 export async function createAudit(
   store: Store,
@@ -194,7 +194,7 @@ export async function createAudit(
       if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
       if (action !== undefined) query = query.where('action', '=', action);
       if (actor !== undefined) {
-        // Lines of before name some people by the user name.
+        // Older lines name some people by their user name.
         const who = find(actor);
         query = query.where('actor', 'in', who === undefined ? [actor] : [who.extension, who.username]);
       }

@@ -9,15 +9,15 @@ export interface Confirmation {
   /** Until when it holds, in milliseconds since 1970. Throws as a sign-in does. */
   confirm(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string): Promise<number>;
   holds(sessionId: number): boolean;
-  /** A session that was just opened: its sign-in proves as much as a confirmation does. */
+  /** Marks a session as just opened, because a sign-in proves as much as a confirmation. */
   opened(sessionId: number): void;
-  /** As `holds`, or opened as lately. */
+  /** True for a session that was confirmed or opened in the last five minutes. */
   proven(sessionId: number): boolean;
 }
 
 /** In memory: after a restart people confirm once more. */
 export function createConfirmation(proof: Proof, clock: Clock): Confirmation {
-  /** Oldest first; what is over goes with the next that comes. */
+  /** Oldest first; expired entries are removed with the next insertion. */
   const until = new Map<number, number>();
   const fresh = new Map<number, number>();
   const forgetOld = (): void => {

@@ -1,14 +1,14 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Browsers that a person has signed in with: their guesses are counted apart from everybody else's. */
+/** Browsers in which a person has signed in before; their failed sign-ins are counted separately. */
 export interface KnownDevices {
-  /** The device behind what it was given, where that was given for this person; null for anything else. */
+  /** Id of the device behind a cookie that was issued for this person; null for anything else. */
   idOf(personId: number, given: string | undefined): string | null;
-  /** For a device that has just signed in; what it has already, where that is good. */
+  /** The cookie for a device after a sign-in; a valid one is kept. */
   give(personId: number, given: string | undefined): string;
 }
 
-/** Nothing is stored: what a device is given names the person it is good for, signed with the key of the site. */
+/** Stateless: the cookie contains an id and a signature over person and id, made with the key of the site. */
 export function createKnownDevices(key: Buffer): KnownDevices {
   const sign = (personId: number, id: string): Buffer =>
     createHmac('sha256', key).update(`device ${personId} ${id}`).digest();

@@ -29,7 +29,7 @@ export interface Claim {
   /** Digits of the authenticator, or a recovery code; looked at only where the second factor is on. */
   readonly otp?: string | null | undefined;
   readonly ip: string;
-  /** What the device was given at an earlier sign-in. */
+  /** The device cookie of an earlier sign-in. */
   readonly device?: string | undefined;
 }
 /** Proofs of who somebody is. Every guess is throttled, and every wrong one is in the audit trail. */
@@ -40,7 +40,9 @@ export interface Proof {
   wholly(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string, action: string): Promise<void>;
   /** The caller's own password once more, before something of weight. Throws as `signIn` does. */
   again(caller: Caller, password: string, ip: string, action: string): Promise<Person>;
-  /** Runs one guess of a session, which is a known device; `judge` takes one of the attempt's ways out, or the guess counts as not made. */
+  /**
+   * Runs one proof of a session, which counts as a known device; `judge` must end the attempt, or the guess is not counted.
+   */
   guess<T>(caller: Caller, ip: string, judge: (attempt: Attempt) => Promise<T>): Promise<T>;
 }
 type Failure = 'unknown' | 'password' | 'disabled' | 'otp' | 'otp_missing';

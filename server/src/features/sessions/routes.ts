@@ -38,7 +38,7 @@ export interface SessionRoutesOptions {
   };
 }
 const tags = ['sessions'];
-/** 400 days are the most that browsers keep one. */
+/** Browsers keep a cookie for 400 days at most. */
 const DEVICE_SECONDS = 400 * 86_400;
 
 function cookieText(name: string, value: string, seconds: number): string {
@@ -49,7 +49,7 @@ const cookies = ({ headers: { cookie = '' } }: FastifyRequest): string[] =>
   cookie.split(';').map((pair) => pair.trim());
 const hasCookie = (request: FastifyRequest, name: string): boolean =>
   cookies(request).some((pair) => pair.startsWith(`${name}=`));
-/** The value under the plain name or that of HTTPS. */
+/** Value of the cookie with or without the `__Host-` prefix. */
 const cookieOf = (request: FastifyRequest, name: string): string | undefined =>
   cookies(request)
     .find((pair) => pair.startsWith(`__Host-${name}=`) || pair.startsWith(`${name}=`))
@@ -60,7 +60,7 @@ export function sessionRoutes(app: App, { sessions, directory, config }: Session
   const setCookie = (request: FastifyRequest, reply: FastifyReply, value: string, seconds: number): void => {
     const named = request.ownOrigin().startsWith('https:') ? HOST_SESSION_COOKIE : SESSION_COOKIE;
     reply.header('set-cookie', cookieText(named, value, seconds));
-    // One of the other name would stand beside it for ever.
+    // The cookie of the other name would otherwise stay in the browser.
     const other = named === SESSION_COOKIE ? HOST_SESSION_COOKIE : SESSION_COOKIE;
     if (hasCookie(request, other)) reply.header('set-cookie', cookieText(other, '', 0));
   };

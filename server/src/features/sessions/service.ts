@@ -42,7 +42,7 @@ export interface SessionsOptions {
   readonly audit: Required<Audit>;
   readonly log: Log;
   readonly config: SessionSettings;
-  /** From which the SIP passwords of sessions are derived. */
+  /** Key from which the SIP passwords of sessions are derived. */
   readonly sipKey: Buffer;
 }
 export interface LoginInput extends Claim {
@@ -56,9 +56,9 @@ export interface Issued {
   readonly token: string;
   readonly session_id: number;
   readonly person: Person;
-  /** What the phones of this session register with. */
+  /** SIP password of this session. */
   readonly sip_password: string;
-  /** By which a browser is known at its next sign-in. */
+  /** Device cookie for the browser's next sign-in. */
   readonly device: string;
   /** Milliseconds since 1970 when it stops working unless used or refreshed. */
   readonly expires_at: number;
@@ -97,14 +97,14 @@ export interface Sessions extends Authenticator {
   changePassword(caller: Caller, current: string, next: string, ip: string): Promise<Issued>;
   readonly otp: SecondFactor;
   readonly confirmation: Confirmation;
-  /** Whether this person's second factor is on; from memory. */
+  /** True when the person's second factor is on; from memory. */
   hasFactor(personId: number): boolean;
   readonly others: SignIns;
   /** For the seeder and administrators: sets it and ends the person's sessions. */
   setPassword(personId: number, password: string): Promise<void>;
   /** Ids of everyone who has one. */
   withPassword(): Promise<ReadonlySet<number>>;
-  /** What the relay checks phones with. */
+  /** Credentials by which the relay checks phones. */
   readonly sip: SipCredentials;
   /** The SIP password of a live session. Throws `not_authenticated`, `store_unavailable`. */
   sipPassword(sessionId: number): Promise<string>;
@@ -196,7 +196,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   const isRetired = ({ token: { retired_at } }: Live): boolean =>
     retired_at !== null && clock.now() >= retired_at + GRACE_MS;
   const isIdle = ({ session }: Live): boolean => clock.now() >= session.last_used_at + idleMs;
-  /** A token of a session that has not ended, whatever became of the token itself. */
+  /** Session and person of a token whose session has not ended; the token itself may be retired. */
   function owned(live: Live | undefined): { live: Live; who: Person } | null {
     if (live === undefined) return null;
     const { session } = live;
@@ -223,7 +223,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     };
   }
 
-  /** Two hold tokens of one session, or it was forgotten: the session ends, and the trail says why. */
+  /** Ends the session of a replayed or idle token and writes the reason to the audit trail. */
   async function refuseRefresh(
     { session: { id } }: Live,
     who: Person,

@@ -12,20 +12,20 @@ interface Entry extends Known {
   last_used_at: number;
 }
 export interface SessionSip extends Omit<SipCredentials, 'onSessionEnded'> {
-  /** The SIP password of a session: the same as long as it lives, whatever token it has. */
+  /** SIP password of a session; a refresh of the token does not change it. */
   passwordOf(session: Known): string;
   opened(session: Opened): void;
   ended(sessionId: number): void;
 }
 
 /**
- * SIP credentials of sessions. They are derived from the key of the site, so that nothing of them is stored; what is stolen
- * of one session says nothing of another. The sessions of people whose devices register are held in memory.
+ * SIP credentials of sessions, derived from the key of the site, so that none is stored and a stolen one reveals no other.
+ * The sessions of people whose devices register are held in memory.
  */
 export function createSessionSip(deps: {
   readonly key: Buffer;
   readonly live: (personId: number, now: number) => Promise<SessionRow[]>;
-  /** When a session was last used, where memory knows it later than the store. */
+  /** Time of the last use of a session where memory is newer than the store. */
   readonly lastUsed: (sessionId: number) => number | undefined;
   readonly touch: (sessionId: number, now: number) => void;
   readonly directory: Directory;
@@ -36,7 +36,7 @@ export function createSessionSip(deps: {
   const { key, directory, clock, idleMs } = deps;
   const held = new Map<number, Map<number, Entry>>();
   const ownerOf = new Map<number, number>();
-  /** Grows with every change, so that what was read before one is not kept after it. */
+  /** Increases with every change, so that a read that began before a change is repeated. */
   let generation = 0;
 
   const passwordOf = ({ id, created_at }: Known): string =>
@@ -69,7 +69,7 @@ export function createSessionSip(deps: {
       return entries;
     }
   }
-  /** When it ends unless it is used; what other doors saw of its use counts too. */
+  /** Time when the session ends without further use; use over HTTP counts too. */
   function expiry(entry: Entry): number {
     entry.last_used_at = Math.max(entry.last_used_at, deps.lastUsed(entry.id) ?? 0);
     return Math.min(entry.last_used_at + idleMs, entry.ends_at);
@@ -116,7 +116,7 @@ export function createSessionSip(deps: {
       const entries = held.get(who.id);
       if (entries === undefined) return fresh();
       const found = grant(who, entries, matches);
-      // Too long unused for all that is known here: the store may know of a later use.
+      // The session seems idle here, but the store may know of a later use.
       return found === null || 'secret' in found ? found : fresh();
     },
     endsAt(sessionId) {

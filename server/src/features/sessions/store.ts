@@ -11,7 +11,7 @@ export interface SessionTables {
     person_id: number;
     device_name: string | null;
     platform: string | null;
-    /** Where it signed in from; null for sessions of versions before it was kept. */
+    /** Address of the sign-in; null for sessions older than this column. */
     address: string | null;
     created_at: number;
     last_used_at: number;
@@ -244,7 +244,10 @@ export async function createSessionStore(store: Store) {
         .orderBy('id')
         .execute();
     },
-    /** Whether somebody signed in from the network of this address, in a session that ended less than 30 days ago or lives. */
+    /**
+     * True when the person has signed in from the network of this address, in a live session or one that ended less than 30
+     * days ago.
+     */
     async signedInFrom(personId: number, ip: string): Promise<boolean> {
       const rows = await db
         .selectFrom('sessions')

@@ -5,11 +5,11 @@ import type { Clock } from '../../ports/clock.ts';
 
 const WINDOW_MS = 15 * 60_000;
 /**
- * Failures in 15 minutes after which a sign-in is refused unseen (wire.md section 2). `device`: of a device that has signed in
- * before, which no guess made elsewhere counts against. `wide`: of an IPv6 /48.
+ * Failures in 15 minutes after which a sign-in is refused without a check (wire.md section 2). `device`: of a device that
+ * has signed in before, and that failures elsewhere do not block. `wide`: of an IPv6 /48.
  */
 const LIMITS = { device: 5, pair: 5, network: 20, wide: 60, account: 50 } as const;
-/** An account with too many failures is not locked: one guess of a network that is not known passes in that time. */
+/** Interval at which an account beyond its limit accepts one attempt from unknown networks, so that nobody can lock it. */
 const SPACING_MS = 18_000;
 const MAX_KEYS = 50_000;
 const MAX_WAITING = 128;
@@ -22,11 +22,11 @@ export interface Attempt {
   /** Neither right nor wrong: it was not looked at to the end. */
   abandoned(): void;
 }
-/** What is known of who asks, besides the address. */
+/** Facts about the client besides its address. */
 export interface Known {
-  /** A device that has proven itself before: only its own failures hold it up. */
+  /** A device that has signed in before; only its own failures block it. */
   readonly device?: string | null;
-  /** The account signed in from this network before: what is guessed from others does not count here. */
+  /** True for a network from which the account has signed in; failures of other networks do not block it. */
   readonly network?: boolean;
 }
 export interface Throttle {
@@ -45,7 +45,7 @@ interface Counter {
 /** Bounded: beyond a number of keys the one that failed longest ago is forgotten. */
 class Counters {
   readonly limit: number;
-  /** Beyond the limit one attempt passes in that time; where it is null, none does while the failures are in the window. */
+  /** Beyond the limit one attempt passes per interval; null blocks all of them until the window ends. */
   readonly spacing: number | null;
   readonly #maxKeys: number;
   readonly #byKey = new Map<string, Counter>();
@@ -71,7 +71,7 @@ class Counters {
       this.spacing === null ? failures.at(-this.limit)! + WINDOW_MS : failures.at(-1)! + this.spacing;
     return Math.max(0, free - now);
   }
-  /** True while as many are being computed as may be. */
+  /** True while the number of running attempts is at its limit. */
   isFull(key: string, now: number): boolean {
     const room = Math.max(this.limit - this.failures(key, now).length, this.spacing === null ? 0 : 1);
     return this.running(key) >= room;
@@ -120,7 +120,7 @@ interface Place {
   readonly counters: Counters;
   readonly key: string;
   readonly id: string;
-  /** False where a failure is only counted, for others who come this way. */
+  /** False for a counter that only counts failures and does not block this attempt. */
   readonly gate: boolean;
 }
 

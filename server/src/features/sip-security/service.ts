@@ -1,4 +1,4 @@
-/** What the engine refused over SIP, counted and told in bounded form. */
+/** Counts the SIP requests that the engine refused and writes them to log and audit trail in bounded form. */
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
@@ -13,15 +13,15 @@ export const REFUSAL_REASONS = [
   'request',
 ] as const satisfies readonly Reason[];
 export interface SipSecurity {
-  /** Give everything the engine refuses. */
+  /** Accepts every refused SIP request. */
   refused(refusal: SipRefusal): void;
   readonly totals: Readonly<Record<Reason, number>>;
-  /** Of the last minute. */
+  /** Counts of the last minute. */
   lastMinute(): { readonly requests: number; readonly addresses: number };
-  /** Writes what is not in the audit trail yet. */
+  /** Writes the counts that are not in the audit trail yet. */
   close(): Promise<void>;
 }
-/** Addresses of one minute that get a line of their own. */
+/** Limit of addresses per minute with a line of their own. */
 export const MOST_ADDRESSES = 50;
 const MINUTE_MS = 60_000;
 const SECOND_MS = 1_000;
@@ -29,7 +29,7 @@ const SECONDS = MINUTE_MS / SECOND_MS;
 
 interface Counted {
   readonly reasons: Record<Reason, number>;
-  /** The one account of the exchange it was about; null for none, undefined for several. */
+  /** The only account that was tried; null for none, undefined for several. */
   account: string | null | undefined;
 }
 const none = (): Record<Reason, number> => ({ password: 0, account: 0, address: 0, request: 0 });
@@ -43,14 +43,14 @@ export function createSipSecurity({
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the exchange has this account. */
+  /** True for an account that exists. */
   readonly isAccount: (account: string) => boolean;
 }): SipSecurity {
   const totals = none();
   const seconds = Array.from({ length: SECONDS }, () => ({ at: -1, requests: 0 }));
   let minute = new Map<string, Counted>();
   let others = none();
-  /** Addresses with the time they were last refused, of this minute and the one before; bounded. */
+  /** Addresses with the time of their last refusal; bounded. */
   let recent = new Map<string, number>();
   const stop = new AbortController();
   let flushing: Promise<void> | null = null;
