@@ -9,7 +9,7 @@ const textOf = (value: unknown): string => {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 };
 
-/** The fields of an object that changed, as they are and, under `was_<field>`, as they were; no secret is among them. */
+/** Changed fields of an object with the new value and, under `was_<field>`, the old one; secrets are left out. */
 export function changedFields(before: Model, after: Model, { kind, key }: ObjectRef): Record<string, string> {
   const fields = (model: Model) => (model.of(kind).get(key)?.body ?? {}) as Readonly<Record<string, unknown>>;
   const [old, now] = [fields(before), fields(after)];
@@ -17,7 +17,7 @@ export function changedFields(before: Model, after: Model, { kind, key }: Object
   const changed = Object.keys({ ...old, ...now }).filter(
     (name) => !secret.includes(name) && JSON.stringify(old[name]) !== JSON.stringify(now[name]),
   );
-  // What is made or taken away as a whole is said by its action and its object.
+  // Creation and deletion are described by action and object.
   if (Object.keys(old).length === 0 || Object.keys(now).length === 0) return {};
   return Object.fromEntries(
     changed.slice(0, MOST_FIELDS).flatMap((name) => [

@@ -70,7 +70,7 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
 /** Where this service itself talks to the engine from, for the browsers; and what is every address or none. */
 const OWN_ADDRESS =
   /^(?:127\.0\.0\.1|0\.0\.0\.0|\[(?:::1?|::ffff:(?:7f00:1|0:0))\]|(?:.+\.)?localhost(?:\.localdomain)?)$/;
-/** However it is written: `127.1`, `2130706433` and `0:0:0:0:0:0:0:1` are addresses too. Names are not looked up. */
+/** Accepts every spelling: `127.1`, `2130706433` and `0:0:0:0:0:0:0:1` are addresses too. Names are not looked up. */
 function isOwnAddress(host: string): boolean {
   const url = `http://${host.includes(':') ? `[${host}]` : host}`;
   return URL.canParse(url) && OWN_ADDRESS.test(new URL(url).hostname);

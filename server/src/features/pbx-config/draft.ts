@@ -238,7 +238,7 @@ export function createDraft(deps: DraftDeps): Draft {
   };
 }
 
-/** An object as people know it: `the menu "Main office" (main)`. */
+/** Label of an object: `the menu "Main office" (main)`. */
 function titleIn({ kind, key, body }: StoredObject): Said {
   const { title, name } = body as { readonly title?: unknown; readonly name?: unknown };
   const texts = [title, name].filter((one) => typeof one === 'string');

@@ -37,8 +37,8 @@ export const notFound = (ref: ObjectRef): ServiceError =>
   new ServiceError('not_found', say`there is no ${nameOf(ref)}`);
 
 /**
- * Fields whose default became narrower: a replacement that leaves one out keeps what the object has, so that a file written
- * before does not take it away.
+ * Fields whose default became narrower: a replacement that omits one keeps the stored value, so that an older file does not
+ * remove a right.
  */
 const NARROWED: Partial<Record<ConfigKind, readonly string[]>> = {
   extension: ['call_permission'],
@@ -53,12 +53,12 @@ function keepNarrowed(old: StoredObject, object: unknown): unknown {
   const body = old.body as Fields;
   return { ...(object as Fields), ...Object.fromEntries(left.map((name) => [name, body[name]])) };
 }
-/** True for a pattern of numbers that begins with no country: whatever is dialled abroad matches it too. */
+/** True for a pattern without a country prefix, which also matches international numbers. */
 const leavesCountryOpen = (pattern: unknown): boolean =>
   typeof pattern === 'string' &&
   /^(?:(?:\+|00)[XZN]|0?X|(?:\+|00?)?[.!]$)/.test(pattern) &&
   /[.!]$/.test(pattern);
-/** A new route that says no class and takes calls abroad is no national one. */
+/** A new route without a class that matches international numbers is international. */
 function withClass(kind: ConfigKind, object: unknown): unknown {
   if (kind !== 'outbound_route' || typeof object !== 'object' || object === null) return object;
   const { patterns, class: given } = object as { patterns?: unknown; class?: unknown };
@@ -155,7 +155,7 @@ export function beginEdit(before: Model, etagOf: (object: StoredObject) => strin
     keep(result);
     if (old !== null) staysAt(old, result.object, object);
   };
-  /** A password is sent where it was meant for: at another address of a trunk it has to be given again. */
+  /** The password of a trunk must be given again with another address, because it would be sent there. */
   function staysAt(old: StoredObject, next: StoredObject, given: unknown): void {
     if (old.kind !== 'trunk') return;
     const [was, is] = [old.body, next.body] as [ConfigBody<'trunk'>, ConfigBody<'trunk'>];

@@ -1,15 +1,15 @@
 /**
- * Whose an extension is, and since when: who is given a number that somebody else had sees nothing of what was theirs. A line for
- * each person an extension came to; the same person again, e.g. by a version that is restored, goes on with theirs.
+ * Holders of an extension with their start, so that a new holder sees nothing of the previous one. One row for each change
+ * of person; a restored version of the same person adds none.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { ObjectChange } from './model.ts';
 import type { ObjectTables } from './object-tables.ts';
 
-/** When the extension came to who has it now, ms since 1970; 0 where nobody had it before. */
+/** Time when the current holder received the extension, ms since 1970; 0 for its first holder. */
 export type Holders = ReadonlyMap<string, number>;
 
-/** For a migration: from every version that is still kept. */
+/** For a migration: reads every stored version. */
 export async function seedHolders(any: Kysely<unknown>): Promise<void> {
   const db = any as Kysely<ObjectTables>;
   await db.schema

@@ -70,7 +70,7 @@ export async function moveToObjects(trx: Transaction<unknown>): Promise<void> {
         forward_outside: bool(forward_outside),
         devices: endpoints.filter((e) => e['person_id'] === id).map((e) => e['kind']),
         pickup_group: pickupGroup(p['department'] as string | null),
-        // What it could do before there were classes.
+        // Rights that every extension had before classes existed.
         call_permission: [...ROUTE_CLASSES],
       },
     });

@@ -29,7 +29,7 @@ export interface ObjectStore {
   readonly version: number;
   /** What the engine runs with. */
   applied(): Model;
-  /** When the extension came to who has it now, ms since 1970; 0 where nobody had it before. */
+  /** Time when the current holder received the extension, ms since 1970; 0 for its first holder. */
   heldSince(extension: string): number;
   /** What would be applied. The same model until it changes. */
   draft(): Model;

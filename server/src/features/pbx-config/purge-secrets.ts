@@ -1,4 +1,4 @@
-/** Takes the secrets out of versions that are over, as `writeVersion` does since. */
+/** Removes the secrets from former versions; `writeVersion` removes them since. */
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
 import type { Kysely } from 'kysely';

@@ -110,7 +110,7 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
     if (e.voicemail) end(way, 'mailbox', of, `the mailbox of ${e.extension}`);
     else end(way, 'ends', of, busy ? 'busy' : 'nobody answers', { cause: busy ? 17 : 19 });
   }
-  /** All of them, or those of the kinds that were chosen, where there are such. */
+  /** The devices of the chosen kinds; all of them where none is of those kinds. */
   function devicesOf({ extension, endpoints }: SiteExtension): string[] {
     const devices = question.features.get(extension)?.devices ?? 'all';
     const chosen = endpoints.filter((p) => isRung(devices, p.kind));

@@ -7,19 +7,19 @@ import type { StoredObject } from './model.ts';
 export const newSipPassword = (): string => randomBytes(24).toString('base64url');
 export const newPin = (): string => String(randomInt(0, 1_000_000)).padStart(6, '0');
 
-/** Kinds whose objects are given secrets that the answer shows. */
+/** Kinds whose objects receive generated secrets, which the reply shows. */
 const MADE_UP: readonly ConfigKind[] = ['extension', 'mailbox'];
 const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-/** Whether an object, or a patch of one, gives, renews or takes away a secret. Whatever it is, it is not checked yet. */
+/** True when an object or a patch sets or removes a secret. The input is not validated yet. */
 export const setsSecrets = (kind: ConfigKind, given: unknown): boolean =>
   isFields(given) && CONFIG_SECRETS[kind].some((name) => name in given);
-/** Whether a new object would be shown with secrets, or has some. */
+/** True when the reply for a new object would show secrets, or the object contains some. */
 export const makesSecrets = (kind: ConfigKind, given: unknown): boolean =>
   MADE_UP.includes(kind) || setsSecrets(kind, given);
 const isKind = (value: unknown): value is ConfigKind =>
   typeof value === 'string' && Object.hasOwn(CONFIG_SECRETS, value);
-/** Whether any of many changes touches a secret. */
+/** True when any of the changes touches a secret. The input is not validated yet. */
 export function changesSecrets(body: unknown): boolean {
   const changes = isFields(body) ? body['changes'] : null;
   if (!Array.isArray(changes)) return false;
@@ -50,12 +50,12 @@ export function withSecrets<K extends ConfigKind>(kind: K, body: ConfigBody<K>):
   }
   return body;
 }
-/** In a version that is over, in the place of a secret: whether the object after it had the same one. */
+/** Replaces a secret in a former version: whether the next version had the same one. */
 const KEPT = '(kept)';
 const REPLACED = '(replaced)';
 /**
- * The body of an object in a version that is over, without its secrets: what signs in today is in no old version. `next` is the
- * body that follows, null where the object was taken away.
+ * The body of an object in a former version without its secrets, so that no old version contains a valid one. `next` is the
+ * following body, null where the object was deleted.
  */
 export function withoutSecrets(
   kind: ConfigKind,
@@ -71,21 +71,20 @@ export function withoutSecrets(
   return over;
 }
 export const isOver = (secret: unknown): boolean => secret === KEPT || secret === REPLACED;
-/** Whether a secret differs between an object of a version and the one that followed it. */
+/** True when a secret differs between two successive versions of an object. */
 export const secretDiffers = (old: unknown, now: unknown): boolean =>
   isOver(old) ? old === REPLACED : !isOver(now) && old !== now;
 
-/** Where the password of a trunk goes to. */
+/** Fields that decide where the password of a trunk is sent. */
 const ADDRESS = ['host', 'port', 'transport'] as const;
-/** The first field by which the password of a trunk would go elsewhere; null where it would not. */
+/** The first changed field of the address; null where none changed. */
 export function movedTo(before: ConfigBody<'trunk'>, after: ConfigBody<'trunk'>): string | null {
   return ADDRESS.find((name) => before[name] !== after[name]) ?? null;
 }
 /**
- * An object of an earlier version as it is restored: secrets, level and whether it is active are those of today, because a
- * version restored for a queue is not to bring back a password that leaked or the rights of somebody who had them once. What
- * is not there today gets new secrets, and a person the level `user`; a trunk whose address was another one is switched off
- * and without a login until it is given again.
+ * An object of a former version for a restore. Secrets, `level` and `active` are the current ones, so that a restore brings
+ * back no leaked password and no former right. A deleted object receives new secrets and a person the level `user`; a trunk
+ * whose address differs is disabled and has no login until it is given again.
  */
 export function restoredBody(
   kind: ConfigKind,
@@ -96,7 +95,7 @@ export function restoredBody(
   for (const name of CONFIG_SECRETS[kind]) {
     delete body[name];
     if (now?.[name] !== undefined) body[name] = now[name];
-    // A room that had a PIN is not open to everybody where nobody knows it any more.
+    // A conference that had a PIN receives a new one instead of none.
     else if (kind === 'conference' && now === null && typeof then[name] === 'string') body[name] = newPin();
   }
   if (kind === 'extension') {
@@ -107,7 +106,7 @@ export function restoredBody(
     const [was, is] = [then, now] as unknown as [ConfigBody<'trunk'>, ConfigBody<'trunk'> | null];
     if (was.username === null) delete body['password'];
     else if (is?.password === undefined || movedTo(is, was) !== null) {
-      // A user name without its password is refused.
+      // A user name without a password is invalid.
       delete body['password'];
       Object.assign(body, { enabled: false, register: false, username: null });
     }

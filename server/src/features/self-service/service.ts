@@ -181,7 +181,7 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     },
   };
 }
-/** What changed was before, as `was_<name>`. */
+/** Former values of the changed fields, as `was_<name>`. */
 const wasOf = (
   before: ExtensionFeatures,
   changes: FeatureChanges,

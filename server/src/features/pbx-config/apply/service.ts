@@ -57,7 +57,7 @@ export interface ConfigApplies extends AsyncDisposable {
    * `lives`: an engine of before runs. Returns the files a living engine takes in only by a new start.
    */
   start(lives: boolean): Promise<readonly string[]>;
-  /** Writes the files anew for another program of the engine, which is not running. False while an apply is under way. */
+  /** Renders the files for another program while no engine runs. False while an apply is under way. */
   refit(): Promise<boolean>;
   plan(): Promise<z.infer<typeof PlanReply>>;
   /** Begins one. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
@@ -85,12 +85,12 @@ export interface ConfigApplies extends AsyncDisposable {
   close(): Promise<void>;
 }
 const PAGE = 50;
-/** The objects of an earlier version with the secrets and rights of today. */
+/** The objects of a former version with the current secrets and rights. */
 const restoredModel = (then: Model, now: Model): Model =>
   toModel(
     [...allObjects(then)].map((object) => {
       const today = now.of(object.kind).get(object.key);
-      // Another object under the same key is somebody else.
+      // An object with the same key and another id is another object.
       const same = today?.id === object.id ? (today.body as Record<string, unknown>) : null;
       const body = restoredBody(object.kind, object.body as Record<string, unknown>, same);
       return storedObject(object.id, object.kind, body);

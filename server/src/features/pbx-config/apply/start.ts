@@ -160,10 +160,7 @@ export async function startFiles(
   return { untaken: [...untaken], ended };
 }
 
-/**
- * Writes the engine's files as another program needs them, before that is started; what was changed by hand stays. Nothing
- * may be under way.
- */
+/** Renders the engine's files for another program before its start; manual changes stay. No apply may be under way. */
 export async function refitFiles({ engine, journal, objects, site }: RunDeps): Promise<void> {
   const known = await journal.files();
   const files = engine.render(site(objects.applied()));
