@@ -32,7 +32,7 @@ export interface Exchange {
   deskPhones(): boolean;
   /** Null until it was found. */
   program(): AsteriskProgram | null;
-  /** How old its packages are; null where it is a program of the machine's own, or not known yet. */
+  /** Age of the engine's packages; null for a program of the machine, or before it was found. */
   packageAge(): Promise<PackageAge | null>;
   /** What it does or what is missing, one sentence for people. */
   state(): string;
@@ -57,7 +57,7 @@ export interface ExchangeOptions {
    * new start.
    */
   readonly configure: (lives: boolean) => Promise<readonly string[]>;
-  /** Writes the engine's files anew for another program, while none runs. False where that cannot be now. */
+  /** Renders the engine's files for another program while no engine runs. False where an apply is under way. */
   readonly refit: () => Promise<boolean>;
   readonly log: Log;
   readonly clock: Clock;
@@ -118,7 +118,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
     await engineCommand(program, instance, 'core stop when convenient');
   };
 
-  /** The program to start now; newer packages are taken only where the files fit them. */
+  /** The program to start. Newer packages are used only when the rendered files fit them. */
   async function choose(before: AsteriskProgram): Promise<AsteriskProgram> {
     const wanted = await newestAsterisk(config.cache, before);
     if (wanted === before) return before;
@@ -142,7 +142,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
     return before;
   }
 
-  /** Tries until it is done, e.g. until the disk has room; rejects with the signal's reason. */
+  /** Retries with backoff until `work` succeeds, e.g. until the disk has room; rejects with the signal's reason. */
   async function untilDone(work: () => Promise<void>): Promise<void> {
     for (let pause = RETRY_MS.first; ; pause = Math.min(2 * pause, RETRY_MS.most)) {
       signal.throwIfAborted();
@@ -193,7 +193,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
     let later: Promise<void> = Promise.resolve();
     if (living === null) await untilDone(configure);
     else {
-      // A living engine is taken over whatever the disk says; what is to be written follows as soon as it can be.
+      // A running engine is adopted even on a full disk; its files are written as soon as the disk has room.
       try {
         await configure();
       } catch (error) {

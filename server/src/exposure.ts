@@ -1,4 +1,4 @@
-/** Addresses on which what people say and sign in with travels in clear. */
+/** Addresses on which audio and passwords are sent unencrypted. */
 import { BlockList, isIPv6 } from 'node:net';
 import type { Config } from './config.ts';
 
@@ -23,9 +23,9 @@ const isIn = (list: BlockList, host: string): boolean =>
   host === 'localhost' || list.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
 
 /**
- * What an administrator should know of the addresses that were chosen; none where all is well. The web port is plain, so
- * only loopback is right for it, or a proxy with TLS on another machine, which is then named. SIP is plain too, and belongs
- * into the network of its phones: an address of all networks or of the internet is told.
+ * Warnings about the configured addresses. HTTP is plain, so only loopback is safe, or a TLS proxy on another machine that
+ * is configured. SIP is plain too and belongs to the network of its phones, so a wildcard or public address causes a
+ * warning.
  */
 export function exposures({
   listen,

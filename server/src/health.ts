@@ -19,12 +19,14 @@ import type { Engine } from './ports/engine.ts';
 import type { LiveView } from './ports/live.ts';
 import type { Store } from './ports/store.ts';
 
-/** Refused requests over SIP in a minute from which on somebody is trying. */
+/** Refused SIP requests per minute from which the check reports an attack. */
 const MANY_REFUSALS = 100;
 /** Below this the disk counts as full. */
 export const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
 
-/** Debian mends its packages within days; older ones are shown as failing, while the service stays ready. */
+/**
+ * Age from which the check of the engine's packages fails, because Debian fixes faults within days; the service stays ready.
+ */
 export const PACKAGES_OLD_MS = 30 * 86_400_000;
 
 export interface Watched {
@@ -68,7 +70,7 @@ export function checksOf({
         };
       },
     },
-    // With the address of desk phones taken by another program, web phones and everything else still work.
+    // Web phones work without the address of desk phones, so the service stays ready.
     ...WATCHED.map((name) => ({
       name,
       needed: () => name !== 'sip' || exchange.deskPhones(),

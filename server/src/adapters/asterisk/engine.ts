@@ -45,7 +45,7 @@ export interface AsteriskEngineOptions {
   readonly connect: () => Promise<ManagerTarget | null>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of every request over SIP that the engine refuses. */
+  /** Called for every SIP request that the engine refused. */
   readonly refused?: (refusal: SipRefusal) => void;
   /** 0 to 1, for the spread of retries. */
   readonly random?: () => number;
@@ -57,7 +57,7 @@ export interface AsteriskEngineOptions {
 export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs, FeatureVerbs {
   /** For support: the last frames that could not be read, newest last. */
   malformed(): readonly string[];
-  /** Proves that a call can be placed; it is in no state, stream or history. */
+  /** Places a test call, which stream, history and live view leave out. */
   readonly placeHealthCall: HealthCalls['place'];
   diagnostics(): { readonly dropped: number; readonly strays: number; readonly resyncs: number };
 }
@@ -135,7 +135,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   };
 
   const outcomes = new Outcomes(clock);
-  /** What the newest settled snapshot answers. */
+  /** Number of timed-out commands whose effect the newest snapshot includes. */
   let answeredTo = 0;
 
   const flow = new FactFlow({ clock, log, most: options.buffer ?? BUFFER, overflowed: want });
@@ -418,7 +418,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
         while (!ended.aborted) {
           const batch = await flow.take(ended);
           if (batch.length > 0) yield batch;
-          // Back here, the consumer is done with the batch.
+          // The generator resumes only after the consumer has processed the batch.
           if (flow.drained) outcomes.known(answeredTo);
         }
       } finally {

@@ -68,7 +68,7 @@ export class FactFlow {
   get dropped(): number {
     return this.#buffer.dropped;
   }
-  /** True where the consumer has been given everything that went out. */
+  /** True when the consumer has received every fact that was sent. */
   get drained(): boolean {
     return this.#buffer.size === 0;
   }

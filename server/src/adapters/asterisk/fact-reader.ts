@@ -20,7 +20,7 @@ export interface FactReaderOptions {
   readonly system: (event: SystemEvent) => void;
   /** Something came that an honest engine does not send, so the state may be wrong. */
   readonly suspicious: () => void;
-  /** An event of a call that is none of anybody's (health-call.ts). */
+  /** Called with the events of test calls (health-call.ts). */
   readonly health?: (event: string, id: string, frame: Frame) => void;
 }
 

@@ -1,4 +1,7 @@
-/** A call of the service to itself, which proves that the engine places, answers and records calls. Nobody else sees it. */
+/**
+ * A test call of the service to itself, which proves that the engine places, answers and records calls. Stream, history and
+ * live view leave it out.
+ */
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -9,7 +12,7 @@ import { conf } from './conf/text.ts';
 import type { ConfText } from './conf/text.ts';
 import { H } from './events/headers.ts';
 
-/** Ids of its channels begin so; what they do is told to nobody and is in no history. */
+/** Prefix of the ids of its channels, by which events and call records are left out. */
 const PREFIX = 'health-';
 const UP = 6;
 const CONTEXT = 'health';
@@ -19,9 +22,12 @@ exten => s,1,Answer()
  same => n,Hangup()
 exten => near,1,Hangup()
 `;
-/** Whether a channel of this id belongs to such a call. */
+/** True for the id of a channel of a test call. */
 export const isHealthCall = (uniqueid: string | undefined): boolean => uniqueid?.startsWith(PREFIX) ?? false;
-/** The id of the health call that an event is about; null for every other event. A caller may choose a name like it. */
+/**
+ * Id of the test call that an event is about; null for every other event. The id decides, because a caller may choose a name
+ * with this prefix.
+ */
 export function healthCallOf(frame: Frame): string | null {
   if (!frame.mentions(PREFIX)) return null;
   const id = frame.get(H.uniqueid) ?? frame.get(H.destUniqueid);
@@ -31,7 +37,7 @@ export function healthCallOf(frame: Frame): string | null {
 export interface HealthCalls {
   /** Resolves with the id of its first channel once the call was answered and is over; throws `engine_timeout` or `engine_refused`. */
   place(this: void, ms: number, signal: AbortSignal): Promise<string>;
-  /** Give every event of one. */
+  /** Accepts every event of a test call. */
   seen(this: void, event: string, id: string, frame: Frame): void;
 }
 export function createHealthCalls(actions: () => AmiConnection, clock: Clock): HealthCalls {

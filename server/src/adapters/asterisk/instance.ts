@@ -13,7 +13,7 @@ export interface AsteriskProgram {
   readonly data_dir: string;
   /** Where it came from, for people: `packages` or the path that was given. */
   readonly origin: string;
-  /** The tree of packages it is in; null where it is a program of the machine's own. */
+  /** The package tree that contains the program; null for a program of the machine. */
   readonly packages?: UnpackedPackages | null;
 }
 

@@ -9,32 +9,32 @@ const notYet = (): ServiceError =>
   );
 
 /**
- * Commands whose answer nobody waits for any more. The engine may still do them: a session reads one action after the
- * other, so what a snapshot says that was asked for later, and what was told before it, holds what became of them.
+ * Commands that timed out. The engine may still execute them; it reads one action after the other, so a snapshot that was
+ * requested after such a command includes its effect.
  */
 export class Outcomes {
   readonly #clock: Clock;
-  /** How many there were, and up to which of them the consumer has taken in a later snapshot. */
+  /** Number of commands that timed out, and the number of them whose effect the consumer has seen in a later snapshot. */
   #open = 0;
   #known = 0;
   readonly #waiting = new Map<() => void, (error: ServiceError) => void>();
   constructor(clock: Clock) {
     this.#clock = clock;
   }
-  /** Up to where a snapshot answers that is asked for now. */
+  /** Number of timed-out commands that a snapshot requested now includes. */
   get open(): number {
     return this.#open;
   }
   unanswered(): void {
     this.#open += 1;
   }
-  /** The consumer has taken in a snapshot that was asked for when so many were open. */
+  /** Call when the consumer has processed a snapshot that was requested after `upTo` commands had timed out. */
   known(upTo: number): void {
     if (upTo <= this.#known) return;
     this.#known = upTo;
     for (const look of this.#waiting.keys()) look();
   }
-  /** The link is gone: who waits is refused now, and asks again of what comes. */
+  /** Rejects every waiter, because a snapshot of the lost link never comes. */
   lost(): void {
     for (const reject of this.#waiting.values()) reject(notYet());
   }

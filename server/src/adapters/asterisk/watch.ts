@@ -1,4 +1,4 @@
-/** Tries on a schedule what users need of the engine: SIP, a call, its records, and that its task queues are worked off. */
+/** Checks on a schedule that the engine answers SIP, completes a call, writes its records and works off its task queues. */
 import { open, stat } from 'node:fs/promises';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -13,15 +13,15 @@ export const WATCHED = ['sip', 'call', 'call_records', 'task_queues'] as const;
 export type WatchedThing = (typeof WATCHED)[number];
 export interface EngineWatch {
   finding(what: WatchedThing): Finding;
-  /** Tasks that wait in the engine's fullest queue. */
+  /** Length of the engine's fullest task queue. */
   readonly waitingTasks: number;
   close(): Promise<void>;
 }
 export interface EngineWatchOptions {
-  /** Whether the link to the engine is up; nothing is tried while it is not. */
+  /** False while the link to the engine is down; the checks pause then. */
   readonly up: () => boolean;
   readonly sip: { readonly host: string; readonly port: number };
-  /** An account that nobody has: the engine's answer to it is a refusal. */
+  /** Name of an account that does not exist: the engine refuses it, and the refusal proves that SIP works. */
   readonly account: string;
   readonly placeCall: (ms: number, signal: AbortSignal) => Promise<string>;
   /** Where the engine writes its call records. */
@@ -38,13 +38,16 @@ const CALL_EVERY_MS = 60_000;
 const CALL_MS = 5_000;
 const RECORD_MS = 5_000;
 const TASKS_EVERY_MS = 30_000;
-/** What failed is tried once more before it counts: a busy machine loses a second now and then. */
+/**
+ * Delay before a failed check is repeated; only the second failure counts, because a busy machine stalls for a second now
+ * and then.
+ */
 const AGAIN_MS = 1_000;
 const LOOK_MS = 100;
-/** A minute's records of a busy site at most; older ones are not looked through. */
+/** Limit of the bytes searched for a record: a busy site writes less in a minute. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Waits until `text` stands in what was added to the file since it had `from` bytes. */
+/** True when the file contains `text` behind its first `from` bytes. */
 async function appended(
   file: string,
   from: { readonly size: number; readonly inode: number },
@@ -92,7 +95,7 @@ export function watchEngine(options: EngineWatchOptions): EngineWatch {
   const put = (what: WatchedThing, finding: Finding): void => {
     const before = found.get(what);
     found.set(what, finding);
-    // The link itself is told elsewhere; back up, a check that holds is nothing new.
+    // The link reports its own loss, so only a change between two results of a check is logged.
     if (signal.aborted || finding === DOWN) return;
     if (before?.ok === finding.ok || ((before === undefined || before === DOWN) && finding.ok)) return;
     const told = { check: what, detail: finding.detail };
@@ -106,7 +109,7 @@ export function watchEngine(options: EngineWatchOptions): EngineWatch {
     const status = await askSip(options.sip, options.account, SIP_MS);
     return { ok: true, detail: `answered ${status} in ${Math.ceil(performance.now() - began)} ms` };
   }
-  /** Also says whether the call left its records. */
+  /** Stores the result of `call_records` as well. */
   async function call(): Promise<Finding> {
     const before = await stat(recordFile).then(
       ({ size, ino }) => ({ size, inode: ino }),

@@ -44,7 +44,7 @@ const DOES: Record<PlacedPart['does'], string> = {
 };
 /** Past the ringing of the own devices the pair is gone by itself; this only catches one that is not. */
 const PAIR_SLACK_MS = 5_000;
-/** Any number: the contexts of listening look at the channel alone. */
+/** Placeholder extension; the contexts for listening use only the channel. */
 const LISTEN_EXTEN = '00';
 const NORMAL_CLEARING = '16';
 const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;

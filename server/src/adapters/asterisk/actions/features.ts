@@ -48,7 +48,7 @@ export const featureActions = (
   const must = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
     if (!(await run(name, fields, options))) throw new ServiceError('engine_refused', `${name} was refused`);
   };
-  /** Its store refuses a change where it cannot be written, e.g. on a full disk: nothing is wrong with what was asked. */
+  /** The engine's store rejects a change when it cannot be written, e.g. on a full disk; the request itself is valid. */
   const unwritten = (): ServiceError =>
     new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {
       retry_after_seconds: 5,

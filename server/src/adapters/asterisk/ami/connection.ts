@@ -85,7 +85,7 @@ export interface AmiOptions {
   readonly wants?: (name: string) => boolean;
   readonly event?: (name: string, frame: Frame) => void;
   readonly ignored?: (name: string) => void;
-  /** A command was sent and its answer is waited for no longer: nobody knows what the engine did, or will do. */
+  /** Called when a command times out after it was sent: the engine may or may not have executed it. */
   readonly unanswered?: () => void;
   readonly dropped?: (reason: DropReason, raw: string) => void;
   readonly state?: (state: ConnectionState) => void;
@@ -134,7 +134,7 @@ interface Pending {
   readonly row: ((event: string, frame: Frame) => void) | null;
   readonly ms: number;
   readonly counted: string | undefined;
-  /** What only asks leaves nothing open. */
+  /** A read changes nothing, so its timeout leaves no outcome open. */
   readonly command: boolean;
   rows: number;
   resolve(answer: AmiAnswer): void;

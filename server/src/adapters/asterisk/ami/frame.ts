@@ -44,7 +44,7 @@ export class Frame {
     return this.#text.charCodeAt(i) === 32 ? i + 1 : i;
   }
 
-  /** Whether the text stands anywhere in it. */
+  /** True when any header of the frame contains the text. */
   mentions(text: string): boolean {
     return this.#text.includes(text);
   }

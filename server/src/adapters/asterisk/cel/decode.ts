@@ -165,7 +165,7 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | 'ignored
     pair,
     caller_number: cut(f.num),
     caller_name: cut(f.name),
-    // One word for no number, whatever the engine's is.
+    // The engine has several words for a missing number; the record has none.
     dialled: NO_NUMBERS.has(f.exten) ? 's' : cut(f.exten),
     context: cut(f.context),
     app: cut(f.appname).toLowerCase(),

@@ -156,7 +156,7 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
     return { ...decode(raw), checkpoint, live: !r.done && bytesRead < window.length };
   }
 
-  /** It waits at the end of the file, or waited there last at that moment. */
+  /** Time when the reader was last at the end of the file. */
   let waiting = false;
   let caughtUp: number | null = null;
   async function waitAtEnd(waker: Waker, signal: AbortSignal): Promise<void> {

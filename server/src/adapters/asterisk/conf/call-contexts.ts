@@ -26,7 +26,7 @@ export const REACH_CONTEXT = 'reach';
 /** Number of a device that is rung for its own person: of letters, because a feature code takes no letters. */
 export const RUNG = 'ownring';
 const rung = conf`ownring`;
-/** Values of a channel's number that are no number. */
+/** Placeholders that the engine uses for a missing number. */
 export const NO_NUMBERS: ReadonlySet<string> = new Set(['s', RUNG]);
 
 /** Where a pair is whose far half rings the own devices, by what they ring for. */

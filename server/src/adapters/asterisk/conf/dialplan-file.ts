@@ -252,7 +252,7 @@ ${outboundInclude(site)}${joined(
       ...KINDS.map((kind) =>
         context(DEVICES_OF[kind], [
           ...patterns.map((p) => addresses(p, EXTEN, [kind])),
-          // The engine warns of an endpoint that is not there.
+          // The engine logs a warning for an endpoint that does not exist.
           ...few.filter((e) => !e.kinds.includes(kind)).map((e) => exten(e.number, [conf`Return()`])),
         ]),
       ),

@@ -7,7 +7,7 @@ import type { ConfText } from './text.ts';
  * would begin a range of its own.
  */
 const ALPHABETS = {
-  /** What a phone dials. */
+  /** Characters that a phone dials. */
   keys: conf`0-9*#+`,
   /** Ids and names of channels and endpoints. */
   name: conf`--.0-9A-Z_a-z`,
@@ -27,10 +27,10 @@ const valueOf = (variable: ConfText): ConfText => conf`$\{${variable}}`;
 export const isNumber = (variable: ConfText): ConfText =>
   conf`$[$\{LEN($\{FILTER(0-9,${valueOf(variable)})})} > 0 & $\{LEN($\{FILTER(0-9,${valueOf(variable)})})} + $\{LEN($\{FILTER(+,$\{${variable}:0:1})})} = $\{LEN(${valueOf(variable)})}]`;
 
-/** Cause 28: the number is none. */
+/** Cause 28: invalid number format. */
 const NO_NUMBER = conf`Hangup(28)`;
 const refused = conf`unfit`;
-/** First step of a pattern that matches any character behind its beginning. */
+/** First step of a pattern that matches any character after its prefix. */
 export const guard = (alphabet: Alphabet = 'keys'): ConfText =>
   conf`GotoIf(${madeOf(conf`$\{EXTEN}`, alphabet)}?:${refused})`;
 /** Its last step. */

@@ -30,7 +30,7 @@ const MODULES = {
     'res_pjsip_exten_state',
     'res_pjsip_header_funcs',
     'res_pjsip_logger',
-    // Never res_pjsip_messaging: one queue of 500 takes every MESSAGE, and where it is full SIP itself stands still.
+    // Without res_pjsip_messaging, because every MESSAGE enters one task queue of 500, and SIP stops when that is full.
     'res_pjsip_mwi',
     'res_pjsip_mwi_body_generator',
     'res_pjsip_nat',

@@ -27,7 +27,7 @@ const REASONS: Readonly<Record<string, SipRefusal['reason']>> = {
 };
 export const SECURITY_EVENTS: ReadonlySet<string> = new Set(Object.keys(REASONS));
 
-/** Null for any other event, and for what is not about SIP. */
+/** Null for any other event, and for services other than SIP. */
 export function refusalOf(name: string, frame: Frame): SipRefusal | null {
   const reason = REASONS[name];
   if (reason === undefined || frame.get(service) !== SIP) return null;

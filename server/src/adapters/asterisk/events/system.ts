@@ -25,7 +25,7 @@ export type SystemEvent =
   | { readonly type: 'booted' }
   | { readonly type: 'shutdown'; readonly restart: boolean }
   | { readonly type: 'reload'; readonly module: string; readonly status: number }
-  /** A request over SIP was refused. */
+  /** The engine refused a SIP request. */
   | { readonly type: 'refusal'; readonly refusal: SipRefusal }
   /** A code changed what is kept of this extension; anybody's event may say so, so the store is read. */
   | { readonly type: 'features'; readonly extension: string };

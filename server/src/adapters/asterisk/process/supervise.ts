@@ -55,11 +55,14 @@ export interface SuperviseOptions {
   readonly clock: Clock;
   /** Aborting is the same as `release()`: the engine goes on. */
   readonly signal?: AbortSignal;
-  /** Asked before each start: another program from now on, e.g. newer packages. `trial`: it never ran here before. */
+  /**
+   * Called before each start; returns the program to start, e.g. of newer packages. `trial`: the program has not run here
+   * before.
+   */
   readonly choose?: () => Promise<{ readonly program: AsteriskProgram; readonly trial: boolean }>;
-  /** Told of each start: `why` it did not boot, null where it did. */
+  /** Called after each start; `why` is the reason of a failed boot, null after a successful one. */
   readonly tried?: (program: AsteriskProgram, why: string | null) => Promise<void>;
-  /** How long a program on trial may take to boot; 2 min. */
+  /** Boot timeout of a program on trial, in ms; 2 min by default. */
   readonly trial_ms?: number;
   /** 0 to below 1, for the jitter of the waits. */
   readonly random?: () => number;
@@ -109,7 +112,7 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
     for (const reader of readers) reader(status);
   };
 
-  /** A full disk must not keep a living engine from being used: without the note its own pid file leads to it. */
+  /** A failed write is only logged: on a full disk the engine's own pid file still leads to the process. */
   function note(born: Living): void {
     try {
       noteLiving(instance, born);
@@ -175,7 +178,7 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
     return false;
   }
 
-  /** As `booted`; a program on trial that hangs is ended, so that the one before it can be started. */
+  /** As `booted`; kills a program on trial that hangs, so that the previous one can start. */
   async function bootedInTime(born: Living, ended: Promise<Ended>): Promise<boolean> {
     if (!trial) return await booted(born, ended);
     const late = new AbortController();

@@ -28,7 +28,7 @@ export interface ObtainAsteriskOptions extends Omit<ObtainPackagesOptions, 'pack
   readonly explicit?: string;
   /** The PATH to look on. */
   readonly path?: string;
-  /** Command of the engine that runs already: its own packages are taken, not newer ones. */
+  /** Command of the running engine, whose packages are used instead of newer ones. */
   readonly running?: readonly string[] | undefined;
 }
 
@@ -91,7 +91,7 @@ async function linkData(root: string): Promise<string> {
   return folder;
 }
 
-/** The program of a tree. Throws what kept it from saying its version. */
+/** The program of a package tree. Throws when it does not print its version. */
 async function programOf(tree: UnpackedPackages, signal?: AbortSignal): Promise<AsteriskProgram> {
   const command = tree.command('usr/sbin/asterisk');
   return {
@@ -123,7 +123,10 @@ async function fromPackages(options: ObtainAsteriskOptions): Promise<AsteriskPro
   }
 }
 
-/** What to start next: newer packages where some wait, the older ones where those were refused, else the same program. */
+/**
+ * The program for the next start: of newer packages where some wait, of the previous ones where those were refused, else the
+ * same.
+ */
 export async function newestAsterisk(cache: string, program: AsteriskProgram): Promise<AsteriskProgram> {
   const { packages } = program;
   if (!packages) return program;
@@ -136,24 +139,24 @@ export async function newestAsterisk(cache: string, program: AsteriskProgram): P
     return program;
   }
 }
-/** Notes whether a program started. One that waited is from now on the one to start, or given up. */
+/** Records the result of a start: a waiting tree becomes the current one, or is refused. */
 export async function noteStart(cache: string, program: AsteriskProgram, why: string | null): Promise<void> {
   if (!program.packages) return;
   if (why === null) await confirmTree(cache, program.packages);
   else await refuseTree(cache, program.packages, why);
 }
-/** Whether it waits for its first start. */
+/** True for a program whose packages have not run yet. */
 export async function isOnTrial({ packages }: AsteriskProgram): Promise<boolean> {
   return !!packages && (await generationsOf(packages)).next === path.basename(packages.root);
 }
 
-/** How old the packages of a program are, for people. */
+/** Age and state of a program's packages. */
 export interface PackageAge {
   /** Date of the newest index that named nothing newer, else of when they were got; milliseconds since 1970. */
   readonly as_of: number;
-  /** Newer ones wait for the engine's next start. */
+  /** True when newer packages wait for the engine's next start. */
   readonly waiting: boolean;
-  /** Why the newer ones were given up; null where none were. */
+  /** Reason why newer packages were refused; null where none were. */
   readonly refused: string | null;
 }
 export async function packageAge({ packages }: AsteriskProgram): Promise<PackageAge | null> {
@@ -188,7 +191,7 @@ export async function updateAsterisk(options: ObtainAsteriskOptions): Promise<Up
     );
   }
 }
-/** Whether the engine is of the machine's own: where it lies, or null where it comes from packages. */
+/** Path of the machine's own engine; null where the engine comes from packages. */
 export async function ownAsterisk(options: ObtainAsteriskOptions): Promise<string | null> {
   if (options.explicit) return options.explicit;
   const found = await onPath(options.path ?? process.env['PATH'] ?? '');

@@ -41,14 +41,14 @@ async function keyringOf(debs: readonly string[], into: string, signal?: AbortSi
 }
 
 export interface Ask {
-  /** Remembers the newest index of each suite. */
+  /** Stores the date of the newest index of each suite. */
   readonly cache: string;
   readonly folder: string;
   readonly machine: Machine;
   readonly mirror: string;
-  /** Mirrors of the release's security suite, in the order they are tried; none where it is not to be asked. */
+  /** Mirrors of the security suite, in the order of attempts; empty to leave the suite out. */
   readonly security: readonly string[];
-  /** Whether a security suite that does not answer is an error. */
+  /** True to fail when the security suite cannot be reached. */
   readonly strict: boolean;
   readonly release: string;
   readonly packages: readonly string[];
@@ -56,7 +56,7 @@ export interface Ask {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What one mirror offered, with its files not yet fetched. */
+/** The offer of one mirror before its files are fetched. */
 export interface Offer {
   readonly workspace: Workspace;
   readonly plan: readonly PlannedFile[];
@@ -138,7 +138,7 @@ async function readIndexes(ask: Ask): Promise<{ workspace: Workspace; index: Ind
       refusals.push(error);
     }
   }
-  // What is not signed or not fresh is never passed over; what is not there is, and is said.
+  // An index that is unsigned or outdated always fails; a missing one is logged.
   const worst =
     refusals.find((r) => !['missing', 'unreachable'].includes(r.reason)) ??
     (ask.strict ? refusals.find((r) => r.reason !== 'missing') : undefined);

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { openTree } from './tree.ts';
 import type { UnpackedPackages } from './tree.ts';
 
-/** A tree that was tried and did not start. */
+/** A package tree whose engine did not boot. */
 export interface RefusedTree {
   readonly tree: string;
   readonly why: string;
@@ -46,7 +46,7 @@ export async function readGenerations(base: string): Promise<Generations> {
     return { current: first, previous: null, next: null, refused: null, confirmed: null };
   }
 }
-/** Only for who holds the cache's lock. */
+/** Requires the lock of the cache. */
 export async function writeGenerations(base: string, generations: Generations): Promise<void> {
   const file = recordOf(base);
   const temporary = `${file}.${randomBytes(4).toString('hex')}`;
@@ -54,7 +54,7 @@ export async function writeGenerations(base: string, generations: Generations): 
   await fs.rename(temporary, file);
 }
 
-/** The tree to start an engine with: the newest that was not refused and is whole. Null where there is none. */
+/** The newest complete package tree that was not refused; null where there is none. */
 export async function openNewest(base: string): Promise<UnpackedPackages | null> {
   const { next, current, previous } = await readGenerations(base);
   for (const name of [next, current, path.basename(base), previous]) {

@@ -14,7 +14,7 @@ const rfc3339 = (ms: number): string => new Date(ms).toISOString();
 export async function readIndexDate(lists: string, mirror: string, suite: string): Promise<number> {
   const host = mirror.replace(/^[a-z]+:\/\//, '').replaceAll('/', '_');
   const names = await fs.readdir(lists).catch(() => []);
-  // apt writes some characters of an address as %xx; the suite at the end is what tells the files apart.
+  // apt escapes some characters of an address as %xx, so only the suite at the end of the name identifies a file.
   const found = names.filter((name) => /_(?:In)?Release$/.test(name) && name.includes(`_dists_${suite}_`));
   const file = found.find((name) => name.startsWith(host)) ?? found[0];
   const text = file === undefined ? '' : await fs.readFile(path.join(lists, file), 'utf8');

@@ -16,7 +16,7 @@ export interface Machine {
   readonly keyrings: readonly string[];
   /** The machine's own sources of Debian, in their order; empty on another distribution. */
   readonly mirrors: readonly string[];
-  /** The machine's own sources of Debian's security updates. */
+  /** Sources of the machine for Debian's security updates. */
   readonly security: readonly string[];
   /** Lines of the machine’s own apt configuration that say how to reach a mirror (proxy, address family, time limits). */
   readonly aptLines: readonly string[];

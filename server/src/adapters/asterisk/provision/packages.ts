@@ -44,11 +44,11 @@ function cacheError(cache: string, error: unknown): unknown {
   return new ProvisionError('disk', `the cache ${cache} cannot be written: ${messageOf(error)}`, error);
 }
 
-/** What one set of packages is and where it lies. */
+/** A set of packages and its place in the cache. */
 interface PackageSet {
   readonly packages: readonly string[];
   readonly release: string;
-  /** Path of its first tree. */
+  /** Path of the first tree of the set. */
   readonly base: string;
 }
 function packageSet(options: ObtainPackagesOptions): PackageSet {
@@ -124,7 +124,7 @@ async function unpackOffer(ask: Omit<Ask, 'mirror'>, offer: Offer, root: string)
   const marker = { packages, release, arch: machine.arch, triplet: machine.triplet, index };
   const { plan, workspace } = offer;
   const tree = await buildTree(root, { plan, archives: workspace.archives, marker, progress, signal });
-  // The tree is what is kept; the index alone is 60 MB and read anew for the next packages.
+  // Only the tree is kept; the index takes 60 MB and is read again for the next packages.
   await fs.rm(ask.folder, { recursive: true, force: true });
   return tree;
 }
@@ -147,7 +147,7 @@ export async function obtainPackages(options: ObtainPackagesOptions): Promise<Un
 }
 
 export interface UpdatedPackages {
-  /** What will be used from the next start on. */
+  /** The tree for the next start. */
   readonly tree: UnpackedPackages;
   /** `name old -> new` of each package that is another than in the tree before; empty where nothing is newer. */
   readonly changes: readonly string[];
@@ -192,16 +192,16 @@ const baseOf = (tree: UnpackedPackages): string | null => {
   const m = /^(.+?-[0-9a-f]{12})(?:-[0-9a-f]{12})?$/.exec(path.basename(tree.root));
   return m === null ? null : path.join(path.dirname(tree.root), m[1]!);
 };
-/** The newest tree of the same set; the tree itself where there is none other. */
+/** The newest tree of the same set, which may be this one. */
 export async function newestTree(tree: UnpackedPackages): Promise<UnpackedPackages> {
   const base = baseOf(tree);
   return (base === null ? null : await openNewest(base)) ?? tree;
 }
-/** How a set's generations stand, for who shows them. */
+/** State of a set's generations, for the check of the engine's packages. */
 export async function generationsOf(tree: UnpackedPackages): ReturnType<typeof readGenerations> {
   return await readGenerations(baseOf(tree) ?? tree.root);
 }
-/** The tree a process runs from, by its command; null where that is none of ours. */
+/** Package tree of a process, by its command; null for a program outside the cache. */
 export async function treeOfCommand(
   cache: string,
   command: readonly string[],
@@ -220,7 +220,7 @@ async function change(
   to: (was: Awaited<ReturnType<typeof readGenerations>>, name: string) => typeof was,
 ): Promise<void> {
   const base = baseOf(tree);
-  // Only one that waits is confirmed or refused; most starts have none and need no lock.
+  // Only a waiting tree can be confirmed or refused, so most starts need no lock.
   if (base === null || (await readGenerations(base)).next !== path.basename(tree.root)) return;
   await withLock(path.join(cache, 'packages.lock'), async () => {
     const was = await readGenerations(base);
@@ -230,13 +230,13 @@ async function change(
     await removeSuperseded(base);
   });
 }
-/** A program of this tree runs: it is the one to start from now on, and the one before is kept. */
+/** Makes the tree the current one and keeps the previous one. */
 export async function confirmTree(cache: string, tree: UnpackedPackages): Promise<void> {
   await change(cache, tree, (was, name) =>
     was.next === name ? { ...was, current: name, previous: was.current, next: null } : was,
   );
 }
-/** A program of this tree did not start: the next start takes the one of before. */
+/** Refuses the tree, so that the next start uses the previous one. */
 export async function refuseTree(cache: string, tree: UnpackedPackages, why: string): Promise<void> {
   const at = rfc3339(Date.now());
   await change(cache, tree, (was, name) =>
