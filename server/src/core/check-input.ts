@@ -1,17 +1,17 @@
-/** What comes from outside is checked here by its schema; a refusal names the field, the rule and what would be taken. */
+/** Checks every input by its schema; the refusal names the field, the rule and the accepted values. */
 import type { z } from 'zod';
 import { ServiceError } from './errors.ts';
 import { asSaid, say, sayAll } from './said.ts';
 import type { Said } from './said.ts';
 
-/** Faults one refusal names, and characters of a name or value in it. */
+/** Limits of one refusal: faults, characters of a name or value, options. */
 const MAX_FAULTS = 5;
 const MAX_TEXT = 64;
 const MAX_OPTIONS = 12;
-/** Unknown fields of one object that are named where all faults are. */
+/** Limit of unknown fields listed where a caller asks for all faults. */
 const MAX_KEYS = 1_000;
 
-/** The value as the schema makes it; throws `invalid_request`. `where` is what the value is called where the whole is wrong. */
+/** Returns the parsed value; throws `invalid_request`. `where` names the value in a fault of the whole, e.g. `body`. */
 export function checkInput<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
   const tooMany = countFault(schema, value, where);
   if (tooMany !== null) throw new ServiceError('invalid_request', tooMany);
@@ -21,7 +21,7 @@ export function checkInput<S extends z.ZodType>(schema: S, value: unknown, where
   const said = faults.slice(0, MAX_FAULTS).map(({ path, rule }) => say`${path || where}: ${asSaid(rule)}`);
   throw new ServiceError('invalid_request', sayAll(said, '; '));
 }
-/** Fastify's validator compiler: every route checks its input this way. */
+/** Fastify's validator compiler, so that every route reports faults in the same form. */
 export const inputValidator =
   ({ schema, httpPart = 'body' }: { readonly schema: unknown; readonly httpPart?: string | undefined }) =>
   (value: unknown): { value: unknown } | { error: Error } => {
@@ -41,8 +41,8 @@ interface Def {
 }
 const defOf = (schema: z.ZodType): Def => schema._zod.def as unknown as Def;
 /**
- * Lists of the outermost object that are longer than they may be. A schema finds that only after it has looked at each
- * element, which takes seconds for millions of them.
+ * Finds lists of the outermost object that exceed their limit. The schema would first check each element, which takes
+ * seconds for millions of them.
  */
 function countFault(schema: z.ZodType, value: unknown, where: string): Said | null {
   const { shape } = defOf(schema);
@@ -59,7 +59,7 @@ function countFault(schema: z.ZodType, value: unknown, where: string): Said | nu
   return null;
 }
 
-/** One thing that is wrong: the field, and what it breaks. */
+/** A fault of an input: the field and the rule it breaks. */
 export interface Fault {
   readonly path: string;
   readonly rule: Said | string;
@@ -70,7 +70,7 @@ const pathOf = (parts: readonly PropertyKey[]): string =>
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | null | undefined)?.[key], value);
 
-/** What an issue of a schema says, in plain words; `value` is what was checked. */
+/** The faults of a schema issue in plain words; `value` is the checked input. */
 export function faultsOf(issue: Issue, value: unknown): Fault[] {
   const path = pathOf(issue.path);
   if (issue.code === 'unrecognized_keys')
@@ -78,7 +78,7 @@ export function faultsOf(issue: Issue, value: unknown): Fault[] {
       .slice(0, MAX_KEYS)
       .map((key) => ({ path: pathOf([...issue.path, key]), rule: 'unknown field' }));
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    // The form with the fewest faults is the one that was meant.
+    // Of several alternatives the one with the fewest faults is reported.
     const nearest = issue.errors.toSorted(
       (a, b) => b[0]!.path.length - a[0]!.path.length || a.length - b.length,
     )[0]!;

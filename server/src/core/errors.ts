@@ -16,7 +16,7 @@ export interface ErrorExtras {
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly extras: ErrorExtras;
-  /** What the message is made of; a text with values in it says so, and can then be translated. */
+  /** The parts of the message, so that it can be translated. */
   readonly detail: Said | string;
   constructor(code: ErrorCode, detail: Said | string, extras: ErrorExtras = {}) {
     super(spoken(detail), extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -30,7 +30,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Why the service does not start: `code` is stable and in docs/runbook.md, the message is one sentence with its remedy. */
+/** A failed start: `code` is stable and listed in docs/runbook.md, the message is one sentence with the remedy. */
 export class StartError extends Error {
   readonly code: 'store_damaged' | 'store_missing' | 'store_newer';
   constructor(code: StartError['code'], message: string, cause?: unknown) {

@@ -2,9 +2,9 @@ import { ServiceError } from './errors.ts';
 import { say } from './said.ts';
 
 const MAX_DEPTH = 32;
-/** Values of one text, counted by commas and opening brackets; the largest site has half of that. */
+/** Limit of values in one JSON text, counted by commas and opening brackets; the largest site uses half of it. */
 export const MAX_VALUES = 1_000_000;
-/** Characters that are looked at before others get their turn: about 3 ms. */
+/** Characters checked before the event loop runs other work: about 3 ms. */
 const TURN = 256 * 1024;
 
 /**
@@ -20,7 +20,7 @@ export function checkJson(text: string): void {
 export interface LongList {
   readonly from: number;
   readonly to: number;
-  /** Where its elements are separated. */
+  /** Offsets of the commas between its elements. */
   readonly commas: readonly number[];
 }
 /** `checkJson` that pauses after each `TURN` characters; it returns the lists that can be parsed element by element. */

@@ -1,21 +1,21 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** EX_SOFTWARE: a defect of ours, not wrong settings; a supervisor starts the service again. */
+/** EX_SOFTWARE: exit code of a defect, after which a supervisor starts the service again. */
 export const FAULT_EXIT = 70;
 const END_MS = 10_000;
 
 /**
- * What nobody caught ends the process, because nothing says what is half done: it is written to the log, at once and past
- * everything that may be broken, `end` gives up work in order while the engine and its calls go on, and the exit code says
- * that it was a fault. A second one, or an end that takes too long, kills the process there.
+ * An uncaught error ends the process, because its state is unknown. The error is written to the log synchronously, `end`
+ * stops the service while the engine and its calls go on, and the exit code reports the defect. A second uncaught error, or
+ * an end that takes too long, kills the process.
  */
 export function endOnFault(options: { readonly data: () => string | null; readonly end: () => void }): void {
   let ending = false;
   process.on('uncaughtException', (error: unknown, origin) => {
     note(options.data(), error, origin, ending);
     process.exitCode = FAULT_EXIT;
-    // What is left may be broken in any way: nothing of it is asked.
+    // SIGKILL, because no handler can be trusted after a defect.
     const now = (): void => void process.kill(process.pid, 'SIGKILL');
     if (ending) return now();
     ending = true;
@@ -36,11 +36,11 @@ function note(data: string | null, error: unknown, origin: string, again: boolea
   try {
     if (data !== null) fs.appendFileSync(path.join(data, 'logs', 'offhook.log'), line, { mode: 0o600 });
   } catch {
-    // A full disk: standard error has it.
+    // The disk may be full; standard error receives the line.
   }
   try {
     fs.writeSync(2, line);
   } catch {
-    // Nobody reads it.
+    // Standard error may be closed.
   }
 }

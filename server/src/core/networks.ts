@@ -3,7 +3,7 @@ import net from 'node:net';
 const V4_BITS = 32;
 const GROUPS = 8;
 
-/** The groups of an IPv6 address, without its zone. */
+/** Groups of an IPv6 address without its zone. */
 function groupsOf(ip: string): number[] {
   const [head = '', tail = ''] = ip.split('%', 1)[0]!.split('::', 2) as [string?, string?];
   const front = head === '' ? [] : head.split(':');
@@ -14,8 +14,8 @@ function groupsOf(ip: string): number[] {
 }
 
 /**
- * The network an address belongs to, as one word: its first `v4` bits (whole bytes) or `v6` bits. An IPv4 address that is
- * written as one of IPv6 is one of IPv4. `unknown` for anything else.
+ * Network of an address as one word: its first `v4` bits (whole bytes) or `v6` bits. An IPv4-mapped IPv6 address counts as
+ * IPv4. `unknown` for anything else.
  */
 export function networkOf(ip: string, v4: 8 | 16 | 24 | 32 = 24, v6 = 56): string {
   const inside = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];

@@ -7,7 +7,7 @@ export interface Rate {
 }
 export interface RateLimit {
   take(who: string): void;
-  /** What is left, and seconds until all of it is there again. */
+  /** Remaining tokens, and seconds until the bucket is full. */
   left(who: string): { readonly remaining: number; readonly reset_seconds: number };
 }
 /**

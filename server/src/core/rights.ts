@@ -22,7 +22,7 @@ export interface Principal {
   /** `supervisor` for an API key, whose scopes and objects narrow it. */
   readonly level: PersonLevel;
   readonly key: KeyRights | null;
-  /** When a person was given the extension, ms since 1970; 0, or not there, where nobody had it before. */
+  /** Time when the person received the extension, ms since 1970; 0 or absent for its first holder. */
   readonly since_ms?: number;
 }
 /** Every object of a kind (`null`), or the named ones; an empty list is no right at all. */
@@ -81,8 +81,8 @@ export const historyOf = (who: Principal, access: 'read' | 'write' = 'read'): Ob
       ? [who.extension]
       : byKey(who, `history:${access}`, (key) => key.extensions);
 /**
- * From when on a person sees what was of the extension, ms since 1970: before that it was somebody else's. Supervisors and keys
- * see all of it.
+ * Time from which a person may see events of the extension, ms since 1970; earlier ones belong to the previous holder.
+ * Supervisors and keys see all of them.
  */
 export const historySince = (who: Principal): number =>
   who.key !== null || supervises(who) ? 0 : (who.since_ms ?? 0);

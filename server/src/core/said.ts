@@ -1,7 +1,4 @@
-/**
- * A text for people with what was filled in, so that it can be translated: `key` is the English text with `{0}`, `{1}` … in
- * the places of the values.
- */
+/** A translatable text: `key` is the English text with `{0}`, `{1}` … in the places of `values`. */
 export interface Said {
   readonly key: string;
   readonly values: readonly (string | number | Said)[];
@@ -15,12 +12,12 @@ export const say = (parts: TemplateStringsArray, ...values: Said['values']): Sai
 /** A text without values. */
 export const asSaid = (text: Said | string): Said =>
   typeof text === 'string' ? { key: text, values: [] } : text;
-/** Several texts in a row. */
+/** Joins texts. */
 export const sayAll = (all: readonly Said[], between: string): Said => ({
   key: all.map((_, i) => `{${i}}`).join(between),
   values: all,
 });
-/** The text, with its key led through `translate` where it is to be in another language. */
+/** The text in the language of `translate`; English by default. */
 export const spoken = (said: Said | string, translate: (key: string) => string = (key) => key): string =>
   typeof said === 'string'
     ? translate(said)

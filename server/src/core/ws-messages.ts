@@ -4,26 +4,26 @@ import { FrameError, checkStart, headerSize, payloadSize } from './ws-frames.ts'
 const CONTROL = 0x8;
 const HEADER_MAX = 14;
 const FIRST_ROOM = 2_048;
-/** A message in more pieces than that costs more than it carries. */
+/** Limit of frames in one message. */
 const MAX_PIECES = 64;
 
 export interface WholeFrame {
   readonly opcode: number;
   readonly fin: boolean;
-  /** As it came, header and mask included. */
+  /** The received bytes, header and mask included. */
   readonly raw: Buffer;
-  /** Without its mask. */
+  /** The payload without its mask. */
   payload(): Buffer;
 }
 
 /**
- * Puts frames together from chunks that are cut anywhere. `masked`: frames of a client, which must be masked and keep
- * to what `checkStart` allows. Throws `FrameError` for one that does not, or holds more than `maxPayload` bytes.
+ * Assembles frames from chunks of any size. `masked`: the frames of a client, which must be masked and pass `checkStart`.
+ * Throws `FrameError` for an invalid frame, or one with more than `maxPayload` bytes.
  */
 export function frameReader(maxPayload: number, masked: boolean): (chunk: Buffer) => WholeFrame[] {
   let raw = Buffer.allocUnsafe(FIRST_ROOM);
   let filled = 0;
-  /** Bytes of header and payload; 0 until the header is complete. */
+  /** Size of the frame; 0 until its header is complete. */
   let size = 0;
   let header = 0;
   const room = (bytes: number): void => {
@@ -81,11 +81,11 @@ function frameOf(raw: Buffer, header: number): WholeFrame {
   };
 }
 
-/** A whole message of a client; `null` as the answer passes it on as it came. */
+/** Rewrites a whole message of a client; null passes the original on. */
 export type Rewrite = (message: Buffer) => Buffer | null | Promise<Buffer | null>;
 /**
- * Passes a client's frames on, a message only once it is whole, and in order: each is shown to `rewrite` first. Fails as
- * `frameReader` does, and with what `rewrite` throws.
+ * Forwards a client's frames in order and shows each whole message to `rewrite` first. Fails with the error of `frameReader`
+ * or of `rewrite`.
  */
 export function messageFilter(maxPayload: number, rewrite: Rewrite): Transform {
   const read = frameReader(maxPayload, true);
@@ -141,7 +141,7 @@ export function messageFilter(maxPayload: number, rewrite: Rewrite): Transform {
   });
 }
 
-/** A whole frame as a client sends it; its mask is all zeros, which is enough on loopback. */
+/** A masked frame; a mask of zeros is enough on loopback. */
 function clientFrame(opcode: number, payload: Buffer): Buffer {
   const { length } = payload;
   const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;

@@ -392,7 +392,7 @@ function namedParts(messages: Readonly<Record<string, Message>>): AsyncApiDocume
   });
   return { messages: Object.fromEntries(named), schemas: usedOnly(schemas, named) };
 }
-/** Without schemas that no message leads to. */
+/** Leaves out schemas that no message references. */
 function usedOnly(
   schemas: Readonly<Record<string, Schema>>,
   messages: unknown,

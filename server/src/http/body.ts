@@ -9,7 +9,7 @@ import { parseInTurns } from './large-json.ts';
 
 /** Bytes a body may have where its route does not say more. */
 export const BODY_LIMIT = 64 * 1024;
-/** Bytes from which on a JSON body is read in turns with other requests. */
+/** Size from which a JSON body is parsed in turns with other requests. */
 const LARGE = 256 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 const FORM_TYPE =
@@ -63,7 +63,7 @@ const soundTooLarge = (most: number): ServiceError =>
 export const tooLarge = (most = BODY_LIMIT): ServiceError =>
   new ServiceError('body_too_large', say`the body is larger than ${most} bytes`);
 
-/** A body that was left out, where it may be. */
+/** Replaces a missing body by the route's empty one. */
 export function fillEmptyBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   if (!hasBody(request)) request.body = request.routeOptions.config.emptyBody;
   done();

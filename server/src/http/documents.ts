@@ -10,7 +10,7 @@ interface Packed {
   readonly br: Buffer;
   readonly gzip: Buffer;
 }
-/** Enough for a document of megabytes in a tenth of a second of another thread. */
+/** Compression level: megabytes take a tenth of a second on another thread. */
 const QUALITY = 6;
 async function pack(document: object): Promise<Packed> {
   const identity = Buffer.from(JSON.stringify(document));
@@ -32,8 +32,8 @@ const accepts = (header: string, coding: string): boolean =>
   });
 
 /**
- * A document of the contract, for everybody: it is the manual of an open product and names nothing of the site. It is made
- * and packed once, at the first request; who holds it is told so without a body.
+ * Serves a document of the contract without sign-in, because it contains nothing of the site. The document is built and
+ * compressed at the first request; a matching `If-None-Match` receives 304.
  */
 export function addDocument(app: App, url: string, make: () => object): void {
   let packed: Promise<Packed> | undefined;

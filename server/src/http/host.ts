@@ -60,9 +60,9 @@ export interface HostOptions {
   readonly clock?: { now(): number };
   readonly config: HostSettings;
   readonly authenticator: Authenticator;
-  /** Whether this session has proven lately who it is; without it none has. API keys are not asked. */
+  /** True for a session confirmed in the last five minutes; without this function none is. API keys need no confirmation. */
   readonly confirmed?: (caller: Caller) => boolean;
-  /** Whether this person still has to set up a second factor before anything else. */
+  /** True for a person who must set up a second factor first. */
   readonly lacksFactor?: (caller: Caller) => boolean;
   readonly log: Log;
   readonly version: string;
@@ -104,11 +104,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
   let requests = 0;
   let draining = false;
 
-  /** A client's own id where it is sane, so that both logs name the same. */
+  /** Uses the client's request id when it is valid, so that both logs share it. */
   const requestId = (given?: string | string[]): string =>
     typeof given === 'string' && REQUEST_ID.test(given) ? given : `${boot}-${(requests += 1).toString(36)}`;
   const pace = createPace(options.clock ?? performance);
-  /** What every answer carries. */
+  /** Headers of every answer. */
   const edge = (id: string, caller: Caller | null): Record<string, string> => ({
     'x-request-id': id,
     'offhook-version': options.version,
@@ -312,9 +312,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     // oxlint-disable-next-line promise/no-callback-in-promise -- the framework waits for an async hook even where nothing waits
     else waiting.then(() => done(), done);
   });
-  // What was left when the request came is not what is left when it is answered.
+  // The rate limits may have changed while the request ran.
   app.addHook('onSend', (request, reply, payload, done) => {
-    // What is no HTTP comes here without having been a request.
+    // Malformed HTTP reaches this hook without the hooks of a request.
     const caller = (request.caller as Caller | null | undefined) ?? null;
     if (caller !== null) reply.headers(pace.headers(caller));
     else if (!reply.hasHeader('x-request-id')) reply.headers(edge(request.id, null));

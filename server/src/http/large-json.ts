@@ -2,12 +2,12 @@ import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { ServiceError } from '../core/errors.ts';
 import { jsonCheck } from '../core/json-check.ts';
 
-/** Characters that are parsed before others get their turn: about 1 ms. */
+/** Characters parsed before the event loop runs other work: about 1 ms. */
 const TURN = 64 * 1024;
 
 /**
- * Parses a large text without keeping other requests waiting: it is checked in pieces, and each list that is a member of the
- * outermost object is parsed element by element. `parse` is the parser of small bodies, so both refuse the same.
+ * Parses a large JSON text without blocking other requests: checks it in pieces and parses each list of the outermost object
+ * element by element. `parse` is the parser of small bodies, so both refuse the same.
  */
 export async function parseInTurns(text: string, parse: (part: string) => unknown): Promise<unknown> {
   const check = jsonCheck(text);
@@ -17,7 +17,7 @@ export async function parseInTurns(text: string, parse: (part: string) => unknow
     step = check.next();
   }
   const lists = step.value;
-  // In the skeleton each list holds nothing but its number.
+  // The skeleton contains the number of each list instead of its elements.
   let skeleton = '';
   let at = 0;
   for (const [n, { from, to }] of lists.entries()) {

@@ -26,7 +26,7 @@ const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   time_zone: ['Europe/Istanbul'],
   language: ['tr'],
 };
-/** What anything could be, where its name says nothing. */
+/** Fallback values by type. */
 const ANY = [
   '1',
   '1001',

@@ -3,7 +3,7 @@ import { LANGUAGES } from '@offhook/contract/errors.ts';
 import type { FastifyContextConfig } from 'fastify';
 
 const text = { type: 'string' } as const;
-/** Named headers a request may carry; `required` is never true: each has a default. */
+/** Request headers by name; none is required, because each has a default. */
 export const PARAMETERS = {
   AcceptLanguage: {
     name: 'Accept-Language',
@@ -52,7 +52,7 @@ export const PARAMETERS = {
     example: '"7c1f"',
   },
 } as const;
-/** Named headers of replies. */
+/** Reply headers by name. */
 export const HEADERS = {
   RequestId: { description: 'The `X-Request-Id` of the request, or the one made for it.', schema: text },
   Version: { description: 'Version of the service.', schema: text },
@@ -86,7 +86,7 @@ const EVERYWHERE = {
   RateLimit: header('RateLimit'),
 };
 
-/** True where `Idempotency-Key` is read. */
+/** True for operations that read `Idempotency-Key`. */
 export const isRepeatable = (method: string, path: string, config: FastifyContextConfig): boolean =>
   method === 'POST' && path.startsWith('/api/v1/') && config.body !== 'audio' && config.proves !== true;
 

@@ -9,7 +9,7 @@ import { HEADERS, PARAMETERS, headerParameters, isRepeatable, replyHeaders } fro
 import { RETRY_AFTER } from './problem.ts';
 import type { RouteTable } from './route-table.ts';
 
-/** The areas of the API, in the order a reader meets them. */
+/** Areas of the API, in reading order. */
 const TAGS: Readonly<Record<string, string>> = {
   sessions: 'Sign-in, second factor and the devices one is signed in on',
   contacts: 'The directory with real-time presence',
@@ -140,7 +140,7 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
         ...(operation.parameters ?? []).map(withDeprecation),
         ...headerParameters(method, entry.path, config),
       ];
-      // A good session makes a difference there, and none is needed.
+      // A session is optional there and changes the reply.
       if (config.level === 'public')
         operation.security ??= config.identify === true ? [{}, { bearer: [] }, { cookie: [] }] : [];
       operation.description ??= config.level === 'public' ? 'No session is needed.' : '';
@@ -235,7 +235,7 @@ function nameKeys(value: unknown): void {
     );
   Object.values(value).forEach(nameKeys);
 }
-/** Refusals are the same on many routes, and are written down once. */
+/** Many routes share the same refusals, so each is written once. */
 function shareRefusals(document: OpenApiDocument): void {
   const shared = new Map<string, Response>();
   for (const { responses = {} } of operationsOf(document))
@@ -268,7 +268,7 @@ function open(value: unknown): void {
     delete (value as { additionalProperties?: unknown }).additionalProperties;
   Object.values(value).forEach(open);
 }
-/** What a request and its good reply look like. */
+/** Examples of the request and of its successful reply. */
 function addExamples(document: OpenApiDocument): void {
   const schemas = document.components.schemas ?? {};
   for (const { requestBody, responses = {} } of operationsOf(document)) {
@@ -291,7 +291,7 @@ function usedSchemas(document: OpenApiDocument): Record<string, object> {
   const names = [...namesFrom(document, document.paths)].toSorted();
   return Object.fromEntries(names.map((name) => [name, all[name] ?? {}]));
 }
-/** Names of the schemas that a part of the document leads to. */
+/** Names of the schemas that a part of the document references. */
 function namesFrom(document: OpenApiDocument, part: unknown): Set<string> {
   const all = document.components.schemas ?? {};
   const used = new Set<string>();

@@ -22,7 +22,7 @@ export function readCredential(request: FastifyRequest): Credential | null {
   const pairs = headers.cookie.split(';').map((pair) => pair.trim());
   const named = (name: string): string[] =>
     pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
-  // A neighbour of this host can set the plain name, but not that of HTTPS.
+  // Another host of the same domain can set the plain cookie, but not the one with the `__Host-` prefix.
   const safe = named(HOST_SESSION_COOKIE);
   const values = safe.length > 0 ? safe : named(SESSION_COOKIE);
   const [value] = values;

@@ -9,11 +9,11 @@ import type { Paced } from '../ports/operations.ts';
 const WRITES: Rate = { burst: 30, per_second: 3 };
 /** Refused commands of a person: more than hands make, and as many as have a line each in the audit trail. */
 const REFUSALS: Rate = { burst: 60, per_second: 1 };
-/** An API key works in bulk, and some of that is refused. */
+/** API keys work in bulk, so a share of their commands may be refused. */
 const REFUSALS_OF_KEY: Rate = { burst: 300, per_second: 5 };
 
 export interface Pace {
-  /** Counts a write that others hear of. Throws `too_many_requests`. */
+  /** Counts a write that is published to others. Throws `too_many_requests`. */
   take(caller: Caller, paced: Paced): void;
   /**
    * Runs a command and counts it where it is refused. Throws `too_many_requests` instead of running it where this person or
@@ -40,7 +40,7 @@ export function createPace(clock: { now(): number }): Pace {
         return await run();
       } catch (error) {
         if (!(error instanceof ServiceError) || error.status >= 500) throw error;
-        // Commands that were under way together are counted as they end.
+        // Concurrent commands are counted as they end.
         if (refusals.left(caller.username).remaining < 1) throw tooMany(error);
         refusals.take(caller.username);
         throw error;
@@ -65,6 +65,6 @@ const tooMany = (cause?: ServiceError): ServiceError =>
   });
 const policyOf = (name: string, { burst, per_second }: Rate): string =>
   `"${name}";q=${burst};w=${Math.ceil(burst / per_second)}`;
-/** Who is not held up has all of it left. */
+/** A caller without a limit has the whole burst left. */
 const leftOf = (name: string, { burst }: Rate, left: ReturnType<RateLimit['left']> | null): string =>
   `"${name}";r=${left?.remaining ?? burst};t=${left?.reset_seconds ?? 0}`;

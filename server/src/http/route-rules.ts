@@ -56,8 +56,8 @@ export function checkRoute(method: string, route: RouteOptions & { readonly url:
 }
 
 /**
- * What an empty body stands for: null or `{}`, whichever the schema takes; undefined where a field is required. POSTs of
- * /api/v1 alone: a PUT without a body would set everything to its default.
+ * Value of an empty body: null or `{}`, whichever the schema accepts; undefined where a field is required. Only for POST
+ * under /api/v1, because a PUT without a body would reset everything to its default.
  */
 export function emptyBodyOf(
   method: string,

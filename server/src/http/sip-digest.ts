@@ -1,24 +1,24 @@
-/** The digest proofs in a SIP request, found and replaced without touching anything else of it (RFC 3261 section 22). */
+/** Finds and replaces the digest responses in a SIP request and changes nothing else of it (RFC 3261 section 22). */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** One `Digest` header of a request. */
 export interface SipProof {
   readonly username: string;
-  /** Whether it was made with this password. */
+  /** True when the response was computed with this password. */
   matches(password: string): boolean;
-  /** What the same request carries where another password is used. */
+  /** The response of the same request for another password. */
   responseOf(password: string): string;
-  /** Where its response is in the text. */
+  /** Offsets of its response in the text. */
   readonly at: readonly { readonly from: number; readonly to: number }[];
 }
-/** A response no password has. */
+/** A response that no password produces. */
 export const NO_RESPONSE = '0'.repeat(32);
 const MAX_PROOFS = 8;
 const md5 = (text: string): string => createHash('md5').update(text, 'latin1').digest('hex');
 
 /**
- * The proofs of a request, in order; none for a response or what is no SIP. `text` is latin1, so that a character is a byte.
- * Null where there are more than eight. Every character is looked at a fixed number of times.
+ * Digest headers of a request, in order; none for a response or other text. `text` is latin1, so that a character is a byte.
+ * Null for more than eight. O(n).
  */
 export function proofsOf(text: string): readonly SipProof[] | null {
   const head = text.indexOf('\r\n\r\n');
@@ -56,7 +56,7 @@ export function withResponses(
   return parts.join('') + text.slice(done);
 }
 
-/** A header goes on over lines that begin with a blank. */
+/** End of a header, which continues on lines that begin with a blank. */
 function endOfHeader(text: string, from: number, end: number): number {
   for (let at = from; ; at += 2) {
     at = text.indexOf('\r\n', at);
@@ -66,7 +66,7 @@ function endOfHeader(text: string, from: number, end: number): number {
 }
 const isBlank = (c: string | undefined): boolean => c === ' ' || c === '\t';
 const isSpace = (c: string | undefined): boolean => isBlank(c) || c === '\r' || c === '\n';
-/** Where the parameters begin, for a header that carries a digest. */
+/** Offset of the parameters of a digest header; null for any other header. */
 function valueOfProof(text: string, from: number, to: number): number | null {
   const colon = text.indexOf(':', from);
   if (colon < 0 || colon >= to || colon - from > 40) return null;

@@ -25,12 +25,12 @@ export interface SipRelayOptions {
 }
 export interface SipRelayLimits {
   readonly maxRelays: number;
-  /** Connections of one network (/24, /56) that have not registered yet, and of a wide one (/16, /48). */
+  /** Limit of unregistered connections of one network (/24, /56), and of a wide one (/16, /48). */
   readonly maxWaiting: number;
   readonly maxWaitingWide: number;
-  /** A connection on which the engine accepted no registration by then is closed, whatever else was said on it. */
+  /** Time to an accepted registration, in ms; the connection is closed after it. */
   readonly registerMs: number;
-  /** Upgrades one network may make at once, and how many a second come back: an office behind one address reconnects whole. */
+  /** Burst and rate of upgrades of one network; an office behind one address reconnects at once. */
   readonly burst: number;
   readonly perSecond: number;
   /** A SIP message over WebSocket is one frame; Asterisk itself takes 64 KiB. */
@@ -54,7 +54,7 @@ interface Pair {
   readonly sent: FrameWatch;
   readonly end: (code: number, reason: string) => void;
 }
-/** Close codes of ours: the session of the phone ended, as on the event stream. */
+/** Close code of a phone whose session ended, as on the event stream. */
 const SESSION_ENDED = 4409;
 const MAX_ADDRESSES = 10_000;
 const MAX_ENGINE_FRAME = 1_048_576;
@@ -71,7 +71,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   const limits = { ...LIMITS, ...options.limits };
   const { log } = options;
   const open = new Set<Pair>();
-  /** Those that have not registered yet, oldest first, and how many of each network. */
+  /** Unregistered connections, oldest first, and their number by network. */
   const waiting = new Map<Pair, string[]>();
   const perNetwork = new Map<string, number>();
   const sessions = createSipSessions<Pair>(options.credentials, (pair, reason) =>
@@ -86,7 +86,9 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     networks.some(
       (network, i) => (perNetwork.get(network) ?? 0) >= (i === 0 ? limits.maxWaiting : limits.maxWaitingWide),
     );
-  /** Where there is no room, the one that has not registered for longest makes it; a registered phone never does. */
+  /**
+   * True when a connection may open. At the limit the oldest unregistered connection is closed; a registered one never is.
+   */
   function hasRoom(): boolean {
     if (open.size + connecting < limits.maxRelays) return true;
     const [oldest] = waiting.keys();
@@ -218,7 +220,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   });
 }
 
-/** Whether the engine accepted a registration in these bytes; what is no frame says nothing. */
+/** True when the bytes contain the engine's 200 for REGISTER; false for anything that is no frame. */
 function registers(read: ReturnType<typeof frameReader>, chunk: Buffer): boolean {
   try {
     return read(chunk).some((frame) => {
