@@ -55,12 +55,11 @@ export interface ClientOptions {
   /** Told when the session is over and cannot be renewed. */
   readonly onSignedOut?: () => void;
   /**
-   * Asked when the service wants to know first that it is still the same person (`confirmation_required`): ask for the
-   * password, call `session.confirm`, and resolve true to have the request sent once more. `what` is its path, or the name of
-   * the command.
+   * Called on `confirmation_required`: ask for the password, call `session.confirm`, and resolve true to have the request
+   * repeated. `what` is the path of the request, or the name of the command.
    */
   readonly onConfirm?: (what: string) => Promise<boolean>;
-  /** Language of the texts of refusals, such as `tr`; asked before each request. Where it is missing the browser's counts. */
+  /** Language of error texts, such as `tr`; called before each request. Defaults to the browser's language. */
   readonly language?: () => string;
   /** How long one request may take; 30,000 ms. A change that took longer is refused with `outcome_unknown`. */
   readonly timeout_ms?: number;
@@ -274,7 +273,7 @@ export function createClient(options: ClientOptions): Client {
     return changing;
   }
 
-  /** Once more, where the service asked who it is and a person has proven it. */
+  /** Repeats a request after the person confirmed the session. */
   async function proven<T>(what: string, how: () => Promise<T>): Promise<T> {
     try {
       return await how();

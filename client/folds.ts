@@ -22,9 +22,9 @@ export interface LegState extends Pick<
   'leg_id' | 'extension' | 'endpoint' | 'number' | 'name' | 'held' | 'slot' | 'recording' | 'recording_paused'
 > {
   readonly state: 'calling' | 'ringing' | 'connected' | 'held' | 'parked';
-  /** Of its state. */
+  /** Time of the leg's newest state. */
   readonly since: string;
-  /** When it was connected for the first time: how long its person has been in the call. */
+  /** Time of the leg's first connection. */
   readonly answered_at: string | null;
 }
 /**
@@ -167,7 +167,7 @@ const legWord = (talks: boolean, held: boolean, slot: string | null): LegWord =>
 });
 function legRead(leg: Leg, answered: boolean): LegState {
   const { leg_id, extension, endpoint, number, name, held, slot } = leg;
-  // A service of before tells nothing of it.
+  // Older services do not report it.
   const { since, recording = false, recording_paused = false, answered_at = null } = leg as Partial<Leg>;
   const shown = {
     leg_id,
@@ -192,7 +192,7 @@ type LegNamed = Omit<
   LegState,
   'state' | 'held' | 'slot' | 'recording' | 'recording_paused' | 'since' | 'answered_at'
 >;
-/** Times of legs by what was known of them: of a state that is new, and of the first talk. */
+/** Times of legs: of the newest state, and of the first connection. */
 const timed = (legs: readonly LegState[], before: readonly LegState[], at: string): readonly LegState[] =>
   legs === before
     ? legs
@@ -255,7 +255,7 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
   }
 }
 
-/** A leg that has met nobody yet. */
+/** A leg that was not connected yet. */
 const unmet = (since: string) => ({
   ...UNRECORDED,
   ...legWord(false, false, null),

@@ -85,7 +85,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** The same request with the same key is done once and answered with its result for 24 hours. */
   readonly idempotency_key?: string | undefined;
-  /** It may rightly take longer than other changes: `timeout_ms` of the client is its limit. */
+  /** For changes that may take long: `timeout_ms` of the client is their limit. */
   readonly slow?: boolean | undefined;
   /** Sent beside those of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -152,7 +152,7 @@ export function createRest(request: Request) {
   };
   const agents = {
     list: (signal?: AbortSignal): Reply<typeof AgentsReply> => get('/api/v1/agents', {}, signal),
-    /** Its agent, and an empty list for who is none. */
+    /** The agent of the extension; an empty list for a person who is no agent. */
     find: (extension: string, signal?: AbortSignal): Reply<typeof AgentsReply> =>
       get('/api/v1/agents', { extension }, signal),
     get: (extension: string, signal?: AbortSignal): Reply<typeof OneAgentReply> =>
@@ -274,10 +274,10 @@ export function createRest(request: Request) {
     /** Sends again from one seq to another, both included. */
     replay: (id: number, from: number, to: number, options?: RequestOptions): Reply<typeof WebhookReply> =>
       post(at`/api/v1/webhooks/${id}/replay`, { from, to }, options),
-    /** Sends what waits for its next attempt at once. */
+    /** Sends the waiting delivery now. */
     retry: (id: number, options?: RequestOptions): Reply<typeof WebhookReply> =>
       post(at`/api/v1/webhooks/${id}/retry`, undefined, options),
-    /** Which addresses that are not public may be called. */
+    /** Private addresses that webhooks may call. */
     settings: (signal?: AbortSignal): Reply<typeof WebhookSettingsReply> =>
       get('/api/v1/settings/webhooks', {}, signal),
     setSettings: (settings: Body<typeof WebhookSettings>): Reply<typeof WebhookSettingsReply> =>

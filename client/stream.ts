@@ -110,7 +110,7 @@ export function createStream(
   let reading = false;
   /** Snapshots that are on their way. A connection that is lost before them is as if it had not been: they come only then. */
   const awaited = new Set<string>();
-  /** Of the newest event that was taken in, where its epoch is `epoch`. */
+  /** Check of the newest processed event, for `epoch`. */
   let check: string | null = options.cursor?.check ?? null;
   let before: {
     readonly received: number | null;

@@ -10,12 +10,12 @@ const pop = (what: string, { number, name }: { number: string; name: string }): 
 for await (const event of offhook.stream({ topics: ['calls/mine'] })) {
   switch (event.type) {
     case 'call.ringing':
-      // The own device also rings for a call that its person asked for here: nobody calls then.
+      // A click-to-call also rings the own device, but has no caller.
       if (event.data.leg.extension === user.extension && event.data.placed === undefined)
         pop('calls', event.data.caller);
       break;
     case 'call.party_changed':
-      // A colleague who announced the call has passed it on.
+      // A colleague completed an attended transfer.
       if (event.data.leg.extension === user.extension && event.data.party.extension === null)
         pop('is on the line', event.data.party);
       break;
