@@ -60,7 +60,7 @@ export interface Directory {
   byExtension(extension: string): Person | undefined;
   byUsername(username: string): Person | undefined;
   byEndpoint(endpoint: string): Person | undefined;
-  /** When the extension came to who has it now, ms since 1970; 0, or no answer, where nobody had it before. */
+  /** Time when the current holder received the extension, ms since 1970; 0 or undefined for its first holder. */
   heldSince?(extension: string): number;
   queues(): readonly QueueEntry[];
   queue(name: string): QueueEntry | undefined;

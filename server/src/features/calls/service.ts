@@ -48,7 +48,7 @@ export interface CallControl {
   endTransfer(actor: Actor, id: string, how: 'swap' | 'complete' | 'cancel'): Promise<CallOperation>;
   /** Throws `not_found`. */
   transferOf(actor: Actor, id: string): CallTransfer;
-  /** Give every committed event, in order. */
+  /** Accepts every committed event, in order. */
   onDomainEvent(event: DomainEvent): void;
 }
 

@@ -36,7 +36,7 @@ export interface RecordingsDeps {
 export interface Recordings extends RecordingService, AsyncDisposable {
   readonly keeper: RecordingKeeper;
   readonly index: RecordingIndex;
-  /** Give every committed event, in order. */
+  /** Accepts every committed event, in order. */
   onDomainEvent(event: DomainEvent): void;
   /** The same call records, each batch looked at before it is given on: one that could not be is read again. */
   watching(records: CallRecords): CallRecords;

@@ -28,7 +28,7 @@ export interface KeeperDeps {
 }
 /** Follows each recording from its beginning to the file that is left of it. */
 export interface Keeper extends RecordingKeeper {
-  /** Give every committed event, in order. */
+  /** Accepts every committed event, in order. */
   onDomainEvent(event: DomainEvent): void;
   /** What the engine itself wrote down: recordings its dialplan began, and when channels ended. May come again. */
   adopt(records: readonly CallRecord[]): Promise<void>;
