@@ -8,7 +8,7 @@ import { figuresOf } from '../../src/features/wallboard/figures.ts';
 import { reduce } from '../../src/features/wallboard/reduce.ts';
 import { noSums, take } from '../../src/features/wallboard/sums.ts';
 import { readJournal } from '../support/journal.ts';
-import { lasting } from '../support/conversation-stage.ts';
+import { conversation, conversationsOf, lasting } from '../support/conversation-stage.ts';
 import type { Site } from '../support/site.ts';
 import { statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
@@ -45,6 +45,24 @@ function assertReplayed(site: Site, shown: QueueStatsReply): void {
   }
   const replayed = figuresOf(all, DEFAULT_SERVICE_LEVEL, null, 0);
   assert.deepEqual(counted({ ...shown, stats: { ...shown.stats, ...replayed } }), counted(shown));
+}
+
+/** Each wait of this caller in queue sales is as long in the history as in the event that the board counted, to half a second at most. */
+async function assertSameWaits(site: Site, extension: string, visits: number): Promise<void> {
+  const final = await until('the conversations to be final', async () => {
+    const all = await conversationsOf(site, extension);
+    return all.length >= visits && all.every((c) => c.state === 'final') && all;
+  });
+  const records = await Promise.all(final.map(({ id }) => conversation(site, id)));
+  const known = new Map(records.flatMap((c) => c.queue_visits.map((v) => [v.leg_id, v.wait_time * 1000])));
+  const events = readJournal(site).flatMap(({ type, data }) =>
+    /^queue\.caller_(left|abandoned)$/.test(type) ? [data as { leg_id: string; waited_ms: number }] : [],
+  );
+  assert.equal(events.length, visits);
+  for (const { leg_id, waited_ms } of events) {
+    const ms = known.get(leg_id);
+    assert.ok(ms !== undefined && Math.abs(ms - waited_ms) < 500, `${waited_ms} ms, ${ms} in the history`);
+  }
 }
 
 describe('wallboard', () => {
@@ -104,6 +122,8 @@ describe('wallboard', () => {
     assert.equal(sums.handled, 1);
     assert.ok(sums.busy_seconds <= sums.staffed_seconds && sums.wrap_up_seconds <= 5);
 
+    await assertSameWaits(site(), '1001', 2);
+
     const killed = Date.now();
     await site().kill('SIGKILL');
     await site().start();
@@ -137,10 +157,10 @@ describe('wallboard', () => {
     await until('the second agent to talk', () =>
       readJournal(site()).some((e) => e.type === 'agent.talking' && e.subject === 'agents/1004'),
     );
-    await lasting(1500);
+    await lasting(1000);
     await at.join(consult);
     await at.transferred();
-    await lasting(3500);
+    await lasting(2200);
     assert.equal((await stats(site(), 'sales')).stats.sums.handled, before.handled);
     await call.hangup();
     await further.ended();
@@ -155,7 +175,7 @@ describe('wallboard', () => {
     const row = await until('the row of the one who was asked', async () => (await asked.history()).calls[0]);
     const board = talk_seconds - before.talk_seconds;
     assert.ok(
-      Math.abs(board - row.talk_seconds) <= 1 && board >= 5,
+      Math.abs(board - row.talk_seconds) <= 1 && board >= 3,
       `${board} s on the board, ${row.talk_seconds} s in the history`,
     );
   });
