@@ -59,6 +59,7 @@ export const ERRORS = {
   no_audio: { status: 409, retry: 'after_change', title: 'There is nothing to play' },
   device_unreachable: { status: 409, retry: 'later', title: 'No device can be rung' },
   device_no_answer: { status: 409, retry: 'later', title: 'The own device rang and did not take the call' },
+  consult_no_answer: { status: 409, retry: 'later', title: 'The number consulted did not take the call' },
   apply_running: { status: 409, retry: 'later', title: 'An apply of the configuration is under way' },
   apply_over: { status: 409, retry: 'never', title: 'The apply cannot be cancelled any more' },
   config_drift: { status: 409, retry: 'after_change', title: 'Files of the engine were changed by hand' },

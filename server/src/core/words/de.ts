@@ -44,6 +44,7 @@ export const de: Words = {
     no_audio: 'Es gibt nichts abzuspielen',
     device_unreachable: 'Kein Gerät kann klingeln',
     device_no_answer: 'Das eigene Gerät hat geklingelt und den Anruf nicht angenommen',
+    consult_no_answer: 'Die Nummer der Rücksprache hat den Anruf nicht angenommen',
     apply_running: 'Die Konfiguration wird gerade angewendet',
     apply_over: 'Das Anwenden lässt sich nicht mehr abbrechen',
     config_drift: 'Dateien der Anlage wurden von Hand geändert',

@@ -44,6 +44,7 @@ export const tr: Words = {
     no_audio: 'Çalınacak bir şey yok',
     device_unreachable: 'Çaldırılabilecek cihaz yok',
     device_no_answer: 'Kendi cihazınız çaldı ve çağrıyı almadı',
+    consult_no_answer: 'Danışılan numara çağrıyı almadı',
     apply_running: 'Yapılandırma uygulanıyor',
     apply_over: 'Uygulama artık iptal edilemez',
     config_drift: 'Santralın dosyaları elle değiştirilmiş',

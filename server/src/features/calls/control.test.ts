@@ -399,7 +399,7 @@ test('calls - a consult that nobody answers fails, and one can be given up', asy
   const atOnce = await begin();
   held(true);
   held(false);
-  assert.equal((await atOnce.answer).body.code, 'device_unreachable');
+  assert.equal((await atOnce.answer).body.code, 'consult_no_answer');
   const { answer } = await begin();
   held(true);
   rig.scene.leave('b1', '1');
@@ -421,8 +421,8 @@ test('calls - a consult that nobody answers fails, and one can be given up', asy
       .map(String)
       .toSorted((a, b) => (a < b ? -1 : 1)),
     [
-      'calls.transfer,failed,device_unreachable',
-      'calls.transfer,failed,device_unreachable',
+      'calls.transfer,failed,consult_no_answer',
+      'calls.transfer,failed,consult_no_answer',
       'calls.transfer-cancel,succeeded,',
     ],
   );

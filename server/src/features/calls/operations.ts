@@ -88,7 +88,7 @@ export function callOperations(define: DefineOperation, control: CallControlFeat
       ...common,
       action: 'calls.transfer',
       path: path('transfer'),
-      errors: NUMBER_ERRORS,
+      errors: [...NUMBER_ERRORS, 'consult_no_answer'],
       summary: 'Pass a call on: blind, or attended by speaking first',
       params: CallPath,
       body: TransferRequest,

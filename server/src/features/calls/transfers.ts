@@ -47,7 +47,7 @@ const KEEP_MS = 600_000;
 const MOST = 1_000;
 
 const unanswered = (to: string): ServiceError =>
-  new ServiceError('device_unreachable', say`${to} did not answer`);
+  new ServiceError('consult_no_answer', say`${to} did not answer`);
 
 export function createTransfers(deps: CallControlDeps): Transfers {
   const { engine, live, guard, clock } = deps;
