@@ -45,6 +45,16 @@ describe('supervisor page', () => {
     const agent = await signedIn(site(), browser(), '1003', { path: '/directory' });
     await isShown(page, '1003', 'available');
     await assertAccessibleInBoth(page, 'agents');
+    const order = (): Promise<string[]> =>
+      page.locator('[data-agent]').evaluateAll((rows) => rows.map((row) => row.dataset['agent'] ?? ''));
+    const isOrder = (wanted: string): Promise<unknown> =>
+      until(`the order is ${wanted}`, async () => (await order()).join(' ') === wanted, { ms: 5000 });
+    await isOrder('1003 1005 1004 1006');
+    await page.getByRole('button', { name: 'Agent', exact: true }).click();
+    await isOrder('1005 1004 1006 1003');
+    await page.getByLabel('Only agents in this state').selectOption('Available');
+    await isOrder('1003');
+    await page.getByLabel('Only agents in this state').selectOption('All states');
     await act(page, 'Zoë Müller', 'Lunch');
     await isShown(page, '1003', 'not_ready');
     await agentRow(page, '1003').getByText('Paused · Lunch').waitFor();

@@ -1,14 +1,15 @@
 import { useDeferredValue, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Badge, Paper, Tabs, TextInput, Title, VisuallyHidden } from '@mantine/core';
+import { Badge, NativeSelect, Paper, Tabs, TextInput, Title, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Headset, ListOrdered, PhoneCall, Search, SearchX } from 'lucide-react';
+import { ArrowDown, Headset, ListOrdered, PhoneCall, Search, SearchX } from 'lucide-react';
 import { useTopic } from '../app/live.ts';
 import { formatNumber } from '../app/format.ts';
 import { pauseReasonsQuery } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { language } from '../app/words.ts';
+import { stateWord } from '../wallboard/states.tsx';
 import { VirtualList } from '../wallboard/virtual.tsx';
 import { AgentRow } from './agents.tsx';
 import { AskContext } from './ask.ts';
@@ -17,7 +18,8 @@ import { CallRow } from './calls.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { QueueCard } from './queues.tsx';
 import { OwnListening } from './own-listening.tsx';
-import { agentsInOrder, holds, isListening, nameOf, sidesOf } from './supervise.ts';
+import { agentsInOrder, holds, isListening, nameOf, sidesOf, statesOf } from './supervise.ts';
+import type { AgentOrder } from './supervise.ts';
 import { t } from './words.ts';
 import styles from './supervisor.module.css';
 
@@ -29,9 +31,11 @@ interface ListProps {
   readonly keys: readonly string[];
   readonly height: number;
   readonly item: (key: string) => ReactNode;
+  readonly head: ReactNode;
 }
-const Rows = ({ label, keys, height, item }: ListProps): ReactNode => (
+const Rows = ({ label, keys, height, item, head }: ListProps): ReactNode => (
   <Paper withBorder className={styles.paper ?? ''}>
+    {head}
     <VirtualList
       label={label}
       count={keys.length}
@@ -45,15 +49,42 @@ const Rows = ({ label, keys, height, item }: ListProps): ReactNode => (
   </Paper>
 );
 
+interface SortProps<T extends string> {
+  readonly by: T;
+  readonly now: T;
+  readonly label: string;
+  readonly onSort: (by: T) => void;
+}
+function Sort<T extends string>({ by, now, label, onSort }: SortProps<T>): ReactNode {
+  return (
+    <button
+      type="button"
+      className={styles.sort}
+      aria-pressed={by === now}
+      title={t('sort_by', { column: label })}
+      onClick={() => onSort(by)}
+    >
+      {label}
+      <ArrowDown size={14} aria-hidden />
+    </button>
+  );
+}
+
 function Agents({ q }: { readonly q: string }): ReactNode {
   const { records, state } = useTopic('agents');
   const reasons = useQuery(pauseReasonsQuery(useClient()));
+  const [by, setBy] = useState<AgentOrder>('state');
+  const [chosen, setChosen] = useState('');
+  const states = statesOf(records.values());
+  // Who was looked for by a state may all have left it.
+  const only = states.find((state) => state === chosen);
   const keys = useMemo(
     () =>
-      agentsInOrder(records.values(), language())
+      agentsInOrder(records.values(), language(), by)
+        .filter(({ state }) => only === undefined || state === only)
         .filter(({ name, extension, queue }) => holds(q, [name, extension, queue]))
         .map(({ extension }) => extension),
-    [records, q],
+    [records, q, by, only],
   );
   if (reasons.isError) return <Failure error={reasons.error} onRetry={() => void reasons.refetch()} />;
   if (!state.ready || reasons.data === undefined) return <Loading />;
@@ -66,12 +97,34 @@ function Agents({ q }: { readonly q: string }): ReactNode {
       keys={keys}
       height={3.9}
       item={(key) => <AgentRow extension={key} reasons={known} />}
+      head={
+        <div className={`${styles.head} ${styles.agentRow}`}>
+          <Sort by="name" now={by} label={t('agent')} onSort={setBy} />
+          <div className={styles.headState}>
+            <Sort by="state" now={by} label={t('state')} onSort={setBy} />
+            <Sort by="since" now={by} label={t('since')} onSort={setBy} />
+          </div>
+          <span>{t('call')}</span>
+          <NativeSelect
+            size="xs"
+            aria-label={t('only_state')}
+            className={styles.only ?? ''}
+            value={only ?? ''}
+            onChange={(event) => setChosen(event.currentTarget.value)}
+            data={[
+              { value: '', label: t('all_states') },
+              ...states.map((state) => ({ value: state, label: stateWord(state) })),
+            ]}
+          />
+        </div>
+      }
     />
   );
 }
 function Calls({ q }: { readonly q: string }): ReactNode {
   const { records, state } = useTopic('calls');
   const me = useMe();
+  const [by, setBy] = useState<'newest' | 'longest'>('newest');
   const keys = useMemo(
     () =>
       [...records.values()]
@@ -82,15 +135,32 @@ function Calls({ q }: { readonly q: string }): ReactNode {
             ...sidesOf(call).flatMap((side) => [nameOf(side), side.number, side.extension]),
           ]),
         )
-        .toSorted((a, b) => b.started_at.localeCompare(a.started_at))
+        .toSorted((a, b) => (by === 'newest' ? 1 : -1) * b.started_at.localeCompare(a.started_at))
         .map(({ call_id }) => call_id),
-    [records, q, me.extension],
+    [records, q, me.extension, by],
   );
   if (!state.ready) return <Loading />;
   if (keys.length === 0 && q === '')
     return <Empty title={t('no_calls')} icon={<PhoneCall size={36} aria-hidden />} />;
   if (keys.length === 0) return <NotFound />;
-  return <Rows label={t('calls')} keys={keys} height={4} item={(key) => <CallRow id={key} />} />;
+  return (
+    <Rows
+      label={t('calls')}
+      keys={keys}
+      height={4}
+      item={(key) => <CallRow id={key} />}
+      head={
+        <div className={`${styles.head} ${styles.callRow}`}>
+          <span>{t('parties')}</span>
+          <span>{t('state')}</span>
+          <div className={styles.headState}>
+            <Sort by="newest" now={by} label={t('newest')} onSort={setBy} />
+            <Sort by="longest" now={by} label={t('longest')} onSort={setBy} />
+          </div>
+        </div>
+      }
+    />
+  );
 }
 function Queues({ q }: { readonly q: string }): ReactNode {
   const { records, state } = useTopic('queues');

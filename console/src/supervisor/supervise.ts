@@ -85,16 +85,29 @@ const ORDER: readonly AgentSummary['state'][] = [
   'unreachable',
   'logged_out',
 ];
-/** Who needs a supervisor's eye first, then by name. */
-export function agentsInOrder(agents: Iterable<AgentSummary>, lang: string): AgentSummary[] {
+/** `state`: who needs a supervisor's eye first. `since`: who is longest in a state. */
+export type AgentOrder = 'state' | 'name' | 'since';
+/** What is equal in that order is ordered by name. */
+export function agentsInOrder(
+  agents: Iterable<AgentSummary>,
+  lang: string,
+  by: AgentOrder = 'state',
+): AgentSummary[] {
   const { compare } = new Intl.Collator(lang, { numeric: true, sensitivity: 'base' });
-  return [...agents].sort(
-    (a, b) =>
-      ORDER.indexOf(a.state) - ORDER.indexOf(b.state) ||
-      compare(a.name, b.name) ||
-      compare(a.extension, b.extension),
-  );
+  const byName = (a: AgentSummary, b: AgentSummary): number =>
+    compare(a.name, b.name) || compare(a.extension, b.extension);
+  const orders: Readonly<Record<AgentOrder, typeof byName>> = {
+    state: (a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state),
+    name: () => 0,
+    since: (a, b) => Date.parse(a.since) - Date.parse(b.since),
+  };
+  return [...agents].sort((a, b) => orders[by](a, b) || byName(a, b));
 }
+/** States that somebody is in, in the order of the list. */
+export const statesOf = (agents: Iterable<AgentSummary>): AgentSummary['state'][] => {
+  const seen = new Set([...agents].map(({ state }) => state));
+  return ORDER.filter((state) => seen.has(state));
+};
 /** Every word of `q` is somewhere in the texts. */
 export function holds(q: string, texts: readonly (string | null)[]): boolean {
   const text = texts.map((one) => fold(one ?? '')).join('\n');
