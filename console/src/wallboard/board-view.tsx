@@ -19,6 +19,7 @@ import { Chart } from './chart.tsx';
 import { formulaText } from './metrics.ts';
 import { callersOf, countStates, countsOf, countedIn, formulasOf, queuesOn, summaryOf } from './model.ts';
 import type { Shown, Summary } from './model.ts';
+import { useScale } from './scale.ts';
 import { StateBar } from './states.tsx';
 import { Tiles } from './tiles.tsx';
 import { t } from './words.ts';
@@ -70,7 +71,8 @@ interface CardProps {
 }
 const Card = ({ part, title, children }: CardProps): ReactNode => (
   <section className={styles.part} data-part={part} aria-label={title}>
-    {part !== 'queues' && <h2>{title}</h2>}
+    {/* Tiles need no title that is seen; their own are of the level below. */}
+    <h2 className={part === 'queues' ? styles.hidden : undefined}>{title}</h2>
     <Boundary>{children}</Boundary>
   </section>
 );
@@ -164,6 +166,15 @@ export const BoardView = memo(function BoardView({
     ({ extension }) => members === null || members.has(extension),
   );
   const onlyQueue = names.length === 1 ? (queues.records.get(names[0]!)?.stats ?? null) : null;
+  const scale = useScale(
+    {
+      tiles: parts.includes('queues') ? names.length : 0,
+      agents: parts.includes('agents') ? staff.filter(({ state }) => state !== 'logged_out').length : 0,
+      side: parts.some((part) => BESIDE.has(part)),
+      compact: density === 'compact',
+    },
+    screen,
+  );
   if (!queues.state.ready) return <Loading />;
 
   const content: Readonly<Record<Part, () => ReactNode>> = {
@@ -191,7 +202,12 @@ export const BoardView = memo(function BoardView({
   return (
     <AlarmsContext value={alarms}>
       {partners && parts.includes('agents') && <Kept />}
-      <div className={styles.board} data-screen={screen || undefined} data-density={density}>
+      <div
+        className={styles.board}
+        data-screen={screen || undefined}
+        data-density={density}
+        data-scale={scale === 1 ? undefined : scale}
+      >
         <Totals
           summary={summaryOf(queues.records, names)}
           states={
