@@ -63,7 +63,7 @@ export function Catalogue<T extends { readonly group: string; readonly text: str
           {shown.length === 0 && <Empty title={t('none_found')} />}
           {[...Map.groupBy(shown, sectionOf)].map(([name, own]) => (
             <section key={name} aria-label={name}>
-              <Title order={3} size="h5" mb={6} lang="en">
+              <Title order={2} size="h5" mb={6} lang="en">
                 {name}
               </Title>
               <Paper withBorder className={styles.operations ?? ''}>

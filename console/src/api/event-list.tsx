@@ -43,7 +43,7 @@ const MessageRow = ({ message, schemas }: MessageProps): ReactNode => (
           </Group>
         )}
         {message.event && (
-          <Title order={4} size="h6">
+          <Title order={3} size="h6">
             {t('fields_of', { name: t('data') })}
           </Title>
         )}

@@ -14,7 +14,7 @@ import { t } from './words.ts';
 import styles from './api.module.css';
 
 const Heading = ({ children }: { readonly children: ReactNode }): ReactNode => (
-  <Title order={4} size="h6" mt="sm">
+  <Title order={3} size="h6" mt="sm">
     {children}
   </Title>
 );

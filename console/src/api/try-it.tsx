@@ -188,7 +188,7 @@ export function TryIt({ operation, schemas, filled, onFilled }: TryItProps): Rea
     >
       <Stack gap="sm">
         <div>
-          <Title order={4} size="h6" id={title}>
+          <Title order={3} size="h6" id={title}>
             {t('try_it')}
           </Title>
           <Text size="sm" c="dimmed">
