@@ -23,6 +23,8 @@ function silence(): Buffer {
   wav.writeUInt32LE(data, 40);
   return wav;
 }
+/** What is uploaded as a prompt. */
+export const SOUND = { name: 'hello.wav', mimeType: 'audio/wav', buffer: silence() };
 interface KindForm {
   readonly kind: string;
   readonly key: string;
@@ -77,11 +79,7 @@ export const KIND_FORMS: readonly KindForm[] = [
     key: 'hello',
     async fill(page) {
       await named(page, 'hello');
-      await page.locator('input[type=file]').setInputFiles({
-        name: 'hello.wav',
-        mimeType: 'audio/wav',
-        buffer: silence(),
-      });
+      await page.locator('input[type=file]').setInputFiles(SOUND);
       await page.getByRole('button', { name: 'Listen' }).click();
       await page.locator('audio').waitFor();
     },

@@ -46,6 +46,7 @@ export async function addExtension(
   { extension, username, name, level }: NewPerson,
 ): Promise<{ password: string; sip_password: string }> {
   await begin(page, 'Extensions', 'Extension');
+  assert.match(await field(page, 'extension').inputValue(), /^\d{2,10}$/, 'a free number is offered');
   await field(page, 'extension').fill(extension);
   await field(page, 'name').fill(name);
   await field(page, 'username').fill(username);

@@ -9,7 +9,7 @@ import { REPOSITORY } from '../../server/test/support/sources.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { addExtension, addQueue, applyDraft, choose, create, field, follow } from './admin-steps.ts';
-import { KIND_FORMS } from './admin-kinds.ts';
+import { KIND_FORMS, SOUND } from './admin-kinds.ts';
 import { assertAccessibleInBoth, assertNoTrouble, buildFirst, consoleOf, focusIsOn } from './rig.ts';
 
 describe('console admin', () => {
@@ -97,11 +97,21 @@ describe('console admin', () => {
     await field(page, 'recording_announcement').locator('select').first().selectOption('prompt');
     await page.getByRole('button', { name: 'Save in the draft' }).click();
     await page.getByRole('alert').getByText('Not saved').waitFor();
+    await field(page, 'recording_announcement').getByRole('button', { name: 'New prompt' }).click();
+    const making = page.getByRole('dialog', { name: 'New prompt' });
+    await making.getByRole('textbox').fill('notice');
+    await making.locator('input[type=file]').setInputFiles(SOUND);
+    await making.getByRole('button', { name: 'Listen' }).waitFor();
+    await making.getByRole('button', { name: 'Create' }).click();
+    await until(
+      'the new prompt is chosen',
+      async () => (await field(page, 'recording_announcement.prompt').inputValue()) === 'notice',
+    );
     await choose(page, 'recording_announcement.prompt', 'hello');
     await page.getByRole('button', { name: 'Save in the draft' }).click();
-    await until(`${KIND_FORMS.length + 1} objects are in the draft`, async () => {
+    await until(`${KIND_FORMS.length + 2} objects are in the draft`, async () => {
       const { total } = (await ask(site(), 'GET', '/draft')) as { total: number };
-      return total === KIND_FORMS.length + 1;
+      return total === KIND_FORMS.length + 2;
     });
 
     await follow(page, '/admin/config/prompts', '/admin/config/prompts/hello');

@@ -6,6 +6,7 @@ import type { ConfigObject } from '@offhook/contract/config.ts';
 import type { Client } from '@offhook/client';
 import { useClient } from '../app/session.tsx';
 import { PAGE_PATHS } from '../paths.ts';
+import { freeNumber } from './free-number.ts';
 import { LAYOUTS } from './layout.ts';
 import type { Fields } from './schema.ts';
 
@@ -41,6 +42,50 @@ export const objectQuery = (client: Client, kind: ConfigKind, key: string) => ({
   queryKey: ['config', 'object', kind, key],
   queryFn: async ({ signal }: { signal: AbortSignal }): Promise<AnyObject> =>
     (await client.config.get(pathOf(kind), key, 'draft', signal)) as unknown as AnyObject,
+});
+/** Objects that are dialled by a number of the same plan. */
+const NUMBERED: readonly ConfigKind[] = [
+  'queue',
+  'ring_group',
+  'menu',
+  'time_condition',
+  'conference',
+  'parking_lot',
+  'service',
+];
+const MOST_PAGES = 10;
+
+async function allOf(client: Client, kind: ConfigKind, signal: AbortSignal): Promise<readonly AnyObject[]> {
+  const found: AnyObject[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const { objects, next_cursor } = await listPage(client, kind, { limit: PAGE, cursor }, signal);
+    found.push(...objects);
+    if (next_cursor === null) break;
+    cursor = next_cursor;
+  }
+  return found;
+}
+export const freeNumberQuery = (client: Client) => ({
+  queryKey: ['config', 'free'],
+  queryFn: async ({ signal }: { signal: AbortSignal }): Promise<string | null> => {
+    const [extensions, ...others] = await Promise.all(
+      (['extension', ...NUMBERED] as const).map((kind) => allOf(client, kind, signal)),
+    );
+    const taken = new Set<string>();
+    for (const { key, object } of others.flat()) {
+      taken.add(textOf(object, 'number') || key);
+      // The slots of a parking lot are dialled too.
+      for (let slot = Number(object['first_slot']); slot <= Number(object['last_slot']); slot += 1)
+        taken.add(String(slot));
+    }
+    return freeNumber(
+      (extensions ?? []).map(({ key }) => key),
+      taken,
+    );
+  },
+  // What was free when the last one was made is its number now.
+  gcTime: 0,
 });
 /** What may be chosen for a reference; the service looks, so that ten thousand are as quick as ten. */
 export function useChoices(kind: ConfigKind, q: string, enabled: boolean) {

@@ -117,7 +117,7 @@ export const de: FieldWords = {
   h_penalty: 'Höher: klingelt später.',
   h_queue_ring_seconds: 'So lange klingelt ein Agent.',
   l_retry_seconds: 'Pause zwischen Runden',
-  l_wrap_up_seconds: 'Nacharbeit',
+  l_wrap_up_seconds: 'Nachbearbeitung',
   h_wrap_up_seconds: 'Zeit nach einem Anruf bis zum nächsten.',
   l_weight: 'Gewicht',
   h_weight: 'Wer in zwei Warteschlangen ist, bekommt zuerst die Anrufe der schwereren.',

@@ -1,5 +1,5 @@
 /** One object: its form, who uses it, a copy of it, its end; and what was made up for it, shown once. */
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Checkbox, Group, List, Modal, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -12,7 +12,16 @@ import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { listHref, objectHref, objectQuery, pathOf, textOf, titleOf, useRenewed } from './data.ts';
+import {
+  freeNumberQuery,
+  listHref,
+  objectHref,
+  objectQuery,
+  pathOf,
+  textOf,
+  titleOf,
+  useRenewed,
+} from './data.ts';
 import type { AnyObject } from './data.ts';
 import { kindName, kindNames, kindWords, pathLabel } from './field-words.ts';
 import { HandOver } from './hand-over.tsx';
@@ -41,10 +50,13 @@ export function NewObject({
 }): ReactNode {
   const client = useClient();
   const query = useQuery({ ...objectQuery(client, kind, copyOf ?? ''), enabled: copyOf !== null });
-  if (copyOf === null) return <New kind={kind} />;
+  const free = useQuery({ ...freeNumberQuery(client), enabled: kind === 'extension' });
+  const number = useMemo(() => (typeof free.data === 'string' ? { extension: free.data } : {}), [free.data]);
+  if (kind === 'extension' && free.isPending) return <Loading />;
+  if (copyOf === null) return <New kind={kind} copy={number} />;
   if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
   if (query.data === undefined) return <Loading />;
-  return <New kind={kind} copy={copied(kind, query.data.object)} />;
+  return <New kind={kind} copy={{ ...copied(kind, query.data.object), ...number }} />;
 }
 /** What can be only one's own is left for people to say. */
 function copied(kind: ConfigKind, object: Fields): Fields {

@@ -8,6 +8,7 @@ import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { useClient } from '../app/session.tsx';
 import { isKind, textOf, titleOf, useChoices, useTitle } from './data.ts';
 import { fieldLabel, kindName, optionLabel } from './field-words.ts';
+import { NewPrompt } from './new-prompt.tsx';
 import type { Fields } from './schema.ts';
 import { t } from './words.ts';
 
@@ -218,6 +219,7 @@ export function SoundInput({ nullable, value, onChange, id, ...common }: PlacePr
             />
           </div>
         )}
+        {way === 'prompt' && <NewPrompt id={id} onMade={(prompt) => onChange({ prompt })} />}
         {way === 'built_in' && (
           <Select
             style={{ flex: '1 1 240px' }}

@@ -174,7 +174,7 @@ const de: Table = {
   replay_running: 'Eine Wiederholung läuft schon',
   limit_reached: 'Mehr kann es davon nicht geben',
   not_in_queue: 'Der Agent ist nicht in dieser Warteschlange',
-  not_in_wrap_up: 'Die Nacharbeit ist vorbei',
+  not_in_wrap_up: 'Die Nachbearbeitung ist vorbei',
   static_member: 'Diese Mitgliedschaft steht in der Konfiguration fest',
   position_unknown: 'Diese Position ist nicht mehr bekannt; bitte von vorn lesen',
   file_not_ready: 'Die Datei ist noch nicht fertig',

@@ -1,0 +1,85 @@
+/** A prompt that is needed now: recorded or uploaded without leaving the form that plays it. */
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Button, Group, Input, Modal, Stack, TextInput } from '@mantine/core';
+import { Plus } from 'lucide-react';
+import { errorDetail, errorText } from '../app/error-words.ts';
+import { useOnce } from '../app/once.ts';
+import { useClient } from '../app/session.tsx';
+import { useRenewed } from './data.ts';
+import { fieldLabel, kindWords } from './field-words.ts';
+import { newOf } from './schema.ts';
+import { SoundUpload } from './sound-upload.tsx';
+import { t } from './words.ts';
+
+interface NewPromptProps {
+  readonly id: string;
+  readonly onMade: (name: string) => void;
+}
+export function NewPrompt({ id, onMade }: NewPromptProps): ReactNode {
+  const client = useClient();
+  const renew = useRenewed();
+  const [opened, setOpened] = useState(false);
+  const [name, setName] = useState('');
+  const [sound, setSound] = useState('');
+  const title = t('new_kind', kindWords('prompt'));
+  const make = useOnce({
+    async mutationFn() {
+      await client.config.change([
+        { op: 'create', kind: 'prompt', object: { ...newOf('prompt'), name, title: name, sound } },
+      ]);
+      await renew();
+    },
+    onSuccess() {
+      onMade(name);
+      setOpened(false);
+      setName('');
+      setSound('');
+    },
+  });
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<Plus size={16} aria-hidden />}
+        onClick={() => {
+          make.reset();
+          setOpened(true);
+        }}
+      >
+        {title}
+      </Button>
+      <Modal opened={opened} onClose={() => setOpened(false)} title={title}>
+        <Stack gap="sm">
+          <TextInput
+            id={`${id}.new.name`}
+            label={fieldLabel('prompt', 'name')}
+            description="a-z 0-9 _ -"
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <SoundUpload
+            id={`${id}.new.sound`}
+            label={fieldLabel('prompt', 'sound')}
+            value={sound}
+            onChange={setSound}
+          />
+          {make.isError && (
+            <Input.Error role="alert">
+              {errorText(make.error)} <span lang="en">{errorDetail(make.error)}</span>
+            </Input.Error>
+          )}
+          <Group justify="flex-end">
+            <Button
+              loading={make.isPending}
+              disabled={name === '' || sound === ''}
+              onClick={() => make.mutate()}
+            >
+              {t('create')}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
+  );
+}
