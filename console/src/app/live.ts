@@ -1,6 +1,6 @@
 /** What is live, shared by the whole page: one store of the SDK for each topic, told at most ten times a second. */
 import { createContext, useCallback, useContext, useEffect, useSyncExternalStore } from 'react';
-import type { Client, Store, StoreRecords, StoreTopic } from '@offhook/client';
+import type { Client, Store, StoreRecords, StoreTopic, StreamEvent } from '@offhook/client';
 
 /** Events of one span are shown together: nobody reads faster, and a hundred a second would draw a hundred times. */
 const FLUSH_MS = 100;
@@ -11,6 +11,7 @@ const PATIENCE_MS = 5_000;
 /** Of the window: the service is heard again, whatever the browser knows of the network. */
 export const LIVE_AGAIN = 'offhook-live';
 type Listener = () => void;
+type EventListener = (event: StreamEvent) => void;
 
 /** `ready`: there was a first snapshot. `stale`: what is shown may not be so any more. */
 export interface TopicState {
@@ -24,6 +25,8 @@ export interface Topic<T> {
   readonly subscribe: (listener: Listener) => () => void;
   /** Told of this record only. */
   readonly subscribeTo: (key: string, listener: Listener) => () => void;
+  /** Told of each event that changed a record, at once, while somebody is subscribed: what is not in the record after it. */
+  readonly onEvent: (listener: EventListener) => () => void;
 }
 interface Shared extends Topic<unknown> {
   readonly used: boolean;
@@ -45,6 +48,7 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
   let all = false;
   const listeners = new Set<Listener>();
   const byKey = new Map<string, Set<Listener>>();
+  const onEvents = new Set<EventListener>();
 
   function tell(): void {
     flush = undefined;
@@ -72,7 +76,8 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
         onTold();
       }, PATIENCE_MS);
     }
-    store.subscribe((_event, key) => {
+    store.subscribe((event, key) => {
+      if (event !== null) for (const listener of onEvents) listener(event);
       if (key === null) all = true;
       else changed.add(key);
       // The page says at once that it is not live any more.
@@ -123,6 +128,10 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
         own.delete(listener);
         if (own.size === 0) byKey.delete(key);
       });
+    },
+    onEvent(listener) {
+      onEvents.add(listener);
+      return () => onEvents.delete(listener);
     },
     restart() {
       if (store === null) return;

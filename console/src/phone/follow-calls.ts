@@ -1,5 +1,5 @@
 /** Which of the exchange's calls the calls of this page are, and who is on the other side by now. */
-import type { Client } from '@offhook/client';
+import type { Client, StreamEvent } from '@offhook/client';
 import { isTaken, matchLegs } from './match-legs.ts';
 import type { LiveCall, Matched } from './match-legs.ts';
 import { isLive, isUp } from './phone-state.ts';
@@ -11,7 +11,9 @@ export interface LiveCalls {
   /** What is told may not be so any more: the service or the engine is not heard. */
   readonly isStale: () => boolean;
   subscribe(listener: () => void): () => void;
+  onEvent(listener: (event: StreamEvent) => void): () => void;
 }
+export type LeftReason = Extract<StreamEvent, { type: 'call.left' }>['data']['reason'];
 interface Looked {
   readonly of: LiveCall | undefined;
   found: LiveCall | null;
@@ -26,6 +28,8 @@ export function followCalls(client: Client, live: LiveCalls, mine: () => Mine) {
   const looked = new Map<string, Looked>();
   /** Whose number it is that was placed for us: the call has nobody on that side yet. */
   const names = new Map<string, string>();
+  /** Why rings of this phone ended, by the one rule of the exchange; the oldest give way. */
+  const left = new Map<string, LeftReason>();
   function learn(): void {
     const own = mine();
     if (own === null) return;
@@ -37,7 +41,10 @@ export function followCalls(client: Client, live: LiveCalls, mine: () => Mine) {
       const matched = known.get(call.id);
       if (matched !== undefined) call.know({ ...matched, name: matched.name || nameOf(matched) });
       const over = isLive(call.shown) ? undefined : told.get(call.shown.call_id ?? '');
-      if (over !== undefined && isTaken(over, own.endpoint)) call.taken();
+      const reason = left.get(call.shown.leg_id ?? '');
+      if (reason !== undefined) call.rangOut(reason);
+      // Until the event of the own ring is told, who talks with the caller says as much.
+      else if (over !== undefined && isTaken(over, own.endpoint)) call.taken();
       const id = call.shown.call_id;
       if (isUp(call.shown) && id !== null && (matched?.number ?? '') === '') void lookUp(id);
     }
@@ -69,5 +76,14 @@ export function followCalls(client: Client, live: LiveCalls, mine: () => Mine) {
     entry.found = reply?.call ?? null;
     if (entry.found !== null) learn();
   }
-  return { learn, end: live.subscribe(learn) };
+  const ends = [
+    live.onEvent((event) => {
+      if (event.type !== 'call.left' || event.data.leg.endpoint !== mine()?.endpoint) return;
+      left.set(event.data.leg.leg_id, event.data.reason);
+      const [oldest] = left.keys();
+      if (left.size > MOST && oldest !== undefined) left.delete(oldest);
+    }),
+    live.subscribe(learn),
+  ];
+  return { learn, end: () => ends.forEach((end) => end()) };
 }

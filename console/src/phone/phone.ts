@@ -90,6 +90,7 @@ function begin(): void {
         now: () => topic.records.values(),
         isStale: () => topic.state.stale,
         subscribe: (listener) => topic.subscribe(listener),
+        onEvent: (listener) => topic.onEvent(listener),
       },
     });
     core = own;

@@ -3,6 +3,7 @@ import { Invitation, Inviter, SessionState, UserAgent } from 'sip.js';
 import type { Session, URI, Web } from 'sip.js';
 import { serverNow } from '../app/now.ts';
 import { playOn, stopStream } from './devices.ts';
+import type { LeftReason } from './follow-calls.ts';
 import type { Matched } from './match-legs.ts';
 import type { CallEnd, PhoneCall } from './phone-state.ts';
 import { countOf, createQualityMeter } from './quality.ts';
@@ -36,6 +37,8 @@ export interface SipCall {
   know(call: Matched): void;
   /** It rang here and was not answered here: somebody else talks with the caller. */
   taken(): void;
+  /** It rang here and ended for this reason, which the exchange tells of its history too. */
+  rangOut(reason: LeftReason): void;
   /** The same, and nobody does. */
   missed(): void;
   useMicrophone(): Promise<void>;
@@ -334,6 +337,11 @@ export function createSipCall(
     taken() {
       if (maybeTaken && shown.state === 'ended' && shown.end !== 'answered_elsewhere')
         show({ end: 'answered_elsewhere' });
+    },
+    rangOut(reason) {
+      if (!incoming || shown.state !== 'ended' || shown.answered !== null || end !== null) return;
+      const known = reason === 'answered_elsewhere' ? 'answered_elsewhere' : 'missed';
+      if (shown.end !== known) show({ end: known });
     },
     missed() {
       if (shown.state === 'ended' && shown.end === null) show({ end: 'missed' });

@@ -249,6 +249,8 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
     if (at >= 0) calls.splice(at, 1);
   }
   function over(call: SipCall): void {
+    // The event of the end may have come before the phone heard of it.
+    learn();
     const { end, consultFor, call_id } = call.shown;
     const report = call.report();
     if (report !== null) reporter.send(call_id, report);
@@ -256,7 +258,6 @@ export function createSoftphone({ client, settings, onChange, liveCalls }: Softp
       playOnce('busy', settings().speaker);
     }
     if (end === null) {
-      learn();
       setTimeout(() => {
         if (!liveCalls.isStale()) call.missed();
       }, TOLD_MS);
