@@ -24,6 +24,13 @@ describe('calls of the desk', () => {
     await page.locator(`[aria-keyshortcuts="${letter}"]:not([aria-disabled="true"])`).waitFor();
     await page.keyboard.press(letter);
   };
+  /** No word of a button is cut, and no name in the list of calls. */
+  const isWhole = async (page: Page): Promise<void> => {
+    const cut =
+      await page.evaluate(`[...document.querySelectorAll('.mantine-Button-label, [aria-labelledby=desk-calls] li p')]
+      .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)`);
+    assert.deepEqual(cut, []);
+  };
   const ids = async (extension = '1003'): Promise<readonly string[]> => {
     const { calls: own } = await api<{ calls: { call_id: string }[] }>(extension, 'GET', '/api/v1/calls');
     return own.map((call) => call.call_id);
@@ -194,6 +201,8 @@ describe('calls of the desk', () => {
       return held.length === 2;
     });
     await party(page, 'José Ibáñez');
+    // The key does what the page was told last.
+    await current.getByText('On hold').waitFor();
     await byKey(page, 'h');
     await current.getByText('Talking').waitFor();
     await page.locator('#content').focus();
@@ -243,10 +252,35 @@ describe('calls of the desk', () => {
     await button(page, 'Answer').click();
     await one.answered();
     await party(page, 'Olha');
+    // Desk and phone tell one time; what they count from may lie on both sides of a second.
+    const clocks = [region(page, 'Call · Incoming'), panel(page)];
+    let last: readonly (string | null)[] = [];
+    await until(
+      'both clocks agree',
+      async () => {
+        const shown = clocks.map((where) => where.getByText(/^\d+:\d\d$/).first());
+        last = await Promise.all(shown.map((one) => one.textContent()));
+        const seconds = last.map((text) => Number(text?.split(':')[1]));
+        return Math.max(...seconds) - Math.min(...seconds) <= 1;
+      },
+      { seen: () => ({ last }) },
+    );
+    // A recording is shown where one talks, and pauses there.
+    await api('1003', 'POST', `/api/v1/calls/${encodeURIComponent((await ids())[0] ?? '')}/record`, { on: true });
+    const main = page.getByRole('main');
+    await main.getByText('Recording', { exact: true }).waitFor();
+    await panel(page).getByText('Recording', { exact: true }).waitFor();
+    await main.getByRole('button', { name: 'Pause recording' }).click();
+    await panel(page).getByText('Recording paused').waitFor();
+    await main.getByRole('button', { name: 'Resume recording' }).click();
+    await panel(page).getByText('Recording', { exact: true }).waitFor();
     const two = await second.invite('1003');
+    await button(page, 'Hold and answer').waitFor();
+    await isWhole(page);
     await button(page, 'Hold and answer').click();
     await two.answered();
     await party(page, 'José Ibáñez');
+    await isWhole(page);
     await page.locator('#content').focus();
     await byKey(page, 's');
     await party(page, 'Olha');
