@@ -266,7 +266,9 @@ describe('calls of the desk', () => {
       { seen: () => ({ last }) },
     );
     // A recording is shown where one talks, and pauses there.
-    await api('1003', 'POST', `/api/v1/calls/${encodeURIComponent((await ids())[0] ?? '')}/record`, { on: true });
+    await api('1003', 'POST', `/api/v1/calls/${encodeURIComponent((await ids())[0] ?? '')}/record`, {
+      on: true,
+    });
     const main = page.getByRole('main');
     await main.getByText('Recording', { exact: true }).waitFor();
     await panel(page).getByText('Recording', { exact: true }).waitFor();
