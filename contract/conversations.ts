@@ -46,6 +46,7 @@ export const LegDisposition = z.enum([
   'blocked',
   'diverted',
 ]);
+export type LegDisposition = z.infer<typeof LegDisposition>;
 /** Somebody who took part: one of ours, a trunk's other side, or a number alone. */
 export const Participant = z
   .object({
@@ -251,6 +252,9 @@ export const ConversationSummary = z
     ),
     customer: Participant.nullable().describe(
       'The other company: who called from outside, or who was called there. Null for an internal call.',
+    ),
+    customer_disposition: LegDisposition.nullable().describe(
+      'How the customer of an outgoing call took it: that of the legs outside, of several the weightiest, as `customer_disposition` of `call.ended`. Null for every other direction, while nothing is decided, and where the engine was lost before.',
     ),
     extensions: z.array(z.string()).describe('Every extension of ours that took part or was wanted, sorted.'),
     queues: z.array(z.string()).describe('Every queue it waited in, in order of the first visit.'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AgentSummary, PendingState } from './agents.ts';
 import { Call } from './calls.ts';
 import { ConfigApply, ConfigProblem, DriftFile } from './config-applies.ts';
-import { ConversationEvent } from './conversations.ts';
+import { ConversationEvent, LegDisposition } from './conversations.ts';
 import { CallDirection, Placed } from './directions.ts';
 import { Presence } from './extensions.ts';
 import { QueueStats } from './wallboard.ts';
@@ -132,6 +132,9 @@ export const EVENT_DATA = {
       .describe('The call that goes on with the legs of this one, where the reason is `merged`.'),
     into: Call.optional().describe(
       'That call as a whole right after, for those who have not heard of it before. Left out with every other reason.',
+    ),
+    customer_disposition: LegDisposition.optional().describe(
+      'How the customer of an outgoing call took it, by the values of `disposition` of a leg in the history: `answered`, `no_answer`, `busy`, `rejected`, `cancelled_by_caller` (who called gave up), `failed` (no such number, for example), `unreachable`, `congestion` …; of several numbers or trunks tried, the one that came furthest. Left out where nobody outside was called, where the reason is `merged`, and where it is not known.',
     ),
   }).describe('The last leg is gone; nothing more comes of this call.'),
   'conversation.opened': ConversationEvent.describe(

@@ -1,8 +1,26 @@
 /** How the ring of a device ended that did not get the call: one meaning for the stream, the history and every client. */
-import type { z } from 'zod';
 import type { LegDisposition } from './conversations.ts';
 
-export type RingEnd = Exclude<z.infer<typeof LegDisposition>, 'answered' | 'blocked'>;
+export type RingEnd = Exclude<LegDisposition, 'answered' | 'blocked'>;
+
+/** Which of several vain rings speaks for all: one that rang to its end outweighs those that did not. */
+const WEIGHT: readonly LegDisposition[] = [
+  'answered',
+  'cancelled_by_caller',
+  'answered_elsewhere',
+  'no_answer',
+  'diverted',
+  'busy',
+  'rejected',
+  'congestion',
+  'unreachable',
+  'failed',
+  'blocked',
+];
+export const weightiest = (all: readonly (LegDisposition | null)[]): LegDisposition | null => {
+  const there = new Set(all);
+  return WEIGHT.find((word) => there.has(word)) ?? null;
+};
 
 /** Causes of Q.850 by what they say of a device that ended the ring by itself. */
 const BY_CAUSE: Readonly<Partial<Record<RingEnd, readonly number[]>>> = {
@@ -53,3 +71,10 @@ export const LEFT_REASON = {
   unreachable: 'unreachable',
   diverted: 'diverted',
 } as const satisfies Readonly<Record<RingEnd, string>>;
+const OF_REASON = new Map<string, LegDisposition>([
+  ...Object.entries(LEFT_REASON).map(([end, reason]) => [reason, end as RingEnd] as const),
+  ['hangup', 'answered'],
+  ['transferred', 'answered'],
+]);
+/** The disposition of a called leg that events have named, from the reason with which it left; null where the engine lost it. */
+export const dispositionOfReason = (reason: string): LegDisposition | null => OF_REASON.get(reason) ?? null;

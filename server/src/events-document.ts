@@ -72,11 +72,12 @@ const VALUES: Readonly<Record<string, unknown>> = {
   queues: [],
   agents: [],
   outcome: null,
+  customer_disposition: null,
   trunk: null,
 };
 /** Which data of an event this is depends on its type: what a field means there, the name alone does not say. */
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  'call.ended': { into: undefined },
+  'call.ended': { into: undefined, customer_disposition: undefined },
   'history.gap': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', channels: 4 },
   'history.settled': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z' },
   'history.difference': {

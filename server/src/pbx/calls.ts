@@ -1,8 +1,9 @@
 import type { Call as WireCall } from '@offhook/contract/calls.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
+import { weightiest } from '@offhook/contract/ring-ends.ts';
 import type { LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
-import { callRef, legLeft, legParty, legRef, legsMet, nowTold, tellLeg } from './legs.ts';
+import { callRef, customerAfter, legLeft, legParty, legRef, legsMet, nowTold, tellLeg } from './legs.ts';
 import { touchQueue } from './queues.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
@@ -110,6 +111,7 @@ export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, crea
     extensions: [],
     aliases: own === raw ? [] : [raw],
     cause: null,
+    customer: null,
     ring: null,
     transfer: '',
   };
@@ -154,7 +156,7 @@ export function leaveCall(s: State, t: Turn, ch: Channel, code: number | null, t
   const channels = call.channels.filter((id) => id !== ch.id);
   const told = ch.kind === 'endpoint' && call.cause?.of !== call.first_leg;
   const cause = told ? { code, text, of: ch.id } : call.cause;
-  const left = { ...call, channels, cause };
+  const left = { ...call, channels, cause, customer: customerAfter(s, t, call, ch, code) };
   s.calls.set(call.id, left);
   touchCall(s, call.id);
   if (channels.length > 0) return legLeft(s, t, left, ch, code);
@@ -179,6 +181,7 @@ export function endCall(s: State, t: Turn, id: CallId, reason: 'hangup' | 'engin
     cause_text: call.cause?.text ?? '',
     reason,
     merged_into: null,
+    ...(call.customer === null || call.direction !== 'out' ? {} : { customer_disposition: call.customer }),
   });
 }
 
@@ -195,6 +198,7 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
     answered_at: kept.answered_at ?? lost.answered_at,
     channels: [...kept.channels, ...lost.channels],
     first_leg: kept.first_leg ?? lost.first_leg,
+    customer: weightiest([kept.customer, lost.customer]),
     ring: kept.ring ?? lost.ring,
     direction: directionOfBoth(kept, lost),
     extensions: lost.extensions.reduce(withExtension, kept.extensions),

@@ -1,6 +1,8 @@
 import type { AgentSummary } from '@offhook/contract/agents.ts';
+import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import { dispositionOfReason, weightiest } from '@offhook/contract/ring-ends.ts';
 
 /** What the journal has told and not yet closed: small, and enough for the next snapshot to yield differences only. */
 export interface ToldCall {
@@ -9,6 +11,8 @@ export interface ToldCall {
   direction: CallDirection;
   extensions: readonly string[];
   aliases: string[];
+  /** How its customer took it, as far as events tell. */
+  customer: LegDisposition | null;
   /** Those an event has named and none said to have left, by id. */
   legs: Map<string, ToldLeg['leg']>;
 }
@@ -62,7 +66,11 @@ export const memberKey = (queue: string, extension: string): string => `${queue}
 type OfCall = Pick<EventData<'call.started'>, 'call_id'> &
   Partial<Pick<EventData<'call.started'>, 'direction' | 'extensions'>>;
 /** What the events and checkpoints of the first release do not say of a call. */
-const NO_ONE: Pick<ToldCall, 'direction' | 'extensions'> = { direction: 'internal', extensions: [] };
+const NO_ONE: Pick<ToldCall, 'direction' | 'extensions' | 'customer'> = {
+  direction: 'internal',
+  extensions: [],
+  customer: null,
+};
 /** As many as could still be on the engine's tongue. */
 const MAX_ENDED = 1000;
 
@@ -93,6 +101,7 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
         started_at: event.at,
         answered_at: null,
         aliases: [],
+        customer: null,
         direction,
         extensions,
         legs: new Map([[leg.leg_id, leg]]),
@@ -119,6 +128,8 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       call.direction = direction;
       call.extensions = extensions;
       if (event.type === 'call.answered') call.answered_at ??= event.at;
+      const customer = customerIn(event);
+      if (customer !== null) call.customer = weightiest([call.customer, customer]);
       if (event.type === 'call.left') call.legs.delete(event.data.leg.leg_id);
       else if (event.type === 'call.transferred') noteJoined(facts, call, event.data);
       else call.legs.set(event.data.leg.leg_id, event.data.leg);
@@ -133,6 +144,7 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
         for (const [id, leg] of call.legs) into.legs.set(id, leg);
         into.started_at = Math.min(into.started_at, call.started_at);
         into.answered_at ??= call.answered_at;
+        into.customer = weightiest([into.customer, call.customer]);
         into.direction = event.data.into?.direction ?? into.direction;
         into.extensions = [...new Set([...into.extensions, ...call.extensions])].toSorted();
       }
@@ -198,6 +210,12 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
   }
 }
 
+/** What an event tells of how the customer of an outgoing call took it; null where nothing. */
+function customerIn({ type, data }: DomainEvent): LegDisposition | null {
+  if (type !== 'call.answered' && type !== 'call.joined' && type !== 'call.left') return null;
+  if (data.direction !== 'out' || data.leg.extension !== null) return null;
+  return type === 'call.left' ? dispositionOfReason(data.reason) : 'answered';
+}
 /** Every agent event says the whole agent. */
 function reduceAgent(facts: OpenFacts, type: string, at: number, summary: AgentSummary): void {
   const { extension, engagement } = summary;

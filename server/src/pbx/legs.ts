@@ -1,5 +1,7 @@
+import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { EventData } from '@offhook/contract/events.ts';
-import { LEFT_REASON, ringEndOf } from '@offhook/contract/ring-ends.ts';
+import { LEFT_REASON, ringEndOf, weightiest } from '@offhook/contract/ring-ends.ts';
+import type { RingEnd } from '@offhook/contract/ring-ends.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineEventOf, Party } from '../ports/engine.ts';
 import type { ToldLeg } from './facts.ts';
@@ -76,12 +78,17 @@ function leftReason(
   ch: Channel,
   cause: number | null,
 ): EventData<'call.left'>['reason'] {
-  const { how, dial } = s.leaving.get(ch.id) ?? {};
+  const how = s.leaving.get(ch.id)?.how;
   if (!ch.rang || ch.state === 'up' || how !== undefined) return how ?? 'hangup';
+  return LEFT_REASON[ringEnd(s, call, ch, cause)];
+}
+/** How a leg that leaves without an answer ended, by the rule of the history. */
+function ringEnd(s: State, call: Call, ch: Channel, cause: number | null): RingEnd {
+  const dial = s.leaving.get(ch.id)?.dial;
   // A queue gives the cause of an answer elsewhere to every ring that it takes back.
   const queued = call.ring !== null;
   const elsewhere = cause === ANSWERED_ELSEWHERE;
-  const end = ringEndOf({
+  return ringEndOf({
     picked_up: false,
     diverted: ch.ending && cause === SENT_ON,
     itself: ch.ending,
@@ -89,7 +96,19 @@ function leftReason(
     answered: queued ? call.ring === 'answered' : elsewhere,
     gave_up: queued ? call.ring === 'gave_up' : dial === 'CANCEL',
   });
-  return LEFT_REASON[end];
+}
+/** How the customer of an outgoing call took it, once this leg is gone: a leg outside counts whether it rang or not. */
+export function customerAfter(
+  s: State,
+  t: Turn,
+  call: Call,
+  ch: Channel,
+  cause: number | null,
+): LegDisposition | null {
+  if (ch.kind !== 'endpoint' || ch.extension !== null || call.direction !== 'out') return call.customer;
+  if (ch.state === 'up') return 'answered';
+  // How a leg ended that only a snapshot misses is not known.
+  return t.observed === 'resync' ? call.customer : weightiest([call.customer, ringEnd(s, call, ch, cause)]);
 }
 /** A leg is gone from a call that goes on: told once, and only where it was told to be there. */
 export function legLeft(s: State, t: Turn, call: Call, ch: Channel, cause: number | null): void {

@@ -155,6 +155,7 @@ function begin(before: State, facts: OpenFacts): State {
       extensions: told.extensions,
       aliases,
       cause: null,
+      customer: told.customer,
       ring: null,
       transfer: '',
     });

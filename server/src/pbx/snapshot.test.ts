@@ -129,6 +129,44 @@ test('pbx snapshot - begun again: a call that was joined into another is still k
   assert.ok(!types(scene.told).includes('call.started'));
 });
 
+test('pbx snapshot - begun again: how the customer took an outgoing call is still known at its end', () => {
+  for (const [plays, expected] of [
+    [[], 'busy'],
+    [['up'], 'answered'],
+  ] as const) {
+    const before = new Scene();
+    before.created('1', { endpoint: '1001', dialled: '0305550' });
+    before.created('2', { endpoint: 'trunk', of: '1' });
+    before.state('2', 'ringing');
+    for (const state of plays) before.state('2', state);
+    before.send({ type: 'channel.ending', id: chan('2') });
+    before.hangup('2', 17);
+    const scene = again(before);
+    scene.snapshot({ channels: [channel('1', { endpoint: '1001' })] });
+    scene.hangup('1');
+    const ended = scene.told.at(-1);
+    assert.equal(ended?.type === 'call.ended' && ended.data.customer_disposition, expected);
+  }
+});
+
+test('pbx snapshot - begun again: a customer who talks meanwhile has answered, one who is lost is not known', () => {
+  for (const [state, expected] of [
+    ['up', 'answered'],
+    ['ringing', undefined],
+  ] as const) {
+    const before = new Scene();
+    before.created('1', { endpoint: '1001', dialled: '0305550' });
+    before.created('2', { endpoint: 'trunk', of: '1' });
+    before.state('2', 'ringing');
+    const scene = again(before);
+    const customer = channel('2', { endpoint: 'trunk', of: '1', state });
+    scene.snapshot({ channels: [customer, channel('1', { endpoint: '1001' })] });
+    scene.snapshot();
+    const [ended] = scene.told.flatMap((e) => (e.type === 'call.ended' ? [e.data] : []));
+    assert.deepEqual([ended?.reason, ended?.customer_disposition], ['engine_lost', expected]);
+  }
+});
+
 test('pbx snapshot - begun again right after two calls became one: their people still hear of it', () => {
   const before = new Scene();
   before.created('1', { endpoint: '1001' });

@@ -1,4 +1,5 @@
 import type { AgentSummary, PendingState, ReadinessSource } from '@offhook/contract/agents.ts';
+import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { CallDirection, Placed } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
@@ -71,6 +72,8 @@ export interface Call {
   readonly aliases: readonly CallId[];
   /** Of the first leg where that is gone, else of the newest leg that is. */
   readonly cause: { readonly code: number | null; readonly text: string; readonly of: ChannelId } | null;
+  /** How the customer of an outgoing call took it, by those of its legs that are gone; null while none is. */
+  readonly customer: LegDisposition | null;
   /** How the newest ring for its caller in a queue stands or ended; null where no queue has rung anybody for it. */
   readonly ring: 'rings' | 'answered' | 'timeout' | 'gave_up' | null;
   /** The newest transfer, so that a frame that comes twice is told once. */

@@ -1,15 +1,23 @@
 /** The stream and the history report the same reason for the end of a ring. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
+import { INITIAL_CALL_SETTINGS } from '@offhook/contract/call-settings.ts';
+import type { Conversation } from '@offhook/contract/conversations.ts';
 import { LEFT_REASON } from '@offhook/contract/ring-ends.ts';
 import type { RingEnd } from '@offhook/contract/ring-ends.ts';
-import { eventsOf } from '../support/call-steps.ts';
+import { ask, eventsOf } from '../support/call-steps.ts';
 import type { Told } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
 import { lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
+import { openFarSide } from '../support/phone.ts';
+import type { IncomingCall, Phone } from '../support/phone.ts';
+import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
+const north = { host: '127.0.0.2', port: await freePort() };
+
 describe('ring ends', () => {
+  let customer: Phone;
   const queue = (number: string, agents: string[]) => ({
     number,
     agents,
@@ -17,10 +25,32 @@ describe('ring ends', () => {
     ring_seconds: 3,
     retry_seconds: 1,
   });
-  const stage = useStage({
-    people: extensions(2001, 2012),
-    queues: [queue('500', ['2003']), queue('510', ['2003', '2004'])],
-  });
+  const stage = useStage(
+    {
+      people: extensions(2001, 2012),
+      queues: [queue('500', ['2003']), queue('510', ['2003', '2004'])],
+      objects: {
+        trunk: [{ name: 'north', title: 'North', ...north }],
+        outbound_route: [{ name: 'national', patterns: ['0X!'], trunks: [{ trunk: 'north' }] }],
+      },
+    },
+    {
+      async prepare(_dataDir, server) {
+        customer = await openFarSide({ server, extension: '0301234567', at: north });
+      },
+    },
+  );
+  after(() => customer?.[Symbol.asyncDispose]());
+  /** The conversation that this call is, once it is over. */
+  const conversationOf = (call: string): Promise<Conversation> =>
+    until(
+      `the conversation ${call}`,
+      async () => {
+        const found = await stage.detail(call).catch(() => null);
+        return found !== null && found.state !== 'open' && found;
+      },
+      { ms: 20_000 },
+    );
   /** Reason with which the extension's first ring since ended, the same in history and stream. */
   async function endOf(extension: string, after: number): Promise<string> {
     const about = (): Told | undefined =>
@@ -36,14 +66,7 @@ describe('ring ends', () => {
       seen: () => eventsOf(stage.site()).slice(-8),
     });
     const call = String(over.data['call_id']);
-    const told = await until(
-      `the conversation ${call}`,
-      async () => {
-        const found = await stage.detail(call).catch(() => null);
-        return found !== null && found.state !== 'open' && found;
-      },
-      { ms: 20_000 },
-    );
+    const told = await conversationOf(call);
     const { disposition, leg_id } = told.legs.find((leg) => leg.participant.extension === extension)!;
     // The engine may end either leg last, and `call.ended` reports the last one.
     if (over.type === 'call.left') {
@@ -150,6 +173,81 @@ describe('ring ends', () => {
     target.reject(603);
     await call.ended(20_000);
     assert.equal(await endOf('2002', from), 'rejected');
+  });
+
+  /** How the customer took this call, the same in the stream and the history. */
+  async function customerOf(call: string): Promise<string | undefined> {
+    const { data } = await until(
+      `the end of ${call}`,
+      () => eventsOf(stage.site(), 'call.ended').find((e) => e.data['call_id'] === call),
+      { ms: 15_000, seen: () => eventsOf(stage.site()).slice(-8) },
+    );
+    const { direction, customer_disposition } = await conversationOf(call);
+    assert.deepEqual(
+      [data['direction'], data['customer_disposition'] ?? null],
+      [direction, customer_disposition],
+      'stream and history',
+    );
+    return customer_disposition ?? undefined;
+  }
+
+  test('ring ends - of the customer of a click-to-call: every end has its name in stream and history', async () => {
+    const site = stage.site();
+    const admin = await site.person('1001');
+    const allowed = { ...INITIAL_CALL_SETTINGS.allowed, admin: ['internal', 'national'] };
+    const saved = await fetch(`${site.base}/api/v1/settings/calls`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...INITIAL_CALL_SETTINGS, allowed }),
+    });
+    assert.equal(saved.status, 200, await saved.text());
+    await using a = await stage.phone('2005');
+    // The engine answers a registration before it reports the device.
+    await until('2005 to be reachable', () =>
+      eventsOf(site, 'presence.changed').some(
+        ({ data }) => data['extension'] === '2005' && data['reachability'] === 'online',
+      ),
+    );
+    const refuses = (status: number) => async (at: IncomingCall, own: IncomingCall) => {
+      at.reject(status);
+      await own.ended(20_000);
+    };
+    for (const [plays, expected] of [
+      [refuses(486), 'busy'],
+      [refuses(603), 'rejected'],
+      [refuses(404), 'failed'],
+      [refuses(480), 'no_answer'],
+      [(_: IncomingCall, own: IncomingCall) => own.hangup(), 'cancelled_by_caller'],
+      [
+        async (at: IncomingCall, own: IncomingCall) => {
+          await at.answer();
+          await talk(0.5, at, own);
+          await own.hangup();
+        },
+        'answered',
+      ],
+    ] as const) {
+      const { operation } = await ask(site, admin, '', { from: '2005', to: '0301234567' });
+      const own = await a.incoming();
+      await own.answer();
+      const at = await customer.incoming();
+      at.ring();
+      await lasting(500);
+      await plays(at, own);
+      await at.ended(10_000);
+      assert.equal(await customerOf(String(operation.call_id)), expected);
+    }
+  });
+
+  test('ring ends - of a customer who is busy without a ring, called by a phone', async () => {
+    await using a = await stage.phone('2006');
+    const call = await a.invite('0301234567');
+    (await customer.incoming()).reject(486);
+    await call.ended();
+    const { data } = await until('the end of the call of 2006', () =>
+      eventsOf(stage.site(), 'call.ended').find((e) => (e.data['extensions'] as string[]).includes('2006')),
+    );
+    assert.equal(await customerOf(String(data['call_id'])), 'busy');
   });
 
   test('ring ends - most of them were told by the stream', () => assert.ok(compared >= 7, `${compared}`));

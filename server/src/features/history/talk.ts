@@ -1,4 +1,6 @@
 /** Talk time of a conversation by the clock: two people who talk for a minute talked for one minute. */
+import type { LegDisposition } from '@offhook/contract/conversations.ts';
+import { weightiest } from '@offhook/contract/ring-ends.ts';
 import type { ConversationRecord, RecordedParticipant, RecordedSegment } from './record.ts';
 import { lengthOf } from './record/spans.ts';
 
@@ -24,3 +26,13 @@ export function answeredBy({ legs, caller }: ConversationRecord): RecordedPartic
 /** The external party; of two, the caller. */
 export const customerOf = ({ parties }: ConversationRecord): RecordedParticipant | null =>
   parties.find((p) => p.extension === null) ?? null;
+/** How the external party of an outgoing call took it, by its legs that are over or were answered. */
+export const customerDispositionOf = ({ direction, legs }: ConversationRecord): LegDisposition | null => {
+  if (direction !== 'out') return null;
+  const called = legs.filter(
+    (leg) =>
+      leg.participant.extension === null &&
+      (leg.disposition === 'answered' || (leg.ended_by !== null && leg.ended_by !== 'engine_lost')),
+  );
+  return weightiest(called.map((leg) => leg.disposition));
+};

@@ -61,6 +61,7 @@ test('conversation view - what the record says, in the words of the contract', (
     talk_seconds: 0,
     answered_by: null,
     customer: null,
+    customer_disposition: null,
     hold_time: 2.002,
     park_time: 0,
     wrap_up_time: 5,

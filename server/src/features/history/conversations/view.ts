@@ -5,7 +5,7 @@ import type { Conversation, ConversationSummary, QUALITY_FIGURES } from '@offhoo
 import { rfc3339, rfc3339OrNull } from '../../../core/clock.ts';
 import type { RecordingView } from '../../../ports/conversations.ts';
 import type { ConversationRecord, RecordedLeg, RecordedSegment, RecordedVisit } from '../record.ts';
-import { answeredBy, customerOf, talkClockMs } from '../talk.ts';
+import { answeredBy, customerDispositionOf, customerOf, talkClockMs } from '../talk.ts';
 import { secondsOf, timesOf } from '../times.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';
 
@@ -83,6 +83,7 @@ export function summaryOf(
     parties: [...record.parties],
     answered_by: answeredBy(record),
     customer: customerOf(record),
+    customer_disposition: customerDispositionOf(record),
     extensions: [...record.extensions],
     queues: [...record.queues],
     queue_titles: record.queues.map((queue) => added.queue_titles.get(queue) ?? null),

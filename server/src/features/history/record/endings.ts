@@ -1,5 +1,5 @@
 /** How each leg ended: what became of it, and who hung up. */
-import { ringEndOf, ringEndOfCause } from '@offhook/contract/ring-ends.ts';
+import { ringEndOf, ringEndOfCause, weightiest } from '@offhook/contract/ring-ends.ts';
 import type { RecordedLeg } from '../record.ts';
 import type { ChannelLine } from './timeline.ts';
 import { ANNOUNCEMENT, MENU } from './replay.ts';
@@ -9,24 +9,6 @@ import { isDialling } from './peers.ts';
 import { isSoon } from './scene.ts';
 import type { LegDisposition, Scene } from './scene.ts';
 
-/** Which of several vain rings speaks for all: one that rang to its end outweighs those that did not. */
-export const WEIGHT: readonly LegDisposition[] = [
-  'answered',
-  'cancelled_by_caller',
-  'answered_elsewhere',
-  'no_answer',
-  'diverted',
-  'busy',
-  'rejected',
-  'congestion',
-  'unreachable',
-  'failed',
-  'blocked',
-];
-export const weightiest = (all: readonly LegDisposition[]): LegDisposition | null => {
-  const there = new Set(all);
-  return WEIGHT.find((word) => there.has(word)) ?? null;
-};
 const NEVER_RANG = new Set<LegDisposition>(['congestion', 'unreachable', 'failed', 'blocked']);
 export const didRing = (disposition: LegDisposition): boolean => !NEVER_RANG.has(disposition);
 

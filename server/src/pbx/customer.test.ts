@@ -1,0 +1,91 @@
+/** How the customer of an outgoing call took it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ChannelState } from '../ports/engine.ts';
+import { Scene, call, chan } from './test-events.ts';
+
+/** What the end of each call says of its customer. */
+const customers = ({ told }: Scene): (string | undefined)[] =>
+  told.flatMap((e) => (e.type === 'call.ended' ? [e.data.customer_disposition] : []));
+/** 1001 calls a number outside; `plays` is what its leg does. */
+function outside(plays: (scene: Scene) => void): Scene {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '0305550' });
+  scene.created('2', { endpoint: 'trunk', of: '1' });
+  plays(scene);
+  scene.hangup('2', 0);
+  scene.hangup('1');
+  return scene;
+}
+
+test('pbx customer - the end of an outgoing call says how the customer took it, whether it rang or not', () => {
+  const declines = (cause: number, ...states: ChannelState[]) =>
+    outside((scene) => {
+      for (const state of states) scene.state('2', state);
+      scene.send({ type: 'channel.ending', id: chan('2') });
+      scene.hangup('2', cause);
+    });
+  const dialEnds = (status: string) =>
+    outside((scene) => {
+      scene.state('2', 'ringing');
+      scene.send({ type: 'dial.ended', from: chan('1'), to: chan('2'), status });
+    });
+  for (const [scene, expected] of [
+    [declines(17, 'ringing'), 'busy'],
+    [declines(17), 'busy'],
+    [declines(21, 'ringing'), 'rejected'],
+    [declines(1), 'failed'],
+    [declines(20), 'unreachable'],
+    [declines(16, 'ringing', 'up'), 'answered'],
+    [dialEnds('NOANSWER'), 'no_answer'],
+    [dialEnds('CANCEL'), 'cancelled_by_caller'],
+  ] as const)
+    assert.deepEqual(customers(scene), [expected]);
+});
+
+test('pbx customer - of several trunks tried for a customer the weightiest end counts; other calls have none', () => {
+  const tried = outside((scene) => {
+    scene.send({ type: 'channel.ending', id: chan('2') });
+    scene.hangup('2', 34);
+    scene.created('3', { endpoint: 'trunk', of: '1' });
+    scene.state('3', 'ringing');
+    scene.send({ type: 'channel.ending', id: chan('3') });
+    scene.hangup('3', 17);
+  });
+  assert.deepEqual(customers(tried), ['busy']);
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '1002' });
+  scene.created('2', { endpoint: '1002', of: '1' });
+  scene.hangup('2');
+  scene.hangup('1');
+  scene.created('5', { endpoint: 'trunk', dialled: '1002' });
+  scene.created('6', { endpoint: '1002', of: '5' });
+  scene.state('6', 'ringing');
+  scene.hangup('6');
+  scene.hangup('5');
+  assert.deepEqual(customers(scene), [undefined, undefined]);
+});
+
+test('pbx customer - two calls become one: an end before counts, one in a call that came in does not', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '0305550' });
+  scene.created('2', { endpoint: 'trunk', of: '1' });
+  scene.created('3', { endpoint: '1001', dialled: '0305551' });
+  scene.created('4', { endpoint: 'trunk', of: '3' });
+  scene.send({ type: 'channel.ending', id: chan('4') });
+  scene.hangup('4', 17);
+  scene.send({ type: 'channel.linked', id: chan('3'), call: call('1') });
+  scene.send({ type: 'channel.ending', id: chan('2') });
+  scene.hangup('2', 21);
+  scene.hangup('1');
+  scene.hangup('3');
+  assert.deepEqual(customers(scene), [undefined, 'busy'], 'the call that was joined into the other has none');
+  scene.created('5', { endpoint: 'trunk', dialled: '1002' });
+  scene.created('6', { endpoint: '1002', of: '5' });
+  scene.created('7', { endpoint: 'trunk', of: '5' });
+  scene.send({ type: 'channel.ending', id: chan('7') });
+  scene.hangup('7', 17);
+  scene.hangup('6');
+  scene.hangup('5');
+  assert.equal(customers(scene)[2], undefined);
+});
