@@ -15,7 +15,7 @@ import { MyCalls } from './my-calls.tsx';
 import { NotesPanel, UnsentNotes, isHalfWritten } from './notes-panel.tsx';
 import { useConversation, useMyCalls, useShownCall } from './use-desk.ts';
 import type { Conversation } from './use-desk.ts';
-import { endingOf, otherParty, ownLeg } from './view.ts';
+import { endingOf, otherParty, ownLeg, vainEndOf } from './view.ts';
 import type { Ending, OwnCall, Party } from './view.ts';
 import { t } from './words.ts';
 import styles from './desk.module.css';
@@ -252,6 +252,7 @@ function CallHead({ agent, call, conversation, party, queue, queues, ending }: C
     .find((caller) => caller.call_id === call?.call_id)?.joined_at;
   const waiting = useSince(joined);
   const visit = conversation?.queue_visits.at(-1);
+  const vain = ending === null || conversation === undefined ? null : vainEndOf(conversation);
   const waited = waiting ?? visit?.wait_time ?? null;
   const outgoing =
     call === undefined
@@ -282,6 +283,11 @@ function CallHead({ agent, call, conversation, party, queue, queues, ending }: C
             <Text size="sm" c="dimmed">
               {t('waited', { span: formatSpan(waited) })}
             </Text>
+          )}
+          {vain !== null && (
+            <Badge variant="light" tt="none" size="lg">
+              {t(`customer_${vain}`)}
+            </Badge>
           )}
           {conversation?.outcome != null && (
             <Badge variant="outline" tt="none" size="lg">

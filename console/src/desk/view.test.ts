@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endingOf } from './view.ts';
+import { endingOf, vainEndOf } from './view.ts';
 
 type Legs = Parameters<typeof endingOf>[0];
 const leg = (
@@ -32,4 +32,11 @@ test('desk - what the page saw counts where the record is late', () => {
   assert.equal(endingOf([], '1003', undefined), 'talked');
   assert.equal(endingOf([], '1003', 'ringing'), 'missed');
   assert.equal(endingOf([caller, leg('1003', 'no_answer')], '1003', 'talked'), 'talked');
+});
+
+test('desk - how the customer took a call is shown once it is over, and only where that was no answer', () => {
+  assert.equal(vainEndOf({ state: 'final', customer_disposition: 'busy' }), 'busy');
+  assert.equal(vainEndOf({ state: 'open', customer_disposition: 'busy' }), null);
+  assert.equal(vainEndOf({ state: 'final', customer_disposition: 'answered' }), null);
+  assert.equal(vainEndOf({ state: 'final', customer_disposition: null }), null);
 });

@@ -2,7 +2,11 @@
 import type { z } from 'zod';
 import type { CallState } from '@offhook/client';
 import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
-import type { ConversationLeg } from '@offhook/contract/conversations.ts';
+import type {
+  ConversationLeg,
+  ConversationSummary,
+  LegDisposition,
+} from '@offhook/contract/conversations.ts';
 
 export type Tone = 'ok' | 'warn' | 'alert' | 'info' | 'idle';
 const TONES: Readonly<Record<AgentSummary['state'], Tone>> = {
@@ -96,3 +100,9 @@ export function endingOf(
   if (own.some((leg) => leg.role === 'caller' || leg.disposition === 'answered')) return 'talked';
   return own.every((leg) => leg.disposition === 'answered_elsewhere') ? 'elsewhere' : 'missed';
 }
+/** How the customer of an outgoing call that is over took it; null where the customer answered, or was not called. */
+export const vainEndOf = ({
+  state,
+  customer_disposition: end,
+}: Pick<ConversationSummary, 'state' | 'customer_disposition'>): Exclude<LegDisposition, 'answered'> | null =>
+  state === 'open' || end === 'answered' ? null : end;
