@@ -6,6 +6,20 @@ export interface Migration {
   up(db: Transaction<unknown>): Promise<void>;
 }
 
+/** Commits that a store lost: its log was cut or removed, or an older copy was put in its place. Times are ms since 1970. */
+export interface StoreGap {
+  /** Grows from gap to gap. */
+  readonly id: number;
+  /** Newest commit that is left, or the newest lost one where that is not known. */
+  readonly from: number;
+  /** Newest commit that is lost. */
+  readonly to: number;
+  readonly writes: number;
+  readonly found: number;
+  /** Whether its event is in the journal. */
+  readonly told: boolean;
+}
+
 /**
  * The relational store. Features own their tables and describe them in a `Tables` interface of their own:
  * `store.db<MyTables>()`. What the database refuses now (locked, disk full, read-only, out of reach) is `store_unavailable`,

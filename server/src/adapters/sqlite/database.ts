@@ -139,6 +139,20 @@ export class Connection {
   *iterate(sql: string, parameters: readonly unknown[]): Generator<Row> {
     for (const row of this.#db.prepare(sql).iterate(...parameters.map(inputValue))) yield plain(row);
   }
+  /** Runs one statement as a whole transaction; `last` is the end of it. */
+  runWhole(sql: string, parameters: readonly unknown[], last: () => void): Written {
+    this.run('begin immediate', []);
+    try {
+      const written = this.run(sql, parameters);
+      last();
+      this.run('commit', []);
+      return written;
+    } catch (error) {
+      // A full disk already ends the transaction on SQLite's side.
+      if (this.inTransaction) this.run('rollback', []);
+      throw error;
+    }
+  }
   close(): void {
     this.#statements.clear();
     this.#db.close();

@@ -3,8 +3,10 @@ import { CompiledQuery, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler }
 import type { DatabaseConnection, Dialect, Driver, QueryCompiler, QueryResult } from 'kysely';
 import { Turn } from '../../core/turn.ts';
 import { isBusy, unavailable } from './database.ts';
-import type { Connection } from './database.ts';
+import type { Commits } from './commits.ts';
+import type { Connection, Written } from './database.ts';
 import type { Flusher } from './flusher.ts';
+import type { Commit, StoreSeal } from './store-seal.ts';
 
 /** How long a write goes on trying while another process holds the lock. */
 const LOCK_WAIT_MS = 2_000;
@@ -28,16 +30,21 @@ class SqliteConnection implements DatabaseConnection {
   readonly #driver: SqliteDriver;
   /** True while this connection holds the writer's turn for a transaction. */
   writing = false;
+  /** True once a statement of the transaction may have written. */
+  wrote = false;
   constructor(driver: SqliteDriver) {
     this.#driver = driver;
   }
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { sql, parameters } = query;
-    const { file, reader, writer, turn, flusher } = this.#driver;
-    if (this.writing) return asResult(this.#now(() => writer.run(sql, parameters)));
+    const { file, reader, writer, turn } = this.#driver;
+    if (this.writing) {
+      this.wrote ||= changesRows(query);
+      return asResult(this.#now(() => writer.run(sql, parameters)));
+    }
     if (isRead(query)) return asResult(await whenFree(file, () => reader.run(sql, parameters)));
-    const written = await turn.during(() => whenFree(file, () => writer.run(sql, parameters)));
-    await flusher.flush();
+    const written = await turn.during(() => whenFree(file, () => this.#driver.write(sql, parameters)));
+    await this.#driver.flush();
     return asResult(written);
   }
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
@@ -68,6 +75,12 @@ const isRead = (query: CompiledQuery): boolean =>
   query.query.kind === 'SelectQueryNode' ||
   (query.query.kind === 'RawNode' && /^\s*select\b/i.test(query.sql));
 
+/** False for a change of the schema: `offhook_migrations` gets a row in the same transaction. */
+const changesRows = (query: CompiledQuery): boolean =>
+  !isRead(query) && !/^(?:Create|Alter|Drop)/.test(query.query.kind);
+/** A pragma changes no rows, and some have no effect within a transaction. */
+const isPragma = (sql: string): boolean => /^\s*pragma\b/i.test(sql);
+
 /**
  * Kysely over two connections of one file: reads never wait for writes and never see half of a transaction, and writes
  * take turns. Kysely's own SQLite driver has one connection, on which a read waits for every open transaction.
@@ -77,12 +90,31 @@ export class SqliteDriver implements Driver {
   readonly reader: Connection;
   readonly writer: Connection;
   readonly flusher: Flusher;
+  readonly commits: Commits;
+  readonly seal: StoreSeal;
   readonly turn = new Turn(TURN_WAIT_MS);
-  constructor(file: string, reader: Connection, writer: Connection, flusher: Flusher) {
-    this.file = file;
-    this.reader = reader;
-    this.writer = writer;
-    this.flusher = flusher;
+  #newest: Commit = { count: 0, at: 0 };
+  constructor(parts: Pick<SqliteDriver, 'file' | 'reader' | 'writer' | 'flusher' | 'commits' | 'seal'>) {
+    this.file = parts.file;
+    this.reader = parts.reader;
+    this.writer = parts.writer;
+    this.flusher = parts.flusher;
+    this.commits = parts.commits;
+    this.seal = parts.seal;
+  }
+  /** Commits one statement by itself. */
+  write(sql: string, parameters: readonly unknown[]): Written {
+    if (isPragma(sql)) return this.writer.run(sql, parameters);
+    let commit = this.#newest;
+    const written = this.writer.runWhole(sql, parameters, () => (commit = this.commits.next()));
+    this.#newest = commit;
+    return written;
+  }
+  /** Puts on the disk what is committed, and then the number of the newest commit into the seal. */
+  async flush(): Promise<void> {
+    const newest = this.#newest;
+    await this.flusher.flush();
+    this.seal.write(this.commits.id, newest);
   }
   async init(): Promise<void> {}
   async acquireConnection(): Promise<DatabaseConnection> {
@@ -94,6 +126,7 @@ export class SqliteDriver implements Driver {
     try {
       await whenFree(this.file, () => this.writer.exec('begin immediate'));
       own.writing = true;
+      own.wrote = false;
     } catch (error) {
       this.turn.give();
       throw error;
@@ -101,14 +134,17 @@ export class SqliteDriver implements Driver {
   }
   /** Resolves when it is on the disk; the turn is given away before, so that what follows shares the next flush. */
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    const own = connection as SqliteConnection;
     try {
+      const commit = own.wrote ? this.commits.next() : this.#newest;
       this.writer.exec('commit');
+      this.#newest = commit;
     } catch (error) {
       throw unavailable(error, this.file);
     }
-    (connection as SqliteConnection).writing = false;
+    own.writing = false;
     this.turn.give();
-    await this.flusher.flush();
+    await this.flush();
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     const own = connection as SqliteConnection;
@@ -170,6 +206,7 @@ export class SqliteDriver implements Driver {
     await this.flusher.close();
     this.reader.close();
     this.writer.close();
+    this.seal.close();
   }
   async #savepoint(
     connection: DatabaseConnection,

@@ -1,15 +1,25 @@
+import { existsSync } from 'node:fs';
 import { mkdir, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { Kysely } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import type { Transaction } from 'kysely';
 import type { Log } from '../../core/log.ts';
 import { silent } from '../../core/log.ts';
 import { createMigrationTable, runMigrations } from '../../core/migrations.ts';
-import type { Store } from '../../ports/store.ts';
+import type { Store, StoreGap } from '../../ports/store.ts';
+import { openCommits } from './commits.ts';
 import { Connection, checkDatabase } from './database.ts';
 import { createFlusher } from './flusher.ts';
 import type { Flusher } from './flusher.ts';
 import { SqliteDriver, sqliteDialect, whenFree } from './driver.ts';
+import { openStoreSeal } from './store-seal.ts';
+
+export interface SqliteStore extends Store {
+  /** Commits that this store has lost, oldest first. */
+  readonly gaps: readonly StoreGap[];
+  /** Notes that the events of the gaps up to this one are in the journal. */
+  gapTold(id: number): Promise<void>;
+}
 
 /**
  * The relational store in one SQLite file. A committed write survives the death of the process and a power cut
@@ -19,9 +29,10 @@ import { SqliteDriver, sqliteDialect, whenFree } from './driver.ts';
 export async function openSqliteStore(
   file: string,
   options: { log?: Log; flusher?: Flusher } = {},
-): Promise<Store> {
+): Promise<SqliteStore> {
   const log = options.log ?? silent;
   await mkdir(path.dirname(file), { recursive: true });
+  const isNew = !existsSync(file);
   await whenFree(file, () => checkDatabase(file));
   const writer = await whenFree(file, () => openWriter(file));
   let reader: Connection;
@@ -33,7 +44,16 @@ export async function openSqliteStore(
     writer.close();
     throw error;
   }
-  const driver = new SqliteDriver(file, reader, writer, options.flusher ?? createFlusher(file));
+  const seal = openStoreSeal(`${file}.seal`, log);
+  const commits = await whenFree(file, () => openCommits(writer, seal.kept, isNew)).catch(
+    (error: unknown) => {
+      for (const opened of [reader, writer, seal]) opened.close();
+      throw error;
+    },
+  );
+  if (commits.found !== null) logGap(log, file, commits.found);
+  const flusher = options.flusher ?? createFlusher(file);
+  const driver = new SqliteDriver({ file, reader, writer, flusher, commits, seal });
   const db = new Kysely<unknown>({ dialect: sqliteDialect(driver) });
   const transaction = async <T, R>(work: (trx: Transaction<T>) => Promise<R>): Promise<R> =>
     await db.transaction().execute(async (trx) => await work(trx as unknown as Transaction<T>));
@@ -51,10 +71,21 @@ export async function openSqliteStore(
       return bavail * bsize;
     },
     forget: () => driver.forget(),
+    gaps: commits.gaps,
+    async gapTold(id) {
+      await sql`update offhook_gaps set told = 1 where id <= ${id}`.execute(db);
+    },
     close: () => (closing ??= db.destroy()),
   };
 }
 
+function logGap(log: Log, file: string, { writes, from, to, id }: StoreGap): void {
+  const [committed, kept] = [id - 1, id - 1 - writes];
+  log.error(
+    { file, writes, committed, kept, from: new Date(from).toISOString(), to: new Date(to).toISOString() },
+    `the store has lost its newest ${writes} writes: it holds ${kept} of ${committed}`,
+  );
+}
 function openWriter(file: string): Connection {
   const writer = new Connection(file);
   try {
