@@ -309,6 +309,16 @@ export const EVENT_DATA = {
         .describe('All of them as it is now; empty: none any more.'),
     })
     .describe('Files of the engine were changed by hand, or are as they were written again.'),
+  'store.gap': z
+    .object({
+      gap_id: z.int().describe('The same where an event is told twice.'),
+      from: z.string().describe('The newest write that is left; as `to` where it is not known.'),
+      to: z.string().describe('The newest write that is lost.'),
+      writes: z.int().describe('How many are lost.'),
+    })
+    .describe(
+      'The database of the site lost its newest writes: its log was cut or removed, or an older copy was put in its place. Read again what you keep of people, history and settings. Found at the start of the service.',
+    ),
   'engine.link_up': z
     .object({ node: z.string(), boot_id: z.string() })
     .describe('The service is connected to the engine; what is shown is fresh after `engine.resynced`.'),

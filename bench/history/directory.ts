@@ -85,6 +85,7 @@ export const bare = (store: Store): Omit<HistoryDeps, 'records' | 'publish'> => 
   audit: { record: async () => {} } as unknown as HistoryDeps['audit'],
   country: '',
   journal: { epoch: 'bench', head: 0, tail: 1, read: () => [] },
+  feedEpoch: 'bench',
   eventOf,
   settled: () => true,
 });

@@ -88,6 +88,7 @@ const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
     journal_seconds: 59.25,
     completed: true,
   },
+  'store.gap': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', writes: 12 },
   'config.progress': { id: 7, author: '1001', comment: 'Two more in support', object: 'queue support' },
   'config.applied': { author: '1001' },
   'config.rolled_back': {

@@ -18,6 +18,7 @@ import type { Clock } from './ports/clock.ts';
 import type { Engine } from './ports/engine.ts';
 import type { LiveView } from './ports/live.ts';
 import type { Store } from './ports/store.ts';
+import type { StoreGaps } from './store-gaps.ts';
 
 /** Refused SIP requests per minute from which the check reports an attack. */
 const MANY_REFUSALS = 100;
@@ -39,6 +40,7 @@ export interface Watched {
   readonly loop: EngineLoop;
   readonly journal: Journal;
   readonly store: Store;
+  readonly storeGaps: Pick<StoreGaps, 'check'>;
   readonly records: Store;
   readonly history: Pick<History, 'proof'>;
   readonly calls: CallControlFeature;
@@ -52,6 +54,7 @@ export function checksOf({
   exchange,
   loop,
   store,
+  storeGaps,
   records,
   clock,
   history,
@@ -115,6 +118,7 @@ export function checksOf({
         return { ok: lag.error === null && lag.oldest_ms < 5_000, detail: JSON.stringify(lag) };
       },
     },
+    storeGaps.check,
     {
       name: 'records',
       needed: false,

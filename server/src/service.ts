@@ -77,6 +77,7 @@ import { exposures } from './exposure.ts';
 import { DISK_FLOOR_BYTES, addGauges, checksOf } from './health.ts';
 import { addRoutes } from './routes.ts';
 import { siteId, storeFile } from './site-id.ts';
+import { createStoreGaps } from './store-gaps.ts';
 import { siteKey } from './site-key.ts';
 
 export const VERSION = '0.1.0';
@@ -124,6 +125,7 @@ export async function startService(
   const clock = systemClock;
   const store = await openSqliteStore(storeFile(config.data), { log });
   stack.defer(() => store.close());
+  const storeGaps = createStoreGaps(store, clock, log);
   // Live work needs nothing of it: while it is away, calls, agents and signing in go on.
   const features = Object.keys(RECORDS);
   const records =
@@ -258,6 +260,7 @@ export async function startService(
     audit,
     country: config.siteCountry,
     journal,
+    feedEpoch: records === store ? storeGaps.feedEpoch(journal.epoch) : journal.epoch,
     eventOf,
     publish: (events) => loop.publish(events),
     settled: () => loop.settled(),
@@ -482,6 +485,7 @@ export async function startService(
         history.onDomainEvent(event);
         calls.onDomainEvent(event);
         recordings.onDomainEvent(event);
+        storeGaps.onDomainEvent(event);
       }
     },
   });
@@ -489,6 +493,7 @@ export async function startService(
     stopLoop.abort();
     await loop.closed;
   });
+  loop.publish(storeGaps.events());
   history.begin();
   presence.begin();
   const retention = keepRetention({
@@ -534,6 +539,7 @@ export async function startService(
     loop,
     journal,
     store,
+    storeGaps,
     records,
     calls,
     webhooks,

@@ -95,6 +95,7 @@ const NAMES = [
   'task_queues',
   'sip_refusals',
   'journal',
+  'store',
   'records',
   'history',
   'descriptors',

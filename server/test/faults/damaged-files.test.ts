@@ -1,42 +1,17 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { openSqliteJournal } from '../../src/adapters/sqlite/journal.ts';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { ServiceError, StartError } from '../../src/core/errors.ts';
 import { siteId, storeFile } from '../../src/site-id.ts';
 import { nextRows } from '../conformance/journal-continuity.ts';
+import { PAGE, ROWS, cutTo, edited, flipped, newFolder, storeWithRows } from '../support/damage.ts';
 import { startSite } from '../support/site.ts';
 
-const PAGE = 4096;
-const ROWS = 300;
 const NOBODY = 65_534;
-const folders: string[] = [];
-after(() => {
-  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
-});
-const newFolder = (): string => {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-damaged-'));
-  folders.push(folder);
-  return folder;
-};
-const edited = (file: string, edit: (bytes: Buffer) => Buffer | void): void => {
-  const bytes = fs.readFileSync(file);
-  fs.writeFileSync(file, edit(bytes) ?? bytes);
-};
-const cutTo =
-  (size: (whole: number) => number) =>
-  (file: string): void =>
-    fs.truncateSync(file, size(fs.statSync(file).size));
-const flipped =
-  (from: number, bytes: number) =>
-  (file: string): void =>
-    edited(file, (all) => {
-      for (let at = from; at < from + bytes; at += 1) all.writeUInt8(all.readUInt8(at) ^ 0xff, at);
-    });
 
 /** Damages that make a database file unreadable. */
 const DAMAGE: Readonly<Record<string, (file: string) => void>> = {
@@ -67,29 +42,6 @@ const DAMAGE: Readonly<Record<string, (file: string) => void>> = {
 const contentOf = (file: string): Buffer | null =>
   fs.statSync(file).isFile() ? fs.readFileSync(file) : null;
 
-async function storeWithRows(): Promise<string> {
-  const file = path.join(newFolder(), 'offhook.db');
-  const store = await openSqliteStore(file);
-  await siteId(store);
-  await store.migrate('test', [
-    {
-      id: '0001-item',
-      up: async (db) => {
-        await db.schema.createTable('item').addColumn('name', 'text').execute();
-      },
-    },
-  ]);
-  await store.transaction<{ item: { name: string } }, void>(async (trx) => {
-    for (let i = 0; i < ROWS; i += 1) {
-      await trx
-        .insertInto('item')
-        .values({ name: `${i}`.padEnd(200) })
-        .execute();
-    }
-  });
-  await store.close();
-  return file;
-}
 function journalWithRows(file = path.join(newFolder(), 'journal.db'), site = 'site-one'): string {
   const journal = openSqliteJournal(file, { site });
   journal.append(nextRows(journal, ROWS));

@@ -99,7 +99,7 @@ export async function conversationsRig(
       directory: scene.directory,
       cursor_key,
       country: 'DE',
-      journal: { epoch: 'e1' },
+      feedEpoch: 'e1',
     }),
   );
   const commands = addOperations(

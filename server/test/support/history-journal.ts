@@ -25,6 +25,7 @@ export function historyJournal() {
     deps: {
       recordings: NO_RECORDINGS,
       journal,
+      feedEpoch: journal.epoch,
       eventOf,
       publish(events: readonly DomainEvent[]) {
         if (held === null) append(events);

@@ -44,6 +44,8 @@ export interface HistoryDeps {
   /** The site's, or empty (config.ts). */
   readonly country: string;
   readonly journal: JournalReader;
+  /** Epoch of the feed of changes; the journal's where the store has lost nothing. */
+  readonly feedEpoch: string;
   readonly eventOf: (row: JournalRow) => DomainEvent;
   /** Commits `conversation.*`; not called before `begin`. */
   readonly publish: (events: readonly DomainEvent[]) => void;

@@ -31,7 +31,7 @@ export interface ConversationDeps extends Owners {
   readonly cursor_key: () => Promise<Buffer>;
   /** The site's, for numbers in a query. */
   readonly country: string;
-  readonly journal: { readonly epoch: string };
+  readonly feedEpoch: string;
 }
 /** What the reader may not see is not there. All throw `store_unavailable`. */
 export interface ConversationReader {
@@ -75,7 +75,7 @@ function positionOf({ cursor, since, epoch }: ConversationChangesQuery): {
 }
 
 export function createConversationReader(deps: ConversationDeps): ConversationReader {
-  const { store, cursor_key, journal } = deps;
+  const { store, cursor_key, feedEpoch } = deps;
   const terms = createTerms(store);
   const success = true as const;
 
@@ -115,9 +115,9 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       const { since, epoch } = positionOf(asked);
       const isCursor = asked.cursor !== undefined;
       const db = store.db<Tables>();
-      if (epoch !== undefined && epoch !== journal.epoch) {
+      if (epoch !== undefined && epoch !== feedEpoch) {
         throw positionUnknown(
-          isCursor ? 'cursor: it is of another epoch' : say`epoch: it is ${journal.epoch} now`,
+          isCursor ? 'cursor: it is of another epoch' : say`epoch: it is ${feedEpoch} now`,
         );
       }
       if (since > 0) {
@@ -128,8 +128,8 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       const query = { since, limit, detail: detail === 'true' };
       const seen = { within: historyOf(reader), since_ms: historySince(reader) };
       const read = await readChanges(db, deps, seen, query);
-      const cursor = `${journal.epoch}${BETWEEN}${read.since}`;
-      return { success, ...read, cursor, epoch: journal.epoch };
+      const cursor = `${feedEpoch}${BETWEEN}${read.since}`;
+      return { success, ...read, cursor, epoch: feedEpoch };
     },
   };
 }
