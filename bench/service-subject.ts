@@ -19,6 +19,7 @@ import { agentRoutes } from '../server/src/features/agents/routes.ts';
 import { createBoards } from '../server/src/features/boards/service.ts';
 import { boardRoutes } from '../server/src/features/boards/routes.ts';
 import { createLiveCalls } from '../server/src/features/calls/live.ts';
+import { createLiveParking } from '../server/src/features/calls/parking.ts';
 import { callRoutes } from '../server/src/features/calls/routes.ts';
 import { consoleRoutes } from '../server/src/features/console/routes.ts';
 import { frontDoorRoutes } from '../server/src/features/front-door/routes.ts';
@@ -126,6 +127,7 @@ const stream = createStream({
   sources: {
     presence: presenceSource({ directory, live: live.view, clock }),
     calls: withConsole ? liveCalls : nothing,
+    parking: withConsole ? createLiveParking(live.view, clock) : nothing,
     queues: {
       snapshot(names) {
         if (!withConsole) return (names ?? []).map(queue);

@@ -18,6 +18,7 @@ import type {
 import type { CallSettings, CallSettingsReply } from '@offhook/contract/call-settings.ts';
 import type { CallReply, CallsReply } from '@offhook/contract/calls.ts';
 import type { NewQuality, QualityReply } from '@offhook/contract/conversation-list.ts';
+import type { ParkingReply } from '@offhook/contract/parking.ts';
 import { at } from './rest.ts';
 import type { Request, RequestOptions } from './rest.ts';
 
@@ -30,6 +31,9 @@ export function createCallsRest(request: Request) {
       request('GET', '/api/v1/calls', undefined, { signal }),
     get: (id: string, signal?: AbortSignal): Reply<typeof CallReply> =>
       request('GET', at`/api/v1/calls/${id}`, undefined, { signal }),
+    /** The parked calls of the site. */
+    parked: (signal?: AbortSignal): Reply<typeof ParkingReply> =>
+      request('GET', '/api/v1/parking', undefined, { signal }),
     /** The own devices ring first, then the number is called. */
     originate: (call: Body<typeof NewCall>, options?: RequestOptions): Reply<typeof OperationReply> =>
       request('POST', '/api/v1/calls', call, options),

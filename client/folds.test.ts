@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { SNAPSHOTS } from '@offhook/contract/snapshots.ts';
 import { rfc3339 } from '../server/src/core/clock.ts';
-import { wireCall } from '../server/src/pbx/wire-call.ts';
+import { wireCall, wireParked } from '../server/src/pbx/wire-call.ts';
 import { contactOf } from '../server/src/features/contacts/contact.ts';
 import { queueView } from '../server/src/features/queues/view.ts';
 import { createModel } from '../server/src/pbx/model.ts';
@@ -60,6 +60,7 @@ function snapshots(view: ReturnType<typeof createModel>['view']) {
       queues: QUEUES.map((settings) => ({ ...queueView(settings, view.queue(settings.name)), stats: null })),
     },
     calls: { as_of: rfc3339(T0), stale: false, calls: view.calls().map(wireCall) },
+    parking: { as_of: rfc3339(T0), stale: false, parked: view.parked().map(wireParked) },
   });
 }
 /**

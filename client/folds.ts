@@ -5,6 +5,7 @@
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { Call, Leg } from '@offhook/contract/calls.ts';
 import type { SnapshotData } from '@offhook/contract/snapshots.ts';
+import type { ParkedCall } from '@offhook/contract/parking.ts';
 import type { Presence } from '@offhook/contract/extensions.ts';
 import type { Queue, QueueCaller } from '@offhook/contract/queues.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
@@ -46,6 +47,8 @@ export interface StoreRecords {
   readonly agents: AgentSummary;
   readonly queues: QueueState;
   readonly calls: CallState;
+  /** By slot. */
+  readonly parking: ParkedCall;
 }
 export type StoreTopic = keyof StoreRecords;
 type Records<T> = ReadonlyMap<string, T>;
@@ -346,9 +349,18 @@ export const callsFold: Fold<CallState> = {
   },
 };
 
+export const parkingFold: Fold<ParkedCall> = {
+  read: (data) => by((data as SnapshotData<'parking'>).parked, (one) => one.slot),
+  after(_records, event) {
+    if (event.type === 'parking.slot_occupied') return [{ key: event.data.slot, value: event.data }];
+    return event.type === 'parking.slot_freed' ? [{ key: event.data.slot, value: undefined }] : NONE;
+  },
+};
+
 export const FOLDS: { readonly [T in StoreTopic]: Fold<StoreRecords[T]> } = {
   presence: presenceFold,
   agents: agentsFold,
   queues: queuesFold,
   calls: callsFold,
+  parking: parkingFold,
 };

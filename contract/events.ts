@@ -5,6 +5,7 @@ import { ConfigApply, ConfigProblem, DriftFile } from './config-applies.ts';
 import { ConversationEvent, LegDisposition } from './conversations.ts';
 import { CallDirection, Placed } from './directions.ts';
 import { Presence } from './extensions.ts';
+import { ParkedCall, SlotFreed } from './parking.ts';
 import { QueueStats } from './wallboard.ts';
 
 const Party = z.object({ number: z.string(), name: z.string() });
@@ -137,6 +138,10 @@ export const EVENT_DATA = {
       'How the customer of an outgoing call took it, by the values of `disposition` of a leg in the history: `answered`, `no_answer`, `busy`, `rejected`, `cancelled_by_caller` (who called gave up), `failed` (no such number, for example), `unreachable`, `congestion` …; of several numbers or trunks tried, the one that came furthest. Left out where nobody outside was called, where the reason is `merged`, and where it is not known.',
     ),
   }).describe('The last leg is gone; nothing more comes of this call.'),
+  'parking.slot_occupied': z
+    .object(ParkedCall.shape)
+    .describe('A parked call took a slot. One on a slot that is occupied takes the place of the call there.'),
+  'parking.slot_freed': SlotFreed.describe('The call on a slot is parked there no longer.'),
   'conversation.opened': ConversationEvent.describe(
     'The record of a conversation was begun: its first call is known to the history. One that was over before it was read, because the service was away, has only its `conversation.finalised`.',
   ),

@@ -4,6 +4,7 @@ import { AgentsSnapshot } from './agents.ts';
 import { Call } from './calls.ts';
 import { ConfigSnapshot } from './config-applies.ts';
 import { Presence } from './extensions.ts';
+import { ParkingSnapshot } from './parking.ts';
 import { Queue } from './queues.ts';
 import { QueueStats } from './wallboard.ts';
 
@@ -12,6 +13,7 @@ const stale = z.boolean();
 export const SNAPSHOTS = {
   presence: z.object({ stale, extensions: z.array(Presence.extend({ extension: z.string() })) }),
   calls: z.object({ as_of: z.string(), stale, calls: z.array(Call) }),
+  parking: ParkingSnapshot,
   queues: z.object({
     as_of: z.string(),
     stale,

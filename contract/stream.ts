@@ -26,12 +26,12 @@ export const CLOSE_CODES = {
   restarting: 1012,
 } as const;
 
-/** `presence`, `presence/<ext>`, `calls`, `calls/mine`, `queues`, `queues/<name>`, `agents`, `agents/<ext>`, … */
+/** `presence`, `presence/<ext>`, `calls`, `calls/mine`, `parking`, `queues`, `queues/<name>`, `agents`, `agents/<ext>`, … */
 export const Topic = z
   .string()
   .regex(
-    /^(presence(\/\d{1,20})?|calls(\/mine)?|queues(\/[a-z0-9_-]{1,64})?|agents(\/\d{1,20})?|history(\/mine)?|config|system)$/,
-    'not a topic; topics are presence, calls, queues, agents, history, config and system, some with /<extension>, /<queue> or /mine',
+    /^(presence(\/\d{1,20})?|calls(\/mine)?|parking|queues(\/[a-z0-9_-]{1,64})?|agents(\/\d{1,20})?|history(\/mine)?|config|system)$/,
+    'not a topic; topics are presence, calls, parking, queues, agents, history, config and system, some with /<extension>, /<queue> or /mine',
   );
 export type Topic = z.infer<typeof Topic>;
 

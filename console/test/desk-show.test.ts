@@ -97,14 +97,14 @@ describe('five browsers', () => {
     await desk.keyboard.press('Escape');
     await byKey(desk, 'g');
     const parked = desk.getByRole('main').getByRole('region', { name: 'Parked calls' });
-    await parked.getByText(/Slot 7\d\d/).waitFor();
+    await parked.getByText(/Slot 7\d\d · .* · parked by 1003/).waitFor();
     await party(desk, anaName);
     assert.equal(await note(desk).inputValue(), 'about the first call, xhtg frp ');
     await assertAccessible(desk, 'parked');
     await desk.screenshot({ path: '/tmp/show-parked.png' });
     await byKey(desk, 'h');
     await desk.getByText('Talking').first().waitFor();
-    await parked.getByRole('button', { name: /Take back/ }).click();
+    await parked.getByRole('button', { name: /^Take / }).click();
     await party(desk, benName);
     await until('both are there again', async () => (await myCalls(desk).count()) === 2);
 

@@ -77,6 +77,8 @@ const VALUES: Readonly<Record<string, unknown>> = {
 };
 /** Which data of an event this is depends on its type: what a field means there, the name alone does not say. */
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'parking.slot_occupied': { lot: 'default', parked_by: '1003' },
+  'parking.slot_freed': { lot: 'default', reason: 'picked_up' },
   'call.ended': { into: undefined, customer_disposition: undefined },
   'history.gap': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', channels: 4 },
   'history.settled': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z' },

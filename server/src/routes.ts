@@ -19,6 +19,8 @@ import type { Boards } from './features/boards/service.ts';
 import { callControlRoutes } from './features/calls/control-routes.ts';
 import type { CallControlFeature } from './features/calls/feature.ts';
 import type { LiveCalls } from './features/calls/live.ts';
+import { parkingRoutes } from './features/calls/parking.ts';
+import type { LiveParking } from './features/calls/parking.ts';
 import { callOperations } from './features/calls/operations.ts';
 import { callRoutes } from './features/calls/routes.ts';
 import { consoleSettingsOperations, consoleSettingsRoutes } from './features/console-settings/routes.ts';
@@ -104,6 +106,7 @@ export interface Parts {
   readonly exports: Exports;
   readonly history: History;
   readonly liveCalls: LiveCalls;
+  readonly parking: LiveParking;
   readonly presence: PresenceService;
   readonly privacy: Privacy;
   readonly queues: Queues;
@@ -131,6 +134,7 @@ export function addRoutes(app: App, parts: Parts): void {
   selfServiceRoutes(app, parts.selfService);
   presenceRoutes(app, parts.presence);
   callRoutes(app, parts.liveCalls);
+  parkingRoutes(app, parts.parking);
   queueRoutes(app, parts.queues);
   exportRoutes(app, parts.exports);
   privacyRoutes(app, parts.privacy);

@@ -28,6 +28,7 @@ import { createBoards } from './features/boards/service.ts';
 import { createAudit } from './features/audit/service.ts';
 import { createCallControlFeature } from './features/calls/feature.ts';
 import { createLiveCalls } from './features/calls/live.ts';
+import { createLiveParking } from './features/calls/parking.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { createConsoleSettings } from './features/console-settings/service.ts';
 import { presenceSource } from './features/contacts/presence.ts';
@@ -415,6 +416,7 @@ export async function startService(
   // Ended after the loop: what is committed last is counted and stored too.
   stack.defer(() => wallboard.close());
   const liveCalls = createLiveCalls(live.view, clock);
+  const parking = createLiveParking(live.view, clock);
   const queues = createQueues({
     engine,
     live: live.view,
@@ -434,6 +436,7 @@ export async function startService(
     sources: {
       presence: presenceSource({ directory, live: live.view, clock }),
       calls: liveCalls,
+      parking,
       queues: {
         snapshot(objects) {
           const shown = queues.snapshot(objects);
@@ -588,6 +591,7 @@ export async function startService(
     exports,
     history,
     liveCalls,
+    parking,
     presence,
     privacy,
     queues,

@@ -8,12 +8,13 @@ import type { Agent } from '@offhook/contract/agents.ts';
 import { formatSpan, formatTime } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
 import { Loading } from '../app/states.tsx';
-import { ParkedCalls, RecordingSign, parkedOf } from '../phone/extras.tsx';
+import { RecordingSign } from '../phone/extras.tsx';
 import { CallControls } from './call-controls.tsx';
 import { CrmLink } from './crm-panel.tsx';
 import { MyCalls } from './my-calls.tsx';
 import { NotesPanel, UnsentNotes, isHalfWritten } from './notes-panel.tsx';
-import { useConversation, useMyCalls, useShownCall } from './use-desk.ts';
+import { ParkedPanel } from './parked-panel.tsx';
+import { useConversation, useShownCall } from './use-desk.ts';
 import type { Conversation } from './use-desk.ts';
 import { endingOf, otherParty, ownLeg, vainEndOf } from './view.ts';
 import type { Ending, OwnCall, Party } from './view.ts';
@@ -102,17 +103,11 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
     if (into.current !== null) notes.current?.querySelector<HTMLElement>(into.current)?.focus();
     into.current = null;
   }, [about]);
-  const calls = useMyCalls();
-  const parked = parkedOf(calls.values()).length > 0 && (
-    <Paper withBorder className={styles.panel ?? ''}>
-      <ParkedCalls calls={calls.values()} />
-    </Paper>
-  );
   if (id === null) {
     return (
       <>
         <NoCall />
-        {parked}
+        <ParkedPanel />
       </>
     );
   }
@@ -132,7 +127,7 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
   return (
     <>
       {mine.own.length > 1 && <MyCalls extension={agent.extension} calls={mine} />}
-      {parked}
+      <ParkedPanel />
       <Paper
         withBorder
         component="section"

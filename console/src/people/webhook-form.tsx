@@ -9,7 +9,7 @@ import { useClient } from '../app/session.tsx';
 import { useChange } from './parts.tsx';
 import { t } from './words.ts';
 
-const TOPICS = ['calls', 'queues', 'agents', 'presence', 'history', 'config', 'system'];
+const TOPICS = ['calls', 'parking', 'queues', 'agents', 'presence', 'history', 'config', 'system'];
 /** Downwards they lie over the button that sends, where a click then chooses what nobody wanted. */
 const UPWARDS = { position: 'top' } as const;
 /** The contract's table is long and has schemas in it: it comes when a form is opened. */

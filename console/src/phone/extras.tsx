@@ -69,11 +69,13 @@ export async function park(client: Client, call_id: string): Promise<void> {
     autoClose: 30_000,
   });
 }
-interface Parked {
-  readonly call: CallState;
+interface ParkedShown {
   readonly slot: string;
   readonly who: string;
   readonly since: string;
+}
+interface Parked extends ParkedShown {
+  readonly call: CallState;
 }
 export const parkedOf = (calls: Iterable<CallState>): readonly Parked[] =>
   [...calls].flatMap((call) =>
@@ -89,13 +91,15 @@ export async function takeBack(
   if (phone.call(slot)) return;
   await client.calls.retrieve(call_id);
 }
-function Row({ one: { call, slot, who, since } }: { readonly one: Parked }): ReactNode {
-  const client = useClient();
+interface ParkedRowProps extends ParkedShown {
+  /** Extension of who parked the call, where that is shown. */
+  readonly by?: string | null;
+  readonly label: string;
+  readonly onTake: () => Promise<unknown>;
+}
+export function ParkedRow({ slot, who, since, by = null, label, onTake }: ParkedRowProps): ReactNode {
   const waits = useSince(since);
-  const take = useOnce({
-    mutationFn: () => takeBack(client, { call_id: call.call_id, slot }),
-    onError: tellFailure,
-  });
+  const take = useOnce({ mutationFn: onTake, onError: tellFailure });
   return (
     <li>
       <div className={styles.who}>
@@ -104,6 +108,7 @@ function Row({ one: { call, slot, who, since } }: { readonly one: Parked }): Rea
         </Text>
         <Text size="sm" c="dimmed">
           {t('slot', { slot })} · {formatSpan(waits)}
+          {by !== null && ` · ${t('parked_by', { who: by })}`}
         </Text>
       </div>
       <Button
@@ -112,7 +117,7 @@ function Row({ one: { call, slot, who, since } }: { readonly one: Parked }): Rea
         leftSection={<PhoneIncoming size={16} aria-hidden />}
         onClick={() => take.mutate()}
       >
-        {t('retrieve')}
+        {label}
         <VisuallyHidden> {who}</VisuallyHidden>
       </Button>
     </li>
@@ -120,18 +125,29 @@ function Row({ one: { call, slot, who, since } }: { readonly one: Parked }): Rea
 }
 /** Nothing where nobody is parked. */
 export function ParkedCalls({ calls }: { readonly calls: Iterable<CallState> }): ReactNode {
+  const client = useClient();
   const parked = parkedOf(calls);
   if (parked.length === 0) return null;
+  return (
+    <ParkedList>
+      {parked.map(({ call, ...one }) => (
+        <ParkedRow
+          key={`${call.call_id} ${one.slot}`}
+          {...one}
+          label={t('retrieve')}
+          onTake={() => takeBack(client, { call_id: call.call_id, slot: one.slot })}
+        />
+      ))}
+    </ParkedList>
+  );
+}
+export function ParkedList({ children }: { readonly children: ReactNode }): ReactNode {
   return (
     <section aria-label={t('parked_calls')}>
       <Text size="sm" fw={650} mb={6} aria-hidden>
         {t('parked_calls')}
       </Text>
-      <ul className={styles.parked}>
-        {parked.map((one) => (
-          <Row key={`${one.call.call_id} ${one.slot}`} one={one} />
-        ))}
-      </ul>
+      <ul className={styles.parked}>{children}</ul>
     </section>
   );
 }

@@ -16,10 +16,11 @@ const heard = (who: Principal, ...topics: string[]) => topics.map((topic) => hea
 test('rights - a person hears what it may read: own calls, own queues, all of it as a supervisor', () => {
   const wide = ['presence', 'calls', 'history', 'queues', 'agents', 'config', 'system'];
   assert.deepEqual(heard(person('user'), ...wide), [['presence'], null, null, null, null, null, null]);
-  assert.deepEqual(heard(person('user'), 'calls/mine', 'history/mine', 'presence/1001'), [
+  assert.deepEqual(heard(person('user'), 'calls/mine', 'history/mine', 'presence/1001', 'parking'), [
     ['calls/mine/1003'],
     ['history/mine/1003'],
     ['presence/1001'],
+    ['parking'],
   ]);
   assert.deepEqual(heard(person('user'), 'queues/support', 'agents/1003'), [null, null]);
   assert.deepEqual(heard(person('agent'), 'queues', 'queues/support', 'queues/sales'), [
@@ -54,23 +55,36 @@ test('rights - a key hears the topics of its scopes, narrowed to its objects, an
     ['presence/1002'],
     null,
   ]);
-  assert.deepEqual(heard(reads, 'calls', 'calls/mine'), [['calls/mine/1001', 'calls/mine/1002'], null]);
+  assert.deepEqual(heard(reads, 'calls', 'calls/mine', 'parking'), [
+    ['calls/mine/1001', 'calls/mine/1002'],
+    null,
+    null,
+  ]);
   assert.deepEqual(heard(reads, 'queues', 'queues/sales', 'queues/support'), [
     ['queues/sales'],
     ['queues/sales'],
     null,
   ]);
   assert.deepEqual(heard(reads, 'agents', 'history', 'config', 'system'), [null, null, null, null]);
-  assert.deepEqual(heard(key({ scopes: ['calls:read', 'system:read'] }), 'calls', 'system', 'config'), [
-    ['calls'],
-    ['system'],
-    null,
-  ]);
-  assert.deepEqual(heard(key({ scopes: ['calls:read'], extensions: [] }), 'calls'), [null]);
+  assert.deepEqual(
+    heard(key({ scopes: ['calls:read', 'system:read'] }), 'calls', 'parking', 'system', 'config'),
+    [['calls'], ['parking'], ['system'], null],
+  );
+  assert.deepEqual(heard(key({ scopes: ['calls:read'], extensions: [] }), 'calls', 'parking'), [null, null]);
+  assert.deepEqual(heard(key({ scopes: ['queues:read'] }), 'parking'), [null]);
 });
 
 test('rights - what is no topic is heard by nobody', () => {
-  const names = ['', '*', 'calls/1001', 'calls/mine/1001', 'history/1001', 'config/x', 'system/x'];
+  const names = [
+    '',
+    '*',
+    'calls/1001',
+    'calls/mine/1001',
+    'history/1001',
+    'config/x',
+    'system/x',
+    'parking/701',
+  ];
   for (const topic of names) {
     assert.equal(heardAs(person('admin'), topic, OWN), null, topic);
   }
@@ -80,6 +94,7 @@ test('rights - each topic but those of a person has one scope that lets keys hea
     'presence',
     'presence/1003',
     'calls',
+    'parking',
     'queues/sales',
     'agents',
     'history',
@@ -89,6 +104,7 @@ test('rights - each topic but those of a person has one scope that lets keys hea
   assert.deepEqual(topics.map(scopeOf), [
     'directory:read',
     'directory:read',
+    'calls:read',
     'calls:read',
     'queues:read',
     'agents:read',

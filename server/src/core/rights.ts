@@ -48,6 +48,8 @@ export const callsOf = (who: Principal, access: 'read' | 'control' = 'read'): Ob
     : who.key === null
       ? [who.extension]
       : byKey(who, `calls:${access}`, (key) => key.extensions);
+/** Whether parked calls may be seen: by every person, who may take any of them, and by keys for the calls of the whole site. */
+export const seesParking = (who: Principal): boolean => who.key === null || callsOf(who) === null;
 /** Agents that may be seen or changed: oneself, or all for a supervisor. */
 export const agentsOf = (who: Principal, access: 'read' | 'control' = 'read'): Objects =>
   supervises(who)
@@ -122,6 +124,8 @@ export function heardAs(who: Principal, topic: string, own: readonly string[]): 
       if (objects === null) return [noun];
       return objects.length === 0 ? null : objects.map((extension) => `${noun}/mine/${extension}`);
     }
+    case 'parking':
+      return name === null && seesParking(who) ? ['parking'] : null;
     case 'config':
       return name === null && seesSite(who, 'config:read') ? ['config'] : null;
     case 'system':

@@ -26,6 +26,8 @@ export function topicsOf(event: DomainEvent): readonly string[] {
       const { extensions } = event.data as { extensions: readonly string[] };
       return ['calls', ...extensions.map(mineOf)];
     }
+    case 'parking':
+      return ['parking'];
     case 'conversation': {
       const { extensions } = event.data as { extensions: readonly string[] };
       return ['history', ...extensions.map((extension) => `history/mine/${extension}`)];

@@ -95,6 +95,7 @@ const rigOf = (t: TestContext) => {
     sources: {
       presence: nothing,
       calls: nothing,
+      parking: nothing,
       history: nothing,
       config: nothing,
       system: nothing,

@@ -57,6 +57,7 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
       queue: (name) => view.queue(name),
       queues: () => view.queues(),
       calls: () => view.calls(),
+      parked: () => view.parked(),
       call: (id) => view.call(id),
       leg: (id) => view.leg(id),
       gone: (channel) => view.gone(channel),

@@ -401,8 +401,10 @@ test('pbx calls - parked and taken back by another', () => {
   );
   assert.deepEqual(types(scene.told), [
     'call.parked',
+    'parking.slot_occupied',
     'call.left',
     'call.started',
+    'parking.slot_freed',
     'call.ended',
     'call.party_changed',
   ]);

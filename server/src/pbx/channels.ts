@@ -17,6 +17,7 @@ import {
 } from './calls.ts';
 import { legLeft, tellLeg } from './legs.ts';
 import { cancelOffersOf, closeVisitOf } from './queues.ts';
+import { freeSlot } from './slots.ts';
 import { addTo, takeFrom } from './state.ts';
 import type { Channel, State, Turn } from './state.ts';
 
@@ -237,6 +238,7 @@ export function channelGone(s: State, t: Turn, id: ChannelId, code: number | nul
   unpair(s, ch);
   s.channels.delete(id);
   if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, id);
+  if (ch.slot !== null) freeSlot(s, t, ch.slot, t.observed === 'resync' ? 'engine_lost' : 'hung_up');
   leaveCall(s, t, ch, code, text);
   s.leaving.delete(id);
   s.peers.delete(id);
@@ -249,6 +251,7 @@ export function bridgeEntered(s: State, t: Turn, bridge: BridgeId, id: ChannelId
   if (ch.bridge !== bridge) unbridge(s, ch);
   addTo(s.bridges, bridge, id);
   const next = setChannel(s, t, ch, { bridge, holding, ...(holding ? {} : { slot: null }) });
+  if (!holding && ch.slot !== null) freeSlot(s, t, ch.slot, 'picked_up');
   if (!holding && next.call !== null) checkAnswered(s, t, next);
 }
 export function bridgeLeft(s: State, t: Turn, bridge: BridgeId, id: ChannelId): void {

@@ -47,6 +47,7 @@ export interface ToldAgent {
   readonly joined?: boolean;
 }
 export type ToldPresence = EventData<'presence.changed'>;
+export type ToldSlot = EventData<'parking.slot_occupied'>;
 export interface OpenFacts {
   readonly calls: Map<string, ToldCall>;
   /** Calls that ended, the newest last: an id must never be told to start again. */
@@ -59,6 +60,8 @@ export interface OpenFacts {
   /** By extension. */
   readonly agents: Map<string, ToldAgent>;
   readonly presence: Map<string, ToldPresence>;
+  /** Occupied slots. */
+  readonly parked: Map<string, ToldSlot>;
 }
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
 
@@ -82,6 +85,7 @@ export const noFacts = (): OpenFacts => ({
   members: new Map(),
   agents: new Map(),
   presence: new Map(),
+  parked: new Map(),
 });
 
 /** Takes one committed event in; O(1). */
@@ -202,6 +206,12 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'agent.logged_out':
       members.delete(memberKey(event.data.queue, event.data.extension));
       return;
+    case 'parking.slot_occupied':
+      facts.parked.set(event.data.slot, event.data);
+      return;
+    case 'parking.slot_freed':
+      facts.parked.delete(event.data.slot);
+      return;
     case 'presence.changed':
       presence.set(event.data.extension, event.data);
       return;
@@ -248,6 +258,7 @@ export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolea
     members: [...facts.members],
     agents: [...facts.agents].filter(([extension]) => keep(extension)),
     presence: [...facts.presence].filter(([extension]) => keep(extension)),
+    parked: [...facts.parked],
   });
 }
 /** One of the first release names neither extensions nor legs. */
@@ -270,5 +281,7 @@ export function readFacts(text: string | null): OpenFacts {
     // A checkpoint of the first release has none.
     agents: new Map(read.agents ?? []),
     presence: new Map(read.presence),
+    // A checkpoint of an earlier version has none.
+    parked: new Map(read.parked ?? []),
   };
 }

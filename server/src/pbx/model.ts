@@ -40,6 +40,7 @@ import {
 } from './queues.ts';
 import { queueList, queueView } from './queue-view.ts';
 import { applySite } from './site.ts';
+import { parkedList, readParked } from './slots.ts';
 import { applySnapshot } from './snapshot.ts';
 import { emit, emptyState } from './state.ts';
 import type { Agent, State, Turn } from './state.ts';
@@ -100,6 +101,7 @@ export function createModel(): PbxModel {
     },
     queues: () => queueList(s),
     calls: () => callList(s),
+    parked: () => parkedList(s),
     call: (id) => callById(s, id as CallId),
     leg: (id) => legById(s, id as ChannelId),
     gone: (channel) => s.gone.has(channel as ChannelId),
@@ -166,6 +168,7 @@ function begin(before: State, facts: OpenFacts): State {
   }
   for (const id of facts.ended) s.ended.add(id as CallId, before.as_of);
   for (const [leg, visit] of facts.visits) s.toldVisits.set(leg, visit);
+  for (const [slot, told] of facts.parked) s.parked.set(slot, readParked(told));
   for (const [key, member] of facts.members) s.toldMembers.set(key, { ...member });
   for (const [extension, presence] of facts.presence) s.toldPresence.set(extension, presence);
   for (const [extension, told] of facts.agents) s.agents.set(extension, resumed(s, told));
@@ -286,9 +289,9 @@ function apply(s: State, t: Turn, event: ModelInput): void {
     case 'channel.picked_up':
       return pickedUp(s, t, event);
     case 'channel.parked':
-      return channelParked(s, t, event.id, event.slot);
+      return channelParked(s, t, { ...event, channel: event.id, since: event.at });
     case 'channel.unparked':
-      return channelUnparked(s, t, event.id);
+      return channelUnparked(s, t, event);
     case 'queue.caller_joined':
       return callerJoined(s, t, event.caller);
     case 'queue.caller_left':

@@ -1,23 +1,61 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
-import { legOf } from './calls.ts';
+import type { EngineEventOf, EngineSnapshot, ParkedChannel } from '../ports/engine.ts';
+import { legBeside, legOf } from './calls.ts';
 import { setChannel } from './channels.ts';
 import { callRef, legRef, nowTold } from './legs.ts';
+import { freeSlot, occupySlot } from './slots.ts';
 import { emit } from './state.ts';
 import type { State, Turn } from './state.ts';
 
-export function channelParked(s: State, t: Turn, id: ChannelId, slot: string): void {
-  const ch = s.channels.get(id);
+export function channelParked(s: State, t: Turn, { channel, slot, lot, since }: ParkedChannel): void {
+  const ch = s.channels.get(channel);
   if (ch === undefined || ch.slot === slot) return;
+  if (ch.slot !== null) freeSlot(s, t, ch.slot, 'picked_up');
   const next = setChannel(s, t, ch, { slot });
   const leg = legOf(s, next);
   const call = leg?.call == null ? undefined : s.calls.get(leg.call);
   if (leg === null || call === undefined) return;
+  // The journal told of it before a restart.
+  if (s.parked.get(slot)?.leg === leg.id) return;
+  for (const other of s.channels.values()) {
+    if (other.slot === slot && other.id !== channel) setChannel(s, t, other, { slot: null });
+  }
   emit(t, 'call.parked', `calls/${call.id}`, {
     ...nowTold(s, { ...callRef(call), leg: legRef(s, leg) }),
     slot,
   });
+  occupySlot(s, t, { call, leg, slot, lot, since });
 }
-export function channelUnparked(s: State, t: Turn, id: ChannelId): void {
+
+const FREED = { retrieved: 'picked_up', timeout: 'timed_out', gave_up: 'hung_up' } as const;
+export function channelUnparked(
+  s: State,
+  t: Turn,
+  { id, slot, reason }: Pick<EngineEventOf<'channel.unparked'>, 'id' | 'slot' | 'reason'>,
+): void {
   const ch = s.channels.get(id);
-  if (ch !== undefined && ch.slot !== null) setChannel(s, t, ch, { slot: null });
+  if (ch === undefined || ch.slot !== slot) return;
+  setChannel(s, t, ch, { slot: null });
+  freeSlot(s, t, slot, FREED[reason]);
+}
+
+/** After the channels and bridges of a snapshot: slots that are occupied, and those that are so no longer. */
+export function seeParked(s: State, t: Turn, rows: EngineSnapshot['parked']): void {
+  const slots = new Map(rows?.map((row) => [row.channel, row.slot]));
+  for (const row of rows ?? []) channelParked(s, t, row);
+  for (const ch of s.channels.values()) {
+    if (ch.slot === null || (rows === undefined ? ch.holding : slots.get(ch.id) === ch.slot)) continue;
+    setChannel(s, t, ch, { slot: null });
+    freeMissed(s, t, ch.slot, ch.id);
+  }
+  const occupied = new Set([...s.channels.values()].map((ch) => ch.slot));
+  for (const { slot, leg } of s.parked.values()) {
+    const waits = rows === undefined && s.channels.get(leg)?.holding === true;
+    if (!occupied.has(slot) && !waits) freeMissed(s, t, slot, leg);
+  }
+}
+function freeMissed(s: State, t: Turn, slot: string, id: ChannelId): void {
+  const ch = s.channels.get(id);
+  const talks = ch !== undefined && legBeside(s, ch) !== null;
+  freeSlot(s, t, slot, talks ? 'picked_up' : ch === undefined ? 'engine_lost' : 'timed_out');
 }

@@ -14,6 +14,7 @@ import {
   stateReached,
 } from './channels.ts';
 import { closeToldLegs } from './legs.ts';
+import { seeParked } from './parking.ts';
 import { deviceSeen, featuresSeen, refreshPresence, tellPresence } from './presence.ts';
 import {
   callerJoined,
@@ -52,6 +53,7 @@ export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void
   if (snapshot.features !== undefined) featuresSeen(s, t, snapshot.features);
   seeDevices(s, t, snapshot);
   seeHeld(s, t, snapshot.held_here ?? []);
+  seeParked(s, t, snapshot.parked);
   for (const call of s.calls.values()) {
     if (call.channels.length === 0) endCall(s, t, call.id, 'engine_lost');
   }
@@ -167,10 +169,6 @@ function seeHeld(s: State, t: Turn, here: readonly ChannelId[]): void {
     // What was told before a restart is not told again.
     if (s.synced) channelHeld(s, t, ch.id, held_here, 'operation');
     else if (held_here) setChannel(s, t, s.channels.get(ch.id) ?? ch, { held_here });
-    if (ch.slot !== null && !ch.holding) {
-      const now = s.channels.get(ch.id);
-      if (now !== undefined) setChannel(s, t, now, { slot: null });
-    }
   }
 }
 

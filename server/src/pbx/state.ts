@@ -13,6 +13,7 @@ import type {
   LiveDevice,
   LiveExtension,
   LiveLeg,
+  LiveParked,
   LiveQueue,
   SiteEvent,
   Said,
@@ -252,6 +253,8 @@ export interface State {
   /** The leg that each leg talks to, or talked to last. */
   readonly peers: Map<ChannelId, ChannelId>;
   readonly ended: Tombstones<CallId>;
+  /** By slot, as the journal says. */
+  readonly parked: Map<string, LiveParked>;
   readonly queues: Map<string, Queue>;
   queueList: readonly LiveQueue[] | null;
   readonly visits: Map<ChannelId, Visit>;
@@ -308,6 +311,7 @@ export const emptyState = (): State => ({
   leaving: new Map(),
   peers: new Map(),
   ended: new Tombstones(),
+  parked: new Map(),
   queues: new Map(),
   queueList: null,
   visits: new Map(),

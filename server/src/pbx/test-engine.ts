@@ -99,6 +99,12 @@ export class SimEngine {
     return snapshot({
       channels: [...this.#channels.values()],
       bridged: [...this.#bridges].map(([id, b]) => ({ channel: id, ...b })),
+      parked: Array.from(this.#slots, ([channel, slot]) => ({
+        channel,
+        slot,
+        lot: 'default',
+        since: this.at,
+      })),
       queues: QUEUES.map((name) => ({
         name,
         strategy: 'ringall',
@@ -433,7 +439,9 @@ export class SimEngine {
     const parkee = by && this.#partner(by.id);
     if (parkee === undefined || by === undefined) return;
     this.#enter(bridge('lot'), parkee, true);
-    const slot = String(701 + this.#slots.size);
+    const taken = new Set(this.#slots.values());
+    let slot = '701';
+    while (taken.has(slot)) slot = String(Number(slot) + 1);
     this.#slots.set(parkee, slot);
     this.#tell({ type: 'channel.parked', id: parkee, slot, lot: 'default' });
     this.#gone(by.id, 16);

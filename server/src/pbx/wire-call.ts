@@ -1,6 +1,7 @@
 import type { Call, Leg } from '@offhook/contract/calls.ts';
+import type { ParkedCall } from '@offhook/contract/parking.ts';
 import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
-import type { LiveCall, LiveLeg } from '../ports/live.ts';
+import type { LiveCall, LiveLeg, LiveParked } from '../ports/live.ts';
 
 const legOf = (leg: LiveLeg): Leg => ({
   leg_id: leg.id,
@@ -45,4 +46,14 @@ export const wireCall = (call: LiveCall): Call => ({
   extensions: [...call.extensions],
   parties: partiesOf(call),
   legs: call.legs.map(legOf),
+});
+/** A parked call as the wire shows it. */
+export const wireParked = ({ slot, lot, call, leg, party, since, by }: LiveParked): ParkedCall => ({
+  slot,
+  lot,
+  call_id: call,
+  leg_id: leg,
+  party: { number: party.number, name: party.name },
+  since: rfc3339(since),
+  parked_by: by,
 });

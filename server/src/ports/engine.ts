@@ -122,6 +122,13 @@ export const FEATURES_OFF: ExtensionFeatures = Object.freeze({
   changed_at: 0,
 });
 
+/** A channel on a parking slot; `since` is milliseconds since 1970. */
+export interface ParkedChannel {
+  readonly channel: ChannelId;
+  readonly slot: string;
+  readonly lot: string;
+  readonly since: number;
+}
 /** The whole state of one node at one moment. */
 export interface EngineSnapshot {
   readonly node: NodeId;
@@ -136,6 +143,8 @@ export interface EngineSnapshot {
     readonly channel: ChannelId;
     readonly holding: boolean;
   }[];
+  /** Channels on parking slots; missing where it is not known. */
+  readonly parked?: readonly ParkedChannel[];
   /** Channels that have put the other side on hold by an operation of ours. */
   readonly held_here?: readonly ChannelId[];
   readonly queues: readonly EngineQueue[];

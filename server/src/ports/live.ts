@@ -83,6 +83,18 @@ export interface LiveCall {
   readonly answered_at: number | null;
   readonly legs: readonly LiveLeg[];
 }
+/** A call on a parking slot, as it was when it took the slot. */
+export interface LiveParked {
+  readonly slot: string;
+  readonly lot: string;
+  readonly call: CallId;
+  readonly leg: ChannelId;
+  /** Who waits on the slot. */
+  readonly party: Party;
+  readonly since: number;
+  /** Extension of who parked it; null where that is not known. */
+  readonly by: string | null;
+}
 /** A caller who waits; `leg` names its visit until it has left. */
 export interface LiveCaller extends QueueCaller {
   readonly leg: string;
@@ -140,6 +152,8 @@ export interface ModelView {
   queue(name: string): LiveQueue | undefined;
   queues(): readonly LiveQueue[];
   calls(): readonly LiveCall[];
+  /** Calls on parking slots, in order of slot. */
+  parked(): readonly LiveParked[];
   /** One call by its id, or by an id it had before it was joined with another. */
   call(id: string): LiveCall | undefined;
   /** One leg of a call that goes on. */

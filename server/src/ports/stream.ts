@@ -11,7 +11,10 @@ export interface TopicSource {
 }
 /** One source for each noun; `calls` is asked with the extensions whose calls may be shown. */
 export type TopicSources = Readonly<
-  Record<'presence' | 'calls' | 'queues' | 'agents' | 'history' | 'config' | 'system', TopicSource>
+  Record<
+    'presence' | 'calls' | 'parking' | 'queues' | 'agents' | 'history' | 'config' | 'system',
+    TopicSource
+  >
 >;
 
 /** What the stream is told by those who sign people and machines in. */

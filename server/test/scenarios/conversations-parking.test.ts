@@ -1,6 +1,8 @@
 /** Calls that are parked, shared, or side by side, played with real phones: one conversation each, and what the phones saw. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { createClient } from '@offhook/client';
+import type { Client, EventStream, StreamEvent } from '@offhook/client';
 import { ask, doneBy } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
 import { assertToldAnew } from '../support/conversation-rebuild.ts';
@@ -28,6 +30,42 @@ describe('conversations: parking', () => {
           .find((space) => space.includes(`PJSIP/${extension}-`))
           ?.slice(0, 3);
       });
+
+    /** Somebody who has no part in the calls that are parked. */
+    let bystander: Client;
+    let stream: EventStream;
+    const heard: StreamEvent[] = [];
+    before(async () => {
+      const { base } = stage.site();
+      const { token } = await stage.site().person('2019');
+      bystander = createClient({ base, token });
+      stream = bystander.stream({ topics: ['parking'], snapshot: true });
+      void (async () => {
+        for await (const item of stream) if ('seq' in item) heard.push(item);
+      })();
+    });
+    after(() => stream.close());
+    /** The slot as the bystander is shown it, from the stream and from the list. */
+    const shownTo = (extension: string) =>
+      until(`the parked call of ${extension} to be shown`, async () => {
+        const told = heard
+          .flatMap((e) => (e.type === 'parking.slot_occupied' ? [e.data] : []))
+          .find(({ party }) => party.number === extension);
+        const { parked } = await bystander.calls.parked();
+        const listed = parked.find(({ leg_id }) => leg_id === told?.leg_id);
+        assert.deepEqual(listed, told);
+        return told;
+      });
+    const freed = async ({ slot, leg_id }: { slot: string; leg_id: string }, reason: string) => {
+      const event = await until(`slot ${slot} to be freed`, () =>
+        heard
+          .flatMap((e) => (e.type === 'parking.slot_freed' ? [e.data] : []))
+          .find((data) => data.leg_id === leg_id),
+      );
+      assert.deepEqual([event.slot, event.reason], [slot, reason]);
+      const { parked } = await bystander.calls.parked();
+      assert.ok(!parked.some((one) => one.leg_id === leg_id));
+    };
 
     test('conversations - three ways: the transferer brings both together, then leaves them', async () => {
       await using a = await stage.phone('2029');
@@ -135,9 +173,12 @@ describe('conversations: parking', () => {
       const told = at.transferred(8000);
       const slot = await slotOf('2022');
       await call.hears(100);
+      const shown = await shownTo('2022');
+      assert.deepEqual([shown.slot, shown.parked_by], [slot, '2023']);
       const back = await c.invite(slot);
       await back.answered();
       const retrieved = back.times.answered;
+      await freed(shown, 'picked_up');
       await talk(1.2, call, back);
       await told;
       await back.hangup();
@@ -186,7 +227,9 @@ describe('conversations: parking', () => {
       const [call, at] = await connect(a, '2026', b);
       await talk(1, call, at);
       const parked = await park(at, '2025');
+      const shown = await shownTo('2025');
       const again = await b.incoming(20_000);
+      await freed(shown, 'timed_out');
       again.ring();
       await lasting(1000);
       await again.answer();
@@ -229,7 +272,9 @@ describe('conversations: parking', () => {
       const [call, at] = await connect(a, '2028', b);
       await talk(1, call, at);
       const parked = await park(at, '2027');
+      const shown = await shownTo('2027');
       await call.hangup();
+      await freed(shown, 'hung_up');
       const { ended } = call.times;
       await stage.is({
         ...answered,

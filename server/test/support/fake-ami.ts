@@ -46,6 +46,7 @@ export interface FakeState {
   queues: Record<string, FakeQueue>;
   /** State by device, e.g. `PJSIP/1001-web`. */
   devices: Record<string, string>;
+  parked: (FakeChannel & { slot: string; seconds: number })[];
   contacts: { endpoint: string; uri: string; status?: string }[];
   /** The engine's own store, e.g. `/offhook/1001/dnd`. */
   store: Record<string, string>;
@@ -215,6 +216,19 @@ const listRows = (
           ]),
         ]),
       };
+    case 'ParkedCalls':
+      return {
+        complete: 'ParkedCallsComplete',
+        rows: state.parked.map(({ slot, seconds, ...parkee }) => [
+          'ParkedCall',
+          {
+            ...channelHeaders(parkee, 'Parkee'),
+            Parkinglot: 'default',
+            ParkingSpace: slot,
+            ParkingDuration: seconds,
+          },
+        ]),
+      };
     case 'DeviceStateList':
       return {
         complete: 'DeviceStateListComplete',
@@ -256,6 +270,7 @@ export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAm
     channels: [],
     queues: {},
     devices: {},
+    parked: [],
     contacts: [],
     store: {},
     ...options.state,

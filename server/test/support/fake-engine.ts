@@ -365,6 +365,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     queue: (name) => model.view.queue(name),
     queues: () => model.view.queues(),
     calls: () => [],
+    parked: () => model.view.parked(),
     call: (id) => model.view.call(id),
     leg: (id) => model.view.leg(id),
     device: (endpoint) => model.view.device(endpoint),

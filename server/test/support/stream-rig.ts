@@ -120,6 +120,7 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
     sources: {
       presence: source('presence'),
       calls: source('calls'),
+      parking: source('parking'),
       queues: source('queues'),
       agents: source('agents'),
       history: source('history'),

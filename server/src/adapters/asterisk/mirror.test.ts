@@ -46,6 +46,7 @@ const base: EngineSnapshot = {
   channels: [channel(1)],
   bridged: [{ bridge: b, channel: id(1), holding: false }],
   held_here: [id(1)],
+  parked: [{ channel: id(2), slot: '701', lot: 'l', since: 0 }],
   queues: [{ name: 'q', strategy: 'ringall', members: [member('m1')], callers: [] }],
   devices: [{ endpoint: '1', state: 'INUSE' }],
   contacts: [{ endpoint: '1', address: 'sip:1', reachable: true }],
@@ -67,6 +68,9 @@ const FACTS: [EngineEvent, number][] = [
   [{ at: 0, type: 'channel.linked', id: id(1), call: callId(node, '7') }, 1],
   [{ at: 0, type: 'channel.renamed', id: id(1), channel: channel(1, { name: 'PJSIP/9-00000002' }) }, 1],
   [{ at: 0, type: 'channel.hungup', id: id(1), cause: 16, cause_text: '' }, 2],
+  [{ at: 0, type: 'channel.parked', id: id(3), slot: '702', lot: 'l' }, 1],
+  [{ at: 0, type: 'channel.unparked', id: id(2), slot: '701', reason: 'retrieved' }, 1],
+  [{ at: 0, type: 'channel.unparked', id: id(2), slot: '702', reason: 'retrieved' }, 0],
   [{ at: 0, type: 'bridge.left', bridge: b, id: id(1) }, 1],
   [{ at: 0, type: 'bridge.left', bridge: bridgeId(node, 'other'), id: id(1) }, 0],
   [{ at: 0, type: 'bridge.entered', bridge: bridgeId(node, 'c'), id: id(1), holding: false }, 1],
@@ -102,11 +106,12 @@ test('mirror - a snapshot comes out as it went in, and replaces all there was', 
   const mirror = new Mirror();
   for (const [event] of FACTS) mirror.apply(event);
   mirror.load(base);
-  const { channels, bridged, held_here, queues, devices, contacts, features: kept } = base;
+  const { channels, bridged, held_here, parked, queues, devices, contacts, features: kept } = base;
   assert.deepEqual(mirror.parts(), {
     channels,
     bridged,
     held_here,
+    parked,
     queues,
     devices,
     contacts,

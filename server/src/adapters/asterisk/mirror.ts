@@ -6,6 +6,7 @@ import type {
   EngineEvent,
   EngineSnapshot,
   ExtensionFeatures,
+  ParkedChannel,
   QueueCaller,
   QueueMember,
 } from '../../ports/engine.ts';
@@ -31,6 +32,7 @@ export class Mirror implements Known {
   #bridged = new Map<ChannelId, Bridged>();
   #bridges = new Map<BridgeId, Set<ChannelId>>();
   #heldHere = new Set<ChannelId>();
+  #parked = new Map<ChannelId, ParkedChannel>();
   #queues = new Map<string, MirroredQueue>();
   #devices = new Map<string, DeviceState>();
   #contacts = new Map<string, EndpointContact>();
@@ -101,6 +103,7 @@ export class Mirror implements Known {
       case 'channel.hungup':
         this.#channels.delete(e.id);
         this.#heldHere.delete(e.id);
+        this.#parked.delete(e.id);
         this.#leave(e.id);
         return;
       case 'bridge.entered':
@@ -108,6 +111,12 @@ export class Mirror implements Known {
         return;
       case 'bridge.left':
         if (this.#bridged.get(e.id)?.bridge === e.bridge) this.#leave(e.id);
+        return;
+      case 'channel.parked':
+        this.#parked.set(e.id, { channel: e.id, slot: e.slot, lot: e.lot, since: e.at });
+        return;
+      case 'channel.unparked':
+        if (this.#parked.get(e.id)?.slot === e.slot) this.#parked.delete(e.id);
         return;
       case 'queue.caller_joined':
         this.#join(e.caller);
@@ -146,8 +155,6 @@ export class Mirror implements Known {
       case 'transfer.blind':
       case 'transfer.attended':
       case 'channel.picked_up':
-      case 'channel.parked':
-      case 'channel.unparked':
       case 'offer.created':
       case 'offer.accepted':
       case 'offer.timeout':
@@ -162,6 +169,7 @@ export class Mirror implements Known {
     this.#bridged = other.#bridged;
     this.#bridges = other.#bridges;
     this.#heldHere = other.#heldHere;
+    this.#parked = other.#parked;
     this.#queues = other.#queues;
     this.#devices = other.#devices;
     this.#contacts = other.#contacts;
@@ -173,6 +181,7 @@ export class Mirror implements Known {
     for (const c of s.channels) this.#channels.set(c.id, c);
     for (const b of s.bridged) this.#enter(b);
     for (const id of s.held_here ?? []) this.#heldHere.add(id);
+    for (const p of s.parked ?? []) this.#parked.set(p.channel, p);
     for (const q of s.queues)
       this.#queues.set(q.name, {
         strategy: q.strategy,
@@ -187,12 +196,13 @@ export class Mirror implements Known {
   /** The mirrored state in the form of a snapshot. */
   parts(): Pick<
     EngineSnapshot,
-    'channels' | 'bridged' | 'held_here' | 'queues' | 'devices' | 'contacts' | 'features'
+    'channels' | 'bridged' | 'held_here' | 'parked' | 'queues' | 'devices' | 'contacts' | 'features'
   > {
     return {
       channels: [...this.#channels.values()],
       bridged: [...this.#bridged.values()],
       held_here: [...this.#heldHere],
+      parked: [...this.#parked.values()],
       queues: Array.from(this.#queues, ([name, q]) => ({
         name,
         strategy: q.strategy,
@@ -210,6 +220,7 @@ export class Mirror implements Known {
     let n = 0;
     n += differences(this.#channels, fresh.#channels, sameChannel);
     n += differences(this.#bridged, fresh.#bridged, (a, b) => a.bridge === b.bridge);
+    n += differences(this.#parked, fresh.#parked, (a, b) => a.slot === b.slot);
     n += differences(this.#devices, fresh.#devices, (a, b) => a === b);
     n += differences(this.#contacts, fresh.#contacts, (a, b) => a.reachable === b.reachable);
     n += differences(this.#features, fresh.#features, (a, b) => a.changed_at === b.changed_at);

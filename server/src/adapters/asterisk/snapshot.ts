@@ -5,6 +5,7 @@ import type {
   EngineChannel,
   EngineEvent,
   EngineSnapshot,
+  ParkedChannel,
   QueueCaller,
   QueueMember,
 } from '../../ports/engine.ts';
@@ -20,6 +21,7 @@ import { deviceRow } from './events/device-state.ts';
 import { H } from './events/headers.ts';
 import { holderOf } from './events/hold.ts';
 import { bornAt, channelState, describeChannel } from './events/names.ts';
+import { parkedRow } from './events/parking.ts';
 import { memberRow } from './events/queue-member.ts';
 import { readFeatures } from './features-store.ts';
 
@@ -29,6 +31,7 @@ import { readFeatures } from './features-store.ts';
  * CoreSettings       AMIversion AsteriskVersion ...
  * CoreShowChannels   CoreShowChannel: chan Application ApplicationData Duration BridgeId
  * BridgeList         BridgeListItem: bridge
+ * ParkedCalls        ParkedCall: see events/parking.ts
  * QueueStatus        QueueParams: Queue Max Strategy Calls ...; QueueMember: see events/queue-member.ts;
  *                    QueueEntry: Queue Position Channel Uniqueid CallerIDNum CallerIDName ... Wait Priority
  * DeviceStateList    DeviceStateChange: Device State
@@ -136,6 +139,16 @@ export const readSnapshot = async (
       { signal },
     );
 
+  const parked: ParkedChannel[] = [];
+  await ami.list(
+    'ParkedCalls',
+    {},
+    (event, frame) => {
+      if (event === 'ParkedCall') parked.push(parkedRow(node, frame, began_at));
+    },
+    { signal },
+  );
+
   const queues = new Map<string, { strategy: string; members: QueueMember[]; callers: QueueCaller[] }>();
   const queueOf = (name: string): { strategy: string; members: QueueMember[]; callers: QueueCaller[] } => {
     let queue = queues.get(name);
@@ -193,6 +206,7 @@ export const readSnapshot = async (
       channels: channels.sort(byBirth),
       bridged: inBridge.map((b) => ({ ...b, holding: holding.has(b.bridge) })),
       held_here: heldHere,
+      parked,
       queues: Array.from(queues, ([name, q]) => ({ name, ...q })),
       devices,
       contacts,
@@ -237,6 +251,7 @@ export const withoutDead = (s: EngineSnapshot, dead: (id: ChannelId) => boolean)
   ...s,
   channels: s.channels.filter((c) => !dead(c.id)),
   bridged: s.bridged.filter((b) => !dead(b.channel)),
+  ...(s.parked === undefined ? {} : { parked: s.parked.filter((p) => !dead(p.channel)) }),
   queues: s.queues.map((q) => ({ ...q, callers: q.callers.filter((c) => !dead(c.channel)) })),
 });
 

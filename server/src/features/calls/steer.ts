@@ -114,6 +114,7 @@ export function createSteering(deps: CallControlDeps): Steering {
       expects: [
         ...(leg.held_here ? [{ type: 'call.retrieved', leg: leg.id } as const] : []),
         { type: 'call.parked', leg: parked },
+        { type: 'parking.slot_occupied', leg: parked },
         { type: 'call.left', leg: leg.id },
       ],
       confirmed: () => live.leg(parked)?.slot != null,
