@@ -24,6 +24,7 @@ const BASE: Document = {
               schema: {
                 type: 'object',
                 properties: {
+                  code: { type: 'string', pattern: '^(a(b|c)|[|)]d)$' },
                   kind: { enum: ['a', 'b'], type: 'string' },
                   size: { type: 'integer', maximum: 9 },
                 },
@@ -89,6 +90,8 @@ test('contract breaks - everything that shrinks is named', () => {
     [(d) => (body(d).properties.size.maximum = 5), /body\.size: maximum is lower now/],
     [(d) => (body(d).properties.size.minimum = 1), /body\.size: minimum is higher now/],
     [(d) => (body(d).properties.size.enum = [1]), /body\.size: takes only \[1\] now/],
+    [(d) => (body(d).properties.code.pattern = '^(a(b)|[|)]d)$'), /body\.code: has another pattern now/],
+    [(d) => (body(d).properties.code.pattern = '^(a(b|c))$'), /body\.code: has another pattern now/],
     [(d) => (body(d).additionalProperties = false), /body: refuses fields it does not know now/],
     [(d) => (post(d).requestBody.required = true), /body: is required now/],
   ];
@@ -118,6 +121,7 @@ test('contract breaks - everything that grows passes', () => {
     (d) => (body(d).properties.size.type = ['integer', 'null']),
     (d) => (body(d).properties.size.type = 'number'),
     (d) => body(d).properties.kind.enum.push('c'),
+    (d) => (body(d).properties.code.pattern = '^([|)]d|e|a(b|c))$'),
   ];
   for (const change of changes) assert.deepEqual(after(change), [], String(change));
 });

@@ -167,9 +167,30 @@ function compareBounds(at: string, before: Json, after: Json, found: string[]): 
       found.push(`${at}: ${name} is higher now`);
   }
   for (const name of ['pattern', 'format']) {
-    if (after[name] !== undefined && after[name] !== before[name])
-      found.push(`${at}: has another ${name} now`);
+    if (after[name] === undefined || after[name] === before[name] || takesMore(before[name], after[name]))
+      continue;
+    found.push(`${at}: has another ${name} now`);
   }
+}
+/** Alternatives of a pattern `^(a|b)$`, split outside of groups and classes; null for another form. */
+function alternativesOf(pattern: unknown): readonly string[] | null {
+  const inner = typeof pattern === 'string' ? /^\^\((.*)\)\$$/s.exec(pattern)?.[1] : undefined;
+  if (inner === undefined) return null;
+  const found = [''];
+  let depth = 0;
+  for (const [part] of inner.matchAll(/\\.|\[(?:\\.|[^\]\\])*\]|./gs)) {
+    if (part === '(') depth += 1;
+    if (part === ')') depth -= 1;
+    if (depth < 0) return null;
+    if (part === '|' && depth === 0) found.push('');
+    else found[found.length - 1] += part;
+  }
+  return found;
+}
+/** True where a pattern has all the alternatives it had, and further ones. */
+function takesMore(before: unknown, after: unknown): boolean {
+  const [was, now] = [alternativesOf(before), alternativesOf(after)];
+  return was !== null && now !== null && was.every((one) => now.includes(one));
 }
 /** Direction by direction, into one list. */
 const comparer = (sides: Sides): { readonly found: string[]; readonly of: (d: Direction) => Comparison } => {
