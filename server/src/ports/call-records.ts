@@ -113,6 +113,8 @@ export interface CallRecordCheckpoint {
 }
 export interface CallRecordBatch {
   readonly records: readonly CallRecord[];
+  /** Channels of the service's own test calls, which have no records; the engine numbers them like all others. */
+  readonly test_channels?: readonly ChannelId[];
   readonly checkpoint: CallRecordCheckpoint;
   /** Records that could not be read, kept raw for support; the reader goes on after them. */
   readonly malformed: readonly string[];

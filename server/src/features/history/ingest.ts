@@ -7,6 +7,7 @@ import { withoutErased } from './erasure/tombstones.ts';
 import { readFact, writeFact } from './facts.ts';
 import { keepFinding } from './proof/findings.ts';
 import type { Finding } from './proof/findings.ts';
+import { keepTestChannels } from './proof/test-channels.ts';
 import { linkRecords } from './links.ts';
 import { createPace } from './pace.ts';
 import { BUILT, packRecords, recordsOf, storeRecords } from './packs.ts';
@@ -168,6 +169,7 @@ export function createIngest(deps: IngestDeps): Ingest {
           return { over: [], soFar: new Map(), later: [] };
         const news = await tellNews(db, batch.records, batch.live);
         await keepMalformed(db, batch.malformed, clock.now());
+        await keepTestChannels(db, batch.test_channels ?? [], clock.now());
         await writeFact(db, 'checkpoint', checkpoint);
         return news;
       });

@@ -182,6 +182,8 @@ export interface Tables {
   conversation_wrap_ups: WrapUpRow;
   conversation_quality: QualityRow;
   history_findings: FindingRow;
+  /** Channels of the service's test calls (proof/test-channels.ts). */
+  history_test_channels: { channel: string; at_ms: number };
   history_loose: LooseRow;
   /** Records of conversations that have been quiet for a while: a JSON array, compressed. */
   history_packs: { root: string; records: Uint8Array };
@@ -518,6 +520,16 @@ export const migrations: readonly Migration[] = [
         .addColumn('published', 'integer', (c) => c.notNull())
         .execute();
       await db.schema.createIndex('history_findings_at').on('history_findings').column('at_ms').execute();
+    },
+  },
+  {
+    id: '0011-test-channels',
+    async up(db) {
+      await db.schema
+        .createTable('history_test_channels')
+        .addColumn('channel', 'text', (c) => c.primaryKey())
+        .addColumn('at_ms', 'bigint', (c) => c.notNull())
+        .execute();
     },
   },
 ];

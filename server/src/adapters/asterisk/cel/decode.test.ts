@@ -197,6 +197,7 @@ test('call records - what is no record is malformed, what says nothing about a c
   for (const word of ['constructor', '__proto__', 'STREAM_X']) {
     assert.ok(typeof decoded(line({ eventenum: word, userdeftype: 'constructor' })) === 'string', word);
   }
+  assert.equal(decoded(line({ uniqueid: 'health-0a-1795226931.1' })), 'ast1:health-0a-1795226931.1');
 });
 
 test('call records - bytes cut anywhere give the same records', () => {

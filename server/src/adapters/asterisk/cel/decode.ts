@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { bridgeId, callId, channelId } from '@offhook/contract/ids.ts';
-import type { NodeId } from '@offhook/contract/ids.ts';
+import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type {
   CallRecord,
   CallRecordFacts,
@@ -141,14 +141,14 @@ const cut = (text: string): string =>
 
 /**
  * One record in our words. `ignored` for events that say nothing about a call (a sound that is played, a type of a
- * newer engine), `malformed` for what is no record.
+ * newer engine), `malformed` for what is no record, and the id alone for a channel of a test call.
  */
-export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | 'ignored' | 'malformed' {
+export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | ChannelId | 'ignored' | 'malformed' {
   // Old phones still send Latin-1; every byte has a meaning there, so nothing is lost.
   const f = readFields(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'));
   const at_us = f && readTime(f.eventtime);
   if (!f || at_us === null || f.uniqueid === '' || f.linkedid === '') return 'malformed';
-  if (isHealthCall(f.uniqueid)) return 'ignored';
+  if (isHealthCall(f.uniqueid)) return channelId(node, f.uniqueid);
   const type = typeOf(f);
   if (type === undefined) return /^[A-Z_]+$/.test(f.eventenum) ? 'ignored' : 'malformed';
   const facts = readFacts(node, f);

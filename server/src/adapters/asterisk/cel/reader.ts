@@ -7,7 +7,7 @@
  */
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import type { NodeId } from '@offhook/contract/ids.ts';
+import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type {
@@ -124,21 +124,27 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
     return all;
   }
 
-  function decode(raw: readonly RawRecord[]): Pick<CallRecordBatch, 'records' | 'malformed'> {
+  function decode(
+    raw: readonly RawRecord[],
+  ): Pick<CallRecordBatch, 'records' | 'test_channels' | 'malformed'> {
     const records: CallRecord[] = [];
+    const test_channels = new Set<ChannelId>();
     const malformed: string[] = [];
+    const take = (record: ReturnType<typeof decodeRecord>): void => {
+      if (typeof record === 'object') records.push(record);
+      else if (record !== 'ignored' && record !== 'malformed') test_channels.add(record);
+    };
     for (const { bytes, whole } of raw) {
       const record = whole ? decodeRecord(node, bytes) : 'malformed';
-      if (typeof record === 'object') records.push(record);
+      take(record);
       if (record !== 'malformed') continue;
       const inner = salvage(bytes);
-      const saved = inner && decodeRecord(node, inner);
-      if (saved && typeof saved === 'object') records.push(saved);
+      if (inner) take(decodeRecord(node, inner));
       malformed.push(bytes.toString('latin1', 0, MALFORMED_LIMIT));
     }
     if (malformed.length > 0)
       log.warn({ lines: malformed.length, first: malformed[0] }, 'call records that cannot be read');
-    return { records, malformed };
+    return { records, test_channels: [...test_channels], malformed };
   }
 
   /** The next batch of an open file; null at its end for now, `replaced` when it no longer holds what was read. */

@@ -10,7 +10,7 @@ export function recordsOf(node: NodeId, bytes: Buffer): readonly CallRecord[] {
   return splitRecords(bytes, true).records.flatMap(({ bytes: raw, whole }) => {
     const record = whole ? decodeRecord(node, raw) : 'malformed';
     if (record === 'malformed') throw new Error(`a record cannot be read: ${raw.toString('latin1')}`);
-    return record === 'ignored' ? [] : [record];
+    return typeof record === 'object' ? [record] : [];
   });
 }
 export const recordedIn = (node: NodeId, file: string | URL): readonly CallRecord[] =>

@@ -43,23 +43,32 @@ export function createAbsences(known: readonly Absence[], heard: number | null =
 }
 
 const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
+/** An id that the service chose contains the second of its channel, but not the number that the engine gave it. */
+const CHOSEN = /-(\d{9,12})\.[12]$/;
 /**
  * Finds unrecorded channels: the engine numbers channels consecutively, so a missing number between two known ones is a
- * channel that nobody recorded. Null while no channel after the absence is known. `channels`: all known ids around it.
+ * channel that nobody recorded, unless the service chose the id of a channel of that time. Null while no channel after the
+ * absence is known. `channels`: all known ids around it.
  */
 export function lostIn(absence: Absence, channels: Iterable<string>): readonly LostChannels[] | null {
   const known = new Map<number, number>();
-  for (const id of channels) {
+  const chosen: number[] = [];
+  for (const id of new Set(channels)) {
     const [, seconds, serial] = CHANNEL.exec(id) ?? [];
     if (seconds !== undefined) known.set(Number(serial), Number(seconds) * 1000);
+    const [, second] = CHOSEN.exec(id) ?? [];
+    if (second !== undefined) chosen.push(Number(second) * 1000);
   }
   const serials = [...known].sort((a, b) => a[0] - b[0]);
   if (!serials.some(([, at]) => at >= absence.to - 1000)) return null;
   return serials.flatMap(([serial, at], i) => {
     const before = serials[i - 1];
     if (before === undefined) return [];
-    const channels = serial - before[0] - 1;
+    const missing = serial - before[0] - 1;
     const outside = at + 1000 <= absence.from || before[1] > absence.to || at < before[1];
-    return channels === 0 || outside ? [] : [{ from: before[1], to: at + 1000, channels }];
+    if (missing === 0 || outside) return [];
+    // The service and the engine read their clocks a moment apart.
+    const ours = chosen.filter((second) => second >= before[1] - 1000 && second <= at + 1000).length;
+    return missing > ours ? [{ from: before[1], to: at + 1000, channels: missing - ours }] : [];
   });
 }

@@ -264,9 +264,24 @@ test('proof - the place in the journal is stored also while a conversation is al
   assert.ok(place !== null && place.seq >= journal.head - 1, `stored ${place?.seq} of ${journal.head}`);
 });
 
+const S = 1_795_000_000;
+const away = { from: (S + 500) * 1000, to: (S + 560) * 1000 };
+
+test('proof - channels whose ids the service chose are missing from no time', () => {
+  const around = [`ast1:${S + 499}.8`, `ast1:${S + 570}.13`];
+  const chosen = (name: string, at: number) => [1, 2].map((n) => `ast1:${name}-${S + at}.${n}`);
+  const gap = { from: (S + 499) * 1000, to: (S + 571) * 1000 };
+  assert.deepEqual(lostIn(away, [...around, ...chosen('health-0a', 566), ...chosen('oh-0b', 569)]), []);
+  assert.deepEqual(lostIn(away, [...around, ...chosen('health-0a', 566)]), [{ ...gap, channels: 2 }]);
+  const twice = [...chosen('health-0a', 566), ...chosen('health-0a', 566)];
+  assert.deepEqual(lostIn(away, [...around, ...twice]), [{ ...gap, channels: 2 }]);
+  assert.deepEqual(
+    lostIn(away, [...around, ...chosen('oh-0b', 490)]),
+    [{ ...gap, channels: 4 }],
+    'before it',
+  );
+});
 test('proof - channels that are missing between two known ones are a gap with its time', () => {
-  const S = 1_795_000_000;
-  const away = { from: (S + 500) * 1000, to: (S + 560) * 1000 };
   const of = (...channels: (readonly [number, number])[]) =>
     lostIn(
       away,

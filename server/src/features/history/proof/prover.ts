@@ -36,6 +36,7 @@ import type { Unsettled } from './settle.ts';
 import { createStories, tellsOfCalls } from './stories.ts';
 import type { Story } from './stories.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
+import { testChannels } from './test-channels.ts';
 
 export interface ProverDeps {
   readonly store: Store;
@@ -333,7 +334,8 @@ export function createProver(deps: ProverDeps): Prover {
     const due = open.filter((a) => a.to <= until);
     let news = false;
     for (const absence of due) {
-      const lost = lostIn(absence, [...(await channelsAround(db, absence)), ...legs.keys()]);
+      const around = [...(await channelsAround(db, absence)), ...(await testChannels(db)), ...legs.keys()];
+      const lost = lostIn(absence, around);
       if (lost === null) continue;
       for (const { from, to, channels } of lost) {
         log.error(
