@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import { QueryObserver } from '@tanstack/react-query';
+import { Queries } from './queries.ts';
 
 const SOURCES = path.join(import.meta.dirname, '..');
 
@@ -19,4 +21,24 @@ test('console - what is kept under a key is read in one place, so that no page f
     [...places].filter(([, files]) => files.length > 1),
     [],
   );
+});
+
+test('console - what an event invalidates is read anew, also while the first read of it is under way', async () => {
+  const queries = new Queries();
+  const answers = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  let asked = 0;
+  const seen = new QueryObserver(queries, {
+    queryKey: ['call'],
+    queryFn: () => answers[asked++]!.promise,
+    retry: false,
+  });
+  const end = seen.subscribe(() => undefined);
+  assert.equal(asked, 1);
+  const again = queries.invalidateQueries({ queryKey: ['call'] });
+  answers[0]!.reject(new Error('not found'));
+  answers[1]!.resolve('as after the event');
+  await again;
+  assert.equal(seen.getCurrentResult().data, 'as after the event');
+  assert.equal(asked, 2);
+  end();
 });

@@ -1,10 +1,22 @@
 /** What more than one page reads. All pages share what was read under a key, so what it is must be said once. */
+import { QueryClient } from '@tanstack/react-query';
 import type { Client } from '@offhook/client';
 
 interface Read {
   readonly signal: AbortSignal;
 }
 const KEPT_MS = 300_000;
+
+/**
+ * A query client that reads anew whatever is invalidated. The library keeps a first read that is under way, although its answer
+ * may be older than the event that invalidates it.
+ */
+export class Queries extends QueryClient {
+  override async invalidateQueries(...given: Parameters<QueryClient['invalidateQueries']>): Promise<void> {
+    await this.cancelQueries(given[0]);
+    await super.invalidateQueries(...given);
+  }
+}
 
 /** By the id of any call of it. */
 export const conversationQuery = (client: Client, id: string) => ({

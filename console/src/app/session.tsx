@@ -1,13 +1,7 @@
 /** Who is signed in. The session itself is a cookie that no script can read. */
 import { createContext, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import {
-  MutationCache,
-  QueryCache,
-  QueryClient,
-  QueryClientProvider,
-  notifyManager,
-} from '@tanstack/react-query';
+import { MutationCache, QueryCache, QueryClientProvider, notifyManager } from '@tanstack/react-query';
 import type { LoginInput, Client, LoginResult } from '@offhook/client';
 import { OffhookError, createClient } from '@offhook/client';
 import { includesLevel } from '@offhook/contract/ids.ts';
@@ -18,6 +12,7 @@ import { deviceOf } from './device.ts';
 import { LiveContext, createLive } from './live.ts';
 import type { Live } from './live.ts';
 import { learnTime, onJump } from './now.ts';
+import { Queries } from './queries.ts';
 import { language } from './words.ts';
 
 export type Me = LoginResult['user'];
@@ -51,8 +46,8 @@ const SessionContext = createContext<Session | null>(null);
 notifyManager.setScheduler(queueMicrotask);
 
 /** Reads are repeated by themselves only where that can help, and never shown as fresh when they are not. */
-const newQueries = (onError: (error: unknown) => void): QueryClient =>
-  new QueryClient({
+const newQueries = (onError: (error: unknown) => void): Queries =>
+  new Queries({
     queryCache: new QueryCache({ onError }),
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { MantineProvider } from '@mantine/core';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { KeyRound, Radio, Unplug, WifiOff } from 'lucide-react';
 import { OffhookError, createClient } from '@offhook/client';
 import type { Client } from '@offhook/client';
@@ -10,6 +10,7 @@ import type { Board } from '@offhook/contract/boards.ts';
 import { formatClock, formatTime } from '../app/format.ts';
 import { LiveContext, createLive, useLive, useStale } from '../app/live.ts';
 import { learnTime, serverNow, useSecond } from '../app/now.ts';
+import { Queries } from '../app/queries.ts';
 import { cssVariables, styleNonce, theme } from '../app/theme.ts';
 import type { PageProps } from '../pages.tsx';
 import { BoardView } from './board-view.tsx';
@@ -165,7 +166,7 @@ function useAwake(): void {
 function Screen({ id, apiKey }: { readonly id: number; readonly apiKey: string }): ReactNode {
   const [parts] = useState(() => {
     const client = createClient({ base: location.origin, token: apiKey });
-    return { client, live: createLive(client), queries: new QueryClient() };
+    return { client, live: createLive(client), queries: new Queries() };
   });
   const { board, is } = useBoard(parts.client, id);
   useAwake();
