@@ -7,6 +7,7 @@ import {
   CircleDot,
   Ear,
   Ellipsis,
+  Hourglass,
   Mic,
   Pause,
   PhoneCall,
@@ -30,6 +31,7 @@ import { t } from './words.ts';
 import styles from './supervisor.module.css';
 
 const ICONS: Readonly<Record<CallWord, typeof BellRing>> = {
+  waiting: Hourglass,
   ringing: BellRing,
   talking: PhoneCall,
   on_hold: Pause,
@@ -87,8 +89,9 @@ export const CallRow = memo(function CallRow({ id }: { readonly id: string }): R
   const me = useMe();
   const client = useClient();
   const ask = useAsk();
+  const queues = useTopic('queues').records;
   if (call === undefined) return null;
-  const word = callWord(call);
+  const word = callWord(call, queues.values());
   const Icon = ICONS[word];
   const names = callNames(call);
   const listens = canListen(call, me.extension);

@@ -32,6 +32,11 @@ const call = (legs: readonly LegState[], more: Partial<CallState> = {}): CallSta
   ...more,
 });
 
+const queues = [
+  { name: 'sales', callers: [] },
+  { name: 'support', callers: [{ call_id: 'waits' }] },
+] as unknown as QueueState[];
+
 test('supervisor - a person is one side however many devices ring, and the one that talks', () => {
   const legs = [
     leg('1', null),
@@ -56,15 +61,19 @@ test('supervisor - what is listened to is a call in which somebody else of the s
   assert.equal(canListen(call([leg('1', null), leg('2', null)]), '1002'), false, 'nobody of the site');
 });
 test('supervisor - the word of a call is what people would say', () => {
-  assert.equal(callWord(call([leg('1', '1003')], { answered_at: null })), 'ringing');
-  assert.equal(callWord(call([leg('1', '1003'), leg('2', '1004')])), 'talking');
+  assert.equal(callWord(call([leg('1', '1003')], { answered_at: null }), []), 'ringing');
+  assert.equal(callWord(call([leg('1', '1003'), leg('2', '1004')]), []), 'talking');
   assert.equal(
-    callWord(call([leg('1', '1003', { held: true, state: 'held' }), leg('2', '1004')])),
+    callWord(call([leg('1', '1003', { held: true, state: 'held' }), leg('2', '1004')]), []),
     'on_hold',
   );
-  assert.equal(callWord(call([leg('1', '1003', { slot: '701', state: 'parked' })])), 'parked');
+  assert.equal(callWord(call([leg('1', '1003', { slot: '701', state: 'parked' })]), []), 'parked');
   const listening = { answered_at: null, placed: 'listen' as const };
-  assert.equal(callWord(call([leg('1', '1002', { state: 'ringing' })], listening)), 'listening');
+  assert.equal(callWord(call([leg('1', '1002', { state: 'ringing' })], listening), []), 'listening');
+  const waits = { call_id: 'waits', answered_at: null };
+  assert.equal(callWord(call([leg('1', '1003')], waits), queues), 'waiting');
+  const offered = call([leg('1', '1003'), leg('2', '1004', { state: 'ringing' })], waits);
+  assert.equal(callWord(offered, queues), 'ringing');
 });
 test('supervisor - a caller moves among those of the same priority only', () => {
   const caller = (id: string, position: number, priority: number | null): QueueCaller => ({
@@ -93,11 +102,6 @@ test('supervisor - a search takes words of any of the texts', () => {
   assert.equal(holds('x', ['y']), false);
 });
 test('supervisor - a call is of the queue it waits in, or of that of the agent who rings or talks', () => {
-  const callers = [{ call_id: 'waits' }];
-  const queues = [
-    { name: 'sales', callers: [] },
-    { name: 'support', callers },
-  ] as unknown as QueueState[];
   const agents = [
     { call_id: 'talks', queue: 'sales' },
     { call_id: 'own', queue: null },

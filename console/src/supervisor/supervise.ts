@@ -30,20 +30,27 @@ export function sidesOf(call: CallState): Side[] {
 /** Words of it that people read; a number where there is no name. */
 export const nameOf = ({ name, number }: { readonly name: string; readonly number: string }): string =>
   name === '' ? number : name;
-export type CallWord = 'ringing' | 'talking' | 'on_hold' | 'parked' | 'listening';
-export function callWord({ answered_at, legs, placed }: CallState): CallWord {
+export type CallWord = 'waiting' | 'ringing' | 'talking' | 'on_hold' | 'parked' | 'listening';
+/** `queues`: a caller waits in one of them while no agent's phone rings. */
+export function callWord(call: CallState, queues: Iterable<QueueState>): CallWord {
+  const { answered_at, call_id, legs, placed } = call;
   if (placed === 'listen') return 'listening';
   if (legs.some(({ slot }) => slot !== null)) return 'parked';
-  if (answered_at === null) return 'ringing';
+  if (answered_at === null) {
+    const rings = legs.some(({ state }) => state === 'ringing');
+    return !rings && waitsIn(call_id, queues) !== undefined ? 'waiting' : 'ringing';
+  }
   return legs.some(({ held }) => held) ? 'on_hold' : 'talking';
 }
+const waitsIn = (id: string, queues: Iterable<QueueState>): QueueState | undefined =>
+  [...queues].find(({ callers }) => callers.some(({ call_id }) => call_id === id));
 /** The queue a call waits in, rings agents for, or was answered of; null where it is no queue's. */
 export const queueOf = (
   id: string,
   queues: Iterable<QueueState>,
   agents: Iterable<AgentSummary>,
 ): string | null =>
-  [...queues].find(({ callers }) => callers.some(({ call_id }) => call_id === id))?.name ??
+  waitsIn(id, queues)?.name ??
   [...agents].find(({ call_id, queue }) => call_id === id && queue !== null)?.queue ??
   null;
 /** The own call of who listens to another one; no call that goes on for anybody else. */
