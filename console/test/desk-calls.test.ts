@@ -207,7 +207,7 @@ describe('calls of the desk', () => {
     await current.getByText('Talking').waitFor();
     await page.locator('#content').focus();
     await byKey(page, 'x');
-    await far.ended();
+    await Promise.all([far.ended(), next.ended()]);
     assert.equal(next.endedBy, 'them');
     await party(page, 'Olha');
     assert.equal((await ids()).length, 1, 'the held one goes on');
