@@ -42,3 +42,18 @@ test('console - what an event invalidates is read anew, also while the first rea
   assert.equal(asked, 2);
   end();
 });
+test('console - many events do not keep a first read from its answer', async () => {
+  const queries = new Queries();
+  const answer = Promise.withResolvers<string>();
+  const seen = new QueryObserver(queries, {
+    queryKey: ['ring'],
+    queryFn: () => answer.promise,
+    retry: false,
+  });
+  const end = seen.subscribe(() => undefined);
+  const events = [1, 2, 3].map(() => queries.invalidateQueries({ queryKey: ['ring'] }));
+  answer.resolve('read');
+  await Promise.all(events);
+  assert.equal(seen.getCurrentResult().data, 'read');
+  end();
+});

@@ -9,12 +9,20 @@ const KEPT_MS = 300_000;
 
 /**
  * A query client that reads anew whatever is invalidated. The library keeps a first read that is under way, although its answer
- * may be older than the event that invalidates it.
+ * may be older than the event that invalidates it; such a read ends first, so that many events cannot keep a page empty.
  */
 export class Queries extends QueryClient {
-  override async invalidateQueries(...given: Parameters<QueryClient['invalidateQueries']>): Promise<void> {
-    await this.cancelQueries(given[0]);
-    await super.invalidateQueries(...given);
+  override async invalidateQueries(
+    filters?: Parameters<QueryClient['invalidateQueries']>[0],
+    options?: Parameters<QueryClient['invalidateQueries']>[1],
+  ): Promise<void> {
+    const first = this.getQueryCache()
+      .findAll(filters)
+      .filter(({ state }) => state.data === undefined && state.fetchStatus !== 'idle');
+    await super.invalidateQueries(filters, options);
+    await Promise.all(
+      first.map(({ queryKey }) => super.invalidateQueries({ queryKey, exact: true }, options)),
+    );
   }
 }
 
