@@ -99,3 +99,23 @@ test('arrival - an upload that stands still, or comes byte by byte, or never end
   assert.ok(endless.ms > 5_000, 'by its whole length alone');
   await until('nothing is left', async () => (await readdir(folder).catch(() => [])).length === 0);
 });
+
+test('arrival - the end of the service waits for no upload that is under way', async () => {
+  const own = await hostFixture({ limits: { uploadMs: 60_000, uploadIdleMs: 60_000 } });
+  const reads = Promise.withResolvers<void>();
+  const config = { level: 'public', body: 'audio', bodyBytes: UPLOAD_BYTES } as const;
+  own.app.post('/api/v1/sound', { config }, async (request) => {
+    reads.resolve();
+    for await (const _ of request.body as Readable);
+    return {};
+  });
+  const socket = net.connect((await own.listen({ host: '127.0.0.1', port: 0 })).port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  const cut = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  socket.write(
+    'POST /api/v1/sound HTTP/1.1\r\nHost: x\r\nContent-Type: audio/wav\r\nContent-Length: 5000\r\n\r\nhalf',
+  );
+  await reads.promise;
+  await own.close();
+  await cut;
+});

@@ -27,12 +27,15 @@ interface Body {
 /** Milliseconds that pass for a client between two looks; time in which this process was held up is not the client's. */
 const passed = (since: number, most: number): number => Math.min(performance.now() - since, most);
 
-/** Answers a body that does not arrive in time as node:http does: by `clientError` with `ERR_HTTP_REQUEST_TIMEOUT`. */
+/**
+ * Answers a body that does not arrive in time as node:http does: by `clientError` with `ERR_HTTP_REQUEST_TIMEOUT`. Returns the
+ * function that ends the uploads under way, because the end of the service must not wait for the slowest of them.
+ */
 export function watchArrival(
   server: Server,
   limits: ArrivalLimits,
   isUpload: (request: IncomingMessage) => boolean,
-): void {
+): () => void {
   const bodies = new Set<Body>();
   let looked = performance.now();
 
@@ -76,4 +79,7 @@ export function watchArrival(
   const timer = setInterval(() => setImmediate(look), limits.checkIntervalMs);
   timer.unref();
   server.once('close', () => clearInterval(timer));
+  return () => {
+    for (const { request, upload } of bodies) if (upload && !request.complete) request.socket.destroy();
+  };
 }

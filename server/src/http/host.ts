@@ -145,10 +145,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
   app.setValidatorCompiler(inputValidator);
   app.setSerializerCompiler(serializerCompiler);
   addBodyParsers(app);
-  attachSockets(app.server, table, (request, response) => app.routing(request, response), {
+  const endUploads = attachSockets(app.server, table, (request, response) => app.routing(request, response), {
     bodyLimit: BODY_LIMIT,
     arrival: limits,
     edge: () => edge(requestId(), null),
+  });
+  app.addHook('preClose', (done) => {
+    endUploads();
+    done();
   });
 
   app.decorate('pace', (caller, paced) => pace.take(caller, paced));

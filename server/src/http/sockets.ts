@@ -27,7 +27,8 @@ const PARSE_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 
 /**
  * Everything of a server that does not reach the router by itself: upgrades, CONNECT, expectations, and requests that are
- * not HTTP. All of it is answered as a problem document, and by the same route table.
+ * not HTTP. All of it is answered as a problem document, and by the same route table. Returns the function that ends the
+ * uploads under way.
  */
 export function attachSockets(
   server: Server,
@@ -38,13 +39,13 @@ export function attachSockets(
     readonly arrival: ArrivalLimits;
     readonly edge: () => Record<string, string>;
   },
-): void {
+): () => void {
   const { bodyLimit, arrival, edge } = options;
   const bytesOf = ({ url = '', method = '' }: IncomingMessage): number | undefined =>
     table.find(pathOf(url))?.methods.get(method)?.bodyBytes;
   /** The newest request of a connection. */
   const current = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
-  watchArrival(server, arrival, (request) => bytesOf(request) !== undefined);
+  const endUploads = watchArrival(server, arrival, (request) => bytesOf(request) !== undefined);
   server.prependListener('request', (request, response) => {
     current.set(request.socket, { request, response });
   });
@@ -106,6 +107,7 @@ export function attachSockets(
     server.emit('request', request, response);
   });
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  return endUploads;
 }
 
 /** What the parser says of a method or a target it does not take; the second is RTSP's methods, the third `PRI`. */
