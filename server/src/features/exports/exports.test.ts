@@ -255,6 +255,17 @@ test('exports - three of one person wait or run, the fourth is refused; a cancel
   assert.equal((await r.one('user', made[0]!.id)).state, 'cancelled');
 });
 
+test('exports - the limits of one person hold for requests that come together', async (t) => {
+  const r = await rig(t);
+  const gate = Promise.withResolvers<void>();
+  r.rows.holdOn(gate.promise);
+  const asked = Array.from({ length: 10 }, () =>
+    r.call('user', 'POST', '/api/v1/exports', { format: 'csv' }),
+  );
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 202).length, 3, statuses.join(' '));
+  gate.resolve();
+});
 test('exports - one that runs when the service ends is made anew and whole at the next start', async (t) => {
   const r = await rig(t);
   const gate = Promise.withResolvers<void>();

@@ -20,12 +20,15 @@ import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import { createFileFolder } from '../../core/file-folder.ts';
+import { Turn } from '../../core/turn.ts';
 import { createChanges } from './changes.ts';
 import { createRunner } from './runner.ts';
 import { countIn, insertExport, migrations, readExport } from './store.ts';
 import type { ExportRow, Tables } from './store.ts';
 
 /** Exports that wait or run, of everybody and of one person. */
+/** Longest wait for the exports that others ask for at the same time. */
+const PATIENCE_MS = 10_000;
 const MAX_WAITING = 50;
 const MAX_OWN_WAITING = 3;
 /** Finished files of one person. */
@@ -184,6 +187,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       .execute();
     runner.wake();
   }
+  const creating = new Turn(PATIENCE_MS);
   const stop = new AbortController();
   async function keepSweeping(): Promise<void> {
     while (!stop.signal.aborted) {
@@ -245,23 +249,26 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
     expireAll,
     async create({ caller, ip }, wanted) {
       await begun();
-      await checkLimits(caller.person_id);
-      const { extension, level, key } = caller;
-      const reader: Principal = { extension, level, key, since_ms: historySince(caller) };
-      const { estimated } = await rows.begin(reader, wanted.filter);
-      const by = extension || caller.username;
-      const detail = { format: wanted.format, filter: JSON.stringify(wanted.filter), rows: estimated };
-      await audit.record({ action: 'exports.create', actor: by, object: null, outcome: 'ok', ip, detail });
-      const id = await insertExport(db, {
-        person_id: caller.person_id,
-        by,
-        reader: JSON.stringify(reader),
-        wanted,
-        now: clock.now(),
+      // The limits hold only where no other request counts before this one is stored.
+      return await creating.during(async () => {
+        await checkLimits(caller.person_id);
+        const { extension, level, key } = caller;
+        const reader: Principal = { extension, level, key, since_ms: historySince(caller) };
+        const { estimated } = await rows.begin(reader, wanted.filter);
+        const by = extension || caller.username;
+        const detail = { format: wanted.format, filter: JSON.stringify(wanted.filter), rows: estimated };
+        await audit.record({ action: 'exports.create', actor: by, object: null, outcome: 'ok', ip, detail });
+        const id = await insertExport(db, {
+          person_id: caller.person_id,
+          by,
+          reader: JSON.stringify(reader),
+          wanted,
+          now: clock.now(),
+        });
+        changed(caller.person_id);
+        runner.wake();
+        return view(await mine(caller, id));
       });
-      changed(caller.person_id);
-      runner.wake();
-      return view(await mine(caller, id));
     },
     async page(caller, { limit = 50, cursor, seen, wait = WAIT_SECONDS }, gone = stop.signal) {
       const whose = seesAll(caller) ? null : caller.person_id;
