@@ -12,7 +12,7 @@ import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
 import { csvOf } from '../../server/src/features/exports/csv.ts';
 import { PAGE_ROWS } from '../../server/src/features/exports/runner.ts';
-import { createConversationRows } from '../../server/src/features/history/conversations/export-rows.ts';
+import { createConversationRows } from '../../server/src/features/history/query/export-rows.ts';
 import type { ExportPlace } from '../../server/src/ports/conversations.ts';
 import { bare } from './directory.ts';
 

@@ -6,9 +6,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
 import { silent as log } from '../../server/src/core/log.ts';
-import { conversationRoutes } from '../../server/src/features/history/conversations/routes.ts';
-import { historyRoutes } from '../../server/src/features/history/routes.ts';
+import { conversationOperations, historyOperations } from '../../server/src/features/history/operations.ts';
 import { createHost } from '../../server/src/http/host.ts';
+import { addOperations } from '../../server/src/http/operations.ts';
 import type { CallRecords } from '../../server/src/ports/call-records.ts';
 import { benchHistory } from './directory.ts';
 
@@ -51,8 +51,7 @@ const host = await createHost({
   log,
   version: 'bench',
 });
-historyRoutes(host.app, history);
-conversationRoutes(host.app, history.conversations);
+addOperations(host.app, [historyOperations(history), conversationOperations(history)]);
 const page = bare.prepare(
   'select * from history_rows where extension = ? order by started_us desc, id desc limit 50 offset ?',
 );

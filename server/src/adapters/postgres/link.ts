@@ -1,7 +1,7 @@
 import { Client, Pool } from 'pg';
 import type { PoolClient, QueryResult } from 'pg';
 import { ServiceError } from '../../core/errors.ts';
-import { Turn } from '../../core/turn.ts';
+import { writeQueue } from '../../core/queue.ts';
 import { isLost, refusal, unavailable } from './errors.ts';
 import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts';
 
@@ -35,7 +35,7 @@ const inputValue = (value: unknown): unknown => {
  */
 export class Link {
   readonly place: string;
-  readonly turn = new Turn(TURN_WAIT_MS);
+  readonly turn = writeQueue(TURN_WAIT_MS);
   readonly #url: string;
   readonly #name = applicationName();
   readonly #readers: Pool;

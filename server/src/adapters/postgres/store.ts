@@ -17,7 +17,7 @@ interface Steps {
 /**
  * The relational store in a PostgreSQL database. It opens without it: `migrate` notes what the database cannot take now, and
  * nothing is read or written before that is made up for; until then everything is `store_unavailable` within seconds. `moving`
- * is for the move alone (src/record-move.ts): for everybody else a database that is half moved into is not there yet. `features`
+ * is for the move alone (boot/record-move.ts): for everybody else a database that is half moved into is not there yet. `features`
  * names those the move knows: another one must not keep anything here.
  */
 export function openPostgresStore(
@@ -62,7 +62,7 @@ export function openPostgresStore(
     async migrate(feature, migrations) {
       if (options.features?.includes(feature) === false) {
         throw new Error(
-          `${feature} is not in RECORDS (src/record-move.ts): a move would leave its tables behind`,
+          `${feature} is not in RECORDS (boot/record-move.ts): a move would leave its tables behind`,
         );
       }
       const steps = { feature, migrations };

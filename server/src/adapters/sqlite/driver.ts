@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { CompiledQuery, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { DatabaseConnection, Dialect, Driver, QueryCompiler, QueryResult } from 'kysely';
-import { Turn } from '../../core/turn.ts';
+import { Backoff } from '../../core/backoff.ts';
+import { writeQueue } from '../../core/queue.ts';
 import { isBusy, unavailable } from './database.ts';
 import type { Commits } from './commits.ts';
 import type { Connection, Written } from './database.ts';
@@ -16,13 +17,16 @@ const TURN_WAIT_MS = 10_000;
 /** Tries again without blocking the event loop while the file is locked, at most `LOCK_WAIT_MS`. */
 export async function whenFree<R>(file: string, work: () => R): Promise<R> {
   const deadline = performance.now() + LOCK_WAIT_MS;
-  for (let pause = 2; ; pause = Math.min(pause * 2, 100)) {
+  let backoff: Backoff | undefined;
+  for (;;) {
     try {
       return work();
     } catch (error) {
+      backoff ??= new Backoff({ first_ms: 2, most_ms: 100 });
+      const pause = backoff.next();
       if (!isBusy(error) || performance.now() + pause > deadline) throw unavailable(error, file);
+      await wait(pause);
     }
-    await wait(pause);
   }
 }
 
@@ -43,7 +47,7 @@ class SqliteConnection implements DatabaseConnection {
       return asResult(this.#now(() => writer.run(sql, parameters)));
     }
     if (isRead(query)) return asResult(await whenFree(file, () => reader.run(sql, parameters)));
-    const written = await turn.during(() => whenFree(file, () => this.#driver.write(sql, parameters)));
+    const written = await turn.run(() => whenFree(file, () => this.#driver.write(sql, parameters)));
     await this.#driver.flush();
     return asResult(written);
   }
@@ -92,7 +96,7 @@ export class SqliteDriver implements Driver {
   readonly flusher: Flusher;
   readonly commits: Commits;
   readonly seal: StoreSeal;
-  readonly turn = new Turn(TURN_WAIT_MS);
+  readonly turn = writeQueue(TURN_WAIT_MS);
   #newest: Commit = { count: 0, at: 0 };
   constructor(parts: Pick<SqliteDriver, 'file' | 'reader' | 'writer' | 'flusher' | 'commits' | 'seal'>) {
     this.file = parts.file;

@@ -18,7 +18,9 @@ export interface SealFile {
 const SIZE = 160;
 /** What lies between our clock and the file system's own note of the same write, beyond their usual distance. */
 const TOLERANCE_MS = 50;
-const RECORD = /^offhook-seal 1 (\d+) (-?\d+) ([\w-]{8,32}) ([\w-]{8,64}) (\d+) ([0-9a-f]*) (\d+) *\n$/;
+const HEAD = 'offhook-seal 1 ';
+/** What follows the head: inode, skew, id and epoch of the log, its head with the check, and the time. */
+const FIELDS = [/^\d+$/, /^-?\d+$/, /^[\w-]{8,32}$/, /^[\w-]{8,64}$/, /^\d+$/, /^[0-9a-f]*$/, /^\d+$/];
 
 export function openSeal(file: string): SealFile {
   const kept = readSeal(file);
@@ -30,7 +32,7 @@ export function openSeal(file: string): SealFile {
   let written = '';
   const put = (log: string, head: number, check: string): number => {
     const at = Date.now();
-    const first = `offhook-seal 1 ${ino} ${skew ?? 0} ${log} `;
+    const first = `${HEAD}${ino} ${skew ?? 0} ${log} `;
     const rest = `${String(head).padStart(16, '0')} ${check} ${at}`;
     if (first === written) {
       // Nearly always: only what changes.
@@ -85,10 +87,16 @@ function readSeal(file: string): Seal | null {
   } catch {
     return null;
   }
-  const found = text.length === SIZE ? RECORD.exec(text) : null;
+  const found = fieldsOf(text);
   if (found === null) return null;
-  const [, ino, skew, id = '', epoch = '', head, check = '', at] = found;
+  const [ino, skew, id = '', epoch = '', head, check = '', at] = found;
   const late = stat.ctimeMs - Number(at) - Number(skew);
   const exact = Number(ino) === stat.ino && Math.abs(late) <= TOLERANCE_MS;
   return { id, epoch, head: Number(head), check, at: Number(at), exact };
+}
+function fieldsOf(text: string): string[] | null {
+  if (text.length !== SIZE || !text.startsWith(HEAD) || !text.endsWith('\n')) return null;
+  const fields = text.slice(HEAD.length).trimEnd().split(' ');
+  const whole = fields.length === FIELDS.length && FIELDS.every((field, i) => field.test(fields[i]!));
+  return whole ? fields : null;
 }

@@ -12,6 +12,7 @@ import type { SchemaModule } from 'kysely';
 import { until } from '../../../test/support/until.ts';
 import { storeConformance } from '../../../test/conformance/store.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { createTextIndex } from '../../core/text-index.ts';
 import { DamagedDatabaseError } from './database.ts';
 import { openSqliteStore } from './store.ts';
 
@@ -288,4 +289,37 @@ test('sqlite - what was deleted or changed is nowhere in the files once it is fo
   other.close();
   assert.equal(await store.forget(), true);
   assert.ok(!found());
+});
+
+test('sqlite store - the text index holds nothing of a deleted text', async () => {
+  const file = newFile();
+  const store = await openSqliteStore(file);
+  const db = store.db<{ word: { id: number; text: string } }>();
+  await store.migrate('words', [
+    {
+      id: '0001',
+      async up(trx) {
+        await sql`create table word (id integer primary key, text text not null)`.execute(trx);
+        await createTextIndex(trx, 'word');
+      },
+    },
+  ]);
+  const values = Array.from({ length: 500 }, (_, id) => ({ id, text: `caller ${id}` }));
+  await db
+    .insertInto('word')
+    .values([...values, { id: 900, text: 'xyzzy' }])
+    .execute();
+  await db.deleteFrom('word').where('id', '=', 900).execute();
+  await store.close();
+  using bare = new DatabaseSync(file);
+  bare.exec('create virtual table temp.parts using fts5vocab(main, word_text, row)');
+  const parts = bare
+    .prepare('select term from parts')
+    .all()
+    .map((row) => String(row['term']));
+  assert.ok(parts.includes('cal'));
+  assert.deepEqual(
+    parts.filter((part) => part.includes('z')),
+    [],
+  );
 });

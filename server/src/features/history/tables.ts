@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
 import type { Generated, Transaction } from 'kysely';
+import { createTextIndex } from '../../core/text-index.ts';
 import type { Migration } from '../../ports/store.ts';
-import { pack } from './record-codec.ts';
+import { pack } from './ingest/packs.ts';
 
 /** Characters of a text that is searched; an index takes less than a caller may send. */
 export const TEXT_LIMIT = 256;
 
-/** Call records of one call that came together: KnownRecords as a JSON array, compressed (`record-codec.ts`). */
+/** Call records of one call that came together: KnownRecords as a JSON array, compressed (`ingest/packs.ts`). */
 interface LooseRow {
   id: Generated<number>;
   call: string;
@@ -91,9 +92,9 @@ export interface ConversationIndexRow {
   wait_ms: number;
   /** Names and numbers of everybody in it as a search compares them. */
   search: string;
-  /** ConversationRecord as JSON, compressed (`record-codec.ts`). */
+  /** ConversationRecord as JSON, compressed (`ingest/packs.ts`). */
   record: Uint8Array;
-  /** What an export shows of it, so that a million rows are read without opening the record: JSON of `cellsOf` (cells.ts). */
+  /** What an export shows of it, so that a million rows are read without opening the record: JSON of `cellsOf` (record/cells.ts). */
   cells: string;
   /** Hash of the record's JSON: telling the same again changes nothing. */
   fingerprint: string;
@@ -149,7 +150,7 @@ interface WrapUpRow {
   from_ms: number;
   to_ms: number;
 }
-/** What the comparison of the call records with the journal has found (proof/findings.ts). */
+/** Findings of proof/findings.ts: ids, times and queues, nothing personal that an erasure must change. */
 interface FindingRow {
   id: Generated<number>;
   kind: 'gap' | 'difference' | 'visit' | 'settled';
@@ -196,7 +197,7 @@ export interface Tables {
   /** Calls of which something was erased; `tokens` know it again without holding it (erasure/eraser.ts). */
   history_tombstones: { call: string; placeholder: string; tokens: string };
   history_malformed: { id: Generated<number>; seen_at: number; line: string };
-  /** `FactKey` (facts.ts). */
+  /** `FactKey` (store.ts). */
   history_facts: { key: string; value: string };
   /** `change`: the newest place in the feed of changes. */
   history_counters: { name: 'change'; value: number };
@@ -530,6 +531,12 @@ export const migrations: readonly Migration[] = [
         .addColumn('channel', 'text', (c) => c.primaryKey())
         .addColumn('at_ms', 'bigint', (c) => c.notNull())
         .execute();
+    },
+  },
+  {
+    id: '0012-text-indexes',
+    async up(db) {
+      for (const table of ['conversation_terms', 'history_terms']) await createTextIndex(db, table);
     },
   },
 ];

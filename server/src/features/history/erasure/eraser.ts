@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { digitsOf } from '@offhook/contract/search.ts';
 import type { Subject } from '../../../core/subject.ts';
-import type { KnownRecord } from '../records.ts';
+import type { KnownRecord } from '../record/records.ts';
 
 /** Fields that only name records, channels and places to each other; a number in them would be chance. */
 const NOT_PERSONAL: ReadonlySet<string> = new Set([

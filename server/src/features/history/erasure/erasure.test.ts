@@ -8,9 +8,8 @@ import { extensionSubject, numberSubject } from '../../../core/subject.ts';
 import type { Subject } from '../../../core/subject.ts';
 import type { CallRecord } from '../../../ports/call-records.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
-import { packRecords } from '../packs.ts';
-import { unpack } from '../record-codec.ts';
-import type { ConversationRecord } from '../record.ts';
+import { packRecords, unpack } from '../ingest/packs.ts';
+import type { ConversationRecord } from '../record/record.ts';
 import type { Tables } from '../tables.ts';
 import { createHistoryData } from './personal-data.ts';
 

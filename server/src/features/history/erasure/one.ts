@@ -1,13 +1,12 @@
 /** Erases somebody from one conversation. */
 import type { Kysely } from 'kysely';
 import type { Subject } from '../../../core/subject.ts';
-import { remember, takeChanges } from '../feed.ts';
-import { BUILT, recordsOf } from '../packs.ts';
-import { pack, unpack } from '../record-codec.ts';
-import type { KnownRecord } from '../records.ts';
+import { remember, takeChanges } from '../ingest/feed.ts';
+import { BUILT, recordsOf, pack, unpack } from '../ingest/packs.ts';
+import type { KnownRecord } from '../record/records.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';
-import { beginTelling } from '../tell.ts';
-import type { TellDeps } from '../tell.ts';
+import { beginTelling } from '../ingest/tell.ts';
+import type { TellDeps } from '../ingest/tell.ts';
 import { eraserOf, mapTexts, namesOf } from './eraser.ts';
 import { setTombstones } from './tombstones.ts';
 

@@ -5,12 +5,12 @@ import type { Subject } from '../../../core/subject.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { PersonalData, Places } from '../../../ports/privacy.ts';
 import type { Store } from '../../../ports/store.ts';
-import { detailsOf, rowsOf } from '../conversations/read.ts';
-import { readPlaces } from '../conversations/sources.ts';
-import type { Place } from '../conversations/sources.ts';
-import { readRecord, unpack } from '../record-codec.ts';
+import { detailsOf, rowsOf } from '../query/read.ts';
+import { readPlaces } from '../query/sources.ts';
+import type { Place } from '../query/sources.ts';
+import { readRecord, unpack } from '../ingest/packs.ts';
 import type { Tables } from '../tables.ts';
-import type { TellDeps } from '../tell.ts';
+import type { TellDeps } from '../ingest/tell.ts';
 import { holds } from './eraser.ts';
 import { callsOf, eraseConversation } from './one.ts';
 

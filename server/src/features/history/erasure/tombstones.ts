@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Subject } from '../../../core/subject.ts';
-import { inChunks } from '../chunks.ts';
-import { readFact, writeFact } from '../facts.ts';
-import type { KnownRecord } from '../records.ts';
+import { inChunks, readFact, writeFact } from '../store.ts';
+import type { KnownRecord } from '../record/records.ts';
 import type { Tables } from '../tables.ts';
 import { tokensOf, withoutTokens } from './eraser.ts';
 

@@ -72,3 +72,17 @@ export function lostIn(absence: Absence, channels: Iterable<string>): readonly L
     return missing > ours ? [{ from: before[1], to: at + 1000, channels: missing - ours }] : [];
   });
 }
+/**
+ * The part of `missing` that the channels of test calls do not explain. A test call of another day is next to a number that
+ * `channels` does not contain, so it may only make a gap smaller.
+ */
+export function unexplainedBy(
+  tests: readonly string[],
+  absence: Absence,
+  channels: readonly string[],
+  missing: readonly LostChannels[],
+): readonly LostChannels[] {
+  if (missing.length === 0) return missing;
+  const left = lostIn(absence, [...channels, ...tests]) ?? [];
+  return left.filter((one) => missing.some((gap) => gap.from <= one.from && one.to <= gap.to));
+}

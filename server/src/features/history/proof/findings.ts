@@ -13,7 +13,7 @@ export type Finding =
   | { readonly kind: 'gap'; readonly at: number; readonly data: Gap }
   | { readonly kind: 'difference'; readonly at: number; readonly data: Difference };
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 const PAGE = 500;
 
 /** Stores a finding; a repeated one changes nothing. */
@@ -50,6 +50,15 @@ export async function foundInJournal(store: Store, ids: readonly number[]): Prom
     .updateTable('history_findings')
     .set({ published: 1 })
     .where('id', 'in', ids)
+    .execute();
+}
+/** Deletes published findings from before a time from which on the journal can lead to them again. */
+export async function forgetFindings(store: Store, before: number): Promise<void> {
+  await store
+    .db<Tables>()
+    .deleteFrom('history_findings')
+    .where('published', '=', 1)
+    .where('at_ms', '<', before)
     .execute();
 }
 /** Findings without an event in the journal, oldest first. */

@@ -1,8 +1,8 @@
 /** Merges the engine's call records of a conversation with records made of the journal, which fill gaps. */
 import type { BridgeId } from '@offhook/contract/ids.ts';
 import type { CallRecordType } from '../../../ports/call-records.ts';
-import { isComplete } from '../records.ts';
-import type { KnownRecord } from '../records.ts';
+import { isComplete } from '../record/records.ts';
+import type { KnownRecord } from '../record/records.ts';
 
 /** Each kind of fact of a channel comes from one source, because a mixture would count times twice. */
 const KINDS: Readonly<Partial<Record<CallRecordType, string>>> = {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Kysely } from 'kysely';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { e164In } from '../../../core/e164.ts';
@@ -11,16 +12,17 @@ import { silent } from '../../../core/log.ts';
 import { eventOf, openJournal } from '../../../journal/journal.ts';
 import type { CallRecord } from '../../../ports/call-records.ts';
 import type { Store } from '../../../ports/store.ts';
-import { readFact } from '../facts.ts';
-import type { ConversationRecord } from '../record.ts';
+import { readFact } from '../store.ts';
+import type { ConversationRecord } from '../record/record.ts';
 import { buildRecord } from '../record/build.ts';
-import { withDirectory } from '../records.ts';
-import { spokenMs } from '../talk.ts';
+import { withDirectory } from '../record/records.ts';
+import { spokenMs } from '../record/times.ts';
 import type { Tables } from '../tables.ts';
-import { lostIn } from './absences.ts';
+import { lostIn, unexplainedBy } from './absences.ts';
 import { merged } from './merge.ts';
 import { createProver } from './prover.ts';
 import { createStories } from './stories.ts';
+import { keepTestChannels } from './test-channels.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
 
 const e164 = e164In('DE');
@@ -156,7 +158,7 @@ function rig(scene: HistoryScene, now: number) {
         journal.append(events);
       },
     });
-  return { clock, journal, published, prover };
+  return { clock, journal, trim: (below: number) => store.trim(below), published, prover };
 }
 
 const conversation = (id: string, from: number) => ({
@@ -292,4 +294,107 @@ test('proof - channels that are missing between two known ones are a gap with it
   assert.deepEqual(of([499, 8], [570, 13]), [{ from: (S + 499) * 1000, to: (S + 571) * 1000, channels: 4 }]);
   assert.deepEqual(of([400, 1], [450, 5], [499, 8], [570, 9]), [], 'before it');
   assert.deepEqual(of([499, 80], [570, 3]), [], 'a new life of the engine counts anew');
+});
+
+/** The store, with the number of statements that name the table. */
+function counted(store: Store, table: string): { readonly store: Store; readonly count: () => number } {
+  let n = 0;
+  const plugin = {
+    transformQuery<A extends { node: N }, N>({ node }: A): N {
+      if (JSON.stringify(node).includes(table)) n += 1;
+      return node;
+    },
+    transformResult: <R>({ result }: { result: R }): Promise<R> => Promise.resolve(result),
+  };
+  const over: Store = {
+    ...store,
+    db: (() => (store.db() as Kysely<never>).withPlugin(plugin as never)) as Store['db'],
+  };
+  return { store: over, count: () => n };
+}
+
+test('proof - test channels are read once, where numbers are missing, and not while no later call is known', async () => {
+  await using scene = await historyScene();
+  const { clock, journal, published, prover } = rig(scene, (S + 900) * 1000);
+  const call = (n: number, at: number): DomainEvent =>
+    event('call.started', (S + at) * 1000, {
+      call_id: `ast1:${S + at}.${n}`,
+      leg: { leg_id: `ast1:${S + at}.${n}`, extension: '1001' },
+    });
+  const absent = (from: number): readonly DomainEvent[] => [
+    event('engine.link_down', (S + from) * 1000),
+    event('engine.link_up', (S + from + 5) * 1000),
+    event('engine.resynced', (S + from + 6) * 1000),
+  ];
+  const db = scene.store.db<Tables>();
+  await keepTestChannels(
+    db,
+    [1, 2].map((n) => `ast1:health-0a-${S + 505}.${n}`),
+    clock.now(),
+  );
+  journal.append([call(8, 499), ...absent(500), ...absent(520)]);
+  const { store, count } = counted(scene.store, 'history_test_channels');
+  const it = prover(store);
+  for (let i = 0; i < 3; i += 1) await it.catchUp();
+  assert.equal(count(), 0, 'no later call');
+  journal.append([call(12, 540)]);
+  for (let i = 0; i < 3; i += 1) await it.catchUp();
+  assert.equal(count(), 1);
+  assert.deepEqual(
+    published.flatMap((e) => (e.type === 'history.gap' ? [e.data.channels] : [])),
+    [1],
+  );
+});
+
+test('proof - a test call of another day makes no gap of its own', () => {
+  const around = [`ast1:${S + 510}.40`, `ast1:${S + 570}.44`];
+  const gap = { from: (S + 510) * 1000, to: (S + 571) * 1000 };
+  const missing = lostIn(away, around)!;
+  assert.deepEqual(missing, [{ ...gap, channels: 3 }]);
+  assert.deepEqual(unexplainedBy([`ast1:${S - 90_000}.7`], away, around, missing), missing);
+  const between = [`ast1:${S + 540}.41`, `ast1:${S + 540}.42`, `ast1:${S + 540}.43`];
+  assert.deepEqual(unexplainedBy(between, away, around, missing), []);
+});
+
+test('proof - a finding is kept as long as the journal can lead to it again, and until its event is published', async () => {
+  await using scene = await historyScene();
+  const { clock, journal, trim, published, prover } = rig(scene, (S + 900) * 1000);
+  const finalised = (id: string): DomainEvent =>
+    event('conversation.finalised', clock.now(), { conversation: conversation(id, clock.now() - 5_000) });
+  const findings = async () =>
+    (await scene.store.db<Tables>().selectFrom('history_findings').select('key').execute()).map((r) => r.key);
+  journal.append([
+    event('engine.link_up', clock.now() - 60_000),
+    event('engine.resynced', clock.now() - 59_000),
+  ]);
+  // A later call closes the absence before the first link.
+  const leg_id = `ast1:${S + 901}.8`;
+  journal.append([
+    event('call.started', clock.now(), { call_id: leg_id, leg: { leg_id, extension: '1001' } }),
+  ]);
+  let it = prover();
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await it.catchUp();
+    await it.catchUp();
+  };
+  await pass(0);
+  journal.append([finalised('ast1:1.1')]);
+  await pass(20_000);
+  assert.deepEqual(await findings(), ['not_in_journal ast1:1.1']);
+  await pass(8 * 86_400_000);
+  assert.deepEqual(await findings(), ['not_in_journal ast1:1.1'], 'the journal still has its rows');
+  const before = journal.head;
+  journal.append([finalised('ast1:1.2')]);
+  await pass(20_000);
+  trim(before + 1);
+  it = prover();
+  await pass(3_600_000);
+  assert.deepEqual(await findings(), ['not_in_journal ast1:1.2'], 'less than a day old');
+  it = prover();
+  await pass(60_000);
+  assert.deepEqual(
+    published.map((e) => e.type),
+    ['history.difference', 'history.difference'],
+  );
 });

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { e164In } from '../../../core/e164.ts';
 import { historyScene, recorded } from '../../../../test/support/history-scene.ts';
 import { buildRecord } from '../record/build.ts';
-import type { ConversationRecord } from '../record.ts';
-import { withDirectory } from '../records.ts';
+import type { ConversationRecord } from '../record/record.ts';
+import { withDirectory } from '../record/records.ts';
 import { createAbsences } from './absences.ts';
 import { settledIn } from './settle.ts';
 

@@ -1,6 +1,6 @@
 /** Channels of the test calls of the service: no call record names them, yet the engine numbers them like all others. */
 import type { Kysely } from 'kysely';
-import { inChunks } from '../chunks.ts';
+import { inChunks } from '../store.ts';
 import type { Tables } from '../tables.ts';
 
 /** Time for which an id is kept. An absence is compared with the next call, which comes earlier on all but idle sites. */

@@ -1,7 +1,7 @@
 /** Call records → the conversation record: one conversation with everything in it. */
-import type { KnownRecord } from '../records.ts';
-import { isComplete } from '../records.ts';
-import type { ConversationRecord, RecordedLeg, RecordedParticipant, RecordedVisit } from '../record.ts';
+import type { KnownRecord } from './records.ts';
+import { isComplete } from './records.ts';
+import type { ConversationRecord, RecordedLeg, RecordedParticipant, RecordedVisit } from './record.ts';
 import { callerDisposition, didRing, endedBy, isService, rungDispositions } from './endings.ts';
 import type { Origins } from './origins.ts';
 import { GAP_MS, msOf, segmentsOf } from './replay.ts';
@@ -13,8 +13,8 @@ import type { ChannelLine, Timeline } from './timeline.ts';
 import { arrivals, passedOn, transfersIn } from './transfers.ts';
 import { visitsIn } from './visits.ts';
 
-/** Version of the rules that tell the record. */
-export const RECORD_BUILT_BY = 1;
+/** Version of the rules that build the record and the rows of people. */
+export const BUILT_BY = 1;
 
 export interface RecordOptions {
   /** `+4930…` of a number as received or dialled; null for one that is internal or unreadable. */
@@ -23,19 +23,23 @@ export interface RecordOptions {
   readonly lost?: boolean;
   /** True when part of these records is known from the journal only. */
   readonly journal?: boolean;
-  /** The timeline of these records, where it is known already. */
-  readonly line?: Timeline;
 }
 
+/** The record, and the timeline it was built from. */
+export interface Built {
+  readonly record: ConversationRecord;
+  readonly scene: Scene;
+}
 /**
- * Pure: the same records, in any order and however often, give the same bytes. Null for somebody who listened to a call:
- * that stands in the audit trail and is no conversation. Near linear in the records of ordinary calls.
+ * Pure: the same records, in any order and however often, give the same bytes. Null for a call that a supervisor listened with:
+ * the audit trail has it, and it is no conversation. Near linear in the records of ordinary calls.
  */
-export function buildRecord(
+export function buildConversation(
   records: readonly KnownRecord[],
-  { e164, lost = false, journal = false, line = timelineOf(records) }: RecordOptions,
-): ConversationRecord | null {
+  { e164, lost = false, journal = false }: RecordOptions,
+): Built | null {
   if (records.some((r) => r.facts.listens)) return null;
+  const line = timelineOf(records);
   const complete = lost || isComplete(records);
   const scene = sceneOf(line, lost);
   const rung = rungDispositions(scene);
@@ -50,10 +54,10 @@ export function buildRecord(
   const caller = callerOf(scene, legs);
   const dialled = dialledBy(scene, caller);
   const agents = visits.flatMap((v) => (v.outcome === 'answered' && v.agent !== null ? v.agent : []));
-  return {
+  const record: ConversationRecord = {
     id: line.root,
     merged_from: line.merged,
-    built_by: RECORD_BUILT_BY,
+    built_by: BUILT_BY,
     complete,
     direction: directionOf(caller, legs),
     ...endOf(scene, legs, caller, visits, complete),
@@ -74,7 +78,13 @@ export function buildRecord(
     visits,
     ...(journal ? { observed: 'journal' as const } : {}),
   };
+  return { record, scene };
 }
+export const buildRecord = (
+  records: readonly KnownRecord[],
+  options: RecordOptions,
+): ConversationRecord | null => buildConversation(records, options)?.record ?? null;
+
 function memoized(e164: RecordOptions['e164']): RecordOptions['e164'] {
   const known = new Map<string, string | null>();
   return (number) => {

@@ -1,11 +1,11 @@
 /** How each leg ended: what became of it, and who hung up. */
 import { ringEndOf, ringEndOfCause, weightiest } from '@offhook/contract/ring-ends.ts';
-import type { RecordedLeg } from '../record.ts';
+import type { RecordedLeg } from './record.ts';
+import { isDialling } from './timeline.ts';
 import type { ChannelLine } from './timeline.ts';
 import { ANNOUNCEMENT, MENU } from './replay.ts';
 import type { Segment } from './replay.ts';
 import type { Dialling } from './origins.ts';
-import { isDialling } from './peers.ts';
 import { isSoon } from './scene.ts';
 import type { LegDisposition, Scene } from './scene.ts';
 

@@ -8,7 +8,7 @@ import type {
   RecordedSegment,
   RecordedTransfer,
   RecordedVisit,
-} from '../record.ts';
+} from './record.ts';
 
 interface Moment {
   readonly at: number;

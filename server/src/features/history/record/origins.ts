@@ -1,8 +1,7 @@
 /** Which dialling rang a channel, and who stood behind it. */
-import { isLeg } from './timeline.ts';
+import { isDialling, isLeg } from './timeline.ts';
 import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
-import type { KnownRecord } from '../records.ts';
-import { isDialling } from './peers.ts';
+import type { KnownRecord } from './records.ts';
 
 /** An application that rings others, and the channel it runs on. */
 export interface Dialling {

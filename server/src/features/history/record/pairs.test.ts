@@ -5,8 +5,8 @@ import { channelId, nodeId } from '@offhook/contract/ids.ts';
 import { createCallStream } from '../../../../test/support/call-stream.ts';
 import type { CallStream, StreamChannel } from '../../../../test/support/call-stream.ts';
 import { recordTold } from '../../../../test/support/record-told.ts';
-import { buildConversation } from '../conversation.ts';
-import { buildRecord } from './build.ts';
+import { buildConversation, buildRecord } from './build.ts';
+import { peopleIn } from './people.ts';
 
 const told = (s: CallStream): readonly string[] => recordTold(buildRecord(s.records, { e164: () => null })!);
 const id = (c: StreamChannel) => channelId(nodeId('ast1'), c.id);
@@ -154,7 +154,9 @@ test('record - a call placed to take a parked one, in the same second: the one w
     'park at 0.4: 1003 moved 1004 to 701 (1005), completed',
   ]);
   assert.deepEqual(
-    buildConversation(s.records).parties.map((p) => `${p.extension} ${p.direction} ${p.party}`),
+    peopleIn(buildConversation(s.records, { e164: () => null })!).map(
+      (p) => `${p.extension} ${p.direction} ${p.party}`,
+    ),
     ['1003 out 1004', '1004 in 1003', '1005 in 1004'],
   );
 });

@@ -4,13 +4,11 @@ import fc from 'fast-check';
 import { Conversation } from '@offhook/contract/conversations.ts';
 import { recordedCall, recordedCalls } from '../../../../test/support/recorded-calls.ts';
 import { played, stories } from '../../../../test/support/call-story.ts';
-import type { ShownRow } from '../conversations/view.ts';
-import { conversationOf, NOTHING_ADDED } from '../conversations/view.ts';
-import type { ConversationRecord } from '../record.ts';
-import type { KnownRecord } from '../records.ts';
-import { buildConversation } from '../conversation.ts';
+import type { ShownRow } from '../query/view.ts';
+import { conversationOf, NOTHING_ADDED } from '../query/view.ts';
+import type { ConversationRecord } from './record.ts';
+import type { KnownRecord } from './records.ts';
 import { buildRecord } from './build.ts';
-import { lengthOf } from './spans.ts';
 
 const build = (records: readonly KnownRecord[], lost = false) =>
   buildRecord(records, { e164: () => null, lost });
@@ -167,37 +165,5 @@ test('record - random calls: cut off at any record, open or lost', () => {
       assert.ok(lost.complete);
     }),
     { numRuns: 300 },
-  );
-});
-
-/** Rows of the history and the record are told of one timeline; their times are the same, cut to seconds. */
-function assertAgree(records: readonly KnownRecord[], what: string): void {
-  const record = build(records)!;
-  for (const row of buildConversation(records).parties) {
-    const own = record.legs
-      .filter((l) => l.participant.extension === row.extension)
-      .flatMap((l) => l.segments);
-    const talk = own.filter((s) => s.state === 'connected');
-    const held = own.filter((s) => s.state === 'held');
-    // A mailbox or the echo test that somebody dialled is talk in a row, and has its own state in the record.
-    if (own.some((s) => s.state === 'service')) continue;
-    const talked = lengthOf(talk) / 1000;
-    const all = lengthOf([...talk, ...held]) / 1000;
-    assert.ok(
-      Math.abs(row.talk_seconds - talked) <= 1,
-      `${what} ${row.extension} talked ${row.talk_seconds}, ${talked}`,
-    );
-    const hold = all - talked;
-    assert.ok(
-      Math.abs(row.hold_seconds - hold) <= 1,
-      `${what} ${row.extension} held ${row.hold_seconds}, ${hold}`,
-    );
-  }
-}
-test('record - what a row of the history says of talk and hold is what the record says', () => {
-  for (const [name, records] of calls) assertAgree(records, name);
-  fc.assert(
-    fc.property(stories, (story) => assertAgree(played(story).records, 'a random call')),
-    { numRuns: 200 },
   );
 });

@@ -2,10 +2,9 @@
  * The stretches of each leg. Everything that begins or ends on a channel is played back in order of its millisecond; after
  * each one, the legs it concerns are looked at, and a leg that has come into another state begins another stretch.
  */
-import type { RecordedSegment } from '../record.ts';
+import type { RecordedSegment } from './record.ts';
 import type { Origins } from './origins.ts';
-import { isDialling } from './peers.ts';
-import { isLeg } from './timeline.ts';
+import { isDialling, isLeg } from './timeline.ts';
 import type { AppSpan, BridgeSpan, ChannelLine, Timeline } from './timeline.ts';
 
 export type Segment = RecordedSegment;

@@ -1,5 +1,5 @@
 /** What the parts of the record are told of, put together once. */
-import type { RecordedLeg } from '../record.ts';
+import type { RecordedLeg } from './record.ts';
 import { originsOf } from './origins.ts';
 import type { Origins } from './origins.ts';
 import { isLeg } from './timeline.ts';

@@ -1,8 +1,8 @@
-/** What happened on each channel: the call records of a conversation as times. History's rows and the record are told of it. */
+/** What happened on each channel: the call records of a conversation as times. */
 import type { EndpointKind } from '../../../ports/directory.ts';
-import type { KnownRecord } from '../records.ts';
-import { compareCalls, inOrder } from '../records.ts';
-import type { Span } from './spans.ts';
+import type { KnownRecord } from './records.ts';
+import { compareCalls, inOrder } from './records.ts';
+import type { Span } from './times.ts';
 
 /** A time in a bridge where people can talk. */
 export interface BridgeSpan extends Span {
@@ -50,6 +50,8 @@ export interface ChannelLine extends Span {
 }
 /** Neither a half of an internal pair nor a helper of the engine. */
 export const isLeg = (c: ChannelLine): boolean => c.endpoint !== null && c.pair === null;
+/** Whether an application of this name rings other channels. */
+export const isDialling = (app: string): boolean => app === 'dial' || app === 'queue';
 export interface Timeline extends Span {
   /** In order of their start. */
   readonly channels: readonly ChannelLine[];

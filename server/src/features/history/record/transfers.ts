@@ -1,6 +1,6 @@
 /** Every time a call was passed on: blind, attended, forwarded, picked up, parked, or made a conference. */
-import type { KnownRecord } from '../records.ts';
-import type { RecordedTransfer, RecordedVisit } from '../record.ts';
+import type { KnownRecord } from './records.ts';
+import type { RecordedTransfer, RecordedVisit } from './record.ts';
 import { didRing, isService } from './endings.ts';
 import { plainNumber } from './origins.ts';
 import { msOf } from './replay.ts';

@@ -1,7 +1,7 @@
 /** Every wait in a queue, its one outcome and whom it was offered to. */
 import { weightiest } from '@offhook/contract/ring-ends.ts';
-import type { KnownRecord } from '../records.ts';
-import type { RecordedOffer, RecordedVisit } from '../record.ts';
+import type { KnownRecord } from './records.ts';
+import type { RecordedOffer, RecordedVisit } from './record.ts';
 import { msOf } from './replay.ts';
 import type { Segment, Segments } from './replay.ts';
 import { isSoon, legOf } from './scene.ts';

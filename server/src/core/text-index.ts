@@ -1,0 +1,128 @@
+/**
+ * An index of every three characters that follow each other in the column `text` of a table: FTS5 in SQLite, pg_trgm in
+ * PostgreSQL. The database keeps it with every insert and delete; a text is never updated in place.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import { SqliteAdapter, sql } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
+
+/** The part of a table that is searched. */
+type Searched<T extends string> = { readonly [name in T]: { id: number; text: string } };
+
+/** Fewer characters than the index holds together. */
+const TOO_SHORT = /^.{0,2}$/su;
+/** Texts compared one by one between two turns of the event loop: about 1 ms. */
+const AT_ONCE = 10_000;
+/** Texts compared one by one for a search that is too short for the index. */
+const MOST_COMPARED = 200_000;
+
+const indexOf = (table: string): string => `${table}_text`;
+const isSqlite = <T>(db: Kysely<T>): boolean => db.getExecutor().adapter instanceof SqliteAdapter;
+export const likeLiteral = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+
+/** In a migration; texts that are there already are indexed in it. */
+export async function createTextIndex(db: Transaction<unknown>, table: string): Promise<void> {
+  await (isSqlite(db) ? createTrigrams(db, table) : createTrgm(db, table));
+}
+async function createTrigrams(db: Transaction<unknown>, table: string): Promise<void> {
+  const [from, index] = [sql.table(table), sql.table(indexOf(table))];
+  const [content, column] = [sql.lit(table), sql.ref(indexOf(table))];
+  await sql`create virtual table ${index} using fts5(
+    text, content=${content}, content_rowid='id', columnsize=0, tokenize='trigram case_sensitive 1')`.execute(
+    db,
+  );
+  // A deleted text leaves nothing in the index, as nowhere else in the file.
+  await sql`insert into ${index} (${column}, rank) values ('secure-delete', 1)`.execute(db);
+  await sql`insert into ${index} (${column}) values ('rebuild')`.execute(db);
+  await sql`create trigger ${sql.table(`${indexOf(table)}_insert`)} after insert on ${from} begin
+    insert into ${index} (rowid, text) values (new.id, new.text); end`.execute(db);
+  await sql`create trigger ${sql.table(`${indexOf(table)}_delete`)} after delete on ${from} begin
+    insert into ${index} (${column}, rowid, text) values ('delete', old.id, old.text); end`.execute(db);
+}
+/** Without the extension and the right to create it there is no index, and a search compares every text. */
+async function createTrgm(db: Transaction<unknown>, table: string): Promise<void> {
+  const { rows } = await sql<{ can: boolean }>`select
+    exists (select from pg_extension where extname = 'pg_trgm')
+    or (exists (select from pg_available_extensions where name = 'pg_trgm')
+      and has_database_privilege(current_database(), 'create')) as can`.execute(db);
+  if (rows[0]?.can !== true) return;
+  await sql`create extension if not exists pg_trgm`.execute(db);
+  // The extension may be in a schema outside the search path.
+  const found = await sql<{ name: string }>`select n.nspname as name
+    from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_trgm'`.execute(
+    db,
+  );
+  await sql`create index ${sql.ref(indexOf(table))} on ${sql.table(table)}
+    using gin (text ${sql.id(found.rows[0]!.name, 'gin_trgm_ops')})`.execute(db);
+}
+
+/**
+ * Ids of the texts that contain this one; null where they are more than `most`, or where too many texts would be compared one
+ * by one. O(log n + texts that share their rarest three characters).
+ */
+export async function textsWith<T extends string>(
+  db: Kysely<Searched<T>>,
+  table: T,
+  text: string,
+  most: number,
+): Promise<readonly number[] | null> {
+  if (text.includes('\0')) return null;
+  const limit = most + 1;
+  const found = !isSqlite(db)
+    ? await contains(db, table, text, limit)
+    : TOO_SHORT.test(text)
+      ? await compared(db, table, text, limit)
+      : await matching(db, table, text, limit);
+  return found === null || found.length > most ? null : found;
+}
+interface Id {
+  readonly id: number;
+}
+const ids = ({ rows }: { readonly rows: readonly Id[] }): readonly number[] =>
+  rows.map(({ id }) => Number(id));
+async function matching<T>(
+  db: Kysely<T>,
+  table: string,
+  text: string,
+  limit: number,
+): Promise<readonly number[]> {
+  const phrase = `"${text.replaceAll('"', '""')}"`;
+  return ids(
+    await sql<Id>`select rowid as id from ${sql.table(indexOf(table))} where text match ${phrase} limit ${limit}`.execute(
+      db,
+    ),
+  );
+}
+async function contains<T>(
+  db: Kysely<T>,
+  table: string,
+  text: string,
+  limit: number,
+  within = sql``,
+): Promise<readonly number[]> {
+  return ids(
+    await sql<Id>`select id from ${sql.table(table)}
+      where text like ${likeLiteral(text)} escape '\\' ${within} limit ${limit}`.execute(db),
+  );
+}
+/** A block of ids at a time, so that a read on SQLite never holds up others for long. */
+async function compared<T>(
+  db: Kysely<T>,
+  table: string,
+  text: string,
+  limit: number,
+): Promise<readonly number[] | null> {
+  // SQLite reads the whole table for both ends in one aggregate, and only the index for each alone.
+  const ends = await sql<{ first: number; last: number }>`select
+    (select min(id) from ${sql.table(table)}) as first,
+    (select max(id) from ${sql.table(table)}) as last`.execute(db);
+  const { first, last } = ends.rows[0]!;
+  const found: number[] = [];
+  if (Number(last) - Number(first) >= MOST_COMPARED) return null;
+  for (let from = Number(first); from <= Number(last) && found.length < limit; from += AT_ONCE) {
+    const within = sql`and id >= ${from} and id < ${from + AT_ONCE}`;
+    found.push(...(await contains(db, table, text, limit - found.length, within)));
+    await turn();
+  }
+  return found;
+}

@@ -1,0 +1,151 @@
+import type { Kysely } from 'kysely';
+import { BUILT } from './packs.ts';
+import { compareCalls } from '../record/records.ts';
+import type { KnownRecord } from '../record/records.ts';
+import type { ConversationRow, Tables } from '../tables.ts';
+import { inChunks, insertAll } from '../store.ts';
+import { removeRows } from './person-rows.ts';
+import type { Totals } from './person-rows.ts';
+
+/** A conversation that records belong to; `row` is not stored yet. */
+export interface Touched {
+  readonly row: ConversationRow;
+  readonly records: readonly KnownRecord[];
+  /** Nothing of it is stored. */
+  readonly fresh: boolean;
+  /** Ids that went into it now. */
+  readonly joined: readonly string[];
+}
+export interface Linked {
+  readonly touched: readonly Touched[];
+  /** Ids that went into another one. */
+  readonly merged: readonly string[];
+}
+
+/**
+ * Finds the conversation of each record. A channel that is seen in two calls (attended transfer, pickup, a parked call that
+ * is taken) joins them into one; its root is the first call of all.
+ */
+export async function linkRecords(
+  db: Kysely<Tables>,
+  records: readonly KnownRecord[],
+  totals: Totals,
+): Promise<Linked> {
+  const pairs = new Map(
+    records.map(({ channel, call }) => [
+      `${channel} ${call}`,
+      { channel: channel as string, call: call as string },
+    ]),
+  );
+  const channels = [...new Set(records.map((r) => r.channel as string))];
+  const before = await inChunks(channels, (some) =>
+    db.selectFrom('history_channels').selectAll().where('channel', 'in', some).execute(),
+  );
+  for (const row of before) pairs.delete(`${row.channel} ${row.call}`);
+  await insertAll([...pairs.values()], (some) => db.insertInto('history_channels').values(some).execute());
+
+  const calls = [...new Set([...before.map((row) => row.call), ...records.map((r) => r.call as string)])];
+  const rootOf = new Map(
+    (
+      await inChunks(calls, (some) =>
+        db.selectFrom('history_calls').selectAll().where('call', 'in', some).execute(),
+      )
+    ).map((row) => [row.call, row.root]),
+  );
+  const sets = createSets();
+  for (const call of calls) sets.join(call, rootOf.get(call) ?? call);
+  const callOf = new Map<string, string>();
+  for (const { channel, call } of [...before, ...pairs.values()]) {
+    sets.join(callOf.get(channel) ?? call, call);
+    callOf.set(channel, call);
+  }
+
+  const fresh = calls.filter((call) => !rootOf.has(call)).map((call) => ({ call, root: sets.rootOf(call) }));
+  await insertAll(fresh, (some) => db.insertInto('history_calls').values(some).execute());
+  const moved = new Set([...rootOf.values()].filter((root) => sets.rootOf(root) !== root));
+  for (const root of moved) await moveConversation(db, root, sets.rootOf(root), totals);
+
+  const groups = Map.groupBy(records, (r) => sets.rootOf(r.call));
+  const known = new Map(
+    (
+      await inChunks([...groups.keys()], (some) =>
+        db.selectFrom('history_conversations').selectAll().where('root', 'in', some).execute(),
+      )
+    ).map((row) => [row.root, row]),
+  );
+  const touched = [...groups].map(([root, own]): Touched => {
+    const old = known.get(root) ?? { root, last_us: 0, closing: 0, built: BUILT.no, built_by: 0 };
+    const last_us = own.reduce((most, r) => Math.max(most, r.at_us), old.last_us);
+    const closing = own.some((r) => r.type === 'linked_end') ? 1 : old.closing;
+    const joined = [...moved].filter((from) => sets.rootOf(from) === root);
+    return { row: { ...old, last_us, closing }, records: own, fresh: !known.has(root), joined };
+  });
+  return { touched, merged: [...moved] };
+}
+
+export const putConversations = (db: Kysely<Tables>, rows: readonly ConversationRow[]): Promise<void> =>
+  insertAll(rows, (some) =>
+    db
+      .insertInto('history_conversations')
+      .values(some)
+      .onConflict((c) =>
+        c.column('root').doUpdateSet((e) => ({
+          last_us: e.ref('excluded.last_us'),
+          closing: e.ref('excluded.closing'),
+          built: e.ref('excluded.built'),
+          built_by: e.ref('excluded.built_by'),
+        })),
+      )
+      .execute(),
+  );
+
+/** Everything of one conversation becomes part of another one. Rows keep their id, so that a list stays as it was. */
+async function moveConversation(db: Kysely<Tables>, from: string, to: string, totals: Totals): Promise<void> {
+  await db.updateTable('history_calls').set({ root: to }).where('root', '=', from).execute();
+  await db.updateTable('history_packs').set({ root: to }).where('root', '=', from).execute();
+  const there = db.selectFrom('history_rows').select('extension').where('root', '=', to);
+  await removeRows(
+    db,
+    await db
+      .selectFrom('history_rows')
+      .selectAll()
+      .where('root', '=', from)
+      .where('extension', 'in', there)
+      .execute(),
+    totals,
+  );
+  await db.updateTable('history_rows').set({ root: to }).where('root', '=', from).execute();
+  const both = await db
+    .selectFrom('history_conversations')
+    .selectAll()
+    .where('root', 'in', [from, to])
+    .execute();
+  await db.deleteFrom('history_conversations').where('root', '=', from).execute();
+  if (both.length === 0) return;
+  const joined = {
+    root: to,
+    last_us: Math.max(...both.map((c) => c.last_us)),
+    closing: Math.max(...both.map((c) => c.closing)),
+    built: both.some((c) => c.built !== BUILT.no) ? BUILT.yes : BUILT.no,
+    built_by: 0,
+  };
+  await putConversations(db, [joined]);
+}
+
+/** Sets of calls that belong together; the root of a set is its first call. */
+function createSets() {
+  const parent = new Map<string, string>();
+  const rootOf = (call: string): string => {
+    let root = call;
+    for (let up = parent.get(root); up !== undefined && up !== root; up = parent.get(root)) root = up;
+    parent.set(call, root);
+    return root;
+  };
+  return {
+    rootOf,
+    join(a: string, b: string): void {
+      const [p, q] = [rootOf(a), rootOf(b)].sort(compareCalls) as [string, string];
+      parent.set(q, p);
+    },
+  };
+}

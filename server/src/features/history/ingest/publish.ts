@@ -1,0 +1,229 @@
+/**
+ * Events of conversations, each once and in the order of their changes.
+ *
+ *   a change and its row of the outbox, in one transaction ──> published ──> committed in the journal ──> row deleted
+ *
+ * The newest change in the journal says how far that is, so that being killed anywhere neither loses nor doubles one.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { messageOf } from '../../../core/errors.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { RecordingIndex } from '../../../ports/conversations.ts';
+import type { Directory } from '../../../ports/directory.ts';
+import type { JournalReader, JournalRow } from '../../../ports/journal-store.ts';
+import type { Store } from '../../../ports/store.ts';
+import { readAnnotations } from '../query/annotations.ts';
+import { summaryOf } from '../query/view.ts';
+import { readFact, writeFact } from '../store.ts';
+import { readRecord } from './packs.ts';
+import type { OutboxRow, Tables } from '../tables.ts';
+
+export interface PublisherDeps {
+  readonly store: Store;
+  readonly journal: JournalReader;
+  readonly eventOf: (row: JournalRow) => DomainEvent;
+  readonly recordings: Pick<RecordingIndex, 'withRecording'>;
+  readonly directory: Pick<Directory, 'queue'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly publish: (events: readonly DomainEvent[]) => void;
+  /** True when everything that was published is committed or given up. */
+  readonly settled: () => boolean;
+}
+export interface Publisher {
+  /** Give every committed event. */
+  onDomainEvent(event: DomainEvent): void;
+  /** There may be something to publish. */
+  readonly knock: () => void;
+  /** Looks how far the journal is, before anything is changed; once is enough. Throws `store_unavailable`. */
+  begin(): Promise<void>;
+  /** Publishes until the signal is aborted. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Events published at once; the next ones wait until these are committed. */
+const PAGE = 200;
+const RETRY_MS = 1_000;
+/** While the journal takes nothing it is asked this often whether it has given up what it held. */
+const ASK_MS = 250;
+const SAVE_EVERY_MS = 1_000;
+
+interface Published {
+  readonly epoch: string;
+  readonly seq: number;
+  readonly change: number;
+}
+const changeOf = (event: DomainEvent): number | null =>
+  event.type.startsWith('conversation.')
+    ? (event.data as { conversation: ConversationSummary }).conversation.change
+    : null;
+
+export function createPublisher(deps: PublisherDeps): Publisher {
+  const { store, journal, clock, log } = deps;
+  const db = store.db<Tables>();
+  let newest = 0;
+  let saved = 0;
+  let savedAt = clock.now();
+  let knocked = Promise.withResolvers<void>();
+  let committed = Promise.withResolvers<void>();
+
+  async function save(): Promise<void> {
+    if (saved === newest) return;
+    const place: Published = { epoch: journal.epoch, seq: journal.head, change: newest };
+    await store.transaction<Tables, void>(async (trx) => {
+      await trx.deleteFrom('conversation_outbox').where('change', '<=', place.change).execute();
+      await writeFact(trx, 'published', JSON.stringify(place));
+    });
+    saved = place.change;
+    savedAt = clock.now();
+  }
+  let beginning: Promise<void> | undefined;
+  const begin = (): Promise<void> =>
+    (beginning ??= newestPublished(deps).then(
+      (found) => {
+        newest = Math.max(newest, found);
+        saved = found;
+      },
+      (error: unknown) => {
+        beginning = undefined;
+        throw error;
+      },
+    ));
+  async function publishNext(signal: AbortSignal): Promise<boolean> {
+    const rows = await db
+      .selectFrom('conversation_outbox')
+      .selectAll()
+      .where('change', '>', newest)
+      .orderBy('change')
+      .limit(PAGE)
+      .execute();
+    if (rows.length === 0) return false;
+    const events = await eventsOf(db, deps, rows);
+    const last = events.at(-1);
+    if (last === undefined) {
+      // All of it was overtaken, and what overtook it comes later.
+      newest = rows.at(-1)!.change;
+      return true;
+    }
+    const until = changeOf(last)!;
+    deps.publish(events);
+    while (newest < until && !signal.aborted) {
+      if (deps.settled()) {
+        if (newest >= until) break;
+        log.warn({ from: newest, until }, 'the journal has given up events; they are published again');
+        await clock.sleep(RETRY_MS, signal).catch(() => {});
+        break;
+      }
+      await Promise.race([committed.promise, clock.sleep(ASK_MS, signal).catch(() => {})]);
+    }
+    return true;
+  }
+  return {
+    onDomainEvent(event) {
+      const change = changeOf(event);
+      if (change === null) return;
+      newest = Math.max(newest, change);
+      committed.resolve();
+      committed = Promise.withResolvers();
+    },
+    knock: () => knocked.resolve(),
+    begin,
+    async run(signal) {
+      const stopped = new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      while (!signal.aborted) {
+        try {
+          await begin();
+          const more = await publishNext(signal);
+          if (clock.now() - savedAt >= SAVE_EVERY_MS || clock.now() < savedAt) await save();
+          if (more) continue;
+          await Promise.race([knocked.promise, stopped]);
+          knocked = Promise.withResolvers();
+        } catch (error) {
+          log.warn({ error: messageOf(error) }, 'events of conversations wait for the store');
+          await clock.sleep(RETRY_MS, signal).catch(() => {});
+        }
+      }
+      await save().catch((error: unknown) => {
+        log.warn(
+          { error: messageOf(error) },
+          'how far events are published was not stored; the journal knows',
+        );
+      });
+    },
+  };
+}
+
+/** The newest change of which the journal has the event. */
+async function newestPublished({ store, journal, eventOf, log }: PublisherDeps): Promise<number> {
+  const text = await readFact(store.db<Tables>(), 'published');
+  const known = text === null ? null : (JSON.parse(text) as Published);
+  const same = known?.epoch === journal.epoch;
+  let newest = known?.change ?? 0;
+  for (let at = Math.max(same ? known.seq : 0, journal.tail - 1); ;) {
+    const rows = journal.read(at, PAGE);
+    for (const row of rows) {
+      if (row.type.startsWith('conversation.')) newest = Math.max(newest, changeOf(eventOf(row)) ?? 0);
+    }
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    at = last.seq;
+    await turn();
+  }
+  await store.transaction<Tables, void>(async (db) => {
+    const counter = await db.selectFrom('history_counters').select('value').executeTakeFirst();
+    if (Number(counter?.value ?? 0) < newest) {
+      // Who reads the feed has seen these places: what changes from now on must come after them.
+      log.warn(
+        { newest, stored: counter?.value },
+        'the store is older than the journal; changes go on after it',
+      );
+      await db
+        .insertInto('history_counters')
+        .values({ name: 'change', value: newest })
+        .onConflict((c) => c.column('name').doUpdateSet({ value: newest }))
+        .execute();
+    }
+    const place: Published = { epoch: journal.epoch, seq: journal.head, change: newest };
+    await writeFact(db, 'published', JSON.stringify(place));
+  });
+  return newest;
+}
+
+/** The events of these rows that nothing newer has overtaken, in their order. */
+async function eventsOf(
+  db: Kysely<Tables>,
+  deps: PublisherDeps,
+  rows: readonly OutboxRow[],
+): Promise<readonly DomainEvent[]> {
+  const found = await db
+    .selectFrom('conversations')
+    .select(['root', 'change', 'revision', 'state', 'erased', 'record'])
+    .where('root', 'in', [...new Set(rows.map((row) => row.root))])
+    .execute();
+  const conversations = new Map(found.map((row) => [row.root, { row, record: readRecord(row.record) }]));
+  const records = [...conversations.values()].map((c) => c.record);
+  const added = await readAnnotations(db, deps, records);
+  return rows.flatMap(({ change, root, kind, revision }): DomainEvent[] => {
+    // One that went into another conversation is told with that one.
+    const it = conversations.get(root);
+    if (it === undefined) return [];
+    if (kind === 'updated' && it.row.change > change) return [];
+    if (kind === 'finalised' && it.row.revision > revision) return [];
+    const conversation = { ...summaryOf(it.row, it.record, added.get(it.record.id)), change };
+    return [
+      {
+        type: `conversation.${kind}`,
+        subject: `conversations/${root}`,
+        at: deps.clock.now(),
+        observed: 'live',
+        data: { extensions: conversation.extensions, conversation },
+      },
+    ];
+  });
+}

@@ -1,0 +1,118 @@
+import type { Kysely } from 'kysely';
+import { messageOf } from '../../../core/errors.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Directory } from '../../../ports/directory.ts';
+import { writeConversations } from './conversation-rows.ts';
+import type { Told } from './conversation-rows.ts';
+import { putConversations } from './links.ts';
+import { BUILT } from './packs.ts';
+import { merged as mergedWithJournal } from '../proof/merge.ts';
+import { BUILT_BY, buildConversation, buildRecord } from '../record/build.ts';
+import { peopleIn } from '../record/people.ts';
+import type { PersonRow } from '../record/people.ts';
+import { isComplete } from '../record/records.ts';
+import type { KnownRecord } from '../record/records.ts';
+import { writeRows, createTotals } from './person-rows.ts';
+import type { ConversationRow, Tables } from '../tables.ts';
+import type { Totals } from './person-rows.ts';
+import type { Clock } from '../../../ports/clock.ts';
+
+export interface TellDeps {
+  readonly directory: Directory;
+  readonly log: Log;
+  /** `+4930…` of a number as received or dialled; null for one that is internal or unreadable. */
+  readonly e164: (number: string) => string | null;
+}
+export interface Telling {
+  readonly totals: Totals;
+  /** Tells a conversation that is over, or may be: unless `over`, only where its records say that all of it has ended. */
+  end(row: ConversationRow, records: readonly KnownRecord[], over: boolean): boolean;
+  /** Tells a conversation that goes on. */
+  soFar(row: ConversationRow, records: readonly KnownRecord[]): void;
+  /** Stores a conversation that is not told now. */
+  keep(row: ConversationRow): void;
+  /** Writes what was told; ids in `merged` went into other conversations. Last in the transaction. */
+  write(merged?: readonly string[]): Promise<void>;
+}
+
+/** Tells conversations from their records, in one transaction. */
+export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellDeps): Telling {
+  const totals = createTotals();
+  const told: Told[] = [];
+  const rows: ConversationRow[] = [];
+  const people = new Map<string, readonly PersonRow[]>();
+  /** A conversation that cannot be told must not keep all later ones from being told. */
+  function attempt<R>(records: readonly KnownRecord[], build: () => R): R | null {
+    try {
+      return build();
+    } catch (error) {
+      log.error({ call: records[0]?.call, error: messageOf(error) }, 'a conversation could not be built');
+      return null;
+    }
+  }
+  return {
+    totals,
+    end(row, stored, over) {
+      const { records, journal } = mergedWithJournal(stored);
+      const complete = isComplete(records);
+      if (!over && !complete) return false;
+      // A conversation that is over though its records lack an end was cut off: by a lost engine, or a lost file.
+      const built = attempt(records, () => {
+        const conversation = buildConversation(records, { e164, lost: !complete, journal });
+        return { conversation, people: conversation ? peopleIn(conversation) : [] };
+      });
+      if (built) people.set(row.root, built.people);
+      if (built?.conversation) told.push({ root: row.root, record: built.conversation.record, over: true });
+      rows.push({ ...row, built: row.built || BUILT.yes, built_by: built ? BUILT_BY : 0 });
+      return true;
+    },
+    soFar(row, stored) {
+      const { records, journal } = mergedWithJournal(stored);
+      const record = attempt(records, () => buildRecord(records, { e164, journal }));
+      if (record) told.push({ root: row.root, record, over: false });
+      rows.push(row);
+    },
+    keep: (row) => void rows.push(row),
+    async write(merged = []) {
+      await writeRows(db, people, directory, totals);
+      await putConversations(db, rows);
+      await totals.write(db);
+      if (told.length > 0 || merged.length > 0) await writeConversations(db, told, merged);
+    },
+  };
+}
+
+/** A conversation that goes on is told anew once a second, and less often where it has many records to be read for it. */
+const LEAST_MS = 1_000;
+const PER_RECORD_MS = 10;
+const MOST_MS = 60_000;
+
+/** When each conversation that goes on may be told again; forgotten with the process, which then tells all of them once. */
+export function createPace(clock: Clock) {
+  const open = new Map<string, { next: number; due: boolean }>();
+  const isReady = (next: number): boolean => {
+    const wait = next - clock.now();
+    // A clock that was set back must not keep it waiting.
+    return wait <= 0 || wait > MOST_MS;
+  };
+  return {
+    /** Whether one with news may be told now; else it is due as soon as it may. */
+    isReady(root: string): boolean {
+      const known = open.get(root);
+      if (known === undefined || isReady(known.next)) return true;
+      known.due = true;
+      return false;
+    },
+    /** Has news that was not told. */
+    postpone(root: string): void {
+      open.set(root, { next: open.get(root)?.next ?? 0, due: true });
+    },
+    due: (): readonly string[] =>
+      [...open].filter(([, { next, due }]) => due && isReady(next)).map(([root]) => root),
+    told(root: string, records: number): void {
+      const pause = Math.min(MOST_MS, Math.max(LEAST_MS, records * PER_RECORD_MS));
+      open.set(root, { next: clock.now() + pause, due: false });
+    },
+    over: (root: string): void => void open.delete(root),
+  };
+}

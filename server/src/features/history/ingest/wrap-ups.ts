@@ -1,0 +1,95 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { AgentSummary } from '@offhook/contract/agents.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { JournalReader, JournalRow } from '../../../ports/journal-store.ts';
+import type { Store } from '../../../ports/store.ts';
+import { insertAll, readFact, writeFact } from '../store.ts';
+import { rootsOf, touchConversations } from './feed.ts';
+import type { Tables } from '../tables.ts';
+
+type WrapUp = Tables['conversation_wrap_ups'];
+type Begun = Omit<WrapUp, 'to_ms'>;
+/** How far the journal is read, and who was in a wrap-up there. */
+interface Place {
+  readonly epoch: string;
+  readonly seq: number;
+  readonly begun: readonly Begun[];
+}
+const PAGE = 500;
+/** Without a wrap-up the place is stored after so many rows: the next start reads them again. */
+const SAVE_EVERY = 5_000;
+
+/** Agents' wrap-ups, which only the journal knows, are kept beside the conversations they followed. */
+export function createWrapUps(deps: {
+  readonly store: Store;
+  readonly journal: JournalReader;
+  readonly eventOf: (row: JournalRow) => DomainEvent;
+}) {
+  const { store, journal, eventOf } = deps;
+  let place: Place | null = null;
+
+  async function begin(): Promise<Place> {
+    const text = await readFact(store.db<Tables>(), 'wrap_ups');
+    const known = text === null ? null : (JSON.parse(text) as Place);
+    if (known?.epoch === journal.epoch) return known;
+    return { epoch: journal.epoch, seq: journal.tail - 1, begun: [] };
+  }
+  async function keep(over: readonly WrapUp[], next: Place): Promise<void> {
+    await store.transaction<Tables, void>(async (db) => {
+      await insertAll(over, (some) =>
+        db
+          .insertInto('conversation_wrap_ups')
+          .values(some)
+          .onConflict((c) => c.doNothing())
+          .execute(),
+      );
+      const calls = over.map((w) => w.call);
+      await touchConversations(db, await rootsOf(db, calls));
+      await writeFact(db, 'wrap_ups', JSON.stringify(next));
+    });
+  }
+  return {
+    /** Stores what the journal has had since the last time. Throws `store_unavailable`. */
+    async catchUp(): Promise<void> {
+      place ??= await begin();
+      let kept = place.seq;
+      for (let at = Math.max(place.seq, journal.tail - 1); ;) {
+        const rows = journal.read(at, PAGE);
+        const last = rows.at(-1);
+        if (last === undefined) return;
+        const { over, begun } = wrapUpsIn(rows, place.begun, eventOf);
+        const next: Place = { epoch: place.epoch, seq: last.seq, begun };
+        if (over.length > 0 || last.seq - kept >= SAVE_EVERY) {
+          await keep(over, next);
+          kept = last.seq;
+        }
+        place = next;
+        at = last.seq;
+        await turn();
+      }
+    },
+  };
+}
+
+function wrapUpsIn(
+  rows: readonly JournalRow[],
+  before: readonly Begun[],
+  eventOf: (row: JournalRow) => DomainEvent,
+): { readonly over: readonly WrapUp[]; readonly begun: readonly Begun[] } {
+  const begun = new Map(before.map((b) => [b.extension, b]));
+  const over: WrapUp[] = [];
+  for (const row of rows) {
+    if (!row.type.startsWith('agent.')) continue;
+    const event = eventOf(row);
+    const { extension, agent } = event.data as { extension: string; agent: AgentSummary };
+    const lasting = begun.get(extension);
+    if (lasting !== undefined && (agent.engagement !== 'wrap_up' || event.type === 'agent.wrap_up')) {
+      over.push({ ...lasting, to_ms: Math.max(event.at, lasting.from_ms) });
+      begun.delete(extension);
+    }
+    if (event.type !== 'agent.wrap_up') continue;
+    const { call_id, queue } = event.data;
+    if (call_id) begun.set(extension, { call: call_id, extension, queue, from_ms: event.at });
+  }
+  return { over, begun: [...begun.values()] };
+}

@@ -1,0 +1,134 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { likeLiteral } from '../../../core/text-index.ts';
+import type { Tables } from '../tables.ts';
+import { countOf, padded, readPlaces } from './sources.ts';
+import type { Count, Place, Range, Source } from './sources.ts';
+
+/** What a conversation must be to be listed: all of it. */
+export interface Wanted extends Range {
+  /** Each is a set that it must be in; the smallest is read, the others are looked up. */
+  readonly sources: readonly Exclude<Source, 'all'>[];
+  /** Part of its names and numbers, folded; empty for any. */
+  readonly contains: string;
+  /** What is in no index of ours: gives those that fit. */
+  readonly fits?: (places: readonly Place[]) => Promise<readonly Place[]>;
+}
+export interface Found {
+  readonly places: readonly Place[];
+  /** Where to go on; null at the end. */
+  readonly next: Place | null;
+  /** Null unless it was asked for. */
+  readonly total: Count | null;
+}
+
+/** Conversations that one request looks through: about what can be read in 10 ms. */
+export const SCAN = 4_096;
+const FIRST_WINDOW = 128;
+const WINDOW = 1_024;
+
+/**
+ * A page, newest first. Where all of a set fit, O(log n + limit) however deep; where several filters combine, the smallest
+ * set is read in order and the others are looked up, at most `SCAN` conversations of it in one request.
+ */
+export async function findConversations(
+  db: Kysely<Tables>,
+  wanted: Wanted,
+  page: { readonly limit: number; readonly after: Place | null; readonly count: boolean },
+): Promise<Found> {
+  const { limit } = page;
+  if (wanted.sources.some((source) => 'keys' in source && source.keys.length === 0)) {
+    return { places: [], next: null, total: page.count ? { count: 0, exact: true } : null };
+  }
+  const { driver, total } = await driverOf(db, wanted, page.count);
+  const others = wanted.sources.filter((source) => source !== driver);
+  const plain = others.length === 0 && wanted.contains === '' && wanted.fits === undefined;
+  const hits: Place[] = [];
+  let [place, examined, size] = [page.after, 0, plain ? limit + 1 : FIRST_WINDOW];
+  let ended = false;
+  while (hits.length <= limit && examined < SCAN && !ended) {
+    const some = await readPlaces(db, driver, { ...wanted, after: place, limit: size });
+    examined += some.length;
+    ended = some.length < size;
+    place = some.at(-1) ?? place;
+    size = Math.min(size * 2, WINDOW);
+    hits.push(...(plain ? some : await narrow(db, some, others, wanted)));
+  }
+  const places = hits.slice(0, limit);
+  const next = hits.length > limit ? places.at(-1)! : ended ? null : place;
+  if (!page.count) return { places, next, total: null };
+  if (next === null) return { places, next, total: { count: places.length, exact: true } };
+  if (plain) return { places, next, total };
+  const count = Math.max(hits.length, Math.round((total!.count * hits.length) / Math.max(1, examined)));
+  return { places, next, total: { count, exact: false } };
+}
+
+/** The smallest of the sets; with one, or none, nothing is counted unless asked for. */
+async function driverOf(
+  db: Kysely<Tables>,
+  wanted: Wanted,
+  count: boolean,
+): Promise<{ readonly driver: Source; readonly total: Count | null }> {
+  const sources: readonly Source[] = wanted.sources.length === 0 ? ['all'] : wanted.sources;
+  if (sources.length === 1 && !count) return { driver: sources[0]!, total: null };
+  let best: { driver: Source; total: Count } | null = null;
+  for (const source of sources) {
+    const total = await countOf(db, source, wanted);
+    if (best === null || total.count < best.total.count) best = { driver: source, total };
+  }
+  return best!;
+}
+
+/** Those of the places that are in every other set too. */
+async function narrow(
+  db: Kysely<Tables>,
+  places: readonly Place[],
+  others: readonly Exclude<Source, 'all'>[],
+  { contains, fits }: Wanted,
+): Promise<readonly Place[]> {
+  if (places.length === 0) return [];
+  const left = others.length === 0 && contains === '' ? places : await lookUp(db, places, others, contains);
+  return fits === undefined || left.length === 0 ? left : await fits(left);
+}
+async function lookUp(
+  db: Kysely<Tables>,
+  places: readonly Place[],
+  others: readonly Exclude<Source, 'all'>[],
+  contains: string,
+): Promise<readonly Place[]> {
+  let rows = db
+    .selectFrom('conversations as c')
+    .select(['c.id', 'c.direction', 'c.disposition', 'c.state'])
+    .where('c.id', 'in', padded(places.map((p) => p.id)));
+  for (const other of others) {
+    if (!('keys' in other)) continue;
+    const byKind = Map.groupBy(other.keys, (key) => key.kind);
+    rows = rows.where((e) =>
+      e.or(
+        [...byKind].map(([kind, keys]) =>
+          e.exists(
+            e
+              .selectFrom('conversation_keys as k')
+              .select('k.conversation')
+              .where('k.kind', '=', kind)
+              .where('k.value', 'in', padded(keys.map((key) => key.value)))
+              .whereRef('k.started_ms', '=', 'c.started_ms')
+              .whereRef('k.conversation', '=', 'c.id'),
+          ),
+        ),
+      ),
+    );
+  }
+  if (contains !== '') rows = rows.where(sql<boolean>`c.search like ${likeLiteral(contains)} escape '\\'`);
+  // Compared here: in the query they would tempt a planner to read the whole index of a column.
+  const columns = others.flatMap((other) => ('column' in other ? [other] : []));
+  const lists = others.flatMap((other) =>
+    'places' in other ? [new Set(other.places.map((p) => p.id))] : [],
+  );
+  const fit = (await rows.execute()).filter(
+    (row) =>
+      columns.every((c) => row[c.column] === c.value) && lists.every((list) => list.has(Number(row.id))),
+  );
+  const kept = new Set(fit.map((row) => Number(row.id)));
+  return places.filter((place) => kept.has(place.id));
+}

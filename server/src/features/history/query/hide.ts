@@ -1,0 +1,104 @@
+import type { Kysely } from 'kysely';
+import type { Store } from '../../../ports/store.ts';
+import { inChunks } from '../store.ts';
+import type { StoredRow } from './list.ts';
+import type { Tables } from '../tables.ts';
+import { createTotals } from '../ingest/person-rows.ts';
+import type { Wanted } from './find.ts';
+
+/** Rows changed in one transaction, so that clearing a long history never holds up other writes. */
+const AT_ONCE = 1000;
+
+async function hideRows(db: Kysely<Tables>, rows: readonly StoredRow[]): Promise<void> {
+  const totals = createTotals();
+  for (const row of rows) {
+    totals.remove(row);
+    totals.add({ ...row, hidden: 1 });
+  }
+  const ids = rows.map((row) => row.id);
+  for (let i = 0; i < ids.length; i += 200) {
+    await db
+      .updateTable('history_rows')
+      .set({ hidden: 1 })
+      .where('id', 'in', ids.slice(i, i + 200))
+      .execute();
+  }
+  await totals.write(db);
+}
+
+/**
+ * Hides the given conversations from one extension's own view; returns how many were visible until now. The key of a
+ * call that was joined into another conversation names that conversation: a page read before still shows it.
+ */
+export const hideCalls = (store: Store, extension: string, keys: readonly string[]): Promise<number> =>
+  store.transaction<Tables, number>(async (db) => {
+    const joined = await inChunks(keys, (some) =>
+      db.selectFrom('history_calls').select('root').where('call', 'in', some).execute(),
+    );
+    const roots = [...new Set([...keys, ...joined.map((call) => call.root)])];
+    const rows = await db
+      .selectFrom('history_rows')
+      .selectAll()
+      .where('extension', '=', extension)
+      .where('root', 'in', roots)
+      .where('hidden', '=', 0)
+      .execute();
+    await hideRows(db, rows);
+    return rows.length;
+  });
+
+/** Hides everything that is there now from one extension's own view. */
+export async function clearCalls(store: Store, extension: string): Promise<void> {
+  const newest = await store
+    .db<Tables>()
+    .selectFrom('history_rows')
+    .select((e) => e.fn.max('id').as('id'))
+    .where('extension', '=', extension)
+    .executeTakeFirst();
+  const last = Number(newest?.id ?? 0);
+  for (;;) {
+    const hidden = await store.transaction<Tables, number>(async (db) => {
+      const rows = await db
+        .selectFrom('history_rows')
+        .selectAll()
+        .where('extension', '=', extension)
+        .where('hidden', '=', 0)
+        .where('id', '<=', last)
+        .limit(AT_ONCE)
+        .execute();
+      await hideRows(db, rows);
+      return rows.length;
+    });
+    if (hidden < AT_ONCE) return;
+  }
+}
+
+/** Leaves out what an extension has hidden from its own view; undefined where it has hidden nothing. */
+export async function hiddenFilter(db: Kysely<Tables>, extension: string): Promise<Wanted['fits']> {
+  const hidden = db
+    .selectFrom('history_rows as row')
+    .where('row.extension', '=', extension)
+    .where('row.hidden', '=', 1);
+  if ((await hidden.select('row.id').limit(1).executeTakeFirst()) === undefined) return undefined;
+  return async (places) => {
+    const found = await inChunks(
+      places.map((place) => place.id),
+      (some) =>
+        hidden
+          .innerJoin('conversations', 'conversations.root', 'row.root')
+          .select('conversations.id')
+          .where('conversations.id', 'in', some)
+          .execute(),
+    );
+    const gone = new Set(found.map(({ id }) => Number(id)));
+    return places.filter((place) => !gone.has(place.id));
+  };
+}
+/** What both leave. */
+export const both = (one: Wanted['fits'], other: Wanted['fits']): Wanted['fits'] =>
+  one === undefined || other === undefined
+    ? (one ?? other)
+    : async (places) => {
+        const left = await one(places);
+        return left.length === 0 ? left : await other(left);
+      };

@@ -1,0 +1,116 @@
+import type { Kysely } from 'kysely';
+import type { z } from 'zod';
+import type { ConversationNote, ConversationOutcome } from '@offhook/contract/conversations.ts';
+import type { NewOutcome } from '@offhook/contract/conversation-list.ts';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import { ServiceError } from '../../../core/errors.ts';
+import { say } from '../../../core/said.ts';
+import { historyOf, historySince } from '../../../core/rights.ts';
+import type { Audit } from '../../../ports/audit.ts';
+import type { Caller } from '../../../ports/http.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Actor } from '../../../ports/operations.ts';
+import type { Store } from '../../../ports/store.ts';
+import { touchConversations } from '../ingest/feed.ts';
+import type { Tables } from '../tables.ts';
+import { conversationByCall } from './read.ts';
+import { callsOfRecord, noteOnWire, outcomeOnWire } from './view.ts';
+
+export interface NotesDeps {
+  readonly store: Store;
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+/**
+ * What people add to a conversation they may see; each comes in the feed of changes and in the audit trail (the text does
+ * not). All throw `not_found` and `store_unavailable`.
+ */
+export interface Notes {
+  /** Throws `limit_reached`. */
+  add(actor: Actor, id: string, text: string): Promise<z.infer<typeof ConversationNote>>;
+  /** One's own; a supervisor any. Throws `forbidden`. */
+  remove(actor: Actor, id: string, note: number): Promise<void>;
+  /** Takes the place of the one before. */
+  setOutcome(
+    actor: Actor,
+    id: string,
+    outcome: z.output<typeof NewOutcome>,
+  ): Promise<z.infer<typeof ConversationOutcome>>;
+}
+const MAX_NOTES = 200;
+/** An API key may be named like an extension: its user name is no extension. */
+const nameOf = ({ key, extension, username }: Caller): string => (key === null ? extension : username);
+
+export function createNotes({ store, audit, clock }: NotesDeps): Notes {
+  /** Changes something of a conversation the caller may see, and puts it into the feed; then the trail. */
+  async function change<R>(
+    { caller, ip }: Actor,
+    id: string,
+    action: string,
+    work: (
+      db: Kysely<Tables>,
+      calls: readonly string[],
+    ) => Promise<readonly [R, Record<string, string | number>]>,
+  ): Promise<R> {
+    const { root, result, detail } = await store.transaction<Tables, Changed<R>>(async (db) => {
+      const found = await conversationByCall(db, id, historyOf(caller, 'write'), historySince(caller));
+      if (found === null) throw new ServiceError('not_found', 'there is no such conversation');
+      const [done, about] = await work(db, callsOfRecord(found.record));
+      await touchConversations(db, [found.row.root]);
+      return { root: found.row.root, result: done, detail: about };
+    });
+    // Not in the same transaction: the trail is kept here also where the records are kept elsewhere.
+    await audit.record({ action, actor: nameOf(caller), object: root, outcome: 'ok', ip, detail });
+    return result;
+  }
+
+  return {
+    add: (actor, id, text) =>
+      change(actor, id, 'conversation.note', async (db, calls) => {
+        const { n } = await db
+          .selectFrom('conversation_notes')
+          .select((e) => e.fn.countAll<number>().as('n'))
+          .where('call', 'in', calls)
+          .executeTakeFirstOrThrow();
+        if (Number(n) >= MAX_NOTES)
+          throw new ServiceError('limit_reached', say`a conversation has ${MAX_NOTES} notes at most`);
+        const note = await db
+          .insertInto('conversation_notes')
+          .values({ call: calls[0]!, at_ms: clock.now(), by: nameOf(actor.caller), text })
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        return [noteOnWire(note), { note: Number(note.id) }];
+      }),
+    remove: (actor, id, note) =>
+      change(actor, id, 'conversation.note_removed', async (db, calls) => {
+        const found = await db
+          .selectFrom('conversation_notes')
+          .selectAll()
+          .where('id', '=', note)
+          .where('call', 'in', calls)
+          .executeTakeFirst();
+        if (found === undefined) throw new ServiceError('not_found', 'there is no such note');
+        const { caller } = actor;
+        if (
+          found.by !== nameOf(caller) &&
+          !(caller.key === null && includesLevel(caller.level, 'supervisor'))
+        )
+          throw new ServiceError('forbidden', "another person's note needs the level supervisor");
+        await db.deleteFrom('conversation_notes').where('id', '=', note).execute();
+        return [undefined, { note, by: found.by }];
+      }),
+    setOutcome: (actor, id, { code, text }) =>
+      change(actor, id, 'conversation.outcome', async (db, calls) => {
+        const outcome = { call: calls[0]!, code, text, at_ms: clock.now(), by: nameOf(actor.caller) };
+        // One of them is left, whichever call it was set on before they were joined.
+        await db.deleteFrom('conversation_outcomes').where('call', 'in', calls).execute();
+        await db.insertInto('conversation_outcomes').values(outcome).execute();
+        return [outcomeOnWire(outcome), { code }];
+      }),
+  };
+}
+interface Changed<R> {
+  readonly root: string;
+  readonly result: R;
+  readonly detail: Record<string, string | number>;
+}

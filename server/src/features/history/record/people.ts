@@ -1,0 +1,296 @@
+/**
+ * The conversation record → one row for each extension that took part, as `history.php` lists it.
+ *
+ *   its first leg began the call ─────────────────────────────> out
+ *   a leg was answered ───────────────────────────────────────> in
+ *   rung in vain ── somebody else took that very ringing ─────> no row
+ *        └───────── else ─────────────────────────────────────> missed
+ *   aimed at, with no device that could be rung ──────────────> missed
+ */
+import type { z } from 'zod';
+import type { Disposition as DispositionSchema } from '@offhook/contract/history.ts';
+import { ringEndOfCause } from '@offhook/contract/ring-ends.ts';
+import type { EndpointKind } from '../../../ports/directory.ts';
+import type { ConversationRecord, RecordedLeg, RecordedVisit } from './record.ts';
+import type { Built } from './build.ts';
+import { isService } from './endings.ts';
+import { msOf } from './replay.ts';
+import type { Segment } from './replay.ts';
+import { numberOf } from './scene.ts';
+import type { Scene } from './scene.ts';
+import { lengthOf } from './times.ts';
+import type { ChannelLine } from './timeline.ts';
+
+type Disposition = z.infer<typeof DispositionSchema>;
+/** What one extension saw of a conversation. Times in microseconds since 1970, durations in whole seconds. */
+export interface PersonRow {
+  readonly extension: string;
+  readonly direction: 'in' | 'out' | 'missed';
+  readonly party: string;
+  /** As the engine showed it; the directory may know better. */
+  readonly party_name: string;
+  readonly started_us: number;
+  readonly answered_us: number | null;
+  readonly ended_us: number;
+  readonly ring_sec: number;
+  readonly wait_seconds: number;
+  readonly talk_seconds: number;
+  readonly hold_seconds: number;
+  readonly duration: number;
+  readonly disposition: Disposition;
+  readonly channel: string;
+  readonly dstchannel: string;
+  readonly device: EndpointKind | null;
+  readonly queue: string | null;
+}
+/** A leg of the record and its channel. */
+interface Leg {
+  readonly told: RecordedLeg;
+  readonly line: ChannelLine;
+}
+interface View {
+  readonly record: ConversationRecord;
+  readonly scene: Scene;
+  readonly legs: readonly Leg[];
+  /** The leg that began the conversation. */
+  readonly caller: Leg | undefined;
+}
+
+/** Pure. In order of extension. */
+export function peopleIn({ record, scene }: Built): readonly PersonRow[] {
+  const legs = record.legs.map((told): Leg => ({ told, line: scene.line.byId.get(told.leg_id)! }));
+  const caller =
+    legs.find((leg) => leg.told.leg_id === record.id) ?? legs.find((leg) => leg.told.role === 'caller');
+  const view: View = { record, scene, legs, caller };
+  const own = Map.groupBy(
+    legs.filter((leg) => leg.line.extension !== null),
+    (leg) => leg.line.extension!,
+  );
+  const rows = [
+    ...[...own].flatMap(([extension, some]) => rowOf(view, extension, some) ?? []),
+    ...unreachable(view, new Set(own.keys())),
+  ];
+  return rows.sort((a, b) => (a.extension < b.extension ? -1 : 1));
+}
+
+/** The leg that was answered first. */
+const firstAnswered = (legs: readonly Leg[]): Leg | undefined =>
+  legs.filter((leg) => leg.told.answered !== null).sort((a, b) => a.told.answered! - b.told.answered!)[0];
+
+function rowOf(view: View, extension: string, legs: readonly Leg[]): PersonRow | null {
+  const first = legs[0]!;
+  if (first.told.role === 'caller' || (view.caller !== undefined && legs.includes(view.caller)))
+    return outRow(view, extension, legs);
+  const answering = firstAnswered(legs);
+  if (answering !== undefined) return inRow(view, extension, answering, legs);
+  const missed = legs.filter((leg) => !takenElsewhere(view, leg));
+  return missed.length > 0 ? missedRow(view, extension, missed) : null;
+}
+
+/** The wait in a queue during which the leg was rung. */
+const visitOf = ({ record }: View, { told }: Leg): RecordedVisit | undefined =>
+  told.role === 'retriever'
+    ? undefined
+    : record.visits.findLast((v) => v.from <= told.from && told.from <= v.to);
+/** Nothing was missed: somebody else answered. A caller of a queue that another agent answered was not missed by this one. */
+function takenElsewhere(view: View, leg: Leg): boolean {
+  const { line, rungBy, origins } = view.scene;
+  const { top } = origins.of(leg.line);
+  const together = top === null ? [leg.line] : (rungBy.get(top.app) ?? [leg.line]);
+  const visit = visitOf(view, leg);
+  // A pickup takes the ringing of every device that rang with the one it names.
+  if (line.taken.has(leg.line.id) || (visit === undefined && together.some((c) => line.taken.has(c.id))))
+    return true;
+  return visit === undefined ? leg.told.disposition === 'answered_elsewhere' : visit.outcome === 'answered';
+}
+
+const seconds = (ms: number): number => Math.max(0, Math.floor(ms / 1000));
+const us = (ms: number): number => ms * 1000;
+const isTalk = (s: Segment): boolean => s.with.length > 0 && (s.state === 'connected' || s.state === 'held');
+/** Time in which an application was the other side, e.g. a mailbox or the echo test. */
+const isServed = (leg: Leg, s: Segment): boolean => leg.told.role === 'caller' && isService(leg.line, s);
+/** Talk and hold of all legs of one side from its answer on; two at once count once. */
+function talkOf(legs: readonly Leg[], answered: number | null) {
+  const from = answered ?? Infinity;
+  const all = legs.flatMap((leg) =>
+    leg.told.segments
+      .filter((s) => s.to > from)
+      .map((s) => ({ leg, s: { ...s, from: Math.max(s.from, from) } })),
+  );
+  const talk = all.filter(({ leg, s }) => (s.state === 'connected' && s.with.length > 0) || isServed(leg, s));
+  const held = all.filter(({ s }) => s.state === 'held');
+  const talked = lengthOf(talk.map(({ s }) => s));
+  const connected = lengthOf([...talk, ...held].map(({ s }) => s));
+  return { talk_seconds: seconds(talked), hold_seconds: seconds(connected - talked) };
+}
+/** The legs it talked with, in order. */
+const peersOf = ({ scene }: View, legs: readonly Leg[]): readonly ChannelLine[] =>
+  legs
+    .flatMap((leg) => leg.told.segments.filter(isTalk))
+    .sort((a, b) => a.from - b.from)
+    .flatMap((s) => s.with.map((id) => scene.line.byId.get(id)!));
+const partyOf = (c: ChannelLine | null | undefined) => ({
+  party: c ? numberOf(c) : '',
+  party_name: c?.caller_name ?? '',
+});
+const endOf = (legs: readonly Leg[]): number => Math.max(...legs.map((leg) => leg.told.to));
+
+/** The weightiest first: a device that rang to its end outweighs the others. */
+const DISPOSITIONS = ['NO ANSWER', 'BUSY', 'CONGESTION', 'FAILED'] as const;
+const WORD: Readonly<Record<RecordedLeg['disposition'], Disposition>> = {
+  answered: 'ANSWERED',
+  no_answer: 'NO ANSWER',
+  cancelled_by_caller: 'NO ANSWER',
+  answered_elsewhere: 'NO ANSWER',
+  diverted: 'NO ANSWER',
+  busy: 'BUSY',
+  rejected: 'BUSY',
+  blocked: 'BUSY',
+  congestion: 'CONGESTION',
+  unreachable: 'FAILED',
+  failed: 'FAILED',
+};
+/** Causes of Q.850 of a device that gave no answer at all: no response, no routing, timer expired. */
+const SILENT = new Set([18, 25, 102]);
+const isSilent = ({ ended_by, cause }: RecordedLeg): boolean =>
+  ended_by === 'engine_lost' || SILENT.has(cause ?? 0);
+function dispositionOf(offers: readonly Leg[]): Disposition {
+  const all = new Set(offers.map(({ told }) => (isSilent(told) ? 'NO ANSWER' : WORD[told.disposition])));
+  return DISPOSITIONS.find((word) => all.has(word)) ?? 'NO ANSWER';
+}
+/** Of an outgoing call that nobody answered: the devices it rang say more than the leg that dialled. */
+function dispositionOfDialler(main: Leg, offers: readonly Leg[], queued: boolean): Disposition {
+  if (queued) return 'NO ANSWER';
+  if (offers.length > 0) return dispositionOf(offers);
+  return main.told.ended_by === 'this_leg' ? 'NO ANSWER' : WORD[main.told.disposition];
+}
+
+function outRow(view: View, extension: string, legs: readonly Leg[]): PersonRow {
+  const { record } = view;
+  const main = legs[0]!;
+  const visits = record.visits.filter((v) => legs.some((leg) => leg.told.leg_id === v.leg_id));
+  const peers = peersOf(view, legs);
+  const placed = view.caller && legs.includes(view.caller) ? record.dialled : main.told.dialled;
+  // A call that the engine places for somebody has that extension's number in it until it is answered.
+  const party = placed === extension && peers[0] ? numberOf(peers[0]) : placed;
+  const answering = firstAnswered(legs);
+  const answered = answering?.told.answered ?? null;
+  const offers = view.legs.filter(
+    ({ told, line }) => !line.first && line.extension !== extension && told.from >= main.told.from,
+  );
+  const ended = endOf(legs);
+  const rang = offers[0] && visits.length === 0 ? (answered ?? ended) - offers[0].told.from : 0;
+  return {
+    extension,
+    direction: 'out',
+    party,
+    party_name: peers.find((c) => c.number === party)?.caller_name ?? '',
+    started_us: us(main.told.from),
+    answered_us: answered === null ? null : us(answered),
+    ended_us: us(ended),
+    ring_sec: seconds(rang),
+    wait_seconds: seconds(lengthOf(visits)),
+    ...talkOf(legs, answered),
+    duration: seconds(ended - main.told.from),
+    disposition: answered === null ? dispositionOfDialler(main, offers, visits.length > 0) : 'ANSWERED',
+    channel: main.line.name,
+    dstchannel: peers[0]?.name ?? offers[0]?.line.name ?? '',
+    device: (answering ?? main).line.device,
+    queue: visits[0]?.queue ?? null,
+  };
+}
+
+function inRow(view: View, extension: string, main: Leg, legs: readonly Leg[]): PersonRow {
+  const answered = main.told.answered!;
+  const peer = peersOf(view, [main])[0] ?? callerOf(view, main);
+  const visit = visitOf(view, main);
+  const ended = endOf(legs.filter((leg) => leg.told.to >= main.told.from));
+  return {
+    extension,
+    direction: 'in',
+    ...partyOf(peer),
+    started_us: us(main.told.from),
+    answered_us: us(answered),
+    ended_us: us(ended),
+    ring_sec: seconds(answered - main.told.from),
+    wait_seconds: visit ? seconds(answered - visit.from) : 0,
+    ...talkOf(legs, answered),
+    duration: seconds(ended - main.told.from),
+    disposition: 'ANSWERED',
+    channel: peer?.name ?? '',
+    dstchannel: main.line.name,
+    device: main.line.device,
+    queue: visit?.queue ?? null,
+  };
+}
+
+/** The leg that rang this one: the queue's caller, else the leg that dialled it, else the leg that began the conversation. */
+function callerOf(view: View, leg: Leg): ChannelLine | undefined {
+  const { line, origins } = view.scene;
+  const visit = visitOf(view, leg);
+  const by = visit ? line.byId.get(visit.leg_id) : origins.of(leg.line).by;
+  return by && numberOf(by) !== '' ? by : (view.caller?.line ?? by ?? undefined);
+}
+
+function missedRow(view: View, extension: string, offers: readonly Leg[]): PersonRow {
+  const first = offers[0]!;
+  const caller = callerOf(view, first);
+  const ended = endOf(offers);
+  const kinds = new Set(offers.map((leg) => leg.line.device));
+  return {
+    extension,
+    direction: 'missed',
+    ...partyOf(caller),
+    started_us: us(first.told.from),
+    answered_us: null,
+    ended_us: us(ended),
+    ring_sec: seconds(lengthOf(offers.map((leg) => leg.told))),
+    wait_seconds: 0,
+    talk_seconds: 0,
+    hold_seconds: 0,
+    duration: seconds(ended - first.told.from),
+    disposition: dispositionOf(offers),
+    channel: caller?.name ?? '',
+    dstchannel: first.line.name,
+    // Which device did not take the call is only known when there was one kind.
+    device: kinds.size === 1 ? first.line.device : null,
+    queue: visitOf(view, first)?.queue ?? null,
+  };
+}
+
+/** Extensions that a leg dialled and that had no device to ring. */
+function unreachable({ record, scene }: View, own: ReadonlySet<string>): readonly PersonRow[] {
+  const found = new Map<string, PersonRow>();
+  const wanted = new Set(record.extensions);
+  for (const caller of scene.line.channels) {
+    if (caller.pair !== null) continue;
+    for (const [extension, at_us] of caller.reaches) {
+      if (own.has(extension) || found.has(extension) || !wanted.has(extension)) continue;
+      const at = us(msOf(at_us));
+      found.set(extension, {
+        extension,
+        direction: 'missed',
+        ...partyOf(caller),
+        started_us: at,
+        answered_us: null,
+        ended_us: at,
+        ring_sec: 0,
+        wait_seconds: 0,
+        talk_seconds: 0,
+        hold_seconds: 0,
+        duration: 0,
+        disposition: caller.cause === null ? 'FAILED' : wordOf(caller.cause),
+        channel: caller.name,
+        dstchannel: '',
+        device: null,
+        queue: null,
+      });
+    }
+  }
+  return [...found.values()];
+}
+/** A cause that says nothing of the called side means that it could not be reached. */
+function wordOf(cause: number): Disposition {
+  const word = WORD[ringEndOfCause(cause)];
+  return word === 'NO ANSWER' ? 'FAILED' : word;
+}
