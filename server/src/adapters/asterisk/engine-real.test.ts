@@ -11,9 +11,9 @@ import type { EngineEvent, EngineEventOf, EngineEventType } from '../../ports/en
 import { connectAmi } from './ami/connection.ts';
 import type { AmiConnection } from './ami/connection.ts';
 import { MAX_LINE_BYTES } from './ami/codec.ts';
-import { company, extension, queue } from './conf/test-company.ts';
-import { startTestEngine } from './conf/test-engine.ts';
-import type { TestEngine } from './conf/test-engine.ts';
+import { company, extension, queue } from '../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../test/support/throwaway-engine.ts';
 import { createAsteriskEngine } from './engine.ts';
 import type { AsteriskEngine } from './engine.ts';
 import { findLiving } from './process/living.ts';

@@ -1,4 +1,5 @@
 import type { NodeId } from '@offhook/contract/ids.ts';
+import { Backoff } from '../../core/backoff.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -19,7 +20,6 @@ import { featureActions } from './actions/features.ts';
 import { memberActions } from './actions/members.ts';
 import { AmiClosed, connectAmi } from './ami/connection.ts';
 import type { AmiConnection, CloseReason } from './ami/connection.ts';
-import { refusedDelay, retryDelay } from './backoff.ts';
 import { createHealthCalls } from './health-call.ts';
 import type { HealthCalls } from './health-call.ts';
 import { FactFlow } from './fact-flow.ts';
@@ -83,6 +83,10 @@ const SUSPICION_EVERY_MS = 30_000;
 /** While there is no engine nobody is knocked at, so asking again is cheap and a start is not kept waiting. */
 const NO_ENGINE_MS = 100;
 const RETRY_RESYNC_MS = 5_000;
+/** However lucky the draw, an engine that is away is not asked more often than every 50 ms. */
+const RETRY = { first_ms: 200, most_ms: 10_000, least_ms: 50, spread: [0, 1] } as const;
+/** Each refused login costs the engine a second and looks like an attack. */
+const RETRY_REFUSED = { first_ms: 30_000, most_ms: 30_000, spread: [1, 1.5] } as const;
 /** A link that held for so long starts the next series of attempts afresh. */
 const STEADY_MS = 2_000;
 
@@ -111,6 +115,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   let resyncs = 0;
   let strays = 0;
   let lastSuspicion = Number.NEGATIVE_INFINITY;
+  const refusals = new Backoff({ ...RETRY_REFUSED, random });
   let running: Promise<void> | null = null;
   let consumed = false;
 
@@ -265,7 +270,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   /** Keeps a link alive until it is lost; resolves then. */
   const tend = async (on: Link): Promise<void> => {
     const gone = on.over.signal;
-    let attempt = 0;
+    const backoff = new Backoff({ ...RETRY, random });
     let wait = resyncEvery;
     while (link === on) {
       if (on.actions === null) {
@@ -273,14 +278,12 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
           const actions = await openActions(on, gone);
           on.actions = actions;
           watchActions(on, actions);
-          attempt = 0;
+          backoff.reset();
           wanted = true;
         } catch (error) {
           const refused = error instanceof AmiClosed && error.reason.kind === 'refused';
           if (link === on) move(refused ? 'refused' : 'down', `actions connection: ${messageOf(error)}`);
-          await clock
-            .sleep(refused ? refusedDelay(random) : retryDelay(attempt++, random), gone)
-            .catch(() => {});
+          await (refused ? refusals : backoff).wait(clock, gone);
         }
         continue;
       }
@@ -350,7 +353,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   };
 
   const run = async (): Promise<void> => {
-    let attempt = 0;
+    const backoff = new Backoff({ ...RETRY, random });
     while (!stop.signal.aborted) {
       let wait: number;
       const begun = clock.now();
@@ -359,23 +362,23 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
         if (stop.signal.aborted) break;
         if (target === null) {
           move('down', 'there is no engine yet');
-          attempt = 0;
+          backoff.reset();
           await clock.sleep(NO_ENGINE_MS, stop.signal).catch(() => {});
           continue;
         }
         if (state !== 'refused') move('connecting', reason);
         await live(target);
-        if (clock.now() - begun > STEADY_MS) attempt = 0;
-        wait = retryDelay(attempt++, random);
+        if (clock.now() - begun > STEADY_MS) backoff.reset();
+        wait = backoff.next();
       } catch (error) {
         const closed: CloseReason | null = error instanceof AmiClosed ? error.reason : null;
         if (stop.signal.aborted) break;
         if (closed?.kind === 'refused') {
-          wait = refusedDelay(random);
+          wait = refusals.next();
           move('refused', closed.detail);
           log.error({ reason: closed.detail }, 'the engine refused our login');
         } else {
-          wait = retryDelay(attempt++, random);
+          wait = backoff.next();
           move('down', messageOf(error));
         }
       }

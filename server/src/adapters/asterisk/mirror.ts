@@ -147,6 +147,7 @@ export class Mirror implements Known {
         return;
       case 'engine.link':
       case 'channel.recording':
+      case 'channel.recording_paused':
       case 'channel.digit':
       case 'channel.listening':
       case 'channel.ending':
@@ -160,6 +161,8 @@ export class Mirror implements Known {
       case 'offer.timeout':
       case 'agent.released':
         return;
+      default:
+        e satisfies never;
     }
   }
 

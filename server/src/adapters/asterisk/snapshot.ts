@@ -268,7 +268,7 @@ export const stillNews = (
   const known = new Set(snapshot.channels.map((c) => c.id));
   const waiting = new Set(snapshot.queues.flatMap((q) => q.callers.map((c) => `${q.name} ${c.channel}`)));
   const born = new Set<ChannelId>();
-  return held.filter((e) => {
+  return held.filter((e): boolean => {
     switch (e.type) {
       case 'channel.created':
         if (known.has(e.channel.id)) return false;
@@ -289,7 +289,28 @@ export const stillNews = (
       case 'endpoint.contact':
       case 'extension.features':
         return e.at >= began_at;
-      default:
+      case 'engine.link':
+      case 'engine.snapshot':
+      case 'channel.held':
+      case 'channel.recording':
+      case 'channel.recording_paused':
+      case 'channel.digit':
+      case 'channel.listening':
+      case 'channel.ending':
+      case 'channel.hungup':
+      case 'dial.begun':
+      case 'dial.ended':
+      case 'transfer.blind':
+      case 'transfer.attended':
+      case 'channel.picked_up':
+      case 'channel.parked':
+      case 'channel.unparked':
+      case 'queue.caller_left':
+      case 'queue.caller_abandoned':
+      case 'offer.created':
+      case 'offer.accepted':
+      case 'offer.timeout':
+      case 'agent.released':
         return true;
     }
   });

@@ -20,9 +20,9 @@ import {
   ringGroup,
   timeCondition,
   trunk,
-} from '../conf/test-company.ts';
-import { startTestEngine } from '../conf/test-engine.ts';
-import type { TestEngine } from '../conf/test-engine.ts';
+} from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 import { connectAmi } from '../ami/connection.ts';
 import { etcDir } from '../instance.ts';
 import { createEngineConfig } from './engine-config.ts';

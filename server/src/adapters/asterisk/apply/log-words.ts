@@ -7,7 +7,8 @@ const LINE = /^\[[^\]]+\] (WARNING|ERROR|NOTICE)\[\d+\](?:\[[^\]]*\])?: ([\w./-]
 const STANDING: readonly RegExp[] = [
   /^taskprocessor_push: Taskprocessor '.*' queue reached \d+ scheduled tasks/,
   /is not reloadable, maintaining previous values/,
-  /^sip_transport_apply|Transport '[^']*' is not fully reloadable/,
+  /^sip_transport_apply/,
+  /' is not fully reloadable/,
 ];
 /**
  * What only a throw-away engine says: without a socket it has no address of its own that a registration could tell. Where
@@ -18,8 +19,23 @@ const SHADOW: readonly RegExp[] = [
   /\(PJSIP_EUNSUPTRANSPORT\)' sending OPTIONS request to endpoint/,
 ];
 /** Where a living engine, with its calls, speaks of its configuration and of nothing else. */
-const READERS =
-  /^(?:config|config_options|sorcery|res_sorcery_config|pbx_config|loader|res_musiconhold|res_parking|parking_[a-z_]+|conf_config_parser|features_config|res_pjsip_endpoint_identifier_ip|config_[a-z]+|pjsip_configuration|location|named_acl|extconf)\.c$/;
+const READERS: ReadonlySet<string> = new Set([
+  'config.c',
+  'sorcery.c',
+  'res_sorcery_config.c',
+  'pbx_config.c',
+  'loader.c',
+  'res_musiconhold.c',
+  'res_parking.c',
+  'conf_config_parser.c',
+  'features_config.c',
+  'res_pjsip_endpoint_identifier_ip.c',
+  'pjsip_configuration.c',
+  'location.c',
+  'named_acl.c',
+  'extconf.c',
+]);
+const READER_FAMILY = /^(?:parking|config)_[a-z_]+\.c$/;
 /**
  * Files that speak of calls too. Others are not listened to: what strangers and phones send is in their words, and is no reason
  * to take a configuration back.
@@ -49,7 +65,8 @@ export function problemOfLine(line: string, engine: 'shadow' | 'live'): EnginePr
   } else {
     const reader = source.split('/').at(-1)!;
     const also = ALSO_READERS.test(reader) && LIVE_WORDS.test(words);
-    if (!READERS.test(reader) && !also && !(reader === 'pbx.c' && DIALPLAN_WORDS.test(words))) return null;
+    const reads = READERS.has(reader) || READER_FAMILY.test(reader);
+    if (!reads && !also && !(reader === 'pbx.c' && DIALPLAN_WORDS.test(words))) return null;
   }
   const object = OBJECT.exec(words);
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Instance } from '../instance.ts';
 import { renderSite } from '../conf/render.ts';
-import { company, trunk } from '../conf/test-company.ts';
+import { company, trunk } from '../../../../test/support/rendered-company.ts';
 import { readMeant } from './meant.ts';
 import { slicesOf } from './slices.ts';
 

@@ -13,7 +13,7 @@ import type { CallRecordBatch, CallRecordCheckpoint, CallRecords } from '../../.
 import { until } from '../../../../test/support/until.ts';
 import { createCelReader } from './reader.ts';
 import type { CelReaderOptions } from './reader.ts';
-import { recordsOf } from './test-records.ts';
+import { recordsOf } from '../../../../test/support/call-records.ts';
 
 const node = nodeId('ast1');
 const recording = readFileSync(

@@ -6,9 +6,9 @@ import type { Phone, PhoneCall } from '../../../../test/support/phone.ts';
 import { openTransport, randomTag } from '../../../../test/support/sip/transport.ts';
 import { until } from '../../../../test/support/until.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
-import { NAMES, PASSWORD, company } from './test-company.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import { NAMES, PASSWORD, company } from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 let engine: TestEngine;
 before(async () => {

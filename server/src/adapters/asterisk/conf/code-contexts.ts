@@ -1,5 +1,6 @@
 /** Feature codes, as the site dials them. */
 import type { FeatureCode, Site, SiteExtension } from '../../../ports/site.ts';
+import { codeSteps } from './code-steps.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -11,7 +12,7 @@ export const dialledPatterns = ({ patterns, moved }: FeatureCode): readonly stri
 
 function steps(code: FeatureCode, site: Site): readonly ConfText[] {
   const what = `feature code ${code.id}`;
-  return code.dialplan(site).map((step) => {
+  return codeSteps(code.does, site).map((step) => {
     const data = step.data === undefined ? nothing : applicationData(step.data, `${what}: ${step.app}`);
     const text = conf`${application(step.app, what)}(${data})`;
     return step.label === undefined ? text : at(label(step.label, `${what}: label`), text);

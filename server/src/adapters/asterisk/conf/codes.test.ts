@@ -10,9 +10,9 @@ import { openTransport, randomTag } from '../../../../test/support/sip/transport
 import { until } from '../../../../test/support/until.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { etcDir } from '../instance.ts';
-import { PASSWORD, company, queue } from './test-company.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import { PASSWORD, company, queue } from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 let engine: TestEngine;
 before(async () => {

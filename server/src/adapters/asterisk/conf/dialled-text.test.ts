@@ -14,7 +14,7 @@ import {
   ringGroup,
   timeCondition,
   trunk,
-} from './test-company.ts';
+} from '../../../../test/support/rendered-company.ts';
 
 const hang_up = { kind: 'hang_up', reason: 'busy', play: null } as const;
 /** A company with one object of every kind that renders steps. */

@@ -14,9 +14,16 @@ import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts'
 import { callActions } from '../actions/calls.ts';
 import { connectAmi } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
-import { PASSWORD, company, extension, inboundRoute, outboundRoute, trunk } from './test-company.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import {
+  PASSWORD,
+  company,
+  extension,
+  inboundRoute,
+  outboundRoute,
+  trunk,
+} from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 const CARRIER = { host: '127.0.0.2', port: 0 };
 const GROUP: Readonly<Record<string, string | null>> = { '1007': 'back', '1008': null };

@@ -16,10 +16,10 @@ import {
   parkingLot,
   ringGroup,
   timeCondition,
-} from './test-company.ts';
+} from '../../../../test/support/rendered-company.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 const sound = (built_in: string) => ({ built_in });
 const busy = { kind: 'hang_up', reason: 'busy' } as const;

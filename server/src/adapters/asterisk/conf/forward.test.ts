@@ -6,11 +6,17 @@ import type { Phone } from '../../../../test/support/phone.ts';
 import { freePort } from '../../../../test/support/ports.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
-import { recordedIn } from '../cel/test-records.ts';
+import { recordedIn } from '../../../../test/support/call-records.ts';
 import { celFile } from '../instance.ts';
-import { PASSWORD, company, outboundRoute, parkingLot, trunk } from './test-company.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import {
+  PASSWORD,
+  company,
+  outboundRoute,
+  parkingLot,
+  trunk,
+} from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 let engine: TestEngine;
 const at = { host: '127.0.0.2', port: 0 };

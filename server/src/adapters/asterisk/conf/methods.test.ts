@@ -7,9 +7,9 @@ import { openMedia } from '../../../../test/support/sip/media.ts';
 import { header, statusOf, uriOf } from '../../../../test/support/sip/message.ts';
 import { openTransport, randomTag } from '../../../../test/support/sip/transport.ts';
 import type { Dialog, SendOptions, SipTransport } from '../../../../test/support/sip/transport.ts';
-import { PASSWORD, company, inboundRoute, trunk } from './test-company.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import { PASSWORD, company, inboundRoute, trunk } from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 const CARRIER = { host: '127.0.0.2', port: 0 };
 let engine: TestEngine;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import type { Site } from '../../../ports/site.ts';
 import { hiddenSecrets } from './hidden.ts';
-import * as objects from './test-company.ts';
+import * as objects from '../../../../test/support/rendered-company.ts';
 
 /** Of the other files of that kind a section may be there once for each type of object. */
 const FILES = ['extensions.conf', 'queues.conf', 'confbridge.conf', 'musiconhold.conf', 'res_parking.conf'];

@@ -4,11 +4,11 @@ import { after, before, test } from 'node:test';
 import { registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
-import { recordedIn } from '../cel/test-records.ts';
+import { recordedIn } from '../../../../test/support/call-records.ts';
 import { celFile } from '../instance.ts';
-import { company, PASSWORD } from './test-company.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import { company, PASSWORD } from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 const { queues } = company();
 let engine: TestEngine;

@@ -7,11 +7,11 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone, PhoneCall } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
-import { recordedIn } from '../cel/test-records.ts';
+import { recordedIn } from '../../../../test/support/call-records.ts';
 import { celFile, recordingsDir } from '../instance.ts';
-import { PASSWORD, company, ringGroup } from './test-company.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import { PASSWORD, company, ringGroup } from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 let engine: TestEngine;
 const node = nodeId('ast1');

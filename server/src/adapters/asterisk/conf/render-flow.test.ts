@@ -16,7 +16,7 @@ import {
   renderCompany,
   ringGroup,
   timeCondition,
-} from './test-company.ts';
+} from '../../../../test/support/rendered-company.ts';
 
 const prompt = { prompt: 'welcome' };
 const hang_up = { kind: 'hang_up', reason: 'busy', play: prompt } as const;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../../core/errors.ts';
 import type {
-  DialplanStep,
+  CodeAction,
   FeatureCode,
   Site,
   SiteExtension,
@@ -26,7 +26,7 @@ import {
   parkingLot,
   queue as parsedQueue,
   trunk as parsedTrunk,
-} from './test-company.ts';
+} from '../../../../test/support/rendered-company.ts';
 import { conf } from './text.ts';
 import { reasonFixture } from '../../../../test/support/directory-fixture.ts';
 
@@ -45,12 +45,12 @@ const queue = (fields: Partial<SiteQueue> = {}): SiteQueue => ({
   }),
   ...fields,
 });
-const code = (steps: readonly DialplanStep[], patterns: readonly string[] = ['*22']): FeatureCode => ({
+const code = (does: CodeAction, patterns: readonly string[] = ['*22']): FeatureCode => ({
   id: 'a.code',
   patterns,
   title: 'A code',
   about: '',
-  dialplan: () => steps,
+  does,
 });
 const parking = (fields: Partial<SiteParking> = {}): SiteParking => parkingLot({ last_slot: 720, ...fields });
 const site = (fields: Partial<Site> = {}): Site =>
@@ -60,7 +60,7 @@ const site = (fields: Partial<Site> = {}): Site =>
     services: [{ number: '600', kind: 'echo', title: 'Echo' }],
     parking_lots: [parking()],
     pause_reasons: [reasonFixture('break', 'Break')],
-    feature_codes: [code([{ app: 'Pickup' }])],
+    feature_codes: [code({ action: 'pick_up_group' })],
     ...fields,
   });
 const render = (s: Site = site(), i = INSTANCE, p = PROGRAM, t = SETTINGS) => renderSite(s, i, p, t);
@@ -402,18 +402,17 @@ const CASES: readonly Case[] = [
     expected: (number) => [`${number},1,Answer()`],
   },
   {
-    field: 'data of a step',
-    value: like(/^[A-Za-z0-9$"][A-Za-z0-9 ,|&@:$"()={}]{0,20}[A-Za-z0-9]$/),
-    render: (data) => render(site({ feature_codes: [code([{ app: 'Playback', data }])] })),
-    read: (files) => valuesOf(extensions(files), (s) => s.name === 'feature-codes', 'exten'),
-    expected: (data) => [`*22,1,Playback(${data})`],
-  },
-  {
-    field: 'label of a step',
+    field: 'pause reason',
     value: like(/^[a-z][a-z0-9]{0,9}$/),
-    render: (label) => render(site({ feature_codes: [code([{ app: 'Answer', label }])] })),
-    read: (files) => valuesOf(extensions(files), (s) => s.name === 'feature-codes', 'exten'),
-    expected: (label) => [`*22,1(${label}),Answer()`],
+    render: (id) =>
+      render(
+        site({
+          feature_codes: [code({ action: 'pause' })],
+          pause_reasons: [reasonFixture(id, 'A reason')],
+        }),
+      ),
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'feature-codes', 'same').slice(0, 1),
+    expected: (id) => [`n,Set(OFFHOOK_REASONS=${id})`],
   },
   {
     field: 'zone',
@@ -514,7 +513,7 @@ test('conf/render - a number or name with two meanings is refused', () => {
     [{ parking_lots: [parking({ number: '500' })] }, /"500" is both/],
     [{ parking_lots: [parking({ first_slot: 720, last_slot: 701 })] }, /slots/],
     [{ parking_lots: [parking({ first_slot: 10_000, last_slot: 99_999 })] }, /1 to 1000 slots/],
-    [{ feature_codes: [code([{ app: 'Answer' }]), code([{ app: 'Hangup' }])] }, /"\*22" is both/],
+    [{ feature_codes: [code({ action: 'log_in' }), code({ action: 'log_out' })] }, /"\*22" is both/],
   ];
   for (const [fields, says] of twice) refused(() => render(site(fields)), says);
 });

@@ -5,9 +5,9 @@ import { registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
-import { PASSWORD, company } from './test-company.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import { PASSWORD, company } from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 let engine: TestEngine;
 before(async () => {

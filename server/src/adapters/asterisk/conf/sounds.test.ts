@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../../core/errors.ts';
 import type { Instance } from '../instance.ts';
 import { musicLines, soundGlobals, soundOf, soundPath, soundStep } from './sounds.ts';
-import { company } from './test-company.ts';
+import { company } from '../../../../test/support/rendered-company.ts';
 
 const ID = 'ab'.repeat(32);
 const at = (folder: string) => ({ folder: `${folder}/engine` }) as Instance;

@@ -8,9 +8,16 @@ import { freePort } from '../../../../test/support/ports.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { MOST_LAYERS } from '../../../core/routes.ts';
 import type { Site } from '../../../ports/site.ts';
-import { PASSWORD, company, extension, inboundRoute, outboundRoute, trunk } from './test-company.ts';
-import { startTestEngine } from './test-engine.ts';
-import type { TestEngine } from './test-engine.ts';
+import {
+  PASSWORD,
+  company,
+  extension,
+  inboundRoute,
+  outboundRoute,
+  trunk,
+} from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 const ADDRESS = { north: '127.0.0.2', south: '127.0.0.3', west: '127.0.0.4' } as const;
 type Name = keyof typeof ADDRESS;

@@ -11,7 +11,7 @@ import { recordingsDir } from '../instance.ts';
 import { createInstance, loadInstance } from './instance-file.ts';
 import { chooseRunDir, makeRunDir } from './run-dir.ts';
 import { superviseEngine } from './supervise.ts';
-import { configure, realProgram, temporary } from './test-instance.ts';
+import { configure, realProgram, temporary } from '../../../../test/support/engine-instance.ts';
 
 test('instance - it is made once, for this user alone, and is the same from then on', async (t) => {
   const data = path.join(temporary(t), 'data');

@@ -13,9 +13,16 @@ import { asteriskConf } from '../instance.ts';
 import type { AsteriskProgram, Instance } from '../instance.ts';
 import { engineCommand } from './control.ts';
 import { engineAt, findLiving } from './living.ts';
-import { backoffOf, superviseEngine } from './supervise.ts';
+import { superviseEngine } from './supervise.ts';
 import type { EngineProcess, EngineProcessStatus } from './supervise.ts';
-import { configure, fakeProgram, realProgram, temporary, testInstance, until } from './test-instance.ts';
+import {
+  configure,
+  fakeProgram,
+  realProgram,
+  temporary,
+  testInstance,
+  until,
+} from '../../../../test/support/engine-instance.ts';
 
 /** Runs; one that ended but was not yet collected by its parent does not. */
 const exists = (pid: number): boolean => {
@@ -206,15 +213,6 @@ test('engine process - a broken configuration is reported with its last lines an
   assert.match(last_error ?? '', /nonsense\.so/);
   configure(instance, program);
   await until('the engine once its configuration is whole', () => engine.status().state === 'running');
-});
-
-test('engine process - waits between starts double up to half a minute and are spread', () => {
-  assert.deepEqual(
-    [0, 1, 2, 3, 4, 5, 6, 7, 100].map((n) => backoffOf(n, 0.5)),
-    [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000],
-  );
-  assert.equal(backoffOf(0, 0), 375);
-  assert.ok(backoffOf(9, 0.999) <= 37_500);
 });
 
 test('engine process - one that ends at once again and again is waited for longer and longer', async (t) => {

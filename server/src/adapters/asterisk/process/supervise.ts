@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { Backoff } from '../../../core/backoff.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { processStart } from '../../../core/folder-lock.ts';
 import type { Log } from '../../../core/log.ts';
@@ -68,15 +69,14 @@ export interface SuperviseOptions {
   readonly random?: () => number;
 }
 
-const BACKOFF_MS = { first: 500, most: 30_000, reset: 60_000 };
+/** Spread by a quarter so that many sites do not act as one. */
+const BACKOFF = { first_ms: 500, most_ms: 30_000, spread: [0.75, 1.25] } as const;
+/** Life of an engine after which the next failure counts as the first. */
+const STEADY_MS = 60_000;
 const POLL_MS = 250;
 const STOP_MS = { command: 3_000, ends: 8_000, term: 4_000, kill: 4_000, patience: 30 * 60_000 };
 const QUEUE = 64;
 const TRIAL_MS = 120_000;
-
-/** A wait before the n-th start in a row (from 0), spread by a quarter so that many sites do not act as one. */
-export const backoffOf = (n: number, random: number): number =>
-  Math.round(Math.min(BACKOFF_MS.most, BACKOFF_MS.first * 2 ** Math.min(n, 10)) * (0.75 + random / 2));
 
 /** What the engine may see of this process's environment: nothing of the service's own settings. */
 function plainEnvironment(): NodeJS.ProcessEnv {
@@ -263,22 +263,21 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
   }
 
   async function keep(): Promise<void> {
-    let failures = 0;
+    const backoff = new Backoff({ ...BACKOFF, random });
     for (let restarts = 0; ; restarts++) {
       let why: string;
       try {
         const life = await live(restarts);
         why = life.why;
         if (!life.booted) await tried(why);
-        if (life.up_ms >= BACKOFF_MS.reset) failures = 0;
+        if (life.up_ms >= STEADY_MS) backoff.reset();
       } catch (error) {
         if (over.signal.aborted) return;
         why = `the engine cannot be started: ${messageOf(error)}`;
         await tried(why);
       }
       living = null;
-      const pause = backoffOf(failures, random());
-      failures += 1;
+      const pause = backoff.next();
       log.error({ why, next_try_ms: pause }, 'the engine is not running; it is started again');
       become('backoff', { last_error: why });
       await clock.sleep(pause, over.signal);

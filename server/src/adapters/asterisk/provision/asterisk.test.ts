@@ -8,9 +8,9 @@ import type { Clock } from '../../../ports/clock.ts';
 import { obtainAsterisk, obtainAsteriskEventually } from './asterisk.ts';
 import { ProvisionError } from './error.ts';
 import { readMachine } from './machine.ts';
-import { testMachine, testMirror, TRIPLET } from './test-mirror.ts';
-import type { TestMirror } from './test-mirror.ts';
-import { testKey } from './test-pgp.ts';
+import { testMachine, testMirror, TRIPLET } from '../../../../test/support/debian-mirror.ts';
+import type { TestMirror } from '../../../../test/support/debian-mirror.ts';
+import { testKey } from '../../../../test/support/openpgp.ts';
 
 function temporary(t: TestContext): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-test-'));

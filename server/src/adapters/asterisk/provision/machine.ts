@@ -57,8 +57,11 @@ const usable = (uri: string, suites: readonly string[], components: readonly str
 /** Debian's addresses in a one-line `sources.list`. */
 export function mirrorsOfList(text: string, kind: Kind = 'main'): string[] {
   return text.split('\n').flatMap((line) => {
-    const m = /^\s*deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s+([^#]+)/.exec(line);
-    return m && usable(m[1]!, [m[2]!], m[3]!.trim().split(/\s+/), kind) ? [m[1]!.replace(/\/+$/, '')] : [];
+    const [type, ...words] = line.split('#', 1)[0]!.trim().split(/\s+/);
+    // Options stand in brackets before the address.
+    const start = words[0]?.startsWith('[') === true ? words.findIndex((word) => word.endsWith(']')) + 1 : 0;
+    const [uri = '', suite = '', ...components] = words.slice(start);
+    return type === 'deb' && usable(uri, [suite], components, kind) ? [uri.replace(/\/+$/, '')] : [];
   });
 }
 

@@ -11,10 +11,16 @@ import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { obtainPackages } from './packages.ts';
 import type { ObtainPackagesOptions } from './packages.ts';
-import { ARCH, refusal, testMachine, testMirror, treePackage } from './test-mirror.ts';
-import type { TestMirror } from './test-mirror.ts';
-import { testKey } from './test-pgp.ts';
-import type { TestKey } from './test-pgp.ts';
+import {
+  ARCH,
+  refusal,
+  testMachine,
+  testMirror,
+  treePackage,
+} from '../../../../test/support/debian-mirror.ts';
+import type { TestMirror } from '../../../../test/support/debian-mirror.ts';
+import { testKey } from '../../../../test/support/openpgp.ts';
+import type { TestKey } from '../../../../test/support/openpgp.ts';
 
 let key: TestKey;
 before(() => {

@@ -13,10 +13,10 @@ import {
   updatePackages,
 } from './packages.ts';
 import type { ObtainPackagesOptions } from './packages.ts';
-import { refusal, testMachine, testMirror, treePackage } from './test-mirror.ts';
-import type { TestMirror, TestRelease } from './test-mirror.ts';
-import { testKey } from './test-pgp.ts';
-import type { TestKey } from './test-pgp.ts';
+import { refusal, testMachine, testMirror, treePackage } from '../../../../test/support/debian-mirror.ts';
+import type { TestMirror, TestRelease } from '../../../../test/support/debian-mirror.ts';
+import { testKey } from '../../../../test/support/openpgp.ts';
+import type { TestKey } from '../../../../test/support/openpgp.ts';
 
 const HOUR = 3_600_000;
 let key: TestKey;

@@ -1,0 +1,182 @@
+/**
+ * What a feature code does, as steps of the dialplan, so that it works while the service is down. A step may use what
+ * the renderer leaves for it:
+ * - variable `OFFHOOK_EXTENSION`: the extension of the endpoint that dials, empty for anything else; never caller ID;
+ * - global variable `PENALTY_<extension>_<queue name>`: the penalty of an agent who has one in that queue;
+ * - context `agent-queues`: `Gosub(agent-queues,<extension>,1)` leaves the names of the extension's queues, joined by `&`, in
+ *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before;
+ * - context `forward-way`: `Gosub(forward-way,<extension>,1)` leaves the context in which a number must be there for the calls of
+ *   the extension to be forwarded to it;
+ * - context `pickup-group`: `Gosub(pickup-group,<extension>,1)` leaves the pick-up group of an extension that has one; extensions
+ *   in `pickup-everywhere` may pick up every call. Test with `DIALPLAN_EXISTS` before;
+ * - context `keep-feature`: `Gosub(keep-feature,s,1(<key>,<value>))` keeps what the caller set for its own calls, an empty value
+ *   for nothing, and tells the service.
+ */
+import type { CallSetting, CodeAction, Site } from '../../../ports/site.ts';
+
+/** One application call; a label is in lower case. */
+export interface DialplanStep {
+  readonly label?: string;
+  readonly app: string;
+  readonly data?: string;
+}
+
+/** The caller as a queue member, written as the service writes it, so that both see one member. */
+const MEMBER = 'Local/${OFFHOOK_EXTENSION}@queue-agent';
+const MEMBER_STATE = 'hint:${OFFHOOK_EXTENSION}@hints';
+/** The key under which `keep-feature` keeps each setting. */
+const KEYS: Readonly<Record<CallSetting, string>> = {
+  dnd: 'dnd',
+  forward: 'forward',
+  forward_busy: 'busy',
+  forward_no_answer: 'noanswer',
+};
+
+/**
+ * A caller without an extension of its own, or one who was transferred here by another, must not act: whoever sends a
+ * colleague's call to `*22` would pause the colleague.
+ */
+const checkCaller: readonly DialplanStep[] = [
+  { app: 'GotoIf', data: '$["${OFFHOOK_EXTENSION}" = "" | "${BLINDTRANSFER}" != ""]?refused' },
+];
+/** Leaves the queues to act in, in OFFHOOK_QUEUES: all of the caller's, or the one whose number follows the code. */
+const findQueues: readonly DialplanStep[] = [
+  ...checkCaller,
+  { app: 'Set', data: 'OFFHOOK_KEY=${OFFHOOK_EXTENSION}${IF(${LEN(${EXTEN:3})}?*)}${EXTEN:3}' },
+  { app: 'GotoIf', data: '${DIALPLAN_EXISTS(agent-queues,${OFFHOOK_KEY},1)}?:refused' },
+  { app: 'Gosub', data: 'agent-queues,${OFFHOOK_KEY},1' },
+  { app: 'Set', data: 'OFFHOOK_QUEUES=${GOSUB_RETVAL}' },
+  { app: 'Set', data: 'OFFHOOK_REFUSED=0' },
+];
+/** Does `step` for each name in OFFHOOK_QUEUES, and remembers a `result` that is none of `good`. */
+const inEachQueue = (
+  step: DialplanStep,
+  result: string,
+  good: readonly string[],
+): readonly DialplanStep[] => [
+  { label: 'next', app: 'Set', data: 'OFFHOOK_QUEUE=${SHIFT(OFFHOOK_QUEUES,&)}' },
+  { app: 'GotoIf', data: '$["${OFFHOOK_QUEUE}" = ""]?end' },
+  step,
+  {
+    app: 'ExecIf',
+    data: `$[${good.map((word) => `"\${${result}}" != "${word}"`).join(' & ')}]?Set(OFFHOOK_REFUSED=1)`,
+  },
+  { app: 'Goto', data: 'next' },
+  { label: 'end', app: 'GotoIf', data: '${OFFHOOK_REFUSED}?refused:done' },
+];
+/** One sound for what was done, another for what was not; the engine's own result has decided before either is heard. */
+const answers: readonly DialplanStep[] = [
+  { label: 'done', app: 'Answer' },
+  { app: 'Playback', data: 'auth-thankyou' },
+  { app: 'Hangup' },
+  { label: 'refused', app: 'Answer' },
+  { app: 'Playback', data: 'im-sorry' },
+  { app: 'Hangup' },
+];
+/** A pick-up that finds nothing comes back to the dialplan; one that succeeds never does. */
+const nothing: readonly DialplanStep[] = [
+  { label: 'refused', app: 'Playback', data: 'im-sorry' },
+  { app: 'Hangup' },
+];
+
+/** Being in already is a success that changes nothing. */
+const logIn: readonly DialplanStep[] = [
+  ...findQueues,
+  ...inEachQueue(
+    {
+      app: 'AddQueueMember',
+      data: `\${OFFHOOK_QUEUE},${MEMBER},\${PENALTY_\${OFFHOOK_EXTENSION}_\${OFFHOOK_QUEUE}},,\${OFFHOOK_EXTENSION},${MEMBER_STATE}`,
+    },
+    'AQMSTATUS',
+    ['ADDED', 'MEMBERALREADY'],
+  ),
+  ...answers,
+];
+/** Being out already is a success; a member by configuration cannot leave, which is a refusal. */
+const logOut: readonly DialplanStep[] = [
+  ...findQueues,
+  ...inEachQueue({ app: 'RemoveQueueMember', data: `\${OFFHOOK_QUEUE},${MEMBER}` }, 'RQMSTATUS', [
+    'REMOVED',
+    'NOTINQUEUE',
+  ]),
+  ...answers,
+];
+/**
+ * Leaves the reason in OFFHOOK_REASON: the n-th for `*22<n>`, the first for `*22`. A site may have none at all; one that only a
+ * supervisor may give keeps its number and is refused.
+ */
+function findReason({ pause_reasons }: Site): readonly DialplanStep[] {
+  if (pause_reasons.length === 0) return [{ app: 'GotoIf', data: '${LEN(${EXTEN:3})}?refused' }];
+  return [
+    {
+      app: 'Set',
+      data: `OFFHOOK_REASONS=${pause_reasons.map((r) => (r.supervisor_only ? '' : r.id)).join('&')}`,
+    },
+    { app: 'Set', data: 'OFFHOOK_REASON=${CUT(OFFHOOK_REASONS,&,${IF(${LEN(${EXTEN:3})}?${EXTEN:3}:1)})}' },
+    { app: 'GotoIf', data: '$["${OFFHOOK_REASON}" = ""]?refused' },
+  ];
+}
+/** Without a queue name the engine pauses the member wherever it is one, in one step, and says whether it was anywhere. */
+const pause = (site: Site): readonly DialplanStep[] => [
+  ...checkCaller,
+  ...findReason(site),
+  { app: 'PauseQueueMember', data: `,${MEMBER},,\${OFFHOOK_REASON}` },
+  { app: 'GotoIf', data: '$["${PQMSTATUS}" = "PAUSED"]?done:refused' },
+  ...answers,
+];
+const unpause: readonly DialplanStep[] = [
+  ...checkCaller,
+  { app: 'UnpauseQueueMember', data: `,${MEMBER}` },
+  { app: 'GotoIf', data: '$["${UPQMSTATUS}" = "UNPAUSED"]?done:refused' },
+  ...answers,
+];
+/** The same people as by the API (features/calls/place.ts): supervisors everywhere, others in their own group. */
+const pickUpExtension: readonly DialplanStep[] = [
+  ...checkCaller,
+  { app: 'GotoIf', data: '${DIALPLAN_EXISTS(pickup-everywhere,${OFFHOOK_EXTENSION},1)}?take' },
+  { app: 'GotoIf', data: '${DIALPLAN_EXISTS(pickup-group,${OFFHOOK_EXTENSION},1)}?:refused' },
+  { app: 'GotoIf', data: '${DIALPLAN_EXISTS(pickup-group,${EXTEN:2},1)}?:refused' },
+  { app: 'Gosub', data: 'pickup-group,${OFFHOOK_EXTENSION},1' },
+  { app: 'Set', data: 'OFFHOOK_PICKUP=${GOSUB_RETVAL}' },
+  { app: 'Gosub', data: 'pickup-group,${EXTEN:2},1' },
+  { app: 'GotoIf', data: '$["${OFFHOOK_PICKUP}" = "${GOSUB_RETVAL}"]?take:refused' },
+  { label: 'take', app: 'Pickup', data: '${EXTEN:2}@internal' },
+  ...nothing,
+];
+const keep = (setting: CallSetting, value: string): DialplanStep => ({
+  app: 'Gosub',
+  data: `keep-feature,s,1(${KEYS[setting]},${value})`,
+});
+/** What is dialled behind the code can be anything; only digits are kept, and only where they lead somewhere now. */
+const checkNumber: readonly DialplanStep[] = [
+  { app: 'GotoIf', data: '$["${REGEX("^[0-9]+$" ${EXTEN:3})}" = "1"]?:refused' },
+  { app: 'GotoIf', data: '$[${LEN(${EXTEN:3})} > 32]?refused' },
+  { app: 'GotoIf', data: '$["${EXTEN:3}" = "${OFFHOOK_EXTENSION}"]?refused' },
+  { app: 'Gosub', data: 'forward-way,${OFFHOOK_EXTENSION},1' },
+  { app: 'GotoIf', data: '${DIALPLAN_EXISTS(${GOSUB_RETVAL},${EXTEN:3},1)}?:refused' },
+];
+
+/** The steps for the matched pattern. */
+export function codeSteps(does: CodeAction, site: Site): readonly DialplanStep[] {
+  switch (does.action) {
+    case 'log_in':
+      return logIn;
+    case 'log_out':
+      return logOut;
+    case 'pause':
+      return pause(site);
+    case 'unpause':
+      return unpause;
+    case 'pick_up_group':
+      return [{ app: 'Pickup' }, ...nothing];
+    case 'pick_up_extension':
+      return pickUpExtension;
+    case 'set': {
+      const { setting } = does;
+      const kept = setting === 'dnd' ? [keep(setting, '1')] : [...checkNumber, keep(setting, '${EXTEN:3}')];
+      return [...checkCaller, ...kept, { app: 'Goto', data: 'done' }, ...answers];
+    }
+    case 'clear':
+      return [...checkCaller, keep(does.setting, ''), { app: 'Goto', data: 'done' }, ...answers];
+  }
+}
