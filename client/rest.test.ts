@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { test } from 'node:test';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import { createRest, queryOf } from './rest.ts';
+import { contractDocument } from '../tools/contract-documents.ts';
 
 /** Routes that are no request of their own: other methods of the client, other transports, and what machines ask. */
 const ELSEWHERE = new Set([
@@ -40,10 +39,8 @@ function everyRequest(): string[] {
   return asked.map((line) => decodeURIComponent(line).replaceAll(/\{\w\}/g, '{}'));
 }
 
-test('rest - everything under /api/v1 has a function, and no function asks for what is not there', () => {
-  const document = JSON.parse(
-    readFileSync(path.join(import.meta.dirname, '../docs/openapi.json'), 'utf8'),
-  ) as { paths: Record<string, object> };
+test('rest - everything under /api/v1 has a function, and no function asks for what is not there', async () => {
+  const document = await contractDocument<{ paths: Record<string, object> }>('openapi');
   const served = Object.entries(document.paths).flatMap(([address, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${address}`),
   );

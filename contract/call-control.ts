@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LegDisposition } from './conversations.ts';
 import { numberOf } from './numbers.ts';
 
 /** The id of a call or of a leg, as events and lists show it. */
@@ -121,6 +122,11 @@ export const CallOperation = z
 export type CallOperation = z.infer<typeof CallOperation>;
 export const OperationReply = z.object({ success: z.literal(true), operation: CallOperation });
 export type OperationReply = z.infer<typeof OperationReply>;
+export const OriginateReply = OperationReply.extend({
+  customer_disposition: LegDisposition.nullable().describe(
+    'How the customer took the call so far, with the meaning it has in `call.ended`. Null in nearly every reply, because the number is called once the own device was answered: `GET /api/v1/calls/{id}`, `call.ended` and the conversation go on from here.',
+  ),
+});
 export const ParkReply = OperationReply.extend({
   slot: z.string().describe('Where anybody can take the call.'),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LegDisposition } from './conversations.ts';
 import { CallDirection, Placed } from './directions.ts';
 
 export const Leg = z
@@ -35,6 +36,9 @@ export const Call = z
     started_at: z.string(),
     answered_at: z.string().nullable(),
     extensions: z.array(z.string()).describe('Every extension that has or had a leg in it.'),
+    customer_disposition: LegDisposition.optional().describe(
+      'How the customer of an outgoing call took it so far, with the meaning it has in `call.ended`: `answered` from the answer on. Left out where nobody outside was called, and while nothing is decided.',
+    ),
     parties: z
       .array(z.object({ extension: z.string().nullable(), number: z.string(), name: z.string() }))
       .describe('Who is in it now, each once however many devices ring; who called comes first.'),

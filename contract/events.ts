@@ -140,7 +140,7 @@ export const EVENT_DATA = {
   }).describe('The last leg is gone; nothing more comes of this call.'),
   'parking.slot_occupied': z
     .object(ParkedCall.shape)
-    .describe('A parked call took a slot. One on a slot that is occupied takes the place of the call there.'),
+    .describe('A parked call took a slot. Where another call had it, its `parking.slot_freed` comes first.'),
   'parking.slot_freed': SlotFreed.describe('The call on a slot is parked there no longer.'),
   'conversation.opened': ConversationEvent.describe(
     'The record of a conversation was begun: its first call is known to the history. One that was over before it was read, because the service was away, has only its `conversation.finalised`.',
@@ -231,7 +231,7 @@ export const EVENT_DATA = {
     'The agent is no longer a member of a queue.',
   ),
   'agent.ready': AgentRef.describe(
-    'With a queue: the engine offers it calls again. Without: a call, a wrap-up or an absence is over and it is ready.',
+    'With a queue: the engine offers it calls again; of one change in several queues each event carries the agent as the whole change leaves it. Without: a call, a wrap-up or an absence is over and it is ready.',
   ),
   'agent.not_ready': AgentRef.extend({
     reason: z.string(),

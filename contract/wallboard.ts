@@ -113,7 +113,9 @@ const Figures = z.object({
   p90_speed_of_answer_seconds: z.int().nullable(),
   average_time_to_abandon_seconds: z.number().nullable(),
   average_handling_seconds: z.number().nullable().describe('(talk + hold + wrap-up) ÷ handled.'),
-  occupancy: Rate.describe('busy ÷ (busy + available).'),
+  occupancy: Rate.describe(
+    'busy ÷ (busy + available). Both count by the clock, so it runs during the first call and its wrap-up, while `handled`, talk, hold and wrap-up count a call once it is over with its wrap-up.',
+  ),
   longest_wait_seconds: z.int().describe('Of all visits, those still waiting too.'),
 });
 export const QueueFigures = z.object({ queue: z.string(), ...Figures.shape });
@@ -166,7 +168,9 @@ export const AgentFigures = z.object({
   available_seconds: z.int(),
   staffed_seconds: z.int(),
   average_handling_seconds: z.number().nullable(),
-  occupancy: Rate.describe('busy ÷ (busy + available); time that is not ready is in neither.'),
+  occupancy: Rate.describe(
+    'busy ÷ (busy + available); time that is not ready is in neither. Both count by the clock, so it runs during the first call, which `handled`, talk, hold and wrap-up count once its wrap-up is over.',
+  ),
   utilisation: Rate.describe('busy ÷ staffed.'),
 });
 export type AgentFigures = z.infer<typeof AgentFigures>;

@@ -25,7 +25,7 @@ function compile(folder: string): void {
       outDir: folder,
       typeRoots: [from('node_modules', '@types')],
     },
-    include: [from('client/client.ts'), from('contract/*.ts')],
+    include: [from('client/client.ts'), from('contract/*.ts'), from('contract/operations/*.ts')],
   };
   const file = path.join(folder, 'tsconfig.json');
   fs.writeFileSync(file, JSON.stringify(config));
@@ -36,8 +36,8 @@ function declarations(text: string, up: string): string {
   return (
     text
       // The compiler writes types it inferred as `import("…")`.
-      .replaceAll(/(['"])@offhook\/contract\/([a-z-]+)\.ts\1/g, "'./contract/$2.js'")
-      .replaceAll(/(['"])(\.\/[a-z-]+)\.ts\1/g, "'$2.js'")
+      .replaceAll(/(['"])@offhook\/contract\/([a-z/-]+)\.ts\1/g, "'./contract/$2.js'")
+      .replaceAll(/(['"])(\.{1,2}\/[a-z/-]+)\.ts\1/g, "'$2.js'")
       .replaceAll(/import (?:type )?\{ z \} from 'zod'/g, `import type * as z from '${up}schemas.js'`)
       .replaceAll('z.core.$', 'z.$')
   );

@@ -35,6 +35,8 @@ export interface ZodInt extends ZodType<number, number, 'never'> {}
 export interface ZodBoolean extends ZodType<boolean, boolean, 'never'> {}
 export interface ZodNull extends ZodType<null, null, 'never'> {}
 export interface ZodUnknown extends ZodType<unknown, unknown, 'never'> {}
+/** What is sent as a file; no method of the client has it. */
+export interface ZodAny extends ZodType<unknown, unknown, 'never'> {}
 export interface ZodLiteral<T> extends ZodType<T, T, 'never'> {}
 export interface ZodEnum<T> extends ZodType<T[keyof T], T[keyof T], 'never'> {}
 export interface ZodNullable<S extends ZodType> extends ZodType<
@@ -67,7 +69,7 @@ export interface ZodDiscriminatedUnion<
   T extends readonly ZodType[],
   _Key extends string = string,
 > extends ZodType<T[number]['output'], T[number]['input'], 'never'> {}
-export interface ZodObject<T extends Shape, _Config = $strip> extends ZodType<
+export interface ZodObject<T extends Shape = Shape, _Config = $strip> extends ZodType<
   Fields<T, 'output', 'both'>,
   Fields<T, 'input', 'both' | 'input'>,
   'never'

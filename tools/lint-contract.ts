@@ -1,14 +1,15 @@
 /**
- * Lints docs/openapi.json with Redocly and Spectral, docs/asyncapi.json with Spectral; a warning fails as an error does. What
+ * Lints the OpenAPI document with Redocly and Spectral, the AsyncAPI document with Spectral; a warning fails as an error does. What
  * was clean is not linted again while neither document nor rules nor tools change.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { contractFolder } from './contract-documents.ts';
 import { TOOLS, installTools } from './install.ts';
 
-const docs = path.join(TOOLS, '../docs');
+const docs = await contractFolder();
 const LINTS: readonly { readonly document: string; readonly words: readonly string[] }[] = [
   {
     document: 'openapi.json',

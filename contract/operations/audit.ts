@@ -1,0 +1,15 @@
+import { AuditPage, AuditQuery } from '../audit.ts';
+import { area } from '../operation.ts';
+
+export const audit = area({
+  list: {
+    method: 'GET',
+    path: '/api/v1/audit',
+    tag: 'audit',
+    level: 'admin',
+    query: AuditQuery,
+    reply: AuditPage,
+    errors: ['invalid_request', 'store_unavailable'],
+    summary: 'Who did what, newest first',
+  },
+});

@@ -1,0 +1,29 @@
+import { ConsoleSettings, ConsoleSettingsReply } from '../console-settings.ts';
+import { area } from '../operation.ts';
+
+export const consoleSettings = area({
+  get: {
+    method: 'GET',
+    path: '/api/v1/settings/console',
+    tag: 'console',
+    level: 'user',
+    scope: 'any',
+    setup: true,
+    reply: ConsoleSettingsReply,
+    errors: [],
+    summary: 'What the site sets for its console',
+  },
+  set: {
+    method: 'PUT',
+    path: '/api/v1/settings/console',
+    tag: 'console',
+    action: 'console.configure',
+    audit: 'console.configure',
+    level: 'admin',
+    confirm: (wanted) => typeof wanted === 'object' && wanted !== null && 'second_factor' in wanted,
+    body: ConsoleSettings,
+    reply: ConsoleSettingsReply,
+    errors: ['invalid_request', 'store_unavailable'],
+    summary: 'Set what the site sets for its console',
+  },
+});
