@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
@@ -10,9 +12,48 @@ const lengthsInRem = {
     );
   },
 };
+const WORDS = 'virtual:words';
+const LOCALES = path.join(import.meta.dirname, 'locales');
+/** The areas of what a wall and an agent see first; those of the other pages are a second file of each language. */
+const FIRST = [
+  'app',
+  'desk',
+  'directory',
+  'dispositions',
+  'dock',
+  'errors',
+  'extras',
+  'presence',
+  'wallboard',
+];
+/** `virtual:words`: for each language how its two files are loaded, which hold the tables of `locales/<language>/<area>.json`. */
+const words = {
+  name: 'words',
+  resolveId: (id: string) => (id.startsWith(WORDS) ? `\0${id}` : null),
+  load(this: { addWatchFile(file: string): void }, id: string) {
+    if (!id.startsWith(`\0${WORDS}`)) return null;
+    const [language, part] = id.split('/').slice(1);
+    if (language === undefined) {
+      const of = globSync('*/', { cwd: LOCALES }).map((one) => path.basename(one));
+      const rows = of.map(
+        (one) =>
+          `${one}: { first: () => import('${WORDS}/${one}/first'), others: () => import('${WORDS}/${one}/others') }`,
+      );
+      return `export const FIRST = ${JSON.stringify(FIRST)}; export const FILES = { ${rows.join(', ')} };`;
+    }
+    const files = globSync(`${language}/*.json`, { cwd: LOCALES }).toSorted();
+    const wanted = files.filter((one) => FIRST.includes(path.basename(one, '.json')) === (part === 'first'));
+    const tables = wanted.map((one) => {
+      const file = path.join(LOCALES, one);
+      this.addWatchFile(file);
+      return [path.basename(one, '.json'), JSON.parse(readFileSync(file, 'utf8')) as unknown];
+    });
+    return `export default JSON.parse(${JSON.stringify(JSON.stringify(Object.fromEntries(tables)))});`;
+  },
+};
 export const config = defineConfig({
   root: import.meta.dirname,
-  plugins: [react()],
+  plugins: [react(), words],
   // The service puts a nonce of its own in the place of this word into each answer.
   html: { cspNonce: 'OFFHOOK_NONCE' },
   css: { postcss: { plugins: [lengthsInRem] } },

@@ -50,7 +50,11 @@ const built = async (): Promise<string | null> => {
 async function compress(file: string): Promise<('br' | 'gzip')[]> {
   const bytes = await readFile(file);
   const ways = [
-    ['br', 'br', await br(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } })],
+    [
+      'br',
+      'br',
+      await br(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
+    ],
     ['gzip', 'gzip', await gz(bytes, { level: 9 })],
   ] as const;
   const worth = ways.filter(([, , small]) => small.length < bytes.length * WORTH);

@@ -5,14 +5,19 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
 import { keepFocus } from './app/focus.ts';
 import { styleNonce } from './app/theme.ts';
+import { loadWords } from './app/words.ts';
 
 // Where the library that keeps a page behind a dialog from scrolling looks for it.
 Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
 keepFocus();
 const root = document.querySelector('#root');
 if (root === null) throw new Error('index.html has no #root');
-createRoot(root).render(
-  <StrictMode>
-    <App />
-  </StrictMode>,
+const page = createRoot(root);
+// Not awaited at the top level: an entry that waits is cut into many small files.
+void loadWords().then(() =>
+  page.render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  ),
 );

@@ -21,10 +21,10 @@ import {
 } from 'lucide-react';
 import type { LucideIcon } from 'lucide-react';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
-import type { t } from './app/app-words.ts';
 import { late } from './app/late.tsx';
 import { PAGE_PATHS } from './paths.ts';
 import type { PageName } from './paths.ts';
+import type { WordOf } from './app/words.ts';
 
 /** What a page is given: the parts of its path. */
 export type PageProps = { readonly params: Readonly<Record<string, string>> };
@@ -83,7 +83,7 @@ export const PAGES: Readonly<Record<PageName, PageRow>> = {
 
 export interface NavigationItem {
   readonly path: string;
-  readonly label: Parameters<typeof t>[0];
+  readonly label: WordOf<'app'>;
   readonly level: PersonLevel;
   readonly group: 'work' | 'admin';
   readonly Icon: LucideIcon;

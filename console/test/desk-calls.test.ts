@@ -106,6 +106,23 @@ describe('calls of the desk', () => {
     await page.keyboard.type('fprx ');
     await focusIsOn(page, note(page));
     assert.equal(await panel(page).getByLabel('Number or name').inputValue(), '');
+    for (const size of [
+      { width: 390, height: 844 },
+      { width: 768, height: 1024 },
+    ]) {
+      await page.setViewportSize(size);
+      // The page can be scrolled clear of the panel, and the navigation covers nothing of it.
+      await until(`the panel is clear at ${size.width} px`, () =>
+        page.evaluate(`(() => {
+          scrollTo(0, document.body.scrollHeight);
+          const { top, left, width } = document.querySelector('#phone').getBoundingClientRect();
+          const { bottom } = document.querySelector('main #content').lastElementChild.getBoundingClientRect();
+          const seen = document.elementFromPoint(left + 12, top + 28)?.closest('#phone') != null;
+          return bottom <= top && seen && left >= 0 && left + width <= innerWidth;
+        })()`),
+      );
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
     const again = await second.invite('1003');
     await says(page, 'Incoming call');
     await page.keyboard.type('second ');

@@ -147,6 +147,8 @@ describe('agent desk', () => {
     await call.ended();
     await isIn(page, 'Wrap-up');
     const timer = page.getByRole('timer');
+    await timer.getByText('wrap-up left').waitFor();
+    await stateOf(page).getByText('in this state').waitFor();
     await until('it counts down', async () =>
       /0:2\d left/.test((await timer.getAttribute('aria-label')) ?? ''),
     );
@@ -175,7 +177,7 @@ describe('agent desk', () => {
     assert.equal(conversations[0]?.outcome.code, 'sold');
     const figures = region(page, 'My day');
     await until('the day has one call', async () =>
-      /Calls\s*1\b/.test((await figures.innerText()).replaceAll('\n', ' ')),
+      /Queue calls\s*1\b/.test((await figures.innerText()).replaceAll('\n', ' ')),
     );
 
     await put('unpause');
@@ -349,6 +351,10 @@ describe('agent desk', () => {
     await put('logout');
     await put('logout', { queue: 'support' }, '1004');
     const page = await desk();
+    const notFound: string[] = [];
+    page.on('response', (answer) => {
+      if (answer.status() === 404 && answer.url().includes('/conversations/')) notFound.push(answer.url());
+    });
     const { keyboard } = page;
     /** A button that is busy with what was pressed before cannot have the focus. */
     const enter = async (name: string): Promise<void> => {
@@ -423,6 +429,7 @@ describe('agent desk', () => {
     );
     await byKey('f');
     await isIn(page, 'Available');
+    assert.deepEqual(notFound, [], 'a conversation is read once the history has it');
 
     await keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });

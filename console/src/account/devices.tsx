@@ -8,7 +8,9 @@ import { formatDateTime } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { Failure } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('account');
 
 export interface Device {
   readonly id: number;

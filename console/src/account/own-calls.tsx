@@ -10,7 +10,9 @@ import { ChangeForm } from '../app/change-form.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('account');
 
 const KINDS: readonly PhoneKind[] = ['desk', 'softphone', 'mobile'];
 const kindsOf = (mode: PhoneMode): string[] => (mode === 'all' ? [...KINDS] : mode.split(','));

@@ -12,7 +12,6 @@ import {
 import type { MantineColorScheme } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
-import { t as app } from '../app/app-words.ts';
 import { LanguageSwitch } from '../app/preferences.tsx';
 import { useClient, useMe, useSession } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
@@ -20,7 +19,10 @@ import { DeviceTable } from './devices.tsx';
 import { OwnCalls } from './own-calls.tsx';
 import { PasswordForm } from './password.tsx';
 import { SecondFactor } from './second-factor.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const app = wordsOf('app');
+const t = wordsOf('account');
 
 interface SectionProps {
   readonly title: string;

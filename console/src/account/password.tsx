@@ -6,7 +6,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('account');
 
 /** Changes the own password; every other device is signed out by it. */
 export function PasswordForm(): ReactNode {

@@ -21,7 +21,9 @@ import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { QrCode } from './qr.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('account');
 
 type Step =
   | { readonly is: 'closed' }

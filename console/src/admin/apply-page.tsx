@@ -15,8 +15,10 @@ import { ObjectLink } from './object-form.tsx';
 import { PendingBadge } from './pending.tsx';
 import { Note, Tag } from './tone.tsx';
 import type { Tone } from './tone.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './admin.module.css';
+
+const t = wordsOf('admin');
 
 const STEPS = [
   'validating',

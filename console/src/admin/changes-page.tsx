@@ -33,7 +33,9 @@ import { ObjectChanges } from './object-changes.tsx';
 import { ObjectLink } from './object-form.tsx';
 import { Note, Tag } from './tone.tsx';
 import { say } from './say.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 export function ChangesView(): ReactNode {
   const client = useClient();

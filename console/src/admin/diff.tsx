@@ -3,8 +3,10 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Code, Group, Paper, Text, VisuallyHidden } from '@mantine/core';
 import { formatNumber } from '../app/format.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './admin.module.css';
+
+const t = wordsOf('admin');
 
 interface Line {
   readonly kind: 'added' | 'removed' | 'place' | 'same';

@@ -11,8 +11,10 @@ import { formatNumber } from '../app/format.ts';
 import { useClient, useSession } from '../app/session.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { useDraftState } from './data.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './admin.module.css';
+
+const t = wordsOf('admin');
 
 const RUNNING = ['config', 'running'];
 const applyHref = (id: number): string => PAGE_PATHS.apply.replace(':apply', String(id));

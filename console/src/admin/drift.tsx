@@ -7,7 +7,9 @@ import { formatDateTime } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Diff } from './diff.tsx';
 import { Note } from './tone.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 export function useDrift() {
   const client = useClient();

@@ -1,15 +1,12 @@
 /** What fields, options and kinds are called; a kind's own word goes before the common one. */
-import { defineWords, language } from '../app/words.ts';
+import { language, wordsOf } from '../app/words.ts';
+import type { WordOf } from '../app/words.ts';
 import { formatNumber } from '../app/format.ts';
-import { de } from './fields-de.ts';
-import { en } from './fields-en.ts';
-import { tr } from './fields-tr.ts';
 
-type Key = keyof typeof en;
-const t = defineWords({ en, tr, de });
-const known = (key: string): key is Key => Object.hasOwn(en, key);
+type Key = WordOf<'fields'>;
+const t = wordsOf('fields');
 function first(keys: readonly string[]): Key | null {
-  return keys.find(known) ?? null;
+  return keys.find((key) => t.has(key)) ?? null;
 }
 const said = (keys: readonly string[], instead: string): string => {
   const key = first(keys);

@@ -9,7 +9,9 @@ import { Failure } from '../app/states.tsx';
 import { fieldLabel, kindName } from './field-words.ts';
 import { saveFile } from './save-file.ts';
 import { Note } from './tone.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 export interface Handed {
   readonly kind: ConfigKind;

@@ -9,42 +9,20 @@ import {
   SimpleGrid,
   Stack,
   Switch,
-  Text,
   TextInput,
 } from '@mantine/core';
 import { fieldHelp, fieldLabel, optionLabel } from './field-words.ts';
 import { fieldId, useForm } from './form-context.ts';
 import { ListInput } from './list-input.tsx';
+import type { Line } from './list-input.tsx';
+import { useMistake } from './mistakes.tsx';
 import { DestinationInput, ReferenceSelect, SoundInput } from './references.tsx';
 import { initialOf } from './schema.ts';
-import type { Field, Fields, Mistake } from './schema.ts';
+import type { Field, Fields, Shape } from './schema.ts';
 import { SoundUpload } from './sound-upload.tsx';
-import { language } from '../app/words.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 
-/** What is wrong: in the reader's language, and then as the service said it. */
-export const mistakeText = ({ text, values }: Mistake): string => t(text, values);
-/** What a field is refused for is said by the service, in English; who reads another language is told that it is refused. */
-export function Wrong({ mistake }: { readonly mistake: Mistake }): ReactNode {
-  const { detail, text } = mistake;
-  const said = text === 'refused' && detail !== '' && language() === 'en' ? '' : mistakeText(mistake);
-  return (
-    <>
-      {said}
-      {detail !== '' && (
-        <Text span inherit lang="en">
-          {said === '' ? detail : ` – ${detail}`}
-        </Text>
-      )}
-    </>
-  );
-}
-/** `deep` takes what is wrong inside of it too, where nothing inside says it itself. */
-export function useMistake(path: string, deep = false): ReactNode {
-  const { mistakes } = useForm();
-  const found = mistakes.find((m) => m.path === path || (deep && m.path.startsWith(`${path}.`)));
-  return found === undefined ? undefined : <Wrong mistake={found} />;
-}
+const t = wordsOf('admin');
 
 export interface InputProps {
   /** Without its help: the line above says it already. */
@@ -150,6 +128,7 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
             path={path}
             value={value}
             onChange={onChange}
+            line={lineOf(name, { is: 'choice', options: shape.options })}
           />
         );
       return (
@@ -191,7 +170,15 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
     case 'upload':
       return <SoundUpload {...common} value={text(value)} onChange={onChange} />;
     case 'list':
-      return <ListInput field={field} path={path} value={value} onChange={onChange} />;
+      return (
+        <ListInput
+          field={field}
+          path={path}
+          value={value}
+          onChange={onChange}
+          line={lineOf(name, shape.item)}
+        />
+      );
     case 'object': {
       const inner = (
         <FieldGrid fields={shape.fields} path={path} values={(value ?? {}) as Fields} onChange={onChange} />
@@ -224,8 +211,28 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
 const WIDE = new Set(['list', 'object', 'destination', 'choices', 'sound', 'upload']);
 /** A few short fields, as a member of a queue has. */
 const MOST_IN_A_ROW = 4;
-export const isCompact = (fields: readonly Field[]): boolean =>
+const isCompact = (fields: readonly Field[]): boolean =>
   fields.length <= MOST_IN_A_ROW && fields.every((field) => !WIDE.has(field.shape.is));
+/** What a line of a list is drawn with; only the first of short objects has labels. */
+const lineOf =
+  (name: string, item: Shape) =>
+  ({ index, path, value, onChange }: Line): ReactNode =>
+    item.is === 'object' ? (
+      <FieldGrid
+        fields={item.fields}
+        compact={index > 0 && isCompact(item.fields)}
+        path={path}
+        values={value as Fields}
+        onChange={onChange}
+      />
+    ) : (
+      <FieldInput
+        field={{ name, shape: item, nullable: false, required: true, initial: '' }}
+        path={path}
+        value={value}
+        onChange={onChange}
+      />
+    );
 interface FieldGridProps {
   /** All in one row where there is room, without their help. */
   readonly compact?: boolean;

@@ -6,16 +6,28 @@ import { ArrowDown, ArrowUp, Plus, Trash2 } from 'lucide-react';
 import { formatNumber } from '../app/format.ts';
 import { fieldAdd, fieldHelp, fieldLabel } from './field-words.ts';
 import { fieldId, useForm } from './form-context.ts';
-import { FieldGrid, FieldInput, isCompact, useMistake } from './inputs.tsx';
 import type { InputProps } from './inputs.tsx';
+import { useMistake } from './mistakes.tsx';
 import { newItem } from './schema.ts';
-import type { Fields } from './schema.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 /** Lines that are shown at once: a queue can have a thousand. */
 const STEP = 50;
 
-export function ListInput({ field, path, value, onChange }: InputProps): ReactNode {
+/** One line of the list. */
+export interface Line {
+  readonly index: number;
+  readonly path: string;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+}
+interface ListInputProps extends InputProps {
+  readonly line: (line: Line) => ReactNode;
+}
+
+export function ListInput({ field, path, value, onChange, line }: ListInputProps): ReactNode {
   const { kind } = useForm();
   const [shown, setShown] = useState(STEP);
   const [said, setSaid] = useState('');
@@ -48,8 +60,8 @@ export function ListInput({ field, path, value, onChange }: InputProps): ReactNo
     onChange([...items, newItem(item)]);
     setShown(Math.max(shown, items.length + 1));
     requestAnimationFrame(() => {
-      const line = document.getElementById(`${fieldId(path)}.${items.length}.line`);
-      line?.querySelector<HTMLElement>('input, select')?.focus();
+      const added = document.getElementById(`${fieldId(path)}.${items.length}.line`);
+      added?.querySelector<HTMLElement>('input, select')?.focus();
     });
   }
   const onKey = (event: KeyboardEvent, index: number): void => {
@@ -87,22 +99,12 @@ export function ListInput({ field, path, value, onChange }: InputProps): ReactNo
                 {formatNumber(index + 1)}
               </Text>
               <div style={{ flex: 1, minWidth: 0 }}>
-                {item.is === 'object' ? (
-                  <FieldGrid
-                    fields={item.fields}
-                    compact={index > 0 && isCompact(item.fields)}
-                    path={`${path}.${index}`}
-                    values={one as Fields}
-                    onChange={(next) => onChange(items.map((old, i) => (i === index ? next : old)))}
-                  />
-                ) : (
-                  <FieldInput
-                    field={{ name, shape: item, nullable: false, required: true, initial: '' }}
-                    path={`${path}.${index}`}
-                    value={one}
-                    onChange={(next) => onChange(items.map((old, i) => (i === index ? next : old)))}
-                  />
-                )}
+                {line({
+                  index,
+                  path: `${path}.${index}`,
+                  value: one,
+                  onChange: (next) => onChange(items.map((old, i) => (i === index ? next : old))),
+                })}
               </div>
               <Group gap={4} wrap="nowrap" pt={4}>
                 <ActionIcon

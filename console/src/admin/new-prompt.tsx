@@ -10,7 +10,9 @@ import { useRenewed } from './data.ts';
 import { fieldLabel, kindWords } from './field-words.ts';
 import { newOf } from './schema.ts';
 import { SoundUpload } from './sound-upload.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 interface NewPromptProps {
   readonly id: string;

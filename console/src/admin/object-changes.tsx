@@ -6,7 +6,9 @@ import { fieldLabel } from './field-words.ts';
 import { ObjectLink } from './object-form.tsx';
 import { PendingBadge } from './pending.tsx';
 import { Value } from './value.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 interface ObjectChangesProps {
   readonly changes: readonly ObjectChange[];

@@ -8,7 +8,8 @@ import { Failure } from '../app/states.tsx';
 import { nameHref } from './data.ts';
 import { fieldLabel, groupName, kindName, pathLabel } from './field-words.ts';
 import { FormContext, focusField } from './form-context.ts';
-import { FieldGrid, Wrong } from './inputs.tsx';
+import { FieldGrid } from './inputs.tsx';
+import { Wrong } from './mistakes.tsx';
 import { LAYOUTS } from './layout.ts';
 import { formOf } from './schema.ts';
 import type { Field } from './schema.ts';
@@ -16,8 +17,10 @@ import { SecretInput } from './secret-input.tsx';
 import type { ObjectForm } from './use-object-form.ts';
 import { Value } from './value.tsx';
 import { Note } from './tone.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './admin.module.css';
+
+const t = wordsOf('admin');
 
 interface ObjectFormProps {
   readonly kind: ConfigKind;

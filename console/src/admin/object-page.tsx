@@ -31,7 +31,9 @@ import { PendingBadge } from './pending.tsx';
 import type { Fields } from './schema.ts';
 import { useObjectForm } from './use-object-form.ts';
 import { say } from './say.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 export function ObjectOf({ kind, name }: { readonly kind: ConfigKind; readonly name: string }): ReactNode {
   const client = useClient();

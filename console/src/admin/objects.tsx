@@ -20,10 +20,14 @@ import { fieldLabel, kindNames, kindWords } from './field-words.ts';
 import { LAYOUTS } from './layout.ts';
 import { PendingBadge } from './pending.tsx';
 import { valueText } from './value.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './admin.module.css';
 
+const t = wordsOf('admin');
+
 const ROW_PX = 44;
+/** Columns that a narrow table keeps; the others are one line below the last of these. */
+const WITH_COLUMN = 2;
 interface Sort {
   readonly by: string;
   readonly down: boolean;
@@ -196,12 +200,13 @@ function Rows({ kind, rows, total, sort, onSort, onEnd }: RowsProps): ReactNode 
       <table className={styles.table} aria-rowcount={total + 1}>
         <thead>
           <tr>
-            {columns.map((column) => {
+            {columns.map((column, i) => {
               const own = sort.by === column;
               return (
                 <th
                   key={column}
                   scope="col"
+                  className={i < WITH_COLUMN ? undefined : styles.late}
                   aria-sort={own ? (sort.down ? 'descending' : 'ascending') : 'none'}
                 >
                   <UnstyledButton
@@ -233,8 +238,19 @@ function Rows({ kind, rows, total, sort, onSort, onEnd }: RowsProps): ReactNode 
                       </Anchor>
                     </th>
                   ) : (
-                    <td key={column}>
+                    <td key={column} className={i < WITH_COLUMN ? undefined : styles.late}>
                       <span className={styles.cell}>{cell(kind, column, row)}</span>
+                      {i === WITH_COLUMN - 1 && (
+                        <span className={styles.rest}>
+                          {columns
+                            .slice(WITH_COLUMN)
+                            // Yes and no mean nothing without the heading of their column.
+                            .filter((other) => typeof row.object[other] !== 'boolean')
+                            .map((other) => cell(kind, other, row))
+                            .filter((text) => text !== '')
+                            .join(' · ')}
+                        </span>
+                      )}
                     </td>
                   ),
                 )}

@@ -16,8 +16,10 @@ import { listHref, listPage, objectHref, titleOf, useDraftState } from './data.t
 import { kindName, kindNames } from './field-words.ts';
 import { AREAS } from './layout.ts';
 import { Transfer } from './transfer.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './admin.module.css';
+
+const t = wordsOf('admin');
 
 const FOUND = 6;
 export function Overview(): ReactNode {

@@ -1,7 +1,6 @@
 /** The pages of the configuration. */
 import type { ReactNode } from 'react';
 import { useSearch } from 'wouter';
-import { t as app } from '../app/app-words.ts';
 import { Empty } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { ApplyView } from './apply-page.tsx';
@@ -12,6 +11,9 @@ import { ObjectsList } from './objects.tsx';
 import { Overview } from './overview.tsx';
 import { RouteTestView } from './route-test.tsx';
 import { VersionView, VersionsView } from './versions.tsx';
+import { wordsOf } from '../app/words.ts';
+
+const app = wordsOf('app');
 
 const Nothing = (): ReactNode => <Empty order={1} title={app('nothing_here')} />;
 const numberOf = (word: string | undefined): number | null =>

@@ -1,7 +1,9 @@
 import type { ReactNode } from 'react';
 import type { Pending } from '@offhook/contract/config.ts';
 import { Tag } from './tone.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 const TONES = { added: 'ok', changed: 'info', removed: 'alert' } as const;
 /** How an object of the draft differs from what is applied; nothing where it does not. */

@@ -10,7 +10,9 @@ import { isKind, textOf, titleOf, useChoices, useTitle } from './data.ts';
 import { fieldLabel, kindName, optionLabel } from './field-words.ts';
 import { NewPrompt } from './new-prompt.tsx';
 import type { Fields } from './schema.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 interface Common {
   readonly id: string;

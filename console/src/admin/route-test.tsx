@@ -25,8 +25,10 @@ import { kindName } from './field-words.ts';
 import { ObjectLink } from './object-form.tsx';
 import { ReferenceSelect } from './references.tsx';
 import { Note, Tag } from './tone.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './admin.module.css';
+
+const t = wordsOf('admin');
 
 type From = 'extension' | 'trunk';
 export function RouteTestView(): ReactNode {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KINDS } from '@offhook/contract/config-objects.ts';
-import { en } from './fields-en.ts';
+import en from '../../locales/en/fields.json' with { type: 'json' };
 import { LAYOUTS } from './layout.ts';
 import { formOf, initialOf, mistakesOf, newOf, rebased } from './schema.ts';
 import type { Field, Shape } from './schema.ts';

@@ -3,9 +3,11 @@ import type { ReactNode } from 'react';
 import { Badge, Button, Group, Input, PasswordInput, Stack, Text } from '@mantine/core';
 import { fieldHelp, fieldLabel } from './field-words.ts';
 import { fieldId, useForm } from './form-context.ts';
-import { useMistake } from './inputs.tsx';
+import { useMistake } from './mistakes.tsx';
 import type { SecretWish } from './use-object-form.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 /** Those an object cannot be without: a new one is made up where none is given. */
 const MADE_UP = new Set(['extension.sip_password', 'extension.voicemail_pin', 'mailbox.pin']);

@@ -6,7 +6,9 @@ import { FileAudio, Upload } from 'lucide-react';
 import { errorDetail, errorText } from '../app/error-words.ts';
 import { formatSpan } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 interface SoundUploadProps {
   readonly id: string;

@@ -30,7 +30,9 @@ import { ObjectLink } from './object-form.tsx';
 import { PendingBadge } from './pending.tsx';
 import { saveFile } from './save-file.ts';
 import { say } from './say.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 /** As large as the service takes. */
 const MAX_BYTES = 24 * 1024 * 1024;

@@ -3,7 +3,9 @@ import type { ReactNode } from 'react';
 import { Text } from '@mantine/core';
 import { formatNumber } from '../app/format.ts';
 import { kindName, fieldLabel, optionLabel } from './field-words.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 const MOST = 12;
 const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -31,7 +31,9 @@ import { DriftNotice } from './drift.tsx';
 import { foldVersions } from './fold-versions.ts';
 import { ObjectChanges } from './object-changes.tsx';
 import { Tag } from './tone.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('admin');
 
 const hrefOf = (version: number): string => PAGE_PATHS.version.replace(':version', String(version));
 /** Versions between two that are compared; each is read. */

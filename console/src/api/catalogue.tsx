@@ -5,8 +5,10 @@ import { Search } from 'lucide-react';
 import { Empty } from '../app/states.tsx';
 import { found } from './operations.ts';
 import { Groups } from './parts.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
+
+const t = wordsOf('api');
 
 interface CatalogueProps<T> {
   readonly items: readonly T[];

@@ -10,8 +10,10 @@ import { LiveEvents } from './live-events.tsx';
 import { Code, Disclosure } from './parts.tsx';
 import { sampleOf } from './schema.ts';
 import type { Schemas } from './schema.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
+
+const t = wordsOf('api');
 
 interface MessageProps {
   readonly message: Message;

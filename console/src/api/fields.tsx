@@ -3,8 +3,10 @@ import { Text } from '@mantine/core';
 import { Disclosure, Prose } from './parts.tsx';
 import { boundsOf, nameOf, objectsIn, resolved, typeText } from './schema.ts';
 import type { Schema, Schemas } from './schema.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
+
+const t = wordsOf('api');
 
 interface FieldProps {
   readonly name: string;

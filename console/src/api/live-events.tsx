@@ -7,8 +7,10 @@ import { useClient, useMe } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { found, normal } from './operations.ts';
 import { Code, Disclosure } from './parts.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
+
+const t = wordsOf('api');
 
 /** The oldest give way. */
 const MOST = 300;

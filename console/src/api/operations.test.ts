@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { messagesOf, topicsOf } from './events.ts';
 import type { AsyncApi } from './events.ts';
 import { addressOf, curlOf, filledFirst, found, operationsOf } from './operations.ts';
 import type { OpenApi, Operation } from './operations.ts';
+import { contractDocument } from '../../../tools/contract-documents.ts';
 
-const read = <T>(name: string): T =>
-  JSON.parse(readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')) as T;
-const document = read<OpenApi>('openapi.json');
+const document = await contractDocument<OpenApi>('openapi');
 const operations = operationsOf(document);
 const schemas = document.components.schemas ?? {};
 const by = (id: string): Operation => {
@@ -91,8 +89,8 @@ test('api page - a search takes words in any order, without accents', () => {
   assert.ok(!ids.includes('get-/api/v1/calls'));
   assert.equal(found(operations, '  ').length, operations.length);
 });
-test('api page - events have their topics and the fields of their data', () => {
-  const events = read<AsyncApi>('asyncapi.json');
+test('api page - events have their topics and the fields of their data', async () => {
+  const events = await contractDocument<AsyncApi>('asyncapi');
   const topics = topicsOf(events).map(({ address }) => address);
   assert.ok(topics.includes('queues/{name}') && !topics.some((topic) => topic.startsWith('/')));
   const started = messagesOf(events).find(({ name }) => name === 'call.started');

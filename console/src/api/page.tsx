@@ -12,8 +12,10 @@ import { EventList } from './event-list.tsx';
 import type { AsyncApi } from './events.ts';
 import type { OpenApi } from './operations.ts';
 import { Requests } from './requests.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
+
+const t = wordsOf('api');
 
 const OPENAPI = '/api/v1/openapi.json';
 const ASYNCAPI = '/api/v1/asyncapi.json';

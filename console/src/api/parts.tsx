@@ -11,8 +11,10 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { Check, ChevronRight, Copy } from 'lucide-react';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
+
+const t = wordsOf('api');
 
 /** English of the documents; what stands between backticks is code. */
 export const Prose = ({ children }: { readonly children: string }): ReactNode => (

@@ -10,8 +10,10 @@ import { Code, Disclosure, Prose } from './parts.tsx';
 import { sampleOf } from './schema.ts';
 import type { Schema, Schemas } from './schema.ts';
 import { TryIt } from './try-it.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
+
+const t = wordsOf('api');
 
 const Heading = ({ children }: { readonly children: ReactNode }): ReactNode => (
   <Title order={3} size="h6" mt="sm">

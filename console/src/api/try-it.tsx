@@ -24,8 +24,10 @@ import { resolved } from './schema.ts';
 import type { Schemas } from './schema.ts';
 import { fileName, send } from './send.ts';
 import type { Answer } from './send.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
+
+const t = wordsOf('api');
 
 interface InputProps {
   readonly parameter: Parameter;

@@ -8,13 +8,14 @@ import { PAGES } from '../pages.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import type { PageName } from '../paths.ts';
-import { t } from './app-words.ts';
 import { late } from './late.tsx';
 import { SessionProvider, useSession } from './session.tsx';
 import { Shell } from './shell.tsx';
 import { Boundary, Empty, Failure, Loading } from './states.tsx';
 import { cssVariables, styleNonce, themeOf } from './theme.ts';
-import { language, onLanguage } from './words.ts';
+import { language, onLanguage, wordsOf } from './words.ts';
+
+const t = wordsOf('app');
 
 /** Who is signed in needs neither, until the session ends or something is to be told. */
 const SignInPage = late(async () => (await import('./sign-in.tsx')).SignInPage);

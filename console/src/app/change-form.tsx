@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react';
 import { Button, Group, Stack } from '@mantine/core';
-import { t } from './app-words.ts';
 import type { Once } from './once.ts';
 import { Failure } from './states.tsx';
+import { wordsOf } from './words.ts';
+
+const t = wordsOf('app');
 
 interface ChangeFormProps {
   readonly change: Pick<Once<unknown, undefined>, 'isPending' | 'isError' | 'error' | 'mutate'>;

@@ -3,11 +3,13 @@ import { useState, useSyncExternalStore } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { OffhookError } from '@offhook/client';
-import { t } from './app-words.ts';
 import type { Asking } from './asking.ts';
 import { useOnce } from './once.ts';
 import { useClient } from './session.tsx';
 import { Failure } from './states.tsx';
+import { wordsOf } from './words.ts';
+
+const t = wordsOf('app');
 
 export interface Proof {
   readonly password: string;

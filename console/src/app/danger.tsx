@@ -2,9 +2,11 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
-import { t as app } from './app-words.ts';
 import type { Once } from './once.ts';
 import { Failure } from './states.tsx';
+import { wordsOf } from './words.ts';
+
+const app = wordsOf('app');
 
 interface AskProps {
   readonly title: string;

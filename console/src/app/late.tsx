@@ -1,6 +1,7 @@
 import { lazy } from 'react';
 import type { ComponentType, ReactNode } from 'react';
 import { Boundary, NotLoaded } from './states.tsx';
+import { loadWords } from './words.ts';
 
 /**
  * A part that is loaded when it is first shown. React keeps a failure to load for ever; here it is loaded anew when it is
@@ -10,7 +11,9 @@ export function late<P extends object>(load: () => Promise<ComponentType<P>>): C
   const begin = (): ComponentType<P> =>
     lazy(async () => {
       try {
-        return { default: await load() };
+        const Loaded = await load();
+        await loadWords();
+        return { default: Loaded };
       } catch (cause) {
         throw new NotLoaded('a file of the console cannot be had', { cause });
       }

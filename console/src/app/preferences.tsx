@@ -2,16 +2,17 @@ import type { ReactNode } from 'react';
 import { Menu, NativeSelect, useMantineColorScheme } from '@mantine/core';
 import type { MantineColorScheme } from '@mantine/core';
 import { Monitor, Moon, Sun } from 'lucide-react';
-import { t } from './app-words.ts';
-import { LANGUAGES, language, setLanguage } from './words.ts';
+import { LANGUAGES, language, setLanguage, wordsOf } from './words.ts';
 import type { Language } from './words.ts';
+
+const t = wordsOf('app');
 
 export const LanguageSwitch = (): ReactNode => (
   <NativeSelect
     aria-label={t('language')}
     size="xs"
     value={language()}
-    onChange={(event) => setLanguage(event.currentTarget.value as Language)}
+    onChange={(event) => void setLanguage(event.currentTarget.value as Language).catch(() => undefined)}
     data={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
   />
 );

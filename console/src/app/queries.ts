@@ -1,5 +1,6 @@
 /** What more than one page reads. All pages share what was read under a key, so what it is must be said once. */
-import { QueryClient } from '@tanstack/react-query';
+import { QueryClient, hashKey } from '@tanstack/react-query';
+import type { QueryKey } from '@tanstack/react-query';
 import type { Client } from '@offhook/client';
 
 interface Read {
@@ -24,6 +25,22 @@ export class Queries extends QueryClient {
       first.map(({ queryKey }) => super.invalidateQueries({ queryKey, exact: true }, options)),
     );
   }
+}
+
+/** Events of one span cause one read. */
+const TOGETHER_MS = 200;
+const waiting = new WeakMap<QueryClient, Set<string>>();
+/** Invalidates a key once for all events of one span; an event may come many times a second. */
+export function readAgain(queries: QueryClient, queryKey: QueryKey): void {
+  const keys = waiting.get(queries) ?? new Set<string>();
+  waiting.set(queries, keys);
+  const name = hashKey(queryKey);
+  if (keys.has(name)) return;
+  keys.add(name);
+  setTimeout(() => {
+    keys.delete(name);
+    void queries.invalidateQueries({ queryKey });
+  }, TOGETHER_MS);
 }
 
 /** By the id of any call of it. */

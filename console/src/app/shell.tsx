@@ -22,14 +22,16 @@ import { NAVIGATION } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { OwnPresence } from '../presence/own-presence.tsx';
 import { PhoneDock } from '../phone/dock.tsx';
-import { t } from './app-words.ts';
 import { useKept, useStale } from './live.ts';
 import { LanguageSwitch, SchemeItems } from './preferences.tsx';
 import { useMe, useSession } from './session.tsx';
 import { Boundary, Loading } from './states.tsx';
+import { wordsOf } from './words.ts';
 import styles from './shell.module.css';
 import { tellFailure } from './tell.ts';
 import { late } from './late.tsx';
+
+const t = wordsOf('app');
 
 /** Says at once that what is shown is not live, to eyes and ears. */
 export function StaleBanner(): ReactNode {

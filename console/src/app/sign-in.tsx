@@ -14,11 +14,13 @@ import {
   Title,
 } from '@mantine/core';
 import { OffhookError } from '@offhook/client';
-import { t } from './app-words.ts';
 import { isField } from './focus.ts';
 import { LanguageSwitch } from './preferences.tsx';
 import { useSession } from './session.tsx';
 import { Failure } from './states.tsx';
+import { wordsOf } from './words.ts';
+
+const t = wordsOf('app');
 
 interface SignInFormProps {
   /** Given where only the same person may sign in. */

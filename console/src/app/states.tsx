@@ -3,9 +3,11 @@ import { Component } from 'react';
 import type { ReactNode } from 'react';
 import { Alert, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { CircleAlert } from 'lucide-react';
-import { t } from './app-words.ts';
 import { errorDetail, errorText } from './error-words.ts';
 import { LIVE_AGAIN } from './live.ts';
+import { wordsOf } from './words.ts';
+
+const t = wordsOf('app');
 
 export const Loading = (): ReactNode => (
   <Center mih={200} role="status" aria-label={t('loading')}>

@@ -1,16 +1,23 @@
 /**
- * The words of the page in its languages. Each area has its own table, which is loaded with it. A library for it
- * takes 16 KB of the first load's 250; what these tables need of one is below.
+ * The words of the page, in `console/locales/<language>/<area>.json` (the format of i18next: `{{name}}` stands for a value,
+ * `waiting_one` and `waiting_other` are one key with `count`). Only the language in use is loaded. The library itself takes 14 kB of
+ * the first load; what these files need of it is below.
  */
+import { FILES, FIRST } from 'virtual:words';
+import type { Areas } from './locales.ts';
+
 export const LANGUAGES = { en: 'English', tr: 'Türkçe', de: 'Deutsch' } as const;
 export type Language = keyof typeof LANGUAGES;
 type Table = Readonly<Record<string, string>>;
-/** `waiting_one` and `waiting_other` are one key, `waiting`, with `count`. */
+export type Area = keyof Areas;
 type KeyOf<T> = T extends `${infer Base}_${'one' | 'other'}` ? Base : T;
-export type Translate<Key extends string> = (
-  key: Key,
-  values?: Readonly<Record<string, string | number>>,
-) => string;
+export type WordOf<A extends Area> = KeyOf<keyof Areas[A] & string>;
+export interface Translate<Key extends string> {
+  (key: Key, values?: Readonly<Record<string, string | number>>): string;
+  has(key: string): key is Key;
+  /** Once the words are loaded. */
+  keys(): readonly string[];
+}
 
 const STORED = 'offhook.language';
 const isLanguage = (word: string): word is Language => Object.hasOwn(LANGUAGES, word);
@@ -26,9 +33,30 @@ function firstLanguage(): Language {
 let current: Language = firstLanguage();
 const listeners = new Set<() => void>();
 
+const used = new Set<Area>();
+const tables = new Map<string, Table>();
+const isLoaded = (of: Language): boolean => [...used].every((area) => tables.has(`${of}/${area}`));
+async function load(of: Language): Promise<void> {
+  const { first, others } = FILES[of]!;
+  // A page that comes meanwhile may use other areas.
+  while (!isLoaded(of)) {
+    const parts = [...used].every((area) => FIRST.includes(area)) ? [first] : [first, others];
+    for (const { default: words } of await Promise.all(parts.map((part) => part())))
+      for (const [area, table] of Object.entries(words)) tables.set(`${of}/${area}`, table);
+  }
+}
+/** Loads the words of all areas that are used by now; before what uses them is drawn. */
+export async function loadWords(): Promise<void> {
+  while (!isLoaded(current)) await load(current);
+}
+
 export const language = (): Language => current;
-/** The page as it is shown is drawn anew; what is typed in fields of the page is kept by its drafts. */
-export function setLanguage(next: Language): void {
+let wanted = current;
+/** Draws the page anew once the words are there; what is typed in its fields is kept by its drafts. */
+export async function setLanguage(next: Language): Promise<void> {
+  wanted = next;
+  await load(next);
+  if (wanted !== next) return;
   localStorage.setItem(STORED, next);
   current = next;
   for (const listener of listeners) listener();
@@ -44,19 +72,15 @@ function pluralOf(count: number): string {
   if (rules === undefined) plurals.set(current, (rules = new Intl.PluralRules(current)));
   return rules.select(count);
 }
-/**
- * The words of one area; every language has every key, and `{{name}}` stands for a value. Call the result while rendering,
- * never once for all: the language can change.
- */
-export function defineWords<const En extends Table>(tables: {
-  readonly en: En;
-  readonly tr: Readonly<Record<keyof En, string>>;
-  readonly de: Readonly<Record<keyof En, string>>;
-}): Translate<KeyOf<keyof En & string>> {
-  return (key, values = {}) => {
-    const table: Table = tables[current];
-    const { count } = values;
-    const text = table[key] ?? table[`${key}_${pluralOf(Number(count))}`] ?? table[`${key}_other`] ?? key;
-    return text.replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => String(values[name] ?? whole));
+/** The words of one area. Call the result while rendering, never once for all: the language can change. */
+export function wordsOf<A extends Area>(area: A): Translate<WordOf<A>> {
+  used.add(area);
+  const table = (): Table => tables.get(`${current}/${area}`) ?? {};
+  const translate = (key: string, values: Readonly<Record<string, string | number>> = {}): string => {
+    const words = table();
+    const text = words[key] ?? words[`${key}_${pluralOf(Number(values['count']))}`] ?? words[`${key}_other`];
+    return (text ?? key).replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => String(values[name] ?? whole));
   };
+  const has = (key: string): key is WordOf<A> => Object.hasOwn(table(), key);
+  return Object.assign(translate, { has, keys: () => Object.keys(table()) });
 }

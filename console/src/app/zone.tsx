@@ -3,13 +3,9 @@ import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { consoleSettingsQuery } from './queries.ts';
 import { useClient } from './session.tsx';
-import { defineWords } from './words.ts';
+import { wordsOf } from './words.ts';
 
-const t = defineWords({
-  en: { zone: 'Times in your zone, {{own}}; this site is in {{site}}.' },
-  tr: { zone: 'Saatler sizin diliminizde ({{own}}); bu sitenin dilimi {{site}}.' },
-  de: { zone: 'Zeiten in Ihrer Zone, {{own}}; dieser Standort liegt in {{site}}.' },
-});
+const t = wordsOf('app');
 
 /** What a clock in this zone shows at a moment. */
 const clockIn = (timeZone: string | undefined, ms: number): string =>

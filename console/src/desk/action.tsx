@@ -4,10 +4,12 @@ import type { ReactNode } from 'react';
 import { Alert, Button, Kbd, Loader, Text } from '@mantine/core';
 import type { ButtonProps } from '@mantine/core';
 import { CircleAlert } from 'lucide-react';
-import { t as tApp } from '../app/app-words.ts';
 import { errorDetail, errorText } from '../app/error-words.ts';
 import { useShortcutsOn } from './shortcuts.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const tApp = wordsOf('app');
 
 export interface Action {
   /** Nothing can be begun for now. */

@@ -11,9 +11,11 @@ import { useShortcut } from './shortcuts.ts';
 import { useHolding } from './use-desk.ts';
 import { ownLeg } from './view.ts';
 import type { OwnCall } from './view.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
 import { late } from '../app/late.tsx';
+
+const t = wordsOf('desk');
 
 const TransferPanel = late(async () => (await import('./transfer-panel.tsx')).TransferPanel);
 

@@ -18,9 +18,12 @@ import { useConversation, useShownCall } from './use-desk.ts';
 import type { Conversation } from './use-desk.ts';
 import { endingOf, otherParty, ownLeg, vainEndOf } from './view.ts';
 import type { Ending, OwnCall, Party } from './view.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
 import { late } from '../app/late.tsx';
+
+const dispositionWord = wordsOf('dispositions');
+const t = wordsOf('desk');
 
 const HistoryPanel = late(async () => (await import('./history-panel.tsx')).HistoryPanel);
 
@@ -70,6 +73,15 @@ function useSeen(own: readonly OwnCall[]): ReadonlyMap<string, 'ringing' | 'talk
   return seen.current;
 }
 
+/** Ids of the calls that this page saw begin. */
+function useBegun(own: readonly OwnCall[], agent: Agent): ReadonlySet<string> {
+  const begun = useRef(new Set<string>());
+  for (const { call } of own) begun.current.add(call.call_id);
+  // An agent has the call before its phone rings.
+  if (agent.call_id !== null) begun.current.add(agent.call_id);
+  return begun.current;
+}
+
 interface CallPanelProps {
   readonly agent: Agent;
   readonly queues: ReadonlyMap<string, QueueState>;
@@ -82,7 +94,8 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
   const focus = useFocus(agent, call);
   const [chosen, setChosen] = useState<string | null>(null);
   const id = chosen ?? focus;
-  const conversation = useConversation(id).data;
+  const begun = useBegun(mine.own, agent);
+  const conversation = useConversation(id, begun).data;
   const live = call !== undefined && call.call_id === id ? call : undefined;
   const notes = useRef<HTMLDivElement>(null);
   const [written, setWritten] = useState<Written | null>(null);
@@ -175,6 +188,7 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
               key={`notes ${noted}`}
               id={noted}
               conversation={noted === id ? conversation : undefined}
+              begun={begun}
               other={noted === id ? null : (written?.who ?? null)}
               onLeave={() => setWritten(null)}
             />
@@ -225,11 +239,10 @@ interface CallHeadProps extends CallPanelProps {
   /** Null while it lasts. */
   readonly ending: Ending | null;
 }
-const ENDING_WORDS = {
-  talked: 'last_call',
-  missed: 'disposition_missed',
-  elsewhere: 'answered_elsewhere',
-} as const;
+const endingWord = (ending: Ending): string => {
+  if (ending === 'talked') return t('last_call');
+  return dispositionWord(ending === 'missed' ? 'disposition_missed' : 'leg_answered_elsewhere');
+};
 const LEG_WORDS = {
   calling: 'calling',
   ringing: 'rings',
@@ -260,7 +273,7 @@ function CallHead({ agent, call, conversation, party, queue, queues, ending }: C
         <Group gap={6} c="dimmed">
           <Sign size={16} aria-hidden />
           <Title order={2} size="sm" fw={600} id="desk-call">
-            {t(ending === null ? 'call' : ENDING_WORDS[ending])} · {t(outgoing ? 'outgoing' : 'incoming')}
+            {ending === null ? t('call') : endingWord(ending)} · {t(outgoing ? 'outgoing' : 'incoming')}
             {ending !== null && conversation !== undefined && ` · ${formatTime(conversation.started_at)}`}
           </Title>
         </Group>
@@ -281,7 +294,7 @@ function CallHead({ agent, call, conversation, party, queue, queues, ending }: C
           )}
           {vain !== null && (
             <Badge variant="light" tt="none" size="lg">
-              {t(`customer_${vain}`)}
+              {dispositionWord(`leg_${vain}`)}
             </Badge>
           )}
           {conversation?.outcome != null && (

@@ -5,8 +5,10 @@ import type { QueueState } from '@offhook/client';
 import type { Agent } from '@offhook/contract/agents.ts';
 import { formatSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const t = wordsOf('desk');
 
 /** More are a number. */
 const SHOWN = 6;

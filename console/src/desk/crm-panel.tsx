@@ -9,8 +9,10 @@ import { Key } from './action.tsx';
 import { crmLink } from './crm-link.ts';
 import type { LinkValues } from './crm-link.ts';
 import { useShortcut } from './shortcuts.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const t = wordsOf('desk');
 
 const AUTO = 'offhook.desk.crm';
 const OPENED = 'offhook.desk.crm.opened';

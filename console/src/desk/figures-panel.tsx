@@ -5,8 +5,10 @@ import type { Agent } from '@offhook/contract/agents.ts';
 import { formatNumber, formatPercent, formatSpan } from '../app/format.ts';
 import { Failure } from '../app/states.tsx';
 import { useFigures } from './use-desk.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const t = wordsOf('desk');
 
 interface FiguresPanelProps {
   readonly agent: Agent;
@@ -17,7 +19,7 @@ export function FiguresPanel({ agent, queues }: FiguresPanelProps): ReactNode {
   // Who has done nothing yet today is in no list.
   const own = read.data ?? null;
   const rows = [
-    [t('handled'), formatNumber(own?.handled ?? 0)],
+    [t('handled'), formatNumber(own?.handled ?? 0), t('handled_title')],
     [t('talk'), formatSpan(own?.talk_seconds ?? 0)],
     [t('hold_time'), formatSpan(own?.hold_seconds ?? 0)],
     [t('wrap_up_time'), formatSpan(own?.wrap_up_seconds ?? 0)],

@@ -13,8 +13,11 @@ import { conversationQuery } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const dispositionWord = wordsOf('dispositions');
+const t = wordsOf('desk');
 
 const SHOWN = 6;
 interface HistoryPanelProps {
@@ -93,7 +96,7 @@ function Rows({ rows }: { readonly rows: readonly ConversationSummary[] }): Reac
                   {formatAgo(row.started_at, serverNow())}
                 </Text>{' '}
                 <Text component="span" size="xs" c="dimmed">
-                  {[t(`disposition_${row.disposition}`), ...queueNames(row)].join(' · ')}
+                  {[dispositionWord(`disposition_${row.disposition}`), ...queueNames(row)].join(' · ')}
                 </Text>
               </span>
               <span className={styles.ticking}>{formatSpan(talkSpan(row))}</span>

@@ -14,8 +14,10 @@ import { useHolding } from './use-desk.ts';
 import type { ShownCalls } from './use-desk.ts';
 import { otherParty, ownLeg } from './view.ts';
 import type { OwnCall } from './view.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const t = wordsOf('desk');
 
 const ICONS: Readonly<Record<OwnCall['state'], LucideIcon>> = {
   talking: PhoneCall,

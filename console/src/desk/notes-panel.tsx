@@ -11,8 +11,10 @@ import { ActionButton, ActionError, useAction } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
 import { useConversation } from './use-desk.ts';
 import type { Conversation } from './use-desk.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const t = wordsOf('desk');
 
 const NOTE = 'note.';
 const OUTCOME = 'outcome.';
@@ -32,10 +34,12 @@ interface NotesPanelProps {
 interface AllNotesProps extends NotesPanelProps {
   /** Who is in this call, where it is not the one shown: what was begun is written on. */
   readonly other: string | null;
+  /** The calls that this page saw begin. */
+  readonly begun: ReadonlySet<string>;
   readonly onLeave: () => void;
 }
-export function NotesPanel({ id, conversation: shown, other, onLeave }: AllNotesProps): ReactNode {
-  const read = useConversation(other === null ? null : id).data;
+export function NotesPanel({ id, conversation: shown, other, begun, onLeave }: AllNotesProps): ReactNode {
+  const read = useConversation(other === null ? null : id, begun).data;
   const conversation = other === null ? shown : read;
   return (
     <Paper withBorder component="section" aria-labelledby="desk-note" className={styles.panel ?? ''}>

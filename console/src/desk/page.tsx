@@ -12,10 +12,12 @@ import { FiguresPanel } from './figures-panel.tsx';
 import { QueuesPanel } from './queues-panel.tsx';
 import { useShortcut } from './shortcuts.ts';
 import { StatePanel } from './state-panel.tsx';
-import { useConversationEvents, useDesk, useMyQueues } from './use-desk.ts';
-import { t } from './words.ts';
+import { useConversationReads, useDesk, useMyQueues } from './use-desk.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
 import { late } from '../app/late.tsx';
+
+const t = wordsOf('desk');
 
 const ShortcutHelp = late(async () => (await import('./shortcut-help.tsx')).ShortcutHelp);
 
@@ -49,7 +51,7 @@ function NoAgent(): ReactNode {
 function AgentDesk({ agent }: { readonly agent: Agent }): ReactNode {
   const [help, setHelp] = useState(false);
   const queues = useMyQueues(agent.queues.map((q) => q.queue));
-  useConversationEvents();
+  useConversationReads();
   useShortcut('?', () => setHelp(true));
   return (
     <div className={styles.desk}>

@@ -4,8 +4,10 @@ import { Paper } from '@mantine/core';
 import { useTopic } from '../app/live.ts';
 import { useDialling } from '../directory/dial.ts';
 import { ParkedList, ParkedRow } from '../phone/extras.tsx';
-import { t } from '../phone/extras-words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const t = wordsOf('extras');
 
 /** Nothing where no call is parked. */
 export function ParkedPanel(): ReactNode {

@@ -9,8 +9,10 @@ import { useClient } from '../app/session.tsx';
 import { ActionError, useAction } from './action.tsx';
 import { usePauseReasons } from './use-desk.ts';
 import { mustStay } from './view.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const t = wordsOf('desk');
 
 interface QueuesPanelProps {
   readonly agent: Agent;

@@ -1,7 +1,9 @@
 import type { ReactNode } from 'react';
 import { Kbd, Modal, Stack, Switch, Table, Text } from '@mantine/core';
 import { SHORTCUTS, setShortcuts, useShortcutsOn } from './shortcuts.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('desk');
 
 export function ShortcutHelp({ onClose }: { readonly onClose: () => void }): ReactNode {
   const on = useShortcutsOn();

@@ -2,9 +2,9 @@
 import { useLayoutEffect, useRef, useSyncExternalStore } from 'react';
 import { isTyped } from '../app/focus.ts';
 import { storedChanges } from '../app/stored.ts';
-import type { t } from './words.ts';
+import type { WordOf } from '../app/words.ts';
 
-type Word = Parameters<typeof t>[0];
+type Word = WordOf<'desk'>;
 export const SHORTCUTS = {
   a: 'answer',
   r: 'ready',

@@ -30,8 +30,10 @@ import type { Action } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
 import { usePauseReasons } from './use-desk.ts';
 import { canLeave, choicesWait, isPast, mustStay, toneOf } from './view.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const t = wordsOf('desk');
 
 const ICONS: Readonly<Record<AgentSummary['state'], LucideIcon>> = {
   logged_out: LogOut,
@@ -56,6 +58,7 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
   const now = useSecond();
   const action = useAction();
   const tone = toneOf(agent, now);
+  const ringsHere = usePhone().calls.some((call) => call.state === 'incoming');
   const Icon = ICONS[agent.state];
   const since = useSince(agent.since);
   const reachability = useRecord('presence', agent.extension, [agent.extension])?.reachability;
@@ -83,6 +86,11 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
               <Text component="span" className={styles.ticking} aria-hidden>
                 {formatSpan(since)}
               </Text>
+              {agent.state === 'wrap_up' && (
+                <Text component="span" size="xs" c="dimmed" aria-hidden>
+                  {t('in_state')}
+                </Text>
+              )}
             </Group>
             <StateDetail agent={agent} queues={queues} now={now} />
             {/* One line in every state, so that the panel keeps its height. */}
@@ -94,7 +102,7 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
               </Text>
             ) : (
               <Text size="sm" c="dimmed">
-                {t(`${agent.state}_next`)}
+                {t(agent.state === 'offered' && ringsHere ? 'offered_here' : `${agent.state}_next`)}
               </Text>
             )}
           </div>
@@ -144,6 +152,9 @@ function Countdown({ deadline, now }: { readonly deadline: string | null; readon
   return (
     <div className={styles.countdown} role="timer" aria-label={t('left', { span: formatSpan(left) })}>
       <span aria-hidden>{formatSpan(left)}</span>
+      <Text component="span" size="xs" c="dimmed" aria-hidden>
+        {t('wrap_up_left')}
+      </Text>
     </div>
   );
 }

@@ -7,10 +7,13 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ArrowRight, ArrowRightLeft, MessagesSquare, Undo2, X } from 'lucide-react';
 import { OffhookError } from '@offhook/client';
 import type { CallState } from '@offhook/client';
+import { readAgain } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
 import { ActionButton, ActionError, useAction } from './action.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
+
+const t = wordsOf('desk');
 
 /** What can be dialled; a name is looked up. */
 const NUMBER = /^\+?[0-9*#]{1,32}$/;
@@ -38,7 +41,7 @@ export function TransferPanel({ call, onClose }: TransferPanelProps): ReactNode 
     },
   }).data;
   // Its state follows from who is in the call.
-  useEffect(() => void queries.invalidateQueries({ queryKey: ['transfer', id] }), [queries, id, call]);
+  useEffect(() => readAgain(queries, ['transfer', id]), [queries, id, call]);
   const consult = known != null && known.state !== 'completed' && known.state !== 'canceled' ? known : null;
   const again = async (work: Promise<unknown>): Promise<void> => {
     await work;

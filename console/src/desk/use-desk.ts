@@ -4,9 +4,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { CallState, Client, QueueState } from '@offhook/client';
 import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
+import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import { useConversationEvents } from '../app/conversation-events.ts';
 import { useTopic } from '../app/live.ts';
-import { useOwnConversations } from '../app/own-conversations.ts';
-import { conversationQuery, pauseReasonsQuery } from '../app/queries.ts';
+import { conversationQuery, pauseReasonsQuery, readAgain } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { phone, usePhone } from '../phone/phone.ts';
 import { isUp } from '../phone/phone-state.ts';
@@ -32,7 +33,7 @@ export function useDesk(): Desk {
   useEffect(() => {
     // The queues of an agent are in no event: each event of the agent may have changed them.
     if (first.current) first.current = summary === undefined;
-    else void queries.invalidateQueries({ queryKey: ['agent', me] });
+    else readAgain(queries, ['agent', me]);
   }, [summary, queries, me]);
   const agent = useMemo(
     () => (read.data == null ? read.data : { ...read.data, ...(summary ?? ({} as AgentSummary)) }),
@@ -130,22 +131,47 @@ export const useMyQueues = (names: readonly string[]): ReadonlyMap<string, Queue
 
 type Reply<M extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<M>>;
 export type Conversation = Reply<Client['conversations']['get']>['conversation'];
-/** `id` is that of any call of it; an error `not_found` for the moment until the history knows it. */
-export function useConversation(id: string | null): UseQueryResult<Conversation> {
+/** Ids of conversations that the history of this person has; those of every event are added. */
+const KNOWN = ['conversation-ids'];
+const MOST_OPEN = 50;
+const idsOf = (some: readonly Pick<ConversationSummary, 'id' | 'merged_from'>[]): string[] =>
+  some.flatMap(({ id, merged_from }) => [id, ...merged_from]);
+/**
+ * `id` is that of any call of the conversation. One of `begun`, the calls that this page saw begin, is not read before the history
+ * knows it.
+ */
+export function useConversation(id: string | null, begun: ReadonlySet<string>): UseQueryResult<Conversation> {
   const client = useClient();
+  const known = useQuery<ReadonlySet<string>>({ queryKey: KNOWN, enabled: false }).data;
   return useQuery({
     ...conversationQuery(client, id ?? ''),
-    enabled: id !== null,
+    enabled: id !== null && (!begun.has(id) || known?.has(id) === true),
   });
 }
 /** Reads conversations anew as their events come. */
-export function useConversationEvents(): void {
+export function useConversationReads(): void {
+  const client = useClient();
   const queries = useQueryClient();
-  const again = (...queryKey: string[]): void => void queries.invalidateQueries({ queryKey });
-  useOwnConversations((conversation) => {
-    if (conversation === null) return again('conversation');
-    for (const id of [conversation.id, ...conversation.merged_from]) again('conversation', id);
-    again('conversations');
+  useQuery({
+    queryKey: KNOWN,
+    queryFn: async ({ signal }): Promise<ReadonlySet<string>> => {
+      const open = { own: true, state: 'open', limit: MOST_OPEN } as const;
+      const { conversations } = await client.conversations.list(open, signal);
+      return new Set([...(queries.getQueryData<ReadonlySet<string>>(KNOWN) ?? []), ...idsOf(conversations)]);
+    },
+    staleTime: Infinity,
+  });
+  useConversationEvents('history/mine', (conversation) => {
+    if (conversation === null) {
+      readAgain(queries, KNOWN);
+      return readAgain(queries, ['conversation']);
+    }
+    const ids = idsOf([conversation]);
+    queries.setQueryData<ReadonlySet<string>>(KNOWN, (known) =>
+      ids.every((one) => known?.has(one)) ? known : new Set([...(known ?? []), ...ids]),
+    );
+    for (const id of ids) readAgain(queries, ['conversation', id]);
+    readAgain(queries, ['conversations']);
   });
 }
 export const usePauseReasons = () => useQuery(pauseReasonsQuery(useClient()));
@@ -161,7 +187,7 @@ export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, Queu
   const { engagement, state } = agent;
   useEffect(() => {
     behind.current = true;
-    void queries.invalidateQueries({ queryKey: ['figures'] });
+    readAgain(queries, ['figures']);
   }, [queries, engagement, state]);
   const told = newest.current;
   const day = told[0]?.day;
@@ -171,7 +197,7 @@ export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, Queu
   useEffect(() => {
     if (!behind.current) return;
     behind.current = false;
-    void queries.invalidateQueries({ queryKey: ['figures'] });
+    readAgain(queries, ['figures']);
   }, [queries, told]);
   return useQuery({
     queryKey: ['figures', agent.extension],

@@ -4,7 +4,9 @@ import { notifications } from '@mantine/notifications';
 import { useClient } from '../app/session.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { useCalling } from '../phone/phone.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('directory');
 
 export interface Dialling {
   /** `number` as it is dialled; `name` for what is said of it. */

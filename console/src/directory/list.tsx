@@ -11,8 +11,10 @@ import { useMay, useMe } from '../app/session.tsx';
 import type { Dialling } from './dial.ts';
 import type { Row, Section } from './entries.ts';
 import { Person } from './row.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './directory.module.css';
+
+const t = wordsOf('directory');
 
 const HEAD_PX = 40;
 const PERSON_PX = { wide: 60, narrow: 76 };

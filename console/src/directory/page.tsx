@@ -20,7 +20,7 @@ import { formatNumber } from '../app/format.ts';
 import { useLive } from '../app/live.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
-import { language } from '../app/words.ts';
+import { language, wordsOf } from '../app/words.ts';
 import { GROUPS } from '../presence/state.ts';
 import type { Group } from '../presence/state.ts';
 import { useDialling } from './dial.ts';
@@ -28,8 +28,9 @@ import { departmentsOf, entriesOf, rowsOf } from './entries.ts';
 import { useFavourites } from './favourites.ts';
 import { PeopleList } from './list.tsx';
 import type { ListHandle } from './list.tsx';
-import { t } from './words.ts';
 import styles from './directory.module.css';
+
+const t = wordsOf('directory');
 
 const NOTHING: ReadonlyMap<string, PresenceState> = new Map();
 const never = (): (() => void) => () => undefined;

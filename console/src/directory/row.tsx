@@ -8,10 +8,12 @@ import { useRecord } from '../app/live.ts';
 import { serverNow, useSince } from '../app/now.ts';
 import { DevicesSign, PresenceBadge } from '../presence/badge.tsx';
 import { shownOf } from '../presence/state.ts';
-import { t as say } from '../presence/words.ts';
 import type { Dialling } from './dial.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './directory.module.css';
+
+const say = wordsOf('presence');
+const t = wordsOf('directory');
 
 const DAY_MS = 86_400_000;
 function Since({ time }: { readonly time: string }): ReactNode {

@@ -27,7 +27,6 @@ import { Empty, Failure, Loading } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { causeText } from './causes.ts';
 import { talkSpan } from '../app/talk-span.ts';
-import { t } from './conversation-words.ts';
 import { CourseTable } from './course-table.tsx';
 import { idOf, listAddress } from './last-list.ts';
 import { Notes, Outcome } from './notes.tsx';
@@ -37,9 +36,12 @@ import { Recordings } from './player.tsx';
 import { Timeline } from './timeline.tsx';
 import { useCall } from './use-call.ts';
 import { useConversation } from './use-conversation.ts';
-import { t as say } from './words.ts';
 import { ZoneNote } from '../app/zone.tsx';
+import { wordsOf } from '../app/words.ts';
 import styles from './conversation.module.css';
+
+const t = wordsOf('conversation');
+const say = wordsOf('history');
 
 interface Props {
   readonly conversation: Conversation;

@@ -3,11 +3,14 @@ import { Table } from '@mantine/core';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { formatClock, formatSpan } from '../app/format.ts';
 import { queueName } from '../app/queue-names.ts';
-import { t } from './conversation-words.ts';
 import { factsOf, visitName } from './course.ts';
 import type { Fact, Segment } from './course.ts';
 import { nameOf } from './party.tsx';
 import { numberOf } from './sides.ts';
+import { wordsOf } from '../app/words.ts';
+
+const dispositionWord = wordsOf('dispositions');
+const t = wordsOf('conversation');
 
 type Names = (leg: string | null) => string;
 const namesOf = ({ legs }: Conversation): Names => {
@@ -35,7 +38,10 @@ function whatOf(c: Conversation, fact: Fact): string {
     case 'joined':
       return t('joined', { queue: visitName(fact.visit), outcome: t(`visit_${fact.visit.outcome}`) });
     case 'offer':
-      return t('offer', { queue: visitName(fact.visit), outcome: t(`leg_${fact.offer.disposition}`) });
+      return t('offer', {
+        queue: visitName(fact.visit),
+        outcome: dispositionWord(`leg_${fact.offer.disposition}`),
+      });
     case 'transfer': {
       const { kind, to, outcome } = fact.transfer;
       return `${t(`transfer_${kind}`, { to })}: ${t(`to_${outcome}`)}`;
@@ -43,7 +49,7 @@ function whatOf(c: Conversation, fact: Fact): string {
     case 'left': {
       const { disposition, ended_by } = fact.of;
       const how = ended_by === null ? [] : [t(`end_${ended_by}`)];
-      return t('left', { outcome: [t(`leg_${disposition}`), ...how].join(', ') });
+      return t('left', { outcome: [dispositionWord(`leg_${disposition}`), ...how].join(', ') });
     }
     case 'recorded':
       return t('recorded');

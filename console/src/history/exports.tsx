@@ -21,12 +21,14 @@ import { serverNow } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { t } from './exports-words.ts';
 import { chipText } from './filter-bar.tsx';
 import { FILTER_NAMES, beyondExport, exportFilterOf } from './filters.ts';
 import type { Filters, Scope } from './filters.ts';
-import { t as say } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './conversation.module.css';
+
+const t = wordsOf('exports');
+const say = wordsOf('history');
 
 /** How far a file is stands in no topic of the stream: the list is asked for again and answers when it changes. */
 const AGAIN_MS = 250;

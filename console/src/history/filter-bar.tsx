@@ -7,8 +7,11 @@ import { formatDateTime } from '../app/format.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { DIRECTIONS, DISPOSITIONS, FILTER_NAMES, PRESETS, STATES, isTaken } from './filters.ts';
 import type { FilterName, Filters } from './filters.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './history.module.css';
+
+const dispositionWord = wordsOf('dispositions');
+const t = wordsOf('history');
 
 export type Change = (change: { readonly [K in FilterName]?: string | null }, how?: 'typed') => void;
 interface FilterProps {
@@ -131,7 +134,7 @@ const WORDS: { readonly [K in FilterName]?: (value: string) => string } = {
   from: formatDateTime,
   to: formatDateTime,
   direction: (value) => t(`direction_${value}` as 'direction_in'),
-  disposition: (value) => t(`disposition_${value}` as 'disposition_missed'),
+  disposition: (value) => dispositionWord(`disposition_${value}` as 'disposition_missed'),
   recording: (value) => t(`recording_${value}` as 'recording_true'),
   state: (value) => t(`state_${value}` as 'state_open'),
 };
@@ -179,7 +182,7 @@ export function FilterBar({
         <Choice
           {...props}
           name="disposition"
-          options={labelled(DISPOSITIONS, (d) => t(`disposition_${d}`))}
+          options={labelled(DISPOSITIONS, (d) => dispositionWord(`disposition_${d}`))}
         />
         <Button
           variant="default"

@@ -9,8 +9,10 @@ import { serverNow } from '../app/now.ts';
 import { Row } from './row.tsx';
 import type { RowActions } from './row.tsx';
 import type { Conversations } from './use-conversations.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './history.module.css';
+
+const t = wordsOf('history');
 
 type Item =
   | { readonly is: 'day'; readonly key: string; readonly day: number }

@@ -15,8 +15,10 @@ import { MISSED_SHOWN, markSeen, useMissed } from './missed.ts';
 import { PartyText } from './party.tsx';
 import { isUnseen } from './unseen.ts';
 import { useCall } from './use-call.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './history.module.css';
+
+const t = wordsOf('history');
 
 interface RowProps {
   readonly missed: HistoryCall;

@@ -2,8 +2,9 @@
 import { useMemo, useSyncExternalStore } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { HistoryCall } from '@offhook/contract/history.ts';
+import { useConversationEvents } from '../app/conversation-events.ts';
 import { serverNow } from '../app/now.ts';
-import { useOwnConversations } from '../app/own-conversations.ts';
+import { readAgain } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { storedChanges } from '../app/stored.ts';
 import { isUnseen, readSeen, withSeen } from './unseen.ts';
@@ -47,7 +48,7 @@ export function useMissed(): MissedCalls {
 /** Reads them anew as a conversation of the person ends. */
 export function useMissedEvents(): void {
   const queries = useQueryClient();
-  useOwnConversations((conversation) => {
-    if (conversation?.state !== 'open') void queries.invalidateQueries({ queryKey: [KEY] });
+  useConversationEvents('history/mine', (conversation) => {
+    if (conversation?.state !== 'open') readAgain(queries, [KEY]);
   });
 }

@@ -12,10 +12,12 @@ import { formatDateTime } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMay, useMe } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { t } from './conversation-words.ts';
 import { isTaken } from './filters.ts';
-import { t as say } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './conversation.module.css';
+
+const t = wordsOf('conversation');
+const say = wordsOf('history');
 
 const MOST = 2_000;
 interface Props {

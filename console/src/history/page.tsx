@@ -20,8 +20,10 @@ import type { RowActions } from './row.tsx';
 import { useCall } from './use-call.ts';
 import { useConversations } from './use-conversations.ts';
 import type { Conversations } from './use-conversations.ts';
-import { t } from './words.ts';
 import { ZoneNote } from '../app/zone.tsx';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('history');
 
 export { ConversationPage } from './conversation.tsx';
 export { MissedPage } from './missed-page.tsx';

@@ -17,7 +17,10 @@ import type { LucideIcon } from 'lucide-react';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { numberOf } from './sides.ts';
 import type { Party } from './sides.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const dispositionWord = wordsOf('dispositions');
+const t = wordsOf('history');
 
 export const nameOf = (party: Party): string => party.name || numberOf(party) || t('nobody');
 
@@ -83,5 +86,5 @@ const neverRang = ({ disposition, direction, queues, caller, extensions }: Ended
 type Ended = Shown & Pick<ConversationSummary, 'queues' | 'caller' | 'extensions'>;
 export const dispositionText = (c: Ended): string => {
   if (c.state === 'open') return t('in_progress');
-  return neverRang(c) ? t('never_rang') : t(`disposition_${c.disposition}`);
+  return neverRang(c) ? t('never_rang') : dispositionWord(`disposition_${c.disposition}`);
 };

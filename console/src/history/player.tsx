@@ -11,9 +11,11 @@ import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import type { Recording } from './course.ts';
 import { nameOf } from './party.tsx';
-import { t } from './player-words.ts';
-import { t as say } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './conversation.module.css';
+
+const t = wordsOf('player');
+const say = wordsOf('history');
 
 const JUMP = 10;
 const SPEEDS = ['0.75', '1', '1.25', '1.5', '2'] as const;

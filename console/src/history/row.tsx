@@ -12,8 +12,10 @@ import { conversationAddress } from './last-list.ts';
 import { PartyText, colourOf, dispositionText, iconOf } from './party.tsx';
 import { callBackOf, sidesOf } from './sides.ts';
 import type { Party } from './sides.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './history.module.css';
+
+const t = wordsOf('history');
 
 const Ticking = ({ since }: { readonly since: string }): ReactNode => formatSpan(useSince(since));
 

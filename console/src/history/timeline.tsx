@@ -5,13 +5,16 @@ import { ArrowRightLeft, CircleParking, Forward, Hand, PhoneForwarded, Users } f
 import type { LucideIcon } from 'lucide-react';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { formatClock, formatSpan } from '../app/format.ts';
-import { t } from './conversation-words.ts';
-import { t as recordingWord } from './player-words.ts';
 import { placeOf, spanOf, ticksOf, visitName } from './course.ts';
 import type { Leg, Recording, Segment, Transfer, Visit } from './course.ts';
 import { nameOf } from './party.tsx';
 import { numberOf } from './sides.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './conversation.module.css';
+
+const dispositionWord = wordsOf('dispositions');
+const t = wordsOf('conversation');
+const recordingWord = wordsOf('player');
 
 type Span = readonly [number, number];
 const MARKS: Readonly<Record<Transfer['kind'], LucideIcon>> = {
@@ -89,7 +92,7 @@ function VisitLane({ visit, span }: { readonly visit: Visit; readonly span: Span
           to={new Date(Date.parse(offer.started_at) + offer.ring_time * 1000).toISOString()}
           slim
           kind={offer.disposition === 'answered' ? 'offerTaken' : 'offerMissed'}
-          text={`${offer.extension ?? ''} ${t(`leg_${offer.disposition}`)}`}
+          text={`${offer.extension ?? ''} ${dispositionWord(`leg_${offer.disposition}`)}`}
         />
       ))}
     </Lane>

@@ -2,7 +2,9 @@ import { useCallback } from 'react';
 import { notifications } from '@mantine/notifications';
 import { tellFailure } from '../app/tell.ts';
 import { useCalling } from '../phone/phone.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('history');
 
 /** Calls from this browser where its phone is on, else rings the own devices, then the number. */
 export function useCall(): (number: string) => void {

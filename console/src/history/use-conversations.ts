@@ -5,6 +5,7 @@ import type { InfiniteData } from '@tanstack/react-query';
 import type { z } from 'zod';
 import type { ConversationsReply } from '@offhook/contract/conversation-list.ts';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import { useConversationEvents } from '../app/conversation-events.ts';
 import { useClient } from '../app/session.tsx';
 import type { ListQuery, Scope } from './filters.ts';
 import { arriving, rowsOf, without } from './pages.ts';
@@ -92,40 +93,28 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
     else await queries.resetQueries({ queryKey: key });
   }, [client, queries, key, query, arrive]);
 
-  const here = useRef({ arrive, catchUp });
-  here.current = { arrive, catchUp };
-  useEffect(() => {
-    let buffer: ConversationSummary[] = [];
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const flush = (): void => {
-      timer = undefined;
-      here.current.arrive(buffer);
-      buffer = [];
-    };
-    // What it cannot catch up with now it catches up with at the next connection.
-    const again = (): void => void here.current.catchUp().catch(() => undefined);
-    const stream = client.stream({
-      topics: [scope === 'all' ? 'history' : 'history/mine'],
-      onState: (state) => {
-        if (state === 'live') again();
-      },
-    });
-    async function read(): Promise<void> {
-      for await (const item of stream) {
-        if (item.type === 'gap') again();
-        if (!item.type.startsWith('conversation.') || !('data' in item)) continue;
-        const { conversation } = item.data as { conversation: ConversationSummary };
-        buffer.push(conversation);
-        timer ??= setTimeout(flush, FLUSH_MS);
-      }
-    }
-    // The end of the session ends it, which the page says by itself.
-    read().catch(() => undefined);
-    return () => {
-      clearTimeout(timer);
-      stream.close();
-    };
-  }, [client, scope]);
+  const buffer = useRef<ConversationSummary[]>([]);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const arriveNow = useRef(arrive);
+  arriveNow.current = arrive;
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+      buffer.current = [];
+    },
+    [client, scope],
+  );
+  useConversationEvents(scope === 'all' ? 'history' : 'history/mine', (conversation) => {
+    // A read that fails now is repeated at the next connection.
+    if (conversation === null) return void catchUp().catch(() => undefined);
+    buffer.current.push(conversation);
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      arriveNow.current(buffer.current);
+      buffer.current = [];
+    }, FLUSH_MS);
+  });
 
   const rows = useMemo(() => (list.data === undefined ? [] : rowsOf(list.data)), [list.data]);
   const { fetchNextPage, refetch } = list;

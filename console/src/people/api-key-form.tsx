@@ -17,8 +17,13 @@ import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { fromLocal, toLocal } from './local-time.ts';
 import { useChange } from './parts.tsx';
-import { scopeText } from './scope-words.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('people');
+const scopes = wordsOf('scopes');
+type ScopeWord<S extends Scope> = S extends `${infer Noun}:${infer Verb}` ? `scope_${Noun}_${Verb}` : never;
+/** What a scope of an API key allows, in the reader's language. */
+const scopeText = (scope: Scope): string => scopes(`scope_${scope.replace(':', '_')}` as ScopeWord<Scope>);
 
 /** Every scope, in the order of the form; the type says where one is missing. */
 const SCOPES: Readonly<Record<Scope, true>> = {

@@ -12,7 +12,9 @@ import { Empty, Failure, Loading } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { ApiKeyForm } from './api-key-form.tsx';
 import { Ago, PageHead, Rows, ShownOnce, useChange } from './parts.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('people');
 
 const MOST_SHOWN = 4;
 const some = (names: readonly string[]): string =>

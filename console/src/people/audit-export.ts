@@ -1,7 +1,7 @@
 /** The lines of the audit trail that a filter finds, as a file for a spreadsheet. */
 import type { Client } from '@offhook/client';
 import { saveFile } from '../admin/save-file.ts';
-import { actionText } from './audit-actions.ts';
+import { actionText } from './audit-details.ts';
 import type { Names } from './audit-names.tsx';
 
 /** Rows of a file at most; a longer time is exported in parts. */

@@ -9,16 +9,16 @@ import { formatClock, formatDate } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { language } from '../app/words.ts';
+import { language, wordsOf } from '../app/words.ts';
 import { ZoneNote } from '../app/zone.tsx';
-import { ACTIONS, actionText } from './audit-actions.ts';
-import { detailName, detailValue } from './audit-details.ts';
+import { actionText, actionsOf, detailName, detailValue } from './audit-details.ts';
 import { Actor, AuditObject, useNames } from './audit-names.tsx';
 import type { Names } from './audit-names.tsx';
 import { exportAudit } from './audit-export.ts';
 import { fromLocal } from './local-time.ts';
 import { PageHead, Paged, Rows } from './parts.tsx';
-import { t } from './system-words.ts';
+
+const t = wordsOf('system');
 
 const COLOURS = { ok: 'green', refused: 'yellow', failed: 'red' } as const;
 const WAS = 'was_';
@@ -138,9 +138,9 @@ export function AuditPage(): ReactNode {
           {field('actor')}
           <Select
             label={t('filter_action')}
-            data={ACTIONS.map((value) => ({ value, label: actionText(value) })).toSorted((a, b) =>
-              a.label.localeCompare(b.label, language()),
-            )}
+            data={actionsOf()
+              .map((value) => ({ value, label: actionText(value) }))
+              .toSorted((a, b) => a.label.localeCompare(b.label, language()))}
             value={typed.action || null}
             onChange={(action) => setTyped((before) => ({ ...before, action: action ?? '' }))}
             searchable

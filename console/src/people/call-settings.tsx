@@ -20,9 +20,10 @@ import type { CallSettings } from '@offhook/contract/call-settings.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { Rows, Section, useChange } from './parts.tsx';
-import { t } from './system-words.ts';
-import { levelName } from './words.ts';
+import { levelName, Rows, Section, useChange } from './parts.tsx';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('system');
 
 const LEVELS = ['user', 'agent', 'supervisor', 'admin'] as const;
 const DESTINATIONS = ['internal', 'emergency', 'national', 'mobile', 'international', 'premium'] as const;

@@ -13,7 +13,11 @@ import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { figuresOf } from './figures.ts';
 import { Ago, Facts, PageHead, Rows, Section } from './parts.tsx';
-import { reasonText, t } from './system-words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('system');
+/** Why there is no engine, as the service says it; what has no words stays as it is. */
+const reasonText = wordsOf('engine-reasons') as (said: string) => string;
 
 /** What the stream says of the engine, in its snapshot. */
 interface EngineState {

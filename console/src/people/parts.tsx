@@ -21,7 +21,11 @@ import { serverNow } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
 import type { Once } from '../app/once.ts';
 import { Empty, Failure, Loading } from '../app/states.tsx';
-import { t } from './words.ts';
+import type { PersonLevel } from '@offhook/contract/ids.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('people');
+export const levelName = (level: PersonLevel): string => t(`level_${level}`);
 
 interface PageHeadProps {
   readonly title: string;

@@ -10,8 +10,10 @@ import { formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { Ago, PageHead, Paged, Rows } from './parts.tsx';
-import { levelName, t } from './words.ts';
+import { levelName, Ago, PageHead, Paged, Rows } from './parts.tsx';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('people');
 
 export const personPath = (extension: string): string => `${PAGE_PATHS.people}/${extension}`;
 const COLOURS = { user: 'gray', agent: 'teal', supervisor: 'blue', admin: 'grape' } as const;

@@ -13,7 +13,9 @@ import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { PageHead, Section, ShownOnce, useChange } from './parts.tsx';
 import { LevelBadge, SecondFactorMark } from './people.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('people');
 
 function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
   const client = useClient();

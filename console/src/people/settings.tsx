@@ -9,7 +9,9 @@ import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { CallSettingsSection } from './call-settings.tsx';
 import { PageHead, Section, useChange } from './parts.tsx';
-import { t } from './system-words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('system');
 
 const FACTOR_LEVELS = ['off', 'admin', 'supervisor', 'agent', 'user'] as const;
 const SAMPLE = {

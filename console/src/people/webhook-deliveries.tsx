@@ -8,7 +8,9 @@ import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { More, Rows, Section } from './parts.tsx';
-import { t } from './webhook-words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('webhooks');
 
 const COLOURS = { delivered: 'green', retrying: 'yellow', parked: 'red', gap: 'red' } as const;
 const STATES = Object.keys(COLOURS) as DeliveryState[];

@@ -7,7 +7,9 @@ import type { Webhook } from '@offhook/contract/webhooks.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { useChange } from './parts.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('people');
 
 const TOPICS = ['calls', 'parking', 'queues', 'agents', 'presence', 'history', 'config', 'system'];
 /** Downwards they lie over the button that sends, where a click then chooses what nobody wanted. */

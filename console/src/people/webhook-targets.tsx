@@ -7,7 +7,9 @@ import { Ask } from '../app/danger.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { Section, useChange } from './parts.tsx';
-import { t } from './webhook-words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('webhooks');
 
 function TargetsForm({ settings }: { readonly settings: WebhookSettingsReply['settings'] }): ReactNode {
   const client = useClient();

@@ -16,8 +16,10 @@ import { PAGE_PATHS } from '../paths.ts';
 import { Facts, PageHead, Section, ShownOnce, useChange } from './parts.tsx';
 import { Deliveries } from './webhook-deliveries.tsx';
 import { WebhookForm } from './webhook-form.tsx';
-import { t } from './webhook-words.ts';
 import { FOLLOW_MS, WebhookState } from './webhooks.tsx';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('webhooks');
 
 const webhookQuery = (client: Client, id: number) => ({
   queryKey: ['webhooks', 'one', id],

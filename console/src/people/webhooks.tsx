@@ -12,7 +12,9 @@ import { PAGE_PATHS } from '../paths.ts';
 import { PageHead, Rows, ShownOnce } from './parts.tsx';
 import { PrivateTargets } from './webhook-targets.tsx';
 import { WebhookForm } from './webhook-form.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('people');
 
 export const webhookPath = (id: number): string => `${PAGE_PATHS.webhooks}/${id}`;
 /** Reload interval of the state of a webhook. An attempt is no event, because a webhook would be sent its own attempts. */

@@ -19,16 +19,18 @@ import { useTopic } from '../app/live.ts';
 import { useClient } from '../app/session.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { RecordingSign, park } from './extras.tsx';
-import { t as tExtra } from './extras-words.ts';
 import { Keypad, NumberField, useNumber } from './dial.tsx';
 import type { Chosen } from './dial.tsx';
 import { phone } from './phone.ts';
 import { isHeld, isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './phone.module.css';
 import { QualityView } from './quality-view.tsx';
 import { isMet, stateWords, whoOf } from './say.ts';
-import { t } from './words.ts';
+
+const tExtra = wordsOf('extras');
+const t = wordsOf('phone');
 
 /** How long it lasts, ticking. */
 export function CallSpan({ call }: { readonly call: PhoneCall }): ReactNode {

@@ -9,8 +9,10 @@ import { Delete } from 'lucide-react';
 import { useClient, useMe } from '../app/session.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { LETTERS, dialled, hasLetters, isName, isTone } from './number.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './phone.module.css';
-import { t } from './words.ts';
+
+const t = wordsOf('phone');
 
 const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '*', '0', '#'];
 const NAMED = 5;

@@ -6,10 +6,12 @@ import { Phone } from 'lucide-react';
 import { late } from '../app/late.tsx';
 import { useLive } from '../app/live.ts';
 import { useMe, useSession } from '../app/session.tsx';
+import { wordsOf } from '../app/words.ts';
 import styles from './dock.module.css';
-import { t } from './dock-words.ts';
 import { phone } from './phone.ts';
 import type { PhoneState } from './phone-state.ts';
+
+const t = wordsOf('dock');
 
 const PhonePanel = late(
   async () => (await Promise.all([import('./panel.tsx'), import('../app/all-styles.ts')]))[0].PhonePanel,

@@ -9,9 +9,11 @@ import { useSince } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { tellFailure } from '../app/tell.ts';
-import { t } from './extras-words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './extras.module.css';
 import { phone } from './phone.ts';
+
+const t = wordsOf('extras');
 
 /** Null where no leg of it is recorded. */
 export function recordingOf({ legs }: CallState): 'on' | 'paused' | null {

@@ -1,7 +1,9 @@
 /** Tells of a call that rings while nobody looks at the page: the system's notice, and a title that changes. */
 import type { PhoneCall } from './phone-state.ts';
 import { stateWords } from './say.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('phone');
 
 const BLINK_MS = 1_000;
 export interface Notices {

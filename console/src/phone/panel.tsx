@@ -13,10 +13,12 @@ import { Keypad, NumberField, useNumber } from './dial.tsx';
 import { phone } from './phone.ts';
 import { isLive, isUp } from './phone-state.ts';
 import type { PhoneCall, PhoneState, PhoneStatus, PhoneTrouble } from './phone-state.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './phone.module.css';
 import { isMet, ringingWords, stateWords, titleWords, whoOf } from './say.ts';
 import { SettingsView } from './settings-view.tsx';
-import { t } from './words.ts';
+
+const t = wordsOf('phone');
 
 /** What a screen reader says at once, and what it says when it has time. */
 function Announcer({ calls }: { readonly calls: readonly PhoneCall[] }): ReactNode {

@@ -1,10 +1,12 @@
 import type { ReactNode } from 'react';
 import { Group, Text } from '@mantine/core';
 import { formatNumber, formatPercent } from '../app/format.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './phone.module.css';
 import { gradeOf } from './quality.ts';
 import type { CallQuality } from './quality.ts';
-import { t } from './words.ts';
+
+const t = wordsOf('phone');
 
 const BARS = [1, 2, 3, 4];
 const STEPS = [2.2, 3.1, 3.6, 4.1];

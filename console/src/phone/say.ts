@@ -1,7 +1,9 @@
 /** What is said of a call, wherever it is shown. */
 import { isHeld, isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('phone');
 
 export const whoOf = ({ name, number }: Pick<PhoneCall, 'name' | 'number'>): string =>
   name || number || t('unknown_caller');

@@ -7,8 +7,10 @@ import { canNotify } from './notices.ts';
 import { phone } from './phone.ts';
 import type { PhoneProblem } from './phone-state.ts';
 import type { PhoneSettings } from './settings.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './phone.module.css';
-import { t } from './words.ts';
+
+const t = wordsOf('phone');
 
 const NONE: Devices = { microphones: [], speakers: [] };
 function useDevices(): Devices {

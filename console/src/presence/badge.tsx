@@ -23,8 +23,10 @@ import type { Reachability } from '@offhook/contract/extensions.ts';
 import { pauseReasonsQuery } from '../app/queries.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import type { Shown, Word } from './state.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './presence.module.css';
+
+const t = wordsOf('presence');
 
 export const SIGN: Readonly<Record<Word, LucideIcon>> = {
   available: CircleCheck,

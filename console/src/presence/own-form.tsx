@@ -11,7 +11,9 @@ import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { ENDS, endOf, fieldOf } from './times.ts';
 import type { End } from './times.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('presence');
 
 type Personal = OwnPresence['personal'];
 const SAYS: readonly Personal[] = ['not_set', 'available', 'chat', 'away', 'xa', 'unavailable', 'dnd'];

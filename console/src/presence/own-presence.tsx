@@ -6,9 +6,11 @@ import { useRecord } from '../app/live.ts';
 import { useMe } from '../app/session.tsx';
 import { PresenceBadge } from './badge.tsx';
 import { shownOf } from './state.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './presence.module.css';
 import { late } from '../app/late.tsx';
+
+const t = wordsOf('presence');
 
 const Form = late(async () => (await import('./own-form.tsx')).OwnPresenceForm);
 

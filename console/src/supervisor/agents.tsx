@@ -24,8 +24,10 @@ import { StateIcon, stateWord } from '../wallboard/states.tsx';
 import { useAsk } from './ask.ts';
 import { useDo } from './doing.ts';
 import { canListen, sidesOf } from './supervise.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './supervisor.module.css';
+
+const t = wordsOf('supervisor');
 
 const Since = ({ time }: { readonly time: string }): ReactNode => (
   <span className={styles.since}>{formatSpan(useSince(time))}</span>

@@ -23,12 +23,14 @@ import { useSince } from '../app/now.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { parkedOf, recordingOf, takeBack } from '../phone/extras.tsx';
-import { t as tExtra } from '../phone/extras-words.ts';
 import { useAsk } from './ask.ts';
 import { callWord, canListen, nameOf, queueOf, sidesOf } from './supervise.ts';
 import type { CallWord } from './supervise.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './supervisor.module.css';
+
+const tExtra = wordsOf('extras');
+const t = wordsOf('supervisor');
 
 const ICONS: Readonly<Record<CallWord, typeof BellRing>> = {
   waiting: Hourglass,

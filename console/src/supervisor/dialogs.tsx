@@ -10,7 +10,9 @@ import type { Ask } from './ask.ts';
 import { Members } from './members.tsx';
 import { MonitorForm } from './monitor.tsx';
 import { nameOf } from './supervise.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('supervisor');
 
 interface FormProps<T> {
   readonly children?: ReactNode;

@@ -6,11 +6,13 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { UserRoundX } from 'lucide-react';
 import { useTopic } from '../app/live.ts';
 import { useOnce } from '../app/once.ts';
+import { readAgain } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { language } from '../app/words.ts';
+import { language, wordsOf } from '../app/words.ts';
 import { stateWord } from '../wallboard/states.tsx';
-import { t } from './words.ts';
+
+const t = wordsOf('supervisor');
 
 export function Members({ queue }: { readonly queue: string }): ReactNode {
   const client = useClient();
@@ -23,7 +25,7 @@ export function Members({ queue }: { readonly queue: string }): ReactNode {
     staleTime: 0,
   });
   const [chosen, setChosen] = useState('');
-  useEffect(() => void queries.invalidateQueries({ queryKey: ['queue', queue] }), [agents, queries, queue]);
+  useEffect(() => readAgain(queries, ['queue', queue]), [agents, queries, queue]);
   const change = useOnce({
     mutationFn: ({ extension, add }: { extension: string; add: boolean }) =>
       add ? client.queues.addMember(queue, extension) : client.queues.removeMember(queue, extension),

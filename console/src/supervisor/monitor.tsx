@@ -10,7 +10,9 @@ import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import type { Ask } from './ask.ts';
 import { noteBegun } from './own-listening.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('supervisor');
 
 const codeOf = (error: unknown): string => (error instanceof OffhookError ? error.code : '');
 /** Says what it is and that it is written down; asks for the password where the site wants it, and goes on. */

@@ -15,8 +15,10 @@ import { tellFailure } from '../app/tell.ts';
 import { MONITORS, useAsk } from './ask.ts';
 import type { Monitor } from './ask.ts';
 import { isListening, listenedTo, nameOf } from './supervise.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './supervisor.module.css';
+
+const t = wordsOf('supervisor');
 
 const ICONS: Readonly<Record<Monitor, LucideIcon>> = { listen: Ear, whisper: Mic, barge: UsersRound };
 /** What was begun last in the own call; the engine does not tell. */

@@ -8,7 +8,7 @@ import { formatNumber } from '../app/format.ts';
 import { pauseReasonsQuery } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
-import { language } from '../app/words.ts';
+import { language, wordsOf } from '../app/words.ts';
 import { stateWord } from '../wallboard/states.tsx';
 import { VirtualList } from '../wallboard/virtual.tsx';
 import { AgentRow } from './agents.tsx';
@@ -20,8 +20,9 @@ import { QueueCard } from './queues.tsx';
 import { OwnListening } from './own-listening.tsx';
 import { agentsInOrder, holds, isListening, nameOf, sidesOf, statesOf } from './supervise.ts';
 import type { AgentOrder } from './supervise.ts';
-import { t } from './words.ts';
 import styles from './supervisor.module.css';
+
+const t = wordsOf('supervisor');
 
 const NotFound = (): ReactNode => (
   <Empty title={t('nothing_fits')} icon={<SearchX size={36} aria-hidden />} />

@@ -23,8 +23,10 @@ import { useAsk } from './ask.ts';
 import { callerName } from './dialogs.tsx';
 import { useDo } from './doing.ts';
 import { placeOf } from './supervise.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './supervisor.module.css';
+
+const t = wordsOf('supervisor');
 
 const CALLER = 'application/x-offhook-caller';
 interface Dragged {

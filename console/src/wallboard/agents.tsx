@@ -5,11 +5,12 @@ import { formatSpan } from '../app/format.ts';
 import { useRecord } from '../app/live.ts';
 import { useSecond, useSince } from '../app/now.ts';
 import { partnerOf } from './model.ts';
-import { language } from '../app/words.ts';
+import { language, wordsOf } from '../app/words.ts';
 import { StateIcon, stateWord } from './states.tsx';
 import { VirtualList } from './virtual.tsx';
-import { t } from './words.ts';
 import styles from './board.module.css';
+
+const t = wordsOf('wallboard');
 
 /** What names on a card are looked up in: ids of reasons and queues say little to people. */
 export interface Names {

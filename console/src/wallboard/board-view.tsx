@@ -10,7 +10,7 @@ import { useKept, useTopic } from '../app/live.ts';
 import { useSecond } from '../app/now.ts';
 import { pauseReasonsQuery } from '../app/queries.ts';
 import { Boundary, Loading } from '../app/states.tsx';
-import { language } from '../app/words.ts';
+import { language, wordsOf } from '../app/words.ts';
 import { Agents } from './agents.tsx';
 import type { Names } from './agents.tsx';
 import { AlarmsContext, createAlarms } from './alarms.ts';
@@ -22,8 +22,9 @@ import type { Shown, Summary } from './model.ts';
 import { useScale } from './scale.ts';
 import { StateBar } from './states.tsx';
 import { Tiles } from './tiles.tsx';
-import { t } from './words.ts';
 import styles from './board.module.css';
+
+const t = wordsOf('wallboard');
 
 type Part = Board['layout']['parts'][number];
 /** What is beside the tiles where there is room. */

@@ -3,8 +3,10 @@ import { formatSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
 import type { WaitingCaller } from './model.ts';
 import { VirtualList } from './virtual.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './board.module.css';
+
+const t = wordsOf('wallboard');
 
 const Waited = ({ since }: { readonly since: string }): ReactNode => (
   <span className={styles.waited}>{formatSpan(useSince(since))}</span>

@@ -7,9 +7,11 @@ import { formatClock, formatNumber, formatTime } from '../app/format.ts';
 import { Failure, Loading } from '../app/states.tsx';
 import { addSeries, worthShowing } from './series.ts';
 import type { Interval } from './series.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './board.module.css';
 import { late } from '../app/late.tsx';
+
+const t = wordsOf('wallboard');
 
 // Charts are loaded with the first one that is shown.
 const Plot = late(async () => (await import('./plot.tsx')).Plot);

@@ -11,8 +11,10 @@ import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { Displays, SaveFirst } from './displays.tsx';
 import { Editor } from './editor.tsx';
-import { t as e } from './editor-words.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const e = wordsOf('board-editor');
+const t = wordsOf('wallboard');
 
 export type Opened =
   | { readonly is: 'editor'; readonly board: Board | null; readonly from: Required<NewBoard> }

@@ -14,8 +14,10 @@ import { Queries } from '../app/queries.ts';
 import { cssVariables, styleNonce, theme } from '../app/theme.ts';
 import type { PageProps } from '../pages.tsx';
 import { BoardView } from './board-view.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './page.module.css';
+
+const t = wordsOf('wallboard');
 
 /** How often the board itself is asked for, and how soon again after a failure. */
 const LOOK_MS = 30_000;

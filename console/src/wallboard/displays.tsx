@@ -23,9 +23,11 @@ import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
-import { t as e } from './editor-words.ts';
-import { t as app } from '../app/app-words.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const e = wordsOf('board-editor');
+const app = wordsOf('app');
+const t = wordsOf('wallboard');
 
 const DAY_MS = 86_400_000;
 const DAYS = [7, 30, 365];

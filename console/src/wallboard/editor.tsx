@@ -28,10 +28,12 @@ import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { METRICS, metricName } from './metrics.ts';
 import { DEFAULT_LAYOUT, kindOf } from './model.ts';
-import { t as e } from './editor-words.ts';
 import { Rows } from './rows.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './page.module.css';
+
+const e = wordsOf('board-editor');
+const t = wordsOf('wallboard');
 
 const PARTS = DEFAULT_LAYOUT.parts;
 type Layout = Board['layout'];

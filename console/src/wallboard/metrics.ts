@@ -5,7 +5,9 @@ import type { QueueStats } from '@offhook/contract/wallboard.ts';
 import { formatNumber, formatPercent, formatSpan } from '../app/format.ts';
 import { kindOf, waitsSince } from './model.ts';
 import type { Formula } from './model.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('wallboard');
 
 type Reader = (stats: QueueStats) => number | null;
 const ofStats: Readonly<Record<Exclude<BoardMetric, 'waiting' | 'longest_wait_seconds'>, Reader>> = {

@@ -15,8 +15,10 @@ import { PAGE_PATHS } from '../paths.ts';
 import { BoardView } from './board-view.tsx';
 import type { Opened } from './dialogs.tsx';
 import { DEFAULT_LAYOUT, writable } from './model.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './page.module.css';
+
+const t = wordsOf('wallboard');
 
 const pathOf = (id: number): string => PAGE_PATHS.board.replace(':board', String(id));
 const lastKey = (extension: string): string => `offhook.board.${extension}`;

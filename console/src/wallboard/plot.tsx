@@ -5,8 +5,10 @@ import { useComputedColorScheme } from '@mantine/core';
 import uPlot from 'uplot';
 import { formatNumber, formatTime } from '../app/format.ts';
 import type { Interval } from './series.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './board.module.css';
+
+const t = wordsOf('wallboard');
 
 /** Bars of a stack are drawn from the back: all first, the part in front of it over that. */
 const dataOf = (rows: readonly Interval[]): uPlot.AlignedData => [

@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react';
 import { ActionIcon, Group, Text } from '@mantine/core';
 import { ArrowDown, ArrowUp, X } from 'lucide-react';
-import { t as e } from './editor-words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './page.module.css';
+
+const e = wordsOf('board-editor');
 
 interface RowsProps {
   readonly rows: readonly { readonly id: string; readonly name: string; readonly extra?: ReactNode }[];

@@ -20,8 +20,10 @@ import { formatNumber } from '../app/format.ts';
 import { AGENT_STATES } from './model.ts';
 import type { StateCounts } from './model.ts';
 import type { Alarm } from './thresholds.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './board.module.css';
+
+const t = wordsOf('wallboard');
 
 const ICONS: Readonly<Record<AgentState, LucideIcon>> = {
   available: CircleCheck,

@@ -13,8 +13,10 @@ import { AlarmMark, StateBar } from './states.tsx';
 import { worse } from './thresholds.ts';
 import type { Alarm } from './thresholds.ts';
 import { VirtualList } from './virtual.tsx';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './board.module.css';
+
+const t = wordsOf('wallboard');
 
 interface FigureProps {
   readonly metric: BoardMetric;

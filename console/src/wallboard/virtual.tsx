@@ -3,8 +3,10 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { Virtualizer } from '@tanstack/react-virtual';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './board.module.css';
+
+const t = wordsOf('wallboard');
 
 export interface VirtualProps {
   readonly label: string;

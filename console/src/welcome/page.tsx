@@ -21,8 +21,10 @@ import { isDismissed, setDismissed } from './dismissed.ts';
 import { CallStep, OwnPhoneStep, PeopleStep, SecondPhoneStep, WallboardStep } from './parts.tsx';
 import { STEPS, doneSteps } from './steps.ts';
 import type { Step } from './steps.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './welcome.module.css';
+
+const t = wordsOf('welcome');
 
 /** Whether the engine is connected, as the stream tells it; null before it did. */
 function useEngineUp(): boolean | null {

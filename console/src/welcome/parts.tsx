@@ -11,8 +11,10 @@ import { Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { isThere } from './steps.ts';
 import { useCalling } from '../phone/phone.ts';
-import { t } from './words.ts';
+import { wordsOf } from '../app/words.ts';
 import styles from './welcome.module.css';
+
+const t = wordsOf('welcome');
 
 type Presences = ReadonlyMap<string, PresenceState>;
 /** More are on the page of people. */

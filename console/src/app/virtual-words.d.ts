@@ -1,0 +1,9 @@
+/** What `vite.config.ts` makes of `console/locales`. */
+declare module 'virtual:words' {
+  type Words = Readonly<Record<string, Readonly<Record<string, string>>>>;
+  type Load = () => Promise<{ readonly default: Words }>;
+  /** Areas whose words are in the file that is loaded first. */
+  export const FIRST: readonly string[];
+  /** By language. */
+  export const FILES: Readonly<Record<string, { readonly first: Load; readonly others: Load }>>;
+}
