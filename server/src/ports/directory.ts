@@ -62,6 +62,8 @@ export interface Directory {
   byEndpoint(endpoint: string): Person | undefined;
   /** Time when the current holder received the extension, ms since 1970; 0 or undefined for its first holder. */
   heldSince?(extension: string): number;
+  /** Time when the site was given the person with this id, ms since 1970; 0 or undefined where that is not known. */
+  knownSince?(person: number): number;
   queues(): readonly QueueEntry[];
   queue(name: string): QueueEntry | undefined;
   queuesOf(extension: string): readonly QueueEntry[];

@@ -1,12 +1,19 @@
-import type { FastifyInstance, FastifyBaseLogger, RawServerDefault } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyBaseLogger,
+  FastifyReply,
+  FastifyRequest,
+  RawServerDefault,
+} from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
+import type { Operation } from '@offhook/contract/operation.ts';
 import type { Principal } from '../core/rights.ts';
-import type { AnyOperation, Confirm, Paced } from './operations.ts';
+import type { Actor, Command, Paced } from './operations.ts';
 
 /** Who is calling, set before any handler of a level above public runs. */
 export interface Caller extends Principal {
@@ -21,6 +28,15 @@ export interface Caller extends Principal {
   /** True when it came as a cookie. */
   readonly cookie: boolean;
 }
+/** An operation that is no command is always a request. */
+export interface Exchange extends Actor {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+/** The caller of a public operation is known only where it identifies one. */
+export type PublicExchange = Omit<Exchange, 'caller'> & { readonly caller: Caller | null };
+/** A reply that the handler sent itself. */
+export type Sent = FastifyReply;
 /** What the request presented, not yet looked up. */
 export interface Credential {
   readonly token: string;
@@ -60,11 +76,13 @@ declare module 'fastify' {
     /** Takes a password: a repeat is proven anew, and `Idempotency-Key` means nothing. */
     proves?: boolean;
     /** As `confirm` of an operation. */
-    confirm?: Confirm;
+    confirm?: Operation['confirm'];
     /** May be called by who still has to set up a second factor that the site asks for. */
     setup?: boolean;
+    /** Throws the 429 of a caller who may not run this now: once for each attempt, before its `Idempotency-Key` begins. */
+    permit?: (caller: Caller) => void;
     /** The operation whose route this is; it can be asked for by a `command` frame too. */
-    operation?: AnyOperation;
+    operation?: Command;
     /**
      * The replies carry an `ETag`. `held`: `If-None-Match` is read. `match`: `If-Match` is read. `replace`: both are.
      */
@@ -73,9 +91,12 @@ declare module 'fastify' {
     upgrade?: boolean;
   }
   interface FastifyInstance {
-    /** Counts a write that others hear of, by whichever door it came. Throws `too_many_requests`. */
-    pace(caller: Caller, paced: Paced): void;
-    /** Runs a command; throws `too_many_requests` where this person or key had too many refused. */
+    /**
+     * Throws `too_many_requests` where this person or key had too many commands refused, or published too many writes where
+     * the command is `paced`, by whichever door it came. Before every `bounded`.
+     */
+    permit(caller: Caller, paced?: Paced): void;
+    /** Runs a command and counts it where it is refused; throws `too_many_requests` instead where there were too many. */
     bounded<T>(caller: Caller, run: () => Promise<T>): Promise<T>;
     /** Throws `confirmation_required` where a person is to prove first who they are. */
     confirmed(caller: Caller): void;
@@ -95,6 +116,10 @@ declare module 'fastify' {
     sameOrigin(): boolean;
     /** Throws `ServiceError('not_authenticated')`; for handlers of a level above public. */
     person(): Caller;
+    /**
+     * The caller as of now, for a handler that waited; throws what the request would be refused with if it came now.
+     */
+    personNow(): Promise<Caller>;
   }
   interface FastifyReply {
     /** Answers 304 with this tag: what the client holds is what it would be given. Nothing else may be sent. */

@@ -1,5 +1,6 @@
 import type { AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
+import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { CallDirection, Placed } from '@offhook/contract/directions.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
@@ -81,6 +82,8 @@ export interface LiveCall {
   readonly placed?: Placed;
   readonly started_at: number;
   readonly answered_at: number | null;
+  /** How the customer of an outgoing call took it so far. */
+  readonly customer_disposition?: LegDisposition;
   readonly legs: readonly LiveLeg[];
 }
 /** A call on a parking slot, as it was when it took the slot. */
@@ -208,6 +211,7 @@ export interface ExpectedEvent {
   readonly call?: string;
   readonly leg?: string;
   readonly extension?: string;
+  readonly queue?: string;
   /** Whose doing it is, as the event names them, and for a transfer also how and where to. */
   readonly by?: string | null;
   readonly kind?: 'blind' | 'attended' | 'pickup';
@@ -247,6 +251,8 @@ export type AgentInput = { readonly at: number; readonly extension: string } &
         readonly reason: string;
         readonly source: ReadinessSource | null;
         readonly since: number | null;
+        /** One change of several queues: the agent is ready in all of them as soon as the first one confirms it. */
+        readonly together?: boolean;
       }
     /** So many offers in a row were not answered that the agent is taken out. */
     | { readonly type: 'agent.not_responding'; readonly missed: number }

@@ -52,35 +52,24 @@ export type SiteInboundRoute = ConfigBody<'inbound_route'>;
 export type SiteOutboundRoute = ConfigBody<'outbound_route'>;
 /** A mailbox that belongs to no extension. */
 export type SiteMailbox = ConfigBody<'mailbox'> & { readonly pin: string };
-/**
- * One feature code, defined by one file in features/feature-codes/codes/; the dialplan, the docs table and the console
- * list are generated from it. `dialplan` returns the steps for the matched pattern, one application call each; a step may
- * carry a label, in lower case. A step may use what the renderer leaves for it, so that it works while the service is down:
- * - variable `OFFHOOK_EXTENSION`: the extension of the endpoint that dials, empty for anything else; never caller ID;
- * - global variable `PENALTY_<extension>_<queue name>`: the penalty of an agent who has one in that queue;
- * - context `agent-queues`: `Gosub(agent-queues,<extension>,1)` leaves the names of the extension's queues, joined by `&`, in
- *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before;
- * - context `forward-way`: `Gosub(forward-way,<extension>,1)` leaves the context in which a number must be there for the calls of
- *   the extension to be forwarded to it;
- * - context `pickup-group`: `Gosub(pickup-group,<extension>,1)` leaves the pick-up group of an extension that has one; extensions
- *   in `pickup-everywhere` may pick up every call. Test with `DIALPLAN_EXISTS` before;
- * - context `keep-feature`: `Gosub(keep-feature,s,1(<key>,<value>))` keeps what the caller set for its own calls, an empty value
- *   for nothing, and tells the service; the keys are `dnd` (value 1), `forward`, `busy` and `noanswer`.
- */
+/** What callers can set for their own calls. */
+export type CallSetting = 'dnd' | 'forward' | 'forward_busy' | 'forward_no_answer';
+/** What a feature code does for the caller. What is dialled behind it is a queue, a pause reason, an extension or a number. */
+export type CodeAction =
+  | {
+      readonly action: 'log_in' | 'log_out' | 'pause' | 'unpause' | 'pick_up_group' | 'pick_up_extension';
+    }
+  | { readonly action: 'set' | 'clear'; readonly setting: CallSetting };
+/** One row of features/feature-codes; the dialplan, the docs table and the console list are generated from it. */
 export interface FeatureCode {
   readonly id: string;
   /** Dialplan patterns that lead here, e.g. `*22`, `_*22X`. */
   readonly patterns: readonly string[];
   readonly title: string;
   readonly about: string;
-  dialplan(site: Site): readonly DialplanStep[];
+  readonly does: CodeAction;
   /** Where the site dials it by another beginning than its patterns have: `*22` by `*99`. */
   readonly moved?: { readonly from: string; readonly to: string };
-}
-export interface DialplanStep {
-  readonly label?: string;
-  readonly app: string;
-  readonly data?: string;
 }
 export interface Site {
   readonly extensions: readonly SiteExtension[];

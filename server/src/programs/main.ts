@@ -1,8 +1,8 @@
 /** The process edge: signals, exit code, hard deadline. */
-import { ConfigError, readConfig } from './config.ts';
-import { ServiceError, StartError, messageOf } from './core/errors.ts';
-import { endOnFault } from './core/last-resort.ts';
-import { startService } from './service.ts';
+import { ConfigError, readConfig } from '../boot/config.ts';
+import { ServiceError, StartError, messageOf } from '../core/errors.ts';
+import { endOnFault } from '../core/last-resort.ts';
+import { startService } from '../boot/service.ts';
 
 const STOP_DEADLINE_MS = 30_000;
 

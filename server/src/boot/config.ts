@@ -1,7 +1,9 @@
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { isCountry } from './core/e164.ts';
+import { isCountry } from '../core/e164.ts';
+
+export const VERSION = '0.1.0';
 
 /** One documented setting of the environment. */
 interface Setting<T> {

@@ -1,32 +1,35 @@
 /** The engine of this site: got, configured, started and kept running beside the service. */
 import dgram from 'node:dgram';
 import net from 'node:net';
-import { createEngineConfig } from './adapters/asterisk/apply/engine-config.ts';
-import { sweepShadows } from './adapters/asterisk/apply/shadow.ts';
-import { asteriskConf } from './adapters/asterisk/conf/engine-files.ts';
-import { prepareFolders, readFileOf } from './adapters/asterisk/conf/write.ts';
-import { etcDir } from './adapters/asterisk/instance.ts';
-import type { AsteriskProgram, Instance, InstanceSettings } from './adapters/asterisk/instance.ts';
-import { engineCommand } from './adapters/asterisk/process/control.ts';
-import { findLiving } from './adapters/asterisk/process/living.ts';
-import { superviseEngine } from './adapters/asterisk/process/supervise.ts';
-import type { EngineProcess } from './adapters/asterisk/process/supervise.ts';
+import { createEngineConfig } from '../adapters/asterisk/apply/engine-config.ts';
+import { sweepShadows } from '../adapters/asterisk/apply/shadow.ts';
+import { asteriskConf } from '../adapters/asterisk/conf/engine-files.ts';
+import { prepareFolders, readFileOf } from '../adapters/asterisk/conf/write.ts';
+import { etcDir } from '../adapters/asterisk/instance.ts';
+import type { AsteriskProgram, Instance, InstanceSettings } from '../adapters/asterisk/instance.ts';
+import { engineCommand } from '../adapters/asterisk/process/control.ts';
+import { findLiving } from '../adapters/asterisk/process/living.ts';
+import { superviseEngine } from '../adapters/asterisk/process/supervise.ts';
+import type { EngineProcess } from '../adapters/asterisk/process/supervise.ts';
 import {
   isOnTrial,
   newestAsterisk,
   noteStart,
   obtainAsteriskEventually,
   packageAge,
-} from './adapters/asterisk/provision/asterisk.ts';
-import type { PackageAge } from './adapters/asterisk/provision/asterisk.ts';
+} from '../adapters/asterisk/provision/asterisk.ts';
+import type { PackageAge } from '../adapters/asterisk/provision/asterisk.ts';
 import type { Config } from './config.ts';
-import { ServiceError, messageOf } from './core/errors.ts';
-import type { Log } from './core/log.ts';
-import type { Clock } from './ports/clock.ts';
-import type { EngineConfig } from './ports/engine-config.ts';
+import { Backoff } from '../core/backoff.ts';
+import { ServiceError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EngineConfig } from '../ports/engine-config.ts';
 
 export interface Exchange {
   /** True from the moment the engine's process runs; its AMI may still be booting. */
+  /** Gets the engine and keeps it running, in the background; never throws. */
+  begin(start: ExchangeStart): void;
   running(): boolean;
   /** False where another program has the address of desk phones. */
   deskPhones(): boolean;
@@ -52,6 +55,14 @@ export interface Exchange {
 export interface ExchangeOptions {
   readonly config: Config;
   readonly instance: Instance;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Lines for people. */
+  readonly say: (line: string) => void;
+}
+export interface ExchangeStart {
+  /** Aborting it leaves a running engine to the next service. */
+  readonly signal: AbortSignal;
   /**
    * Called before an engine is started or taken over. `lives`: one of before runs. Gives the files that it takes in only by a
    * new start.
@@ -59,13 +70,8 @@ export interface ExchangeOptions {
   readonly configure: (lives: boolean) => Promise<readonly string[]>;
   /** Renders the engine's files for another program while no engine runs. False where an apply is under way. */
   readonly refit: () => Promise<boolean>;
-  readonly log: Log;
-  readonly clock: Clock;
   /** Resolves once what an adopted engine holds is known here, so that starting it anew forgets nothing. */
   readonly known: (signal: AbortSignal) => Promise<void>;
-  /** Lines for people. */
-  readonly say: (line: string) => void;
-  readonly signal: AbortSignal;
 }
 
 /** Whether UDP and TCP of this address can be had; the engine would start without them and say so only in its log. */
@@ -91,11 +97,11 @@ async function sipPortTaken({ host, port }: Config['sipListen']): Promise<boolea
   }
 }
 
-const RETRY_MS = { first: 500, most: 5_000 };
+const RETRY = { first_ms: 500, most_ms: 5_000 } as const;
 
-/** Begins at once and goes on in the background; never throws. Aborting `signal` leaves a running engine to the next service. */
-export function runExchange(options: ExchangeOptions): Exchange {
-  const { config, instance, clock, say, signal } = options;
+/** The engine of this site; there is none before `begin`. */
+export function createExchange(options: ExchangeOptions): Exchange {
+  const { config, instance, clock, say } = options;
   const log = options.log.child({ part: 'exchange' });
   const first = Promise.withResolvers<void>();
   const settings: InstanceSettings = {
@@ -113,8 +119,15 @@ export function runExchange(options: ExchangeOptions): Exchange {
     return now === 'running' || now === 'adopted';
   };
 
+  let start: ExchangeStart | null = null;
+  const begun = (): ExchangeStart => {
+    if (start === null) throw new ServiceError('engine_unavailable', 'there is no engine yet');
+    return start;
+  };
+
   const restart = async (program: AsteriskProgram): Promise<void> => {
-    await options.known(signal);
+    const { known, signal } = begun();
+    await known(signal);
     await engineCommand(program, instance, 'core stop when convenient');
   };
 
@@ -127,7 +140,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
     try {
       const written = async (): Promise<string> =>
         (await readFileOf(etcDir(instance), 'asterisk.conf', false)) ?? '';
-      if ((await options.refit()) && (await written()).endsWith(asteriskConf(instance, wanted))) {
+      if ((await begun().refit()) && (await written()).endsWith(asteriskConf(instance, wanted))) {
         log.info(facts, 'the engine is started with other packages');
         return wanted;
       }
@@ -144,7 +157,9 @@ export function runExchange(options: ExchangeOptions): Exchange {
 
   /** Retries with backoff until `work` succeeds, e.g. until the disk has room; rejects with the signal's reason. */
   async function untilDone(work: () => Promise<void>): Promise<void> {
-    for (let pause = RETRY_MS.first; ; pause = Math.min(2 * pause, RETRY_MS.most)) {
+    const { signal } = begun();
+    for (const backoff = new Backoff(RETRY); ;) {
+      const pause = backoff.next();
       signal.throwIfAborted();
       try {
         return await work();
@@ -157,7 +172,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
     }
   }
 
-  async function run(): Promise<void> {
+  async function run({ signal, configure: prepare }: ExchangeStart): Promise<void> {
     const program = await obtainAsteriskEventually({
       cache: config.cache,
       explicit: config.asterisk,
@@ -188,7 +203,7 @@ export function runExchange(options: ExchangeOptions): Exchange {
     const configure = async (): Promise<void> => {
       await prepareFolders(instance);
       await sweepShadows(instance.folder, clock);
-      untaken = await options.configure(living !== null);
+      untaken = await prepare(living !== null);
     };
     let later: Promise<void> = Promise.resolve();
     if (living === null) await untilDone(configure);
@@ -243,13 +258,17 @@ export function runExchange(options: ExchangeOptions): Exchange {
     }
   }
 
-  const done = run().catch((error: unknown) => {
-    if (signal.aborted) return;
-    state = messageOf(error);
-    say(`The engine cannot be started: ${state}`);
-    log.error({ error: messageOf(error) }, 'the engine cannot be started');
-  });
+  let done: Promise<void> = Promise.resolve();
   return {
+    begin(wanted) {
+      start = wanted;
+      done = run(wanted).catch((error: unknown) => {
+        if (wanted.signal.aborted) return;
+        state = messageOf(error);
+        say(`The engine cannot be started: ${state}`);
+        log.error({ error: messageOf(error) }, 'the engine cannot be started');
+      });
+    },
     running,
     deskPhones: () => deskPhones,
     program: () => found,

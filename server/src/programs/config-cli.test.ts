@@ -5,10 +5,10 @@ import type { TestContext } from 'node:test';
 import { NewApply } from '@offhook/contract/config-applies.ts';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import path from 'node:path';
-import { configRig } from '../test/support/config-rig.ts';
-import { run } from './adapters/asterisk/provision/run.ts';
+import { configRig } from '../../test/support/config-rig.ts';
+import { run } from '../adapters/asterisk/provision/run.ts';
 import { runConfigCommand } from './config-cli.ts';
-import { ServiceError } from './core/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 
 /** The API with applies that take two looks and end as they are told to. */
 async function rig(t: TestContext, ends: ConfigApply['state'] = 'applied') {
@@ -188,7 +188,10 @@ test('config command - it needs a service and somebody to be', async (t) => {
     });
   const nobody = await ask({});
   assert.equal(nobody.code, 1);
-  assert.match(nobody.stderr, /No administrator is in .*credentials\.json: set OFFHOOK_API_KEY/);
+  assert.match(
+    nobody.stderr,
+    /No administrator with a password is in .*credentials\.json: set OFFHOOK_API_KEY/,
+  );
   const wrong = await ask({ OFFHOOK_URL: 'ftp://x' });
   assert.deepEqual([wrong.code, wrong.stderr.trim()], [2, 'OFFHOOK_URL: expected http(s)://host[:port]']);
 });

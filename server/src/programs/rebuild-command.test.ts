@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { historyScene, recorded } from '../test/support/history-scene.ts';
-import { run } from './adapters/asterisk/provision/run.ts';
-import { lockFolder } from './core/folder-lock.ts';
+import { historyScene, recorded } from '../../test/support/history-scene.ts';
+import { run } from '../adapters/asterisk/provision/run.ts';
+import { lockFolder } from '../core/folder-lock.ts';
 
 const rebuild = (data: string, ...args: string[]) =>
   run([process.execPath, path.join(import.meta.dirname, 'rebuild.ts'), ...args], {

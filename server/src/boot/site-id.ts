@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { StartError } from './core/errors.ts';
-import type { Migration, Store } from './ports/store.ts';
+import { StartError } from '../core/errors.ts';
+import type { Migration, Store } from '../ports/store.ts';
 
 interface Tables {
   site: { id: string };

@@ -12,10 +12,10 @@ import type { ConfigDifference, ConfigDocument, ConfigFinding } from '@offhook/c
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import { parse } from 'yaml';
-import { SETTINGS } from './config.ts';
-import { messageOf } from './core/errors.ts';
-import { readCredentials } from './credentials.ts';
-import { toYaml } from './features/pbx-config/yaml-text.ts';
+import { SETTINGS } from '../boot/config.ts';
+import { messageOf } from '../core/errors.ts';
+import { readCredentials } from '../boot/credentials.ts';
+import { toYaml } from '../features/pbx-config/yaml-text.ts';
 
 const USAGE = `Usage:
   npm run config -- export [<file>] [--draft]   what is applied (or the draft) as YAML
@@ -28,6 +28,8 @@ const POLL_MS = 250;
 /** Alias nodes a document may have: more is a bomb and not a configuration. */
 const MAX_ALIASES = 100;
 const MAX_SHOWN = 100;
+/** New extensions named one by one. */
+const MAX_NAMED = 20;
 
 class WrongUse extends Error {}
 /** Something that is no fault of the program: its message is all there is to say. */
@@ -68,10 +70,10 @@ async function signIn(env: CommandIo['env']): Promise<Session & AsyncDisposable>
   const { name, initial, expects } = SETTINGS.data;
   const data = SETTINGS.data.parse(env[name] ?? initial);
   if (data === undefined) throw new WrongUse(`${name}: expected ${expects}`);
-  const admin = (await readCredentials(data)).find((c) => c.level === 'admin');
-  if (admin === undefined)
+  const admin = (await readCredentials(data)).find((c) => c.level === 'admin' && c.password !== undefined);
+  if (admin?.password === undefined)
     throw new Refusal(
-      `No administrator is in ${data}/credentials.json: set OFFHOOK_API_KEY, or OFFHOOK_DATA`,
+      `No administrator with a password is in ${data}/credentials.json: set OFFHOOK_API_KEY, or OFFHOOK_DATA`,
     );
   const client = createClient({ base, timeout_ms: 120_000 });
   await client.login({ username: admin.extension, password: admin.password, device_name: 'npm run config' });
@@ -180,6 +182,7 @@ async function apply(io: CommandIo, file: string, overDraft: boolean): Promise<n
   const ended = await follow(io, session, begun.apply);
   if (ended.state === 'applied') {
     io.say(`Applied${ended.version === null ? '' : ` as version ${ended.version}`}.`);
+    sayWhoCannotSignIn(io, taken.differs.named);
     return 0;
   }
   io.say(`The configuration was ${wordOf(ended)}. ${ended.detail ?? ''}`.trimEnd());
@@ -188,6 +191,16 @@ async function apply(io: CommandIo, file: string, overDraft: boolean): Promise<n
   // What failed for good is looked into with the draft at hand.
   if (ended.state !== 'failed') await giveUp(io, session);
   return 1;
+}
+/** A configuration holds no passwords, so a new person has none to sign in with. */
+function sayWhoCannotSignIn(io: CommandIo, changes: readonly ConfigDifference[]): void {
+  const added = changes.filter(({ kind, pending }) => kind === 'extension' && pending === 'added');
+  if (added.length === 0) return;
+  const names = added.slice(0, MAX_NAMED).map(({ key }) => key);
+  const more = added.length > names.length ? ` and ${added.length - names.length} more` : '';
+  io.say(
+    `Extension ${names.join(', ')}${more}: give a sign-in password on its page of the console, or with POST /api/v1/config/extensions/<extension>/credentials. The next start of the service writes one to credentials.json for each person who has none.`,
+  );
 }
 /** The draft was empty or given up before, so that it is discarded leaves things as they were. */
 async function giveUp(io: CommandIo, { client }: Session): Promise<void> {

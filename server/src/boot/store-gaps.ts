@@ -1,12 +1,12 @@
 /** What becomes of writes that the store has lost: an event, a failing check and a new epoch of the feed of changes. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import type { SqliteStore } from './adapters/sqlite/store.ts';
-import { rfc3339 } from './core/clock.ts';
-import { messageOf } from './core/errors.ts';
-import type { Log } from './core/log.ts';
-import type { Check } from './http/health.ts';
-import type { Clock } from './ports/clock.ts';
-import type { StoreGap } from './ports/store.ts';
+import type { SqliteStore } from '../adapters/sqlite/store.ts';
+import { rfc3339 } from '../core/clock.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Check } from '../http/health.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { StoreGap } from '../ports/store.ts';
 
 const SHOWN_MS = 86_400_000;
 

@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { batchOf, historyScene, later, recorded, recordings } from '../test/support/history-scene.ts';
-import type { HistoryScene } from '../test/support/history-scene.ts';
-import { startPostgres } from '../test/support/postgres.ts';
-import type { TestPostgres } from '../test/support/postgres.ts';
-import { until } from '../test/support/until.ts';
-import { openPostgresStore } from './adapters/postgres/store.ts';
-import { lockFolder } from './core/folder-lock.ts';
-import type { Tables } from './features/history/tables.ts';
+import { batchOf, historyScene, later, recorded, recordings } from '../../test/support/history-scene.ts';
+import type { HistoryScene } from '../../test/support/history-scene.ts';
+import { startPostgres } from '../../test/support/postgres.ts';
+import type { TestPostgres } from '../../test/support/postgres.ts';
+import { until } from '../../test/support/until.ts';
+import { openPostgresStore } from '../adapters/postgres/store.ts';
+import { lockFolder } from '../core/folder-lock.ts';
+import type { Tables } from '../features/history/tables.ts';
 import { RECORDS } from './record-move.ts';
 
 let server: TestPostgres;
@@ -37,7 +37,7 @@ interface Ended {
 }
 /** Runs `npm run migrate`; killed at the line whose number is given. */
 async function migrate(folder: string, url: string, killAt = Infinity): Promise<Ended> {
-  const child = spawn(process.execPath, [new URL('migrate.ts', import.meta.url).pathname], {
+  const child = spawn(process.execPath, [new URL('../programs/migrate.ts', import.meta.url).pathname], {
     env: { PATH: process.env['PATH'], OFFHOOK_DATA: folder, OFFHOOK_DATABASE_URL: url },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

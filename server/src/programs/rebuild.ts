@@ -1,18 +1,18 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { openPostgresStore } from './adapters/postgres/store.ts';
-import { openSqliteStore } from './adapters/sqlite/store.ts';
-import { readConfig } from './config.ts';
-import { e164In } from './core/e164.ts';
-import { messageOf } from './core/errors.ts';
-import { lockFolder } from './core/folder-lock.ts';
-import { silent } from './core/log.ts';
-import { rebuildConversations } from './features/history/rebuild.ts';
-import { migrations } from './features/history/tables.ts';
-import { createDirectory } from './features/pbx-config/directory.ts';
-import { openObjects } from './features/pbx-config/objects.ts';
-import { migrations as pbxConfigMigrations } from './features/pbx-config/tables.ts';
+import { openPostgresStore } from '../adapters/postgres/store.ts';
+import { openSqliteStore } from '../adapters/sqlite/store.ts';
+import { readConfig } from '../boot/config.ts';
+import { e164In } from '../core/e164.ts';
+import { messageOf } from '../core/errors.ts';
+import { lockFolder } from '../core/folder-lock.ts';
+import { silent } from '../core/log.ts';
+import { rebuildConversations } from '../features/history/ingest/rebuild.ts';
+import { migrations } from '../features/history/tables.ts';
+import { createDirectory } from '../features/pbx-config/directory.ts';
+import { openObjects } from '../features/pbx-config/objects.ts';
+import { migrations as pbxConfigMigrations } from '../features/pbx-config/tables.ts';
 
 const USAGE = `Usage: npm run rebuild -- --from 2026-11-01 --to 2026-12-01
 Tells the conversations that ended in this range once more from their call records, with the service stopped.`;

@@ -1,9 +1,9 @@
 /** `npm run replay -- file.ami`: the domain events of a recorded AMI stream, one JSON object a line, for a support case. */
 import fs from 'node:fs';
 import { nodeId } from '@offhook/contract/ids.ts';
-import { readTranscript } from './adapters/asterisk/transcript.ts';
-import { rfc3339 } from './core/clock.ts';
-import { createModel } from './pbx/model.ts';
+import { readTranscript } from '../adapters/asterisk/transcript.ts';
+import { rfc3339 } from '../core/clock.ts';
+import { createModel } from '../pbx/model.ts';
 
 function replay(file: string): void {
   const { events, counters, malformed } = readTranscript(nodeId('ast1'), [fs.readFileSync(file)]);

@@ -3,12 +3,12 @@
  * OFFHOOK_DATABASE_URL. The service must be stopped. What was interrupted goes on at the next run.
  */
 import path from 'node:path';
-import { openPostgresStore } from './adapters/postgres/store.ts';
-import { readConfig } from './config.ts';
-import { messageOf } from './core/errors.ts';
-import { lockFolder } from './core/folder-lock.ts';
-import { moveRecords } from './record-move.ts';
-import type { MovedTable } from './record-move.ts';
+import { openPostgresStore } from '../adapters/postgres/store.ts';
+import { readConfig } from '../boot/config.ts';
+import { messageOf } from '../core/errors.ts';
+import { lockFolder } from '../core/folder-lock.ts';
+import { moveRecords } from '../boot/record-move.ts';
+import type { MovedTable } from '../boot/record-move.ts';
 
 process.umask(0o077);
 

@@ -28,7 +28,8 @@ export async function readyText(
   const ours =
     config.data === SETTINGS.data.parse(SETTINGS.data.initial) ? '' : `OFFHOOK_DATA=${config.data} `;
   const people = await readCredentials(config.data);
-  const first = people.find((p) => p.level === 'agent') ?? people[0];
+  const known = people.filter((p) => p.password !== undefined);
+  const first = known.find((p) => p.level === 'agent') ?? known[0];
   const owner = people.find((p) => p.level === 'admin');
   const lines = [
     '',
@@ -40,14 +41,14 @@ export async function readyText(
     `  Engine's console   ${ours}npm run engine -- "queue show"`,
   ];
   for (const warning of exposures(config)) lines.push('', `  Warning: ${warning}.`);
-  if (people.length > 0 && !terminal) {
-    lines.push('', `  People, with passwords made for this site: in ${credentialsFile(config.data)}`);
-  } else if (people.length > 0) {
-    const width = Math.max(...people.map((p) => p.full_name.length));
+  if (known.length > 0 && !terminal) {
+    lines.push('', `  First passwords of people: in ${credentialsFile(config.data)}`);
+  } else if (known.length > 0) {
+    const width = Math.max(...known.map((p) => p.full_name.length));
     lines.push(
       '',
-      `  People, with passwords made for this site (${credentialsFile(config.data)})`,
-      ...people.map(
+      `  People and the first passwords that still hold (${credentialsFile(config.data)})`,
+      ...known.map(
         (p) => `    ${p.extension}  ${p.full_name.padEnd(width)}  ${p.level.padEnd(10)}  ${p.password}`,
       ),
     );

@@ -2,9 +2,9 @@
  * `node scripts/start.mjs get-engine`: gets the engine into the cache and ends, so that an image can hold it and a
  * machine can be prepared before it loses its network.
  */
-import { readConfig } from './config.ts';
-import { messageOf } from './core/errors.ts';
-import { obtainAsterisk } from './adapters/asterisk/provision/asterisk.ts';
+import { readConfig } from '../boot/config.ts';
+import { messageOf } from '../core/errors.ts';
+import { obtainAsterisk } from '../adapters/asterisk/provision/asterisk.ts';
 
 try {
   const { cache, asterisk, debianMirrors, debianSecurity } = readConfig(process.env);

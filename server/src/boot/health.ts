@@ -1,23 +1,23 @@
 /** What shows whether the service does its work: the checks of readiness, and its gauges. */
-import { descriptors, enough } from './core/descriptors.ts';
-import type { EngineWatch } from './adapters/asterisk/watch.ts';
-import { WATCHED } from './adapters/asterisk/watch.ts';
-import type { CallControlFeature } from './features/calls/feature.ts';
-import type { History } from './features/history/feature.ts';
+import { descriptors, enough } from '../core/descriptors.ts';
+import type { EngineWatch } from '../adapters/asterisk/watch.ts';
+import { WATCHED } from '../adapters/asterisk/watch.ts';
+import type { CallControlFeature } from '../features/calls/feature.ts';
+import type { History } from '../features/history/feature.ts';
 import type { Config } from './config.ts';
 import { exposures } from './exposure.ts';
 import type { Exchange } from './exchange.ts';
-import type { Webhooks } from './delivery/webhooks/service.ts';
-import { REFUSAL_REASONS } from './features/sip-security/service.ts';
-import type { SipSecurity } from './features/sip-security/service.ts';
-import type { Check } from './http/health.ts';
-import type { Metrics } from './http/metrics.ts';
-import type { EngineLoop } from './journal/engine-loop.ts';
-import type { Journal } from './journal/journal.ts';
-import type { Clock } from './ports/clock.ts';
-import type { Engine } from './ports/engine.ts';
-import type { LiveView } from './ports/live.ts';
-import type { Store } from './ports/store.ts';
+import type { Webhooks } from '../delivery/webhooks/service.ts';
+import { REFUSAL_REASONS } from '../features/sip-security/service.ts';
+import type { SipSecurity } from '../features/sip-security/service.ts';
+import type { Check } from '../http/health.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { EngineLoop } from '../journal/engine-loop.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Engine } from '../ports/engine.ts';
+import type { LiveView } from '../ports/live.ts';
+import type { Store } from '../ports/store.ts';
 import type { StoreGaps } from './store-gaps.ts';
 
 /** Refused SIP requests per minute from which the check reports an attack. */

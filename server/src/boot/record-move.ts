@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Kysely, TableMetadata, Transaction } from 'kysely';
-import { readTables } from './adapters/sqlite/tables.ts';
-import type { TableReader } from './adapters/sqlite/tables.ts';
-import { migrations as exports } from './features/exports/store.ts';
-import { migrations as history } from './features/history/tables.ts';
-import { migrations as recordings } from './features/recordings/tables.ts';
-import type { Migration, Store } from './ports/store.ts';
+import { readTables } from '../adapters/sqlite/tables.ts';
+import type { TableReader } from '../adapters/sqlite/tables.ts';
+import { migrations as exports } from '../features/exports/store.ts';
+import { migrations as history } from '../features/history/tables.ts';
+import { migrations as recordings } from '../features/recordings/tables.ts';
+import type { Migration, Store } from '../ports/store.ts';
 
 /** The features whose records move. */
 export const RECORDS: Readonly<Record<string, readonly Migration[]>> = { history, recordings, exports };

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { run } from './adapters/asterisk/provision/run.ts';
-import { superviseEngine } from './adapters/asterisk/process/supervise.ts';
-import { realProgram, temporary, testInstance } from './adapters/asterisk/process/test-instance.ts';
-import { systemClock } from './core/clock.ts';
-import { silent } from './core/log.ts';
+import { run } from '../adapters/asterisk/provision/run.ts';
+import { superviseEngine } from '../adapters/asterisk/process/supervise.ts';
+import { realProgram, temporary, testInstance } from '../../test/support/engine-instance.ts';
+import { systemClock } from '../core/clock.ts';
+import { silent } from '../core/log.ts';
 
 const ask = (data: string, ...args: string[]) =>
   run([process.execPath, path.join(import.meta.dirname, 'engine-cli.ts'), ...args], {

@@ -1,0 +1,129 @@
+import { randomInt } from 'node:crypto';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Log } from '../core/log.ts';
+import type { Person } from '../ports/directory.ts';
+import { Queue } from '../core/queue.ts';
+import type { StoredDirectory } from '../features/pbx-config/directory.ts';
+import type { Sessions } from '../features/sessions/service.ts';
+
+export interface Credential {
+  readonly extension: string;
+  readonly username: string;
+  readonly full_name: string;
+  readonly level: string;
+  /** First password; missing once it was changed. */
+  readonly password?: string;
+  /** What a desk phone of this extension registers with. */
+  readonly sip_password: string;
+}
+/** No letters or digits that are mistaken for one another, since people type these. */
+const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
+
+/** Four groups of four, 80 random bits. */
+export const newPassword = (): string =>
+  Array.from({ length: 4 }, () =>
+    Array.from({ length: 4 }, () => ALPHABET[randomInt(ALPHABET.length)]).join(''),
+  ).join('-');
+
+export const credentialsFile = (data: string): string => path.join(data, 'credentials.json');
+
+/** The credentials of a new site, readable by its owner only; none where the file is gone or is not ours. */
+export async function readCredentials(data: string): Promise<readonly Credential[]> {
+  try {
+    const list: unknown = JSON.parse(await fs.readFile(credentialsFile(data), 'utf8'));
+    return Array.isArray(list) ? (list as Credential[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Replaces the file in one step, readable by its owner only. */
+async function writeCredentials(data: string, people: readonly Credential[]): Promise<void> {
+  const file = credentialsFile(data);
+  const handle = await fs.open(`${file}.new`, 'w', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify(people, null, 2)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await fs.rename(`${file}.new`, file);
+}
+
+type Listed = Pick<StoredDirectory, 'sipPassword'>;
+const entryOf = (directory: Listed, { extension, username, name: full_name, level }: Person): Credential => ({
+  extension,
+  username,
+  full_name,
+  level,
+  sip_password: directory.sipPassword(extension),
+});
+
+/** Everyone who cannot sign in yet gets a password; the file of them is for the site's owner. */
+export async function giveCredentials(
+  data: string,
+  directory: StoredDirectory,
+  sessions: Sessions,
+): Promise<void> {
+  const fresh: (Credential & { readonly password: string })[] = [];
+  const known = await sessions.withPassword();
+  for (const person of directory.people()) {
+    if (known.has(person.id)) continue;
+    fresh.push({ ...entryOf(directory, person), password: newPassword() });
+  }
+  if (fresh.length === 0) return;
+  const given = new Set(fresh.map(({ extension }) => extension));
+  const before = (await readCredentials(data)).filter(({ extension }) => !given.has(extension));
+  // The file first: a password that was set and never written down would lock its person out.
+  await writeCredentials(data, [...before, ...fresh]);
+  // A few at a time: more at once than the line of key derivations takes would be refused.
+  const rest = fresh.values();
+  const give = async (): Promise<void> => {
+    for (const { extension, password } of rest) {
+      const person = directory.byExtension(extension);
+      if (person !== undefined) await sessions.setPassword(person.id, password);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, give));
+}
+
+/**
+ * Keeps the file to what still holds, until the returned function is called: an entry goes with its extension and has the SIP
+ * password of now, and a first password goes once it was changed. A file that its owner deleted stays deleted.
+ */
+export async function keepCredentials(
+  data: string,
+  {
+    directory,
+    sessions,
+    log,
+  }: {
+    readonly directory: Listed & Pick<StoredDirectory, 'byExtension' | 'onChange'>;
+    readonly sessions: Pick<Sessions, 'onPasswordChanged'>;
+    readonly log: Log;
+  },
+): Promise<() => Promise<void>> {
+  const queue = new Queue();
+  const revise = (changed: number | null): Promise<void> =>
+    queue.run(async () => {
+      const before = await readCredentials(data);
+      const after = before.flatMap(({ extension, password }) => {
+        const person = directory.byExtension(extension);
+        if (person === undefined) return [];
+        const kept = password === undefined || person.id === changed ? {} : { password };
+        return [{ ...entryOf(directory, person), ...kept }];
+      });
+      if (isDeepStrictEqual(before, after)) return;
+      await writeCredentials(data, after);
+    });
+  const later = (changed: number | null): void =>
+    void revise(changed).catch((error: unknown) => log.warn({ error }, 'credentials.json cannot be written'));
+  await revise(null);
+  const stops = [directory.onChange(() => later(null)), sessions.onPasswordChanged((id) => later(id))];
+  return async () => {
+    for (const stop of stops) stop();
+    await queue.idle();
+  };
+}

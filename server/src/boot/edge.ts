@@ -1,0 +1,152 @@
+/** What the outside reaches: the event stream, the HTTP host with its routes, and the lines for whoever started it. */
+import { includesLevel } from '@offhook/contract/ids.ts';
+import { messageOf } from '../core/errors.ts';
+import { createStream } from '../delivery/stream.ts';
+import { isApiKey } from '../features/api-keys/service.ts';
+import { presenceSource } from '../features/contacts/presence.ts';
+import { healthOperations, listenMetrics, readiness } from '../http/health.ts';
+import { createHost } from '../http/host.ts';
+import { createIdempotencyStore } from '../http/idempotency.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { addOperations } from '../http/operations.ts';
+import { sipRelayRoutes } from '../http/sip-relay.ts';
+import type { Feature } from '../ports/feature.ts';
+import { readyText, urlOf } from './banner.ts';
+import { ConfigError, VERSION } from './config.ts';
+import type { Address } from './config.ts';
+import { exposures } from './exposure.ts';
+import type { Features } from './features.ts';
+import { addGauges, checksOf } from './health.ts';
+import type { Watched } from './health.ts';
+
+const READY_POLL_MS = 50;
+
+export interface EdgeParts extends Features, Pick<Watched, 'watch'> {
+  readonly stream: ReturnType<typeof createEventStream>['stream'];
+  readonly metrics: ReturnType<typeof createMetrics>;
+  readonly features: readonly Feature[];
+}
+
+/** The stream hears of what is committed once the loop begins. */
+export function createEventStream(parts: Features, stack: AsyncDisposableStack) {
+  const { apiKeys, applies, clock, config, directory, journal, live, log, loop, queues, sessions } = parts;
+  const { agents, engineStatus, liveCalls, parking, wallboard } = parts;
+  const metrics = createMetrics();
+  const stream = createStream({
+    journal,
+    settled: loop.settled,
+    sources: {
+      presence: presenceSource({ directory, live, clock }),
+      calls: liveCalls,
+      parking,
+      queues: {
+        snapshot(objects) {
+          const shown = queues.snapshot(objects);
+          const withStats = shown.queues.map((q) => ({ ...q, stats: wallboard.stats(q.name) ?? null }));
+          return { ...shown, queues: withStats };
+        },
+      },
+      agents,
+      history: { snapshot: () => ({}) },
+      config: { snapshot: () => applies.snapshot() },
+      system: { snapshot: () => ({ engine: engineStatus() }) },
+    },
+    directory,
+    credentials: {
+      onSessionEnded: (listener) => sessions.onSessionEnded(listener),
+      onKeyEnded: (listener) => apiKeys.onKeyEnded(listener),
+      use: async ({ key, session_id }) =>
+        key === null ? sessions.use(session_id) : apiKeys.rights(key.id) === null ? null : Infinity,
+    },
+    clock,
+    log,
+    metrics,
+    heartbeatSeconds: config.streamHeartbeatSeconds,
+    perPerson: config.streamsPerPerson,
+  });
+  stack.defer(() => stream.close());
+  return { stream, metrics };
+}
+
+/** Resolves when HTTP listens. Throws `ConfigError` where the address cannot be had. */
+export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
+  const { apiKeys, clock, config, exchange, features, instance, live, log, metrics, stream } = parts;
+  const { sessions, sipKey, siteConsole, store } = parts;
+  const engineUp = (): boolean => live.live;
+  const checks = checksOf(parts);
+  for (const feature of features) feature.gauges?.(metrics);
+  addGauges(metrics, parts);
+  const host = await createHost({
+    config,
+    authenticator: {
+      authenticate: (token) => (isApiKey(token) ? apiKeys.authenticate(token) : sessions.authenticate(token)),
+    },
+    confirmed: ({ session_id }) => sessions.confirmation.proven(session_id),
+    lacksFactor: ({ level, person_id }) => {
+      const { second_factor = 'off' } = siteConsole.settings();
+      return second_factor !== 'off' && includesLevel(level, second_factor) && !sessions.hasFactor(person_id);
+    },
+    log,
+    version: VERSION,
+    metrics,
+    idempotency: await createIdempotencyStore(store, clock, sipKey),
+  });
+  const { app } = host;
+  const health = { metrics, engineUp, checks };
+  for (const feature of features) feature.routes?.(app);
+  const served = features.flatMap((feature) => feature.operations?.(app) ?? []);
+  const commands = addOperations(app, [healthOperations(health), ...served]);
+  addOperations(app, [stream.operations(app, commands)]);
+  const port = (): number | null => (exchange.running() ? instance.http_port : null);
+  sipRelayRoutes(app, { port, credentials: sessions.sip, log, metrics });
+  const address = await host.listen(config.listen).catch((error: unknown) => {
+    const { host: name, port } = config.listen;
+    throw new ConfigError(
+      `OFFHOOK_LISTEN=${name}:${port}: expected an address that is free; ${messageOf(error)}`,
+    );
+  });
+  stack.defer(async () => {
+    host.drain();
+    await host.close();
+  });
+  if (config.metricsListen !== null) {
+    const listener = await listenMetrics(config.metricsListen, health, log);
+    stack.defer(() => listener.close());
+  }
+  return { address, checks };
+}
+
+export interface Announcement {
+  readonly address: Address;
+  readonly checks: ReturnType<typeof checksOf>;
+  readonly began: number;
+  readonly print: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+/** Prints the address now, and once that everything works, as soon as it does. */
+export function announce(
+  { clock, config, exchange, log, say }: EdgeParts,
+  { address, checks, began, print, signal }: Announcement,
+  stack: AsyncDisposableStack,
+): void {
+  log.info({ ...address, ms: Math.round(performance.now() - began) }, 'listening');
+  say(`Listening at ${urlOf(address)}; the engine is on its way.`);
+  const unready = new AbortController();
+  const until = AbortSignal.any([signal, unready.signal]);
+  async function whenReady(): Promise<void> {
+    while (!until.aborted && (await readiness(checks)).status !== 'ready') {
+      await clock.sleep(READY_POLL_MS, until).catch(() => undefined);
+    }
+    if (until.aborted) return;
+    const seconds = (performance.now() - began) / 1000;
+    log.info({ seconds }, 'ready');
+    for (const warning of exposures(config)) log.warn({}, warning);
+    const terminal = process.stdout.isTTY;
+    print(await readyText(config, address, { deskPhones: exchange.deskPhones(), seconds, terminal }));
+  }
+  const announced = whenReady();
+  stack.defer(async () => {
+    unready.abort();
+    await announced;
+  });
+}

@@ -1,0 +1,82 @@
+/** What is kept of conversations: history, recordings and files made of them. */
+import path from 'node:path';
+import { createCelReader } from '../adapters/asterisk/cel/reader.ts';
+import { celFile, recordingsDir } from '../adapters/asterisk/instance.ts';
+import { createExports } from '../features/exports/service.ts';
+import { createConversationRows } from '../features/history/query/export-rows.ts';
+import { createHistory } from '../features/history/feature.ts';
+import { createRecordings } from '../features/recordings/feature.ts';
+import type { Recordings } from '../features/recordings/feature.ts';
+import { eventOf } from '../journal/journal.ts';
+import type { EngineParts, EngineSide } from './engine.ts';
+import { DISK_FLOOR_BYTES } from './health.ts';
+
+export interface RecordParts extends EngineParts, EngineSide {}
+export type RecordFeatures = Awaited<ReturnType<typeof createRecordFeatures>>;
+
+/** Runs the migrations; history reads and publishes nothing before its `begin`. */
+export async function createRecordFeatures(parts: RecordParts, stack: AsyncDisposableStack) {
+  const { audit, clock, config, directory, instance, journal, live, log, loop, node } = parts;
+  const { apiKeys, records, sessions, store, storeGaps } = parts;
+  // Each of the two needs the other.
+  const made = Promise.withResolvers<Recordings>();
+  const callRecords = createCelReader({ file: celFile(instance), node, log, clock });
+  const history = await createHistory({
+    store: records,
+    clock,
+    directory,
+    log,
+    zone: config.siteZone,
+    records: {
+      async *read(from, until) {
+        yield* (await made.promise).watching(callRecords).read(from, until);
+      },
+      caughtUpAt: () => callRecords.caughtUpAt(),
+    },
+    recordings: {
+      ofCalls: async (ids) => (await made.promise).index.ofCalls(ids),
+      withRecording: async (ids) => (await made.promise).index.withRecording(ids),
+      erase: async (ids) => (await made.promise).index.erase(ids),
+    },
+    audit,
+    country: config.siteCountry,
+    journal,
+    feedEpoch: records === store ? storeGaps.feedEpoch(journal.epoch) : journal.epoch,
+    eventOf,
+    publish: loop.publish,
+    settled: loop.settled,
+  });
+  const recordings = await createRecordings({
+    store: records,
+    conversations: history.known,
+    audit,
+    live,
+    clock,
+    log,
+    tell: loop.tell,
+    folder: recordingsDir(instance),
+    days: config.recordingDays,
+    own: config.ownRecordings === 'yes',
+  });
+  made.resolve(recordings);
+  const exports = await createExports({
+    store: records,
+    rows: createConversationRows({
+      store: records,
+      recordings: recordings.index,
+      country: config.siteCountry,
+    }),
+    audit,
+    clock,
+    credentials: {
+      onSessionEnded: (listener) => sessions.onSessionEnded(listener),
+      onKeyEnded: (listener) => apiKeys.onKeyEnded(listener),
+    },
+    log,
+    folder: path.join(config.data, 'exports'),
+    hours: config.exportHours,
+    diskFloor: DISK_FLOOR_BYTES,
+  });
+  stack.defer(() => exports.close());
+  return { callRecords, history, recordings, exports };
+}

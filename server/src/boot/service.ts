@@ -1,0 +1,153 @@
+/** The composition root: every part in the order in which it is made, and given up in the reverse one. */
+import { dynamicMembers, siteEvent } from '../features/pbx-config/live.ts';
+import { keepRetention } from '../journal/retention.ts';
+import type { EngineConfig } from '../ports/engine-config.ts';
+import type { Config } from './config.ts';
+import { announce, createEventStream, listen } from './edge.ts';
+import type { EdgeParts } from './edge.ts';
+import { createEngineSide } from './engine.ts';
+import { createExchange } from './exchange.ts';
+import { createAgentFeature, createCallFeatures, createConfigFeatures } from './features.ts';
+import type { Features } from './features.ts';
+import { manifestOf } from './manifest.ts';
+import { createRecordFeatures } from './records.ts';
+import { createSiteFeatures } from './site.ts';
+import { openStores } from './stores.ts';
+
+const LIVE_POLL_MS = 50;
+
+/** For fault tests: what stands between the service and the engine's configuration may fail in their way. */
+export interface Faults {
+  readonly engineConfig?: (real: EngineConfig) => EngineConfig;
+}
+export interface Service extends AsyncDisposable {
+  readonly address: { readonly host: string; readonly port: number };
+  /** Resolves once the service was told to stop. */
+  readonly closed: Promise<void>;
+  /** The stop leaves the engine and its calls to the next service. */
+  keepEngine(): void;
+}
+
+/** Creates every feature; none of them has begun. */
+async function createFeatures(
+  config: Config,
+  say: (line: string) => void,
+  faults: Faults,
+  stack: AsyncDisposableStack,
+): Promise<Features> {
+  const stores = await openStores(config, stack);
+  const exchange = createExchange({ ...stores, say });
+  const base = { ...stores, exchange, say };
+  const site = { ...base, ...(await createSiteFeatures(base, stack)) };
+  const engine = { ...site, ...createEngineSide(site, stack) };
+  const agents = await createAgentFeature(engine);
+  const records = { ...engine, ...(await createRecordFeatures(engine, stack)), agents };
+  const calls = { ...records, ...(await createCallFeatures(records)) };
+  const engineConfig = faults.engineConfig?.(exchange.engineConfig) ?? exchange.engineConfig;
+  return { ...calls, ...(await createConfigFeatures(calls, engineConfig, stack)) };
+}
+
+/** Gets and starts the engine in the background; `keeps`: whether the stop leaves it to the next service. */
+function beginExchange(parts: Features, keeps: () => boolean, stack: AsyncDisposableStack): void {
+  const { agents, applies, clock, engine, exchange, live, wallboard } = parts;
+  const stop = new AbortController();
+  exchange.begin({
+    signal: stop.signal,
+    configure: (lives) => applies.start(lives),
+    refit: () => applies.refit(),
+    async known(until) {
+      while (!live.live) await clock.sleep(LIVE_POLL_MS, until);
+      await agents.idle();
+    },
+  });
+  stack.defer(async () => {
+    stop.abort();
+    await (keeps() ? exchange.release() : exchange.stop());
+  });
+  stack.defer(() => engine.close());
+  // Ended after the loop: what is committed last is counted and stored too.
+  stack.defer(() => wallboard.close());
+}
+
+/** From here on the model follows the engine, and features hear of every committed event. */
+async function beginLoop(parts: Omit<EdgeParts, 'watch'>, stack: AsyncDisposableStack): Promise<void> {
+  const { agents, clock, config, directory, features, history, journal, liveChanged, log, loop } = parts;
+  const { presence, storeGaps, stream, wallboard } = parts;
+  const stop = new AbortController();
+  loop.begin({
+    signal: stop.signal,
+    site: siteEvent(directory.config(), clock.now()),
+    onStepped: () => {
+      liveChanged();
+      for (const feature of features) feature.onStepped?.();
+    },
+    onCommitted: (rows, events) => {
+      wallboard.onCommitted(rows, events);
+      stream.committed();
+      for (const event of events) for (const feature of features) feature.onEvent?.(event);
+    },
+  });
+  stack.defer(async () => {
+    stop.abort();
+    await loop.closed;
+  });
+  loop.publish(storeGaps.events());
+  history.begin();
+  presence.begin();
+  const retention = keepRetention({
+    journal,
+    clock,
+    log,
+    days: config.journalDays,
+    bytes: config.journalMegabytes * 1_048_576,
+    signal: stop.signal,
+  });
+  stack.defer(() => {
+    stop.abort();
+    return retention;
+  });
+  for (const feature of features.toReversed()) stack.defer(() => feature.close?.());
+  stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
+  await agents.ensureSeedMembers(dynamicMembers(directory.config()));
+}
+
+/**
+ * Resolves when HTTP listens; the engine is got and started beside it. Aborting `signal` begins the stop. `print` is given
+ * whole lines for the person in front of it. Throws where the data folder or the address cannot be had.
+ */
+export async function startService(
+  config: Config,
+  signal: AbortSignal,
+  print: (text: string) => void = (text) => void process.stdout.write(text),
+  faults: Faults = {},
+): Promise<Service> {
+  const began = performance.now();
+  await using stack = new AsyncDisposableStack();
+  let keepEngine = false;
+  const parts = await createFeatures(config, (line) => print(`  ${line}\n`), faults, stack);
+  const { log } = parts;
+  beginExchange(parts, () => keepEngine, stack);
+  const streaming = { ...parts, features: manifestOf(parts), ...createEventStream(parts, stack) };
+  await beginLoop(streaming, stack);
+  const watch = parts.watchEngine();
+  stack.defer(() => watch.close());
+  const edge = { ...streaming, watch };
+  const { address, checks } = await listen(edge, stack);
+  announce(edge, { address, checks, began, print, signal }, stack);
+
+  const stopped = Promise.withResolvers<void>();
+  if (signal.aborted) stopped.resolve();
+  else signal.addEventListener('abort', () => stopped.resolve(), { once: true });
+  const held = stack.move();
+  return {
+    address,
+    closed: stopped.promise,
+    keepEngine() {
+      keepEngine = true;
+    },
+    async [Symbol.asyncDispose]() {
+      log.info({}, 'stopping');
+      await held.disposeAsync();
+    },
+  };
+}

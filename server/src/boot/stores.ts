@@ -1,0 +1,58 @@
+/** What a site is kept in: its data folder, log, stores and journal. */
+import path from 'node:path';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
+import { openPostgresStore } from '../adapters/postgres/store.ts';
+import { openSqliteJournal } from '../adapters/sqlite/journal.ts';
+import { openSqliteStore } from '../adapters/sqlite/store.ts';
+import { systemClock } from '../core/clock.ts';
+import { messageOf } from '../core/errors.ts';
+import { lockFolder } from '../core/folder-lock.ts';
+import { makeFolder } from '../core/folders.ts';
+import { openLog } from '../core/log-file.ts';
+import { openJournal } from '../journal/journal.ts';
+import { ConfigError, VERSION } from './config.ts';
+import type { Config } from './config.ts';
+
+import { RECORDS } from './record-move.ts';
+import { siteId, storeFile } from './site-id.ts';
+import { createStoreGaps } from './store-gaps.ts';
+
+/** Locks the data folder and opens its log. Throws `ConfigError` where the folder cannot be made or written. */
+function openFolder(config: Config, stack: AsyncDisposableStack) {
+  try {
+    makeFolder(config.data);
+  } catch (error) {
+    throw new ConfigError(
+      `OFFHOOK_DATA=${config.data}: expected a folder that can be made and written; ${messageOf(error)}`,
+    );
+  }
+  const lock = lockFolder(config.data);
+  stack.defer(() => lock.release());
+  const logFile = openLog(path.join(config.data, 'logs', 'offhook.log'), config.logLevel);
+  stack.defer(() => logFile.close());
+  logFile.log.info({ version: VERSION, node: process.version, pid: process.pid }, 'starting');
+  return { log: logFile.log };
+}
+export type Stores = Awaited<ReturnType<typeof openStores>>;
+
+/** Opens the stores and the journal of the site. */
+export async function openStores(config: Config, stack: AsyncDisposableStack) {
+  const { log } = openFolder(config, stack);
+  const clock = systemClock;
+  const store = await openSqliteStore(storeFile(config.data), { log });
+  stack.defer(() => store.close());
+  const storeGaps = createStoreGaps(store, clock, log);
+  // Live work needs nothing of it: while it is away, calls, agents and signing in go on.
+  const features = Object.keys(RECORDS);
+  const records =
+    config.databaseUrl === null ? store : openPostgresStore(config.databaseUrl, { log, features });
+  stack.defer(() => records.close());
+  const site = await siteId(store);
+  const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log, site });
+  const instance = await createInstance(config.data);
+  const node = nodeId(instance.node);
+  const journal = openJournal({ store: journalStore, node });
+  stack.defer(() => journal.close());
+  return { config, log, clock, store, storeGaps, records, instance, node, journal };
+}
