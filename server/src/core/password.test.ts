@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from './errors.ts';
-import { createKdfLine, hashPassword, isOutdated, verifyPassword } from './password.ts';
+import { createKdfQueue, hashPassword, isOutdated, verifyPassword } from './password.ts';
 
 test('password - a hash is a PHC string with its own salt, and only its password fits', async () => {
   const [first, second] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')]);
@@ -56,7 +56,7 @@ test('password - an unknown person costs as much work as a wrong password', asyn
   assert.ok(ratio > 0.6 && ratio < 1.6, `unknown takes ${ratio.toFixed(2)} of known`);
 });
 test('password line - never more at once than its places, first come first served', async () => {
-  const line = createKdfLine(2, 10);
+  const line = createKdfQueue(2, 10);
   const gates = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
   const started: number[] = [];
   const done = gates.map((gate, i) =>
@@ -78,7 +78,7 @@ test('password line - never more at once than its places, first come first serve
   assert.deepEqual(started, [0, 1, 2, 3, 4, 5]);
 });
 test('password line - beyond its length it refuses at once, and takes again when it emptied', async () => {
-  const line = createKdfLine(1, 2);
+  const line = createKdfQueue(1, 2);
   const gate = Promise.withResolvers<void>();
   const taken = [1, 2, 3].map(() => line.run(() => gate.promise));
   await assert.rejects(

@@ -2,6 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { ServiceError } from './errors.ts';
+import { Queue } from './queue.ts';
 
 /** Argon2id as OWASP advises: 19 MiB, 2 passes, 1 lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1 } as const;
@@ -22,51 +23,29 @@ const PHC =
  * Bounds how many key derivations run at once. They share node's thread pool with files and names, and the cores with the
  * event loop: one thread of the pool always stays free, and no more run than there are cores.
  */
-export interface KdfLine {
-  run<T>(work: () => Promise<T>): Promise<T>;
-  readonly waiting: number;
-}
-export function createKdfLine(
+export const createKdfQueue = (
   places = Math.max(1, Math.min(threadPoolSize() - 1, availableParallelism())),
-  maxWaiting = MAX_WAITING,
-): KdfLine {
-  const waiting: (() => void)[] = [];
-  let free = places;
-  return {
-    get waiting() {
-      return waiting.length;
-    },
-    async run(work) {
-      if (free > 0) free -= 1;
-      else {
-        if (waiting.length >= maxWaiting) {
-          throw new ServiceError('overloaded', 'too many sign-ins at once; try again in a moment', {
-            retry_after_seconds: RETRY_SECONDS,
-          });
-        }
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-      try {
-        return await work();
-      } finally {
-        const next = waiting.shift();
-        if (next === undefined) free += 1;
-        else next();
-      }
-    },
-  };
-}
+  most_waiting = MAX_WAITING,
+): Queue =>
+  new Queue({
+    places,
+    most_waiting,
+    refusal: () =>
+      new ServiceError('overloaded', 'too many sign-ins at once; try again in a moment', {
+        retry_after_seconds: RETRY_SECONDS,
+      }),
+  });
 function threadPoolSize(): number {
   const size = Number(process.env['UV_THREADPOOL_SIZE']);
   return Number.isInteger(size) && size > 0 ? size : 4;
 }
-const line = createKdfLine();
+const queue = createKdfQueue();
 
 /** The same characters however a keyboard composed them. */
 const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFC'), 'utf8');
 
 /** A PHC string (`$argon2id$v=19$…`) with a salt of its own. Throws `overloaded`, or `invalid_request` for a bad length. */
-export async function hashPassword(password: string, through: KdfLine = line): Promise<string> {
+export async function hashPassword(password: string, through = queue): Promise<string> {
   const message = bytesOf(password);
   if (message.length < PASSWORD_BYTES.min || message.length > PASSWORD_BYTES.max) {
     throw new ServiceError('invalid_request', 'a password has 8 to 1024 bytes');
@@ -84,7 +63,7 @@ export async function hashPassword(password: string, through: KdfLine = line): P
 export async function verifyPassword(
   phc: string | null,
   password: string,
-  through: KdfLine = line,
+  through = queue,
 ): Promise<boolean> {
   const parts = PHC.exec(phc ?? '');
   const [, memory, passes, parallelism, salt, expected] = parts ?? [];

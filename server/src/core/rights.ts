@@ -3,6 +3,7 @@ import { SCOPES } from '@offhook/contract/keys.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
+import { ServiceError } from './errors.ts';
 
 /** What an API key is limited to; `null` is every queue or extension. */
 export interface KeyRights {
@@ -24,6 +25,8 @@ export interface Principal {
   readonly key: KeyRights | null;
   /** Time when the person received the extension, ms since 1970; 0 or absent for its first holder. */
   readonly since_ms?: number;
+  /** Time when the site was given the person, ms since 1970; 0 or absent where that is not known. */
+  readonly known_ms?: number;
 }
 /** Every object of a kind (`null`), or the named ones; an empty list is no right at all. */
 export type Objects = readonly string[] | null;
@@ -88,6 +91,9 @@ export const historyOf = (who: Principal, access: 'read' | 'write' = 'read'): Ob
  */
 export const historySince = (who: Principal): number =>
   who.key !== null || supervises(who) ? 0 : (who.since_ms ?? 0);
+/** Time from which a person may see events of parked calls, ms since 1970. Supervisors and keys see all of them. */
+export const parkingSince = (who: Principal): number =>
+  who.key !== null || supervises(who) ? 0 : (who.known_ms ?? 0);
 /** Extensions whose conversations' recordings may be played; `own`: whether the site lets people play their own. */
 export const recordingsOf = (who: Principal, own: boolean): Objects =>
   supervises(who)
@@ -100,6 +106,17 @@ export const recordingsOf = (who: Principal, own: boolean): Objects =>
 /** Whether the site's configuration, or the state of the engine, may be seen. */
 export const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): boolean =>
   who.key === null ? includesLevel(who.level, 'admin') : who.key.scopes.includes(scope);
+
+const limitedKey = (): ServiceError =>
+  new ServiceError('forbidden', 'this API key is limited to some queues or extensions');
+/** Throws `forbidden` for a key that is limited to some queues or extensions, which has no part in what is about all of them. */
+export function checkWholeSite({ key }: Pick<Principal, 'key'>): void {
+  if (key !== null && (key.queues !== null || key.extensions !== null)) throw limitedKey();
+}
+/** Throws `forbidden` for a key that may not see the parked calls. */
+export function checkParking(who: Principal): void {
+  if (!seesParking(who)) throw limitedKey();
+}
 
 /**
  * The names in a row's `topics` by which a topic is heard, or null where it may not be heard. A wide

@@ -8,16 +8,19 @@ const STATE_TYPES: ReadonlySet<string> = new Set<EventType>(['presence.changed',
 export const isStateType = (type: string): boolean => STATE_TYPES.has(type);
 
 export const mineOf = (extension: string): string => `calls/mine/${extension}`;
-const nouns = new Map<string, string>();
-/** What an event is about: the first word of its type. */
-export function nounOf(type: EventType): string {
+/** First word of an event type. */
+export type Noun = EventType extends `${infer Word}.${string}` ? Word : never;
+const nouns = new Map<EventType, Noun>();
+/** What an event is about. */
+export function nounOf(type: EventType): Noun {
   let noun = nouns.get(type);
-  if (noun === undefined) nouns.set(type, (noun = type.slice(0, type.indexOf('.'))));
+  if (noun === undefined) nouns.set(type, (noun = type.slice(0, type.indexOf('.')) as Noun));
   return noun;
 }
-/** Widest first. `calls/mine/<ext>` is one person's own; the others are the topics of wire.md section 6. */
+/** Widest first; an event of an unknown noun is on no topic, so that no client receives it. `calls/mine/<ext>` is one person's own; the others are the topics of wire.md section 6. */
 export function topicsOf(event: DomainEvent): readonly string[] {
-  switch (nounOf(event.type)) {
+  const noun = nounOf(event.type);
+  switch (noun) {
     case 'presence': {
       const { extension } = event.data as { extension: string };
       return ['presence', `presence/${extension}`];
@@ -49,9 +52,25 @@ export function topicsOf(event: DomainEvent): readonly string[] {
     }
     case 'config':
       return ['config'];
-    default:
+    case 'engine':
+    case 'store':
       return ['system', EVERYONE];
+    default:
+      noun satisfies never;
+      return [];
   }
+}
+const MAX_SPLIT = 20_000;
+const split = new Map<string, readonly string[]>();
+/** The names in a journal row's `topics`. Rows of the same topics share one list, because every reader looks at every row. */
+export function namesIn(topics: string): readonly string[] {
+  let names = split.get(topics);
+  if (names === undefined) {
+    names = topics.split(' ');
+    if (split.size >= MAX_SPLIT) split.clear();
+    split.set(topics, names);
+  }
+  return names;
 }
 /** Topics that an event of this type is on, with `{extension}` and `{name}` where they name one. */
 export function topicsOfType(type: EventType): readonly string[] {

@@ -116,23 +116,23 @@ export function closeFrame(code: number, reason: string): Buffer {
   return frame;
 }
 
-/** A message of text, or a control frame, as a server sends it: whole and not masked. */
-export function serverFrame(opcode: 0x1 | 0x9 | 0xa, payload: Buffer): Buffer {
+/** A frame with the final bit; a mask of zeros is enough for a client on loopback. */
+export function wholeFrame(opcode: number, payload: Buffer, masked: boolean): Buffer {
   const { length } = payload;
   const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;
-  const frame = Buffer.allocUnsafe(start + length);
+  const header = start + (masked ? 4 : 0);
+  const frame = Buffer.allocUnsafe(header + length);
   frame[0] = 0x80 | opcode;
-  if (start === 2) frame[1] = length;
-  else if (start === 4) {
-    frame[1] = 126;
-    frame.writeUInt16BE(length, 2);
-  } else {
-    frame[1] = 127;
-    frame.writeBigUInt64BE(BigInt(length), 2);
-  }
-  payload.copy(frame, start);
+  frame[1] = (masked ? 0x80 : 0) | (start === 2 ? length : start === 4 ? 126 : 127);
+  if (start === 4) frame.writeUInt16BE(length, 2);
+  if (start === 10) frame.writeBigUInt64BE(BigInt(length), 2);
+  frame.fill(0, start, header);
+  payload.copy(frame, header);
   return frame;
 }
+/** A message of text, or a control frame, as a server sends it. */
+export const serverFrame = (opcode: 0x1 | 0x9 | 0xa, payload: Buffer): Buffer =>
+  wholeFrame(opcode, payload, false);
 /** The `Sec-WebSocket-Accept` that answers a client's key. */
 export const acceptOf = (key: string): string =>
   hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');

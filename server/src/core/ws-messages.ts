@@ -1,5 +1,5 @@
 import { Transform } from 'node:stream';
-import { FrameError, checkStart, headerSize, payloadSize } from './ws-frames.ts';
+import { FrameError, checkStart, headerSize, payloadSize, wholeFrame } from './ws-frames.ts';
 
 const CONTROL = 0x8;
 const HEADER_MAX = 14;
@@ -16,56 +16,79 @@ export interface WholeFrame {
   payload(): Buffer;
 }
 
-/**
- * Assembles frames from chunks of any size. `masked`: the frames of a client, which must be masked and pass `checkStart`.
- * Throws `FrameError` for an invalid frame, or one with more than `maxPayload` bytes.
- */
-export function frameReader(maxPayload: number, masked: boolean): (chunk: Buffer) => WholeFrame[] {
-  let raw = Buffer.allocUnsafe(FIRST_ROOM);
-  let filled = 0;
+interface FrameRules {
+  /** Frames of a client, which must be masked and pass `checkStart`. */
+  readonly masked: boolean;
+  /** Called with each complete header, before its payload is held; throws to refuse the frame. */
+  readonly begin: (opcode: number, payload: number) => void;
+}
+const NOTHING = Buffer.alloc(0);
+
+/** Refuses a payload of more than `most` bytes with the close code 1009. */
+const noLargerThan = (most: number) => (_opcode: number, payload: number) => {
+  if (payload > most) throw new FrameError(1009, `a frame of ${payload} bytes is larger than ${most}`);
+};
+/** A reader of frames with at most `maxPayload` bytes each. */
+export const frameReader = (maxPayload: number, masked: boolean): FrameReader =>
+  new FrameReader({ masked, begin: noLargerThan(maxPayload) });
+
+/** Assembles frames from chunks that are cut anywhere; holds nothing between two frames. */
+export class FrameReader {
+  readonly #rules: FrameRules;
+  #raw = NOTHING;
+  #filled = 0;
   /** Size of the frame; 0 until its header is complete. */
-  let size = 0;
-  let header = 0;
-  const room = (bytes: number): void => {
-    if (raw.length >= bytes) return;
-    const larger = Buffer.allocUnsafe(Math.min(Math.max(bytes, raw.length * 2), maxPayload + HEADER_MAX));
-    raw.copy(larger, 0, 0, filled);
-    raw = larger;
-  };
-  const take = (chunk: Buffer, at: number, until: number): number => {
-    const step = Math.min(until - filled, chunk.length - at);
-    room(filled + step);
-    chunk.copy(raw, filled, at, at + step);
-    filled += step;
-    return at + step;
-  };
-  return (chunk) => {
-    const frames: WholeFrame[] = [];
+  #size = 0;
+  #header = 0;
+  constructor(rules: FrameRules) {
+    this.#rules = rules;
+  }
+  /** Yields the complete frames; take them all. Throws `FrameError` for a frame that breaks the rules. */
+  *read(chunk: Buffer): Generator<WholeFrame, void> {
     let at = 0;
     while (at < chunk.length) {
-      if (size === 0) {
-        at = take(chunk, at, filled < 2 ? 2 : header);
-        if (filled < 2) continue;
-        const second = raw[1]!;
-        if (header === 0) {
-          if (masked) checkStart(raw[0]!, second);
-          header = headerSize(second);
-        }
-        if (filled < header) continue;
-        const payload = payloadSize(raw);
-        if (payload > maxPayload) {
-          throw new FrameError(1009, `a frame of ${payload} bytes is larger than ${maxPayload}`);
-        }
-        size = header + payload;
+      if (this.#size === 0) {
+        at = this.#fill(chunk, at, this.#filled < 2 ? 2 : this.#header);
+        if (!this.#begin()) continue;
       }
-      if (filled < size) at = take(chunk, at, size);
-      if (filled < size) continue;
-      frames.push(frameOf(Buffer.from(raw.subarray(0, size)), header));
-      raw = Buffer.allocUnsafe(FIRST_ROOM);
-      filled = size = header = 0;
+      if (this.#filled < this.#size) at = this.#fill(chunk, at, this.#size);
+      if (this.#filled < this.#size) continue;
+      const [raw, header] = [this.#raw.subarray(0, this.#size), this.#header];
+      this.#raw = NOTHING;
+      this.#filled = this.#size = this.#header = 0;
+      yield frameOf(raw, header);
     }
-    return frames;
-  };
+  }
+  #fill(chunk: Buffer, at: number, until: number): number {
+    const step = Math.min(until - this.#filled, chunk.length - at);
+    const bytes = this.#filled + step;
+    if (this.#raw.length < bytes) {
+      // One piece of memory for a small frame, and few copies of a large one that comes in many chunks.
+      const offered = Math.min(this.#filled + chunk.length - at, FIRST_ROOM);
+      const room = Math.max(bytes, HEADER_MAX, offered, Math.min(this.#raw.length * 2, until));
+      const larger = Buffer.allocUnsafe(room);
+      this.#raw.copy(larger, 0, 0, this.#filled);
+      this.#raw = larger;
+    }
+    chunk.copy(this.#raw, this.#filled, at, at + step);
+    this.#filled = bytes;
+    return at + step;
+  }
+  /** True once the header is complete. */
+  #begin(): boolean {
+    if (this.#filled < 2) return false;
+    const { masked, begin } = this.#rules;
+    const [first, second] = [this.#raw[0]!, this.#raw[1]!];
+    if (this.#header === 0) {
+      if (masked) checkStart(first, second);
+      this.#header = headerSize(second);
+    }
+    if (this.#filled < this.#header) return false;
+    const payload = payloadSize(this.#raw);
+    begin(first & 0x0f, payload);
+    this.#size = this.#header + payload;
+    return true;
+  }
 }
 function frameOf(raw: Buffer, header: number): WholeFrame {
   return {
@@ -84,11 +107,11 @@ function frameOf(raw: Buffer, header: number): WholeFrame {
 /** Rewrites a whole message of a client; null passes the original on. */
 export type Rewrite = (message: Buffer) => Buffer | null | Promise<Buffer | null>;
 /**
- * Forwards a client's frames in order and shows each whole message to `rewrite` first. Fails with the error of `frameReader`
+ * Forwards a client's frames in order and shows each whole message to `rewrite` first. Fails with the error of `FrameReader`
  * or of `rewrite`.
  */
 export function messageFilter(maxPayload: number, rewrite: Rewrite): Transform {
-  const read = frameReader(maxPayload, true);
+  const frames = frameReader(maxPayload, true);
   let pieces: WholeFrame[] = [];
   let bytes = 0;
   function collect(frame: WholeFrame): WholeFrame[] | null {
@@ -111,8 +134,8 @@ export function messageFilter(maxPayload: number, rewrite: Rewrite): Transform {
   }
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      const filter = async (frames: readonly WholeFrame[]): Promise<void> => {
-        for (const frame of frames) {
+      const filter = async (all: Iterable<WholeFrame>): Promise<void> => {
+        for (const frame of all) {
           if (frame.opcode >= CONTROL) {
             this.push(frame.raw);
             continue;
@@ -124,13 +147,13 @@ export function messageFilter(maxPayload: number, rewrite: Rewrite): Transform {
           const answer = rewrite(message);
           const other = answer instanceof Promise ? await answer : answer;
           if (other === null) for (const piece of whole) this.push(piece.raw);
-          else this.push(clientFrame(whole[0]!.opcode, other));
+          else this.push(wholeFrame(whole[0]!.opcode, other, true));
         }
       };
       const run = async (): Promise<void> => {
         let failed: Error | null = null;
         try {
-          await filter(read(chunk));
+          await filter(frames.read(chunk));
         } catch (error) {
           failed = error as Error;
         }
@@ -139,17 +162,4 @@ export function messageFilter(maxPayload: number, rewrite: Rewrite): Transform {
       void run();
     },
   });
-}
-
-/** A masked frame; a mask of zeros is enough on loopback. */
-function clientFrame(opcode: number, payload: Buffer): Buffer {
-  const { length } = payload;
-  const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;
-  const frame = Buffer.alloc(start + 4 + length);
-  frame[0] = 0x80 | opcode;
-  frame[1] = 0x80 | (start === 2 ? length : start === 4 ? 126 : 127);
-  if (start === 4) frame.writeUInt16BE(length, 2);
-  if (start === 10) frame.writeBigUInt64BE(BigInt(length), 2);
-  payload.copy(frame, start + 4);
-  return frame;
 }

@@ -1,8 +1,8 @@
 import type { Caller } from '../ports/http.ts';
 import type { Framing } from './batch.ts';
 import { framingFor } from './display.ts';
-import { namesOf } from './topics.ts';
-import type { Heard } from './topics.ts';
+import { boundsOf, namesOf } from './topics.ts';
+import type { Bounds, Heard } from './topics.ts';
 import { Reader } from './reader.ts';
 
 /** A reader with somebody at its other end. */
@@ -43,7 +43,7 @@ export abstract class Client extends Reader {
   get names(): readonly string[] {
     return namesOf(this.heard);
   }
-  override get since(): number {
-    return Math.max(0, ...this.heard.map((one) => one.since_ms));
+  override get bounds(): Bounds {
+    return boundsOf(this.heard);
   }
 }

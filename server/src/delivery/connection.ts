@@ -12,6 +12,7 @@ import type { ServerFrame } from '@offhook/contract/stream.ts';
 import { faultsOf } from '../core/check-input.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 import { checkJson } from '../core/json-check.ts';
+import { Bucket } from '../core/rate-limit.ts';
 import { checkOf } from '../core/row-check.ts';
 import { say } from '../core/said.ts';
 import { FrameError, closeFrame, serverFrame } from '../core/ws-frames.ts';
@@ -20,10 +21,9 @@ import type { Journal } from '../journal/journal.ts';
 import type { Caller } from '../ports/http.ts';
 import type { Commands } from '../ports/operations.ts';
 import type { Framing } from './batch.ts';
-import { Bucket } from './bucket.ts';
 import { Client } from './client.ts';
 import type { Clients } from './clients.ts';
-import { FrameReader } from './frame-reader.ts';
+import { MessageReader } from './message-reader.ts';
 import type { Hub } from './hub.ts';
 import type { Snapshots } from './snapshots.ts';
 import { heardSince, namesOf } from './topics.ts';
@@ -51,6 +51,10 @@ export interface Parts {
 const FULL = 64 * 1024;
 /** With more nothing more is read from the client: who does not take answers is given no more to wait for. */
 const NO_MORE_READ = 256 * 1024;
+/** Rates of frames, of pings and pongs, and of subscriptions that a client may send. */
+const FRAMES = { burst: 200, per_second: 100 };
+const CONTROLS = { burst: 40, per_second: 10 };
+const SUBSCRIBES = { burst: 40, per_second: 5 };
 const MAX_CHANGES = 16;
 const MAX_COMMANDS = 32;
 /** A snapshot is waited for this long: the journal takes nothing while its disk is full. */
@@ -76,9 +80,9 @@ export class Connection extends Client {
   readonly #language: Language;
   readonly #parts: Parts;
   readonly #socket: Duplex;
-  readonly #frames = new FrameReader();
-  readonly #rate = new Bucket(200, 100);
-  readonly #control = new Bucket(40, 10);
+  readonly #messages = new MessageReader();
+  readonly #rate = new Bucket(FRAMES);
+  readonly #control = new Bucket(CONTROLS);
   #subscribes: Bucket | null = null;
   #bad = 0;
   #commands = 0;
@@ -209,7 +213,7 @@ export class Connection extends Client {
     if (this.#ended) return;
     this.heardAt = this.#parts.clients.now;
     try {
-      this.#frames.push(chunk, this);
+      this.#messages.push(chunk, this);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.end(error.code, error.message);
@@ -264,7 +268,7 @@ export class Connection extends Client {
         return this.#command(frame);
       case 'subscribe':
       case 'unsubscribe':
-        this.#subscribes ??= new Bucket(40, 5);
+        this.#subscribes ??= new Bucket(SUBSCRIBES);
         if (!this.#subscribes.take() || this.#changes.length >= MAX_CHANGES) {
           throw new ServiceError('too_many_requests', 'too many changes of the subscription; slow down');
         }

@@ -26,15 +26,20 @@ const conversationOf = (started: number, at: number, ...extensions: string[]): D
 
 /** A stream whose callers carry the time since which they hold their extension. */
 async function rigOfHolders(t: TestContext): Promise<StreamRig> {
-  const keys = { one: { scopes: ['calls:read', 'history:read'], extensions: ['1005'] } } as const;
+  const keys = {
+    one: { scopes: ['calls:read', 'history:read'], extensions: ['1005'] },
+    site: { scopes: ['calls:read'] },
+  } as const;
   const known = authenticatorWithKeys(keys);
   const rig: StreamRig = await streamRig(t, {
     host: {
       authenticator: {
         authenticate: async (token) => {
           const caller = await known.authenticate(token);
-          const since_ms = rig.directory.heldSince?.(caller?.extension ?? '') ?? 0;
-          return caller === null ? null : { ...caller, since_ms };
+          if (caller === null) return null;
+          const since_ms = rig.directory.heldSince?.(caller.extension) ?? 0;
+          const known_ms = rig.directory.knownSince?.(caller.person_id) ?? 0;
+          return { ...caller, since_ms, known_ms };
         },
       },
     },
@@ -159,4 +164,72 @@ test('former holder - the webhook of a person below supervisor', async (t) => {
   await rig.webhooks.replay(admin, webhook.id, { from: 1, to: 3 });
   await until('the replay', () => rig.one(webhook.id).replay === null);
   assert.deepEqual(sink.seqs, [3, 3, 1, 2, 3]);
+});
+
+const parkingAt = (at: number): readonly DomainEvent[] =>
+  (['parking.slot_occupied', 'parking.slot_freed'] as const).map((type) => event(type, at, { slot: '701' }));
+
+test('parked calls - an old cursor brings nobody who was parked before the person was there', async (t) => {
+  const rig = await rigOfHolders(t);
+  rig.directory.meet('1005', GIVEN);
+  // An older person who received an extension later saw parked calls all the time.
+  rig.directory.meet('1003', BEFORE);
+  rig.directory.give('1003', GIVEN);
+  rig.commit(...parkingAt(BEFORE), linkDown(), callOf(BEFORE, '1005'), ...parkingAt(AFTER));
+  for (const [token, topics, expected] of [
+    ['token-user', 'parking', [3, 5, 6]],
+    // A call of their own is bounded by the holder, not by the person.
+    ['token-user', 'parking,calls/mine', [3, 4, 5, 6]],
+    ['token-agent', 'parking', [1, 2, 3, 5, 6]],
+    ['token-supervisor', 'parking', [1, 2, 3, 5, 6]],
+    ['key-site', 'parking', [1, 2, 3, 5, 6]],
+  ] as const) {
+    const client = await rig.open('', { token });
+    client.send({ op: 'subscribe', id: 1, topics: topics.split(','), cursor: 0 });
+    await client.next('resumed');
+    assert.deepEqual(client.seqs(), expected, `${token} ${topics}`);
+    const poll = await fetch(`${rig.base}/api/v1/events/poll?topics=${topics}&cursor=0&wait=0`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const { events } = (await poll.json()) as { events: { seq: number }[] };
+    assert.deepEqual(
+      events.map((one) => one.seq),
+      expected,
+      `${token} ${topics} by poll`,
+    );
+  }
+});
+
+test('parked calls - a supervisor who becomes a user asks for old ones in vain, others hear theirs beside', async (t) => {
+  const rig = await rigOfHolders(t);
+  rig.directory.meet('1002', GIVEN);
+  rig.commit(...parkingAt(BEFORE), linkDown());
+  const [demoted, user] = [await rig.open('supervisor'), await rig.open('user')];
+  for (const client of [demoted, user]) {
+    client.send({ op: 'subscribe', id: 1, topics: ['parking'] });
+    await client.next('subscribed');
+  }
+  rig.directory.change('1002', { level: 'user' });
+  for (const client of [demoted, user]) {
+    client.send({ op: 'subscribe', id: 2, topics: ['parking'], cursor: 0 });
+    await client.next('resumed');
+  }
+  rig.commit(...parkingAt(AFTER));
+  await until('the live ones', () => [demoted, user].every((client) => client.seqs().includes(5)));
+  assert.deepEqual(demoted.seqs(), [3, 4, 5]);
+  assert.deepEqual(user.seqs(), [1, 2, 3, 4, 5]);
+});
+
+test('parked calls - the webhook of a person who is new', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  rig.directory.meet('1001', GIVEN);
+  rig.directory.change('1001', { level: 'user' });
+  rig.journal.append(parkingAt(BEFORE));
+  const { webhook } = await rig.create({ url: sink.url, topics: ['parking'] });
+  rig.journal.append(parkingAt(AFTER));
+  await until('the cursor', () => rig.one(webhook.id).cursor === 4);
+  await rig.webhooks.replay(admin, webhook.id, { from: 1, to: 4 });
+  await until('the replay', () => rig.one(webhook.id).replay === null);
+  assert.deepEqual(sink.seqs, [3, 4, 3, 4]);
 });

@@ -1,7 +1,6 @@
 import type { Envelope, JournalRow } from '../ports/journal-store.ts';
+import type { Bounds } from './topics.ts';
 
-/** Names of topics that are one person's own. */
-const PERSONAL = /^(?:calls\/mine|history\/mine|agents)\//;
 const began = new WeakMap<JournalRow, number>();
 
 /**
@@ -20,16 +19,23 @@ function beganAt(row: JournalRow): number {
   return at;
 }
 /**
- * True for a row that is heard by a personal topic alone and was of the person who had the extension before. `names` are the
- * topics of the row, `heard` those of the reader; `since_ms`: when the reader was given the extension, 0 where nobody had it
- * before or the reader may see all of it.
+ * True for a row from before the time since which the reader may hear any of the names it is heard by: of the person who had
+ * the extension before, or of a time before the person was there. `names` are the topics of the row, `heard` those of the reader.
  */
-export function isOfFormerHolder(
+export function isFromBefore(
   row: JournalRow,
   names: readonly string[],
   heard: ReadonlySet<string>,
-  since_ms: number,
+  bounds: Bounds,
 ): boolean {
-  if (since_ms === 0 || names.some((name) => heard.has(name) && !PERSONAL.test(name))) return false;
-  return beganAt(row) < since_ms;
+  if (bounds.size === 0) return false;
+  let at = -1;
+  for (const name of names) {
+    if (!heard.has(name)) continue;
+    const since = bounds.get(name);
+    if (since === undefined) return false;
+    if (at < 0) at = beganAt(row);
+    if (at >= since) return false;
+  }
+  return at >= 0;
 }

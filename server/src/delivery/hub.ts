@@ -1,21 +1,22 @@
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import { EVERYONE, isStateType } from '../core/topics.ts';
+import { EVERYONE, isStateType, namesIn } from '../core/topics.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JournalRow } from '../ports/journal-store.ts';
 import { createBatch } from './batch.ts';
 import type { Batch, Framing } from './batch.ts';
-import { isOfFormerHolder } from './former-holder.ts';
+import { isFromBefore } from './former-holder.ts';
 import type { Reader } from './reader.ts';
 import { createShelf } from './shelf.ts';
+import type { Bounds } from './topics.ts';
 
-/** Readers of one transport that hear the same names, from the same time on. */
+/** Readers of one transport that hear the same names, each from the same time on. */
 export interface Feed {
   readonly key: string;
   readonly framing: Framing;
   readonly names: ReadonlySet<string>;
-  /** As that of its readers. */
-  readonly since: number;
+  /** As those of its readers. */
+  readonly bounds: Bounds;
   readonly live: Set<Reader>;
   readonly behind: Set<Reader>;
   /** Bytes of facts since it began. */
@@ -58,13 +59,13 @@ const PULL_MS = 6;
 /** Facts that may wait for one reader, in bytes. */
 export const MAX_BEHIND = 1024 * 1024;
 const MAX_PAGES = 32;
-const MAX_SPLIT = 20_000;
 const MAX_STATES = 200_000;
 const LOOK_AHEAD = 5_000;
 const RETRY_MS = 500;
 /** How long pages are kept that nobody is at. */
 const SHELF_MS = 2_000;
 
+const namesOfRow = (row: JournalRow): readonly string[] => namesIn(row.topics);
 const stateOf = (row: JournalRow): string => `${row.type} ${row.subject}`;
 
 interface Round {
@@ -94,7 +95,6 @@ export function createHub(options: {
   /** Newest seq of each subject whose events are states, learnt up to `learnt` for those who are slow. */
   const states = new Map<string, number>();
   let learnt = 0;
-  const split = new Map<string, readonly string[]>();
   let done = journal.head;
   let round: Round | null = null;
   let scheduled = false;
@@ -103,15 +103,6 @@ export function createHub(options: {
   let tidying: NodeJS.Timeout | undefined;
   let [events, bytes, tooSlow] = [0, 0, 0];
 
-  const namesOfRow = (row: JournalRow): readonly string[] => {
-    let names = split.get(row.topics);
-    if (names === undefined) {
-      names = row.topics.split(' ');
-      if (split.size >= MAX_SPLIT) split.clear();
-      split.set(row.topics, names);
-    }
-    return names;
-  };
   const shelf = createShelf(journal, namesOfRow);
   const had = (since: ReadonlyMap<string, number>, row: JournalRow): boolean =>
     namesOfRow(row).some((name) => (since.get(name) ?? Infinity) < row.seq);
@@ -147,7 +138,7 @@ export function createHub(options: {
     const rows = firstOf(journal.read(done, PAGE));
     const found = new Map<Feed, JournalRow[]>();
     const hear = (feed: Feed, row: JournalRow): void => {
-      if (isOfFormerHolder(row, namesOfRow(row), feed.names, feed.since)) return;
+      if (isFromBefore(row, namesOfRow(row), feed.names, feed.bounds)) return;
       const list = found.get(feed);
       if (list === undefined) found.set(feed, [row]);
       else if (list.at(-1) !== row) list.push(row);
@@ -295,9 +286,9 @@ export function createHub(options: {
     const names = backlog === null ? feed.names : backlog.only;
     const found = shelf.heard(names, at, to);
     const own =
-      feed.since === 0
+      feed.bounds.size === 0
         ? found.rows
-        : found.rows.filter((row) => !isOfFormerHolder(row, namesOfRow(row), names, feed.since));
+        : found.rows.filter((row) => !isFromBefore(row, namesOfRow(row), names, feed.bounds));
     const wanted = backlog === null ? own : own.filter((row) => !had(backlog.had, row));
     const heard = firstOf(wanted);
     const end = heard === wanted ? found.to : heard.at(-1)!.seq;
@@ -363,11 +354,12 @@ export function createHub(options: {
     scheduled = true;
     setImmediate(turn);
   }
-  function feedOf({ framing, since }: Reader, names: readonly string[]): Feed {
-    const key = `${framing.name} ${since} ${names.join(' ')}`;
+  function feedOf({ framing, bounds }: Reader, names: readonly string[]): Feed {
+    const from = [...bounds].map(([name, since]) => `${name}@${since}`).sort();
+    const key = [framing.name, ...names, ...from].join(' ');
     let feed = feeds.get(key);
     if (feed !== undefined) return feed;
-    feed = { key, framing, names: new Set(names), since, live: new Set(), behind: new Set(), facts: 0 };
+    feed = { key, framing, names: new Set(names), bounds, live: new Set(), behind: new Set(), facts: 0 };
     feeds.set(key, feed);
     for (const name of names) {
       const set = index.get(name);

@@ -1,8 +1,10 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { CLOSE_CODES, PollQuery, PollReply } from '@offhook/contract/stream.ts';
+import { CLOSE_CODES } from '@offhook/contract/stream.ts';
+import type { PollQuery } from '@offhook/contract/stream.ts';
+import type { stream } from '@offhook/contract/operations/stream.ts';
 import { ServiceError } from '../core/errors.ts';
-import type { App, Caller } from '../ports/http.ts';
+import type { Caller } from '../ports/http.ts';
+import type { Handler } from '../ports/operations.ts';
 import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
 import { gapOf } from './connection.ts';
@@ -127,43 +129,17 @@ class Poll extends Client {
 }
 
 /** `GET /api/v1/events/poll`: the stream for those who can only ask. */
-export function pollRoute(app: App, parts: Parts, closing: () => boolean): void {
-  app.get(
-    '/api/v1/events/poll',
-    {
-      config: {
-        level: 'user',
-        scope: 'any',
-        errors: [
-          'invalid_request',
-          'token_in_url',
-          'forbidden',
-          'too_many_requests',
-          'store_unavailable',
-          'overloaded',
-        ],
-      },
-      schema: {
-        tags: ['stream'],
-        summary: 'The event stream by long poll',
-        description:
-          'Answers with the events after `cursor`, at once or when the first one comes, at the latest after `wait` seconds. Without a cursor it answers at once with the one to begin from.',
-        querystring: PollQuery,
-        response: { 200: PollReply },
-      },
-    },
-    async (request: FastifyRequest<{ Querystring: Query }>, reply: FastifyReply) => {
-      const { clients } = parts;
-      const caller = request.person();
-      const heard = clients.hearAll(caller, request.query.topics);
-      clients.admit(caller);
-      if (closing()) throw new ServiceError('overloaded', 'the service is stopping');
-      const poll = new Poll(parts, caller, request.ip, request.query);
-      reply.raw.once('close', () => poll.vanish());
-      const body = await poll.ask(heard);
-      // A connection that stays would hold up the stop for as long as it may be idle.
-      if (closing()) reply.raw.shouldKeepAlive = false;
-      return reply.type('application/json; charset=utf-8').send(body);
-    },
-  );
+export function pollHandler(parts: Parts, closing: () => boolean): Handler<typeof stream.poll> {
+  const { clients } = parts;
+  return async ({ caller, request, reply }, { query }) => {
+    const heard = clients.hearAll(caller, query.topics);
+    clients.admit(caller);
+    if (closing()) throw new ServiceError('overloaded', 'the service is stopping');
+    const poll = new Poll(parts, caller, request.ip, query);
+    reply.raw.once('close', () => poll.vanish());
+    const body = await poll.ask(heard);
+    // A connection that stays would hold up the stop for as long as it may be idle.
+    if (closing()) reply.raw.shouldKeepAlive = false;
+    return reply.type('application/json; charset=utf-8').send(body);
+  };
 }

@@ -1,5 +1,7 @@
 import type { Framing } from './batch.ts';
 import type { Feed } from './hub.ts';
+import { NO_BOUNDS } from './topics.ts';
+import type { Bounds } from './topics.ts';
 
 /** Rows that a living subscription asks for from before: heard by `only`, apart from those that `had` says were sent. */
 export interface Backlog {
@@ -29,9 +31,9 @@ export abstract class Reader {
   factsRead = 0;
   backlog: Backlog | null = null;
 
-  /** When it was given the extension whose own topics it hears, ms since 1970; 0 where it may hear all of them. */
-  get since(): number {
-    return 0;
+  /** Time from which it may hear a name. */
+  get bounds(): Bounds {
+    return NO_BOUNDS;
   }
 
   /** True while it takes no more; it then calls `hub.takes(reader)` when it does. */

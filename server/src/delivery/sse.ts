@@ -1,9 +1,10 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { EventsQuery } from '@offhook/contract/stream.ts';
+import type { EventsQuery } from '@offhook/contract/stream.ts';
+import type { stream } from '@offhook/contract/operations/stream.ts';
 import { ServiceError } from '../core/errors.ts';
-import type { App, Caller } from '../ports/http.ts';
+import type { Caller } from '../ports/http.ts';
+import type { Handler } from '../ports/operations.ts';
 import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
 import { gapOf } from './connection.ts';
@@ -158,14 +159,9 @@ class EventSource extends Client {
 }
 
 /** `GET /api/v1/events`: the stream as server-sent events. */
-export function sseRoute(app: App, parts: Parts, closing: () => boolean): void {
-  async function listen(
-    request: FastifyRequest<{ Querystring: Query }>,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
-    const { clients } = parts;
-    const caller = request.person();
-    const { query } = request;
+export function sseHandler(parts: Parts, closing: () => boolean): Handler<typeof stream.events> {
+  const { clients } = parts;
+  return async ({ caller, request, reply }, { query }) => {
     const heard = clients.hearAll(caller, query.topics);
     const cursor = lastEventId(request.headers['last-event-id']) ?? query.cursor;
     clients.admit(caller);
@@ -175,25 +171,7 @@ export function sseRoute(app: App, parts: Parts, closing: () => boolean): void {
     const wanted = cursor === undefined ? query : { ...query, cursor };
     new EventSource(parts, reply.raw, caller, request.ip, wanted).open(heard, headers);
     return reply;
-  }
-  app.get(
-    '/api/v1/events',
-    {
-      config: {
-        level: 'user',
-        scope: 'any',
-        errors: ['invalid_request', 'token_in_url', 'forbidden', 'too_many_requests', 'overloaded'],
-      },
-      schema: {
-        tags: ['stream'],
-        summary: 'The event stream as server-sent events',
-        description:
-          'Each message is an envelope with `id:` = seq; `event: snapshot`, `gap`, `resumed`, `reconnect` and `close` beside them. Resumes from `Last-Event-ID`.',
-        querystring: EventsQuery,
-      },
-    },
-    listen,
-  );
+  };
 }
 /** Empty, as a browser sends it before the first event, is none. */
 function lastEventId(header: string | string[] | undefined): number | undefined {

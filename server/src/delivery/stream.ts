@@ -1,5 +1,4 @@
-import { NoFields } from '@offhook/contract/session.ts';
-import { Ticket } from '@offhook/contract/stream.ts';
+import { stream as operations } from '@offhook/contract/operations/stream.ts';
 import { rfc3339 } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -7,16 +6,16 @@ import type { Clock } from '../ports/clock.ts';
 import type { Directory } from '../ports/directory.ts';
 import type { App } from '../ports/http.ts';
 import type { Gauges } from '../ports/metrics.ts';
-import type { Commands } from '../ports/operations.ts';
+import type { Commands, Served } from '../ports/operations.ts';
 import type { Credentials, TopicSources } from '../ports/stream.ts';
 import { createClients } from './clients.ts';
 import type { Parts } from './connection.ts';
 import { createHub } from './hub.ts';
-import { pollRoute } from './poll.ts';
+import { pollHandler } from './poll.ts';
 import { createSnapshots } from './snapshots.ts';
-import { sseRoute } from './sse.ts';
+import { sseHandler } from './sse.ts';
 import { createTickets } from './tickets.ts';
-import { webSocketRoute } from './websocket.ts';
+import { webSocketHandler } from './websocket.ts';
 
 export interface StreamOptions {
   readonly journal: Journal;
@@ -37,8 +36,8 @@ export interface StreamOptions {
 export interface Stream {
   /** The journal has new rows. */
   committed(): void;
-  /** Adds the routes, whose clients' commands go to `commands`. */
-  routes(app: App, commands: Commands): void;
+  /** `commands` runs those of its clients. */
+  operations(app: App, commands: Commands): Served<typeof operations>;
   close(): void;
 }
 /** Milliseconds over which clients are asked to come back after a restart, for each of them. */
@@ -74,32 +73,24 @@ export function createStream(options: StreamOptions): Stream {
   };
   return {
     committed: () => hub.committed(),
-    routes(app, commands) {
+    operations(app, commands) {
       const parts: Parts = { hub, clients, snapshots, journal, commands, heartbeatSeconds, log };
-      webSocketRoute(app, parts, tickets, () => closing);
-      sseRoute(app, parts, () => closing);
-      pollRoute(app, parts, () => closing);
-      app.post(
-        '/api/v1/stream/ticket',
-        {
-          config: { level: 'user', scope: 'any', errors: ['too_many_requests'] },
-          schema: {
-            tags: ['stream'],
-            summary: 'A pass for one WebSocket within 30 seconds',
-            description: 'For clients that cannot send a header with the upgrade: `/api/v1/stream?ticket=…`.',
-            body: NoFields,
-            response: { 200: Ticket },
-          },
-        },
-        (request) => {
-          const { ticket, expires_at } = tickets.issue(request.person());
-          return { success: true as const, ticket, expires_at: rfc3339(expires_at) };
-        },
-      );
       app.addHook('preClose', (done) => {
         restart();
         done();
       });
+      return {
+        operations,
+        handlers: {
+          ticket({ caller }) {
+            const { ticket, expires_at } = tickets.issue(caller);
+            return { success: true, ticket, expires_at: rfc3339(expires_at) };
+          },
+          socket: webSocketHandler(parts, tickets, () => closing),
+          events: sseHandler(parts, () => closing),
+          poll: pollHandler(parts, () => closing),
+        },
+      };
     },
     close() {
       restart();

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import fc from 'fast-check';
 import { agentReady, linkDown, offer, presence, streamRig } from '../../test/support/stream-rig.ts';
 import { until } from '../../test/support/until.ts';
-import { EVERYONE } from '../core/topics.ts';
+import { EVERYONE, topicsOf } from '../core/topics.ts';
 
 test('stream - queues with a cursor beside one queue that came later', async (t) => {
   const rig = await streamRig(t);
@@ -43,6 +44,24 @@ test('stream - what everybody hears is sent with a cursor too', async (t) => {
   client.send({ op: 'subscribe', id: 2, topics: ['agents'], cursor: 1 });
   await client.next('resumed');
   assert.deepEqual(client.seqs(), [4, 2, 3]);
+});
+
+test('stream - an event of a noun without a topic reaches no client', async (t) => {
+  const rig = await streamRig(t);
+  const client = await rig.open('admin');
+  const topics = ['presence', 'calls', 'parking', 'history', 'queues', 'agents', 'config', 'system'];
+  client.send({ op: 'subscribe', id: 1, topics });
+  await client.next('subscribed');
+  const forgotten = { ...linkDown(), type: 'gossip.heard' } as unknown as DomainEvent;
+  rig.commit(forgotten, linkDown());
+  await until('the event of a known noun', () => client.seqs().length > 0);
+  client.send({ op: 'subscribe', id: 2, topics, cursor: 0 });
+  await client.next('resumed');
+  assert.deepEqual(
+    client.seqs().filter((seq) => seq === 1),
+    [],
+  );
+  assert.deepEqual(topicsOf(forgotten), []);
 });
 
 const TOPICS = ['presence', 'presence/1005', 'queues', 'queues/support', 'queues/sales', 'agents'];

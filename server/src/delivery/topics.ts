@@ -1,5 +1,5 @@
 import { EVERYONE } from '../core/topics.ts';
-import { heardAs, historySince } from '../core/rights.ts';
+import { heardAs, historySince, parkingSince } from '../core/rights.ts';
 import type { Objects, Principal } from '../core/rights.ts';
 import type { TopicSources } from '../ports/stream.ts';
 
@@ -11,17 +11,32 @@ export interface Heard {
   readonly noun: keyof TopicSources;
   /** What a snapshot of it may show. */
   readonly objects: Objects;
-  /** Events of the extension from before, ms since 1970, are of somebody else and not sent; 0 for no bound. */
+  /** Events from before, ms since 1970, are not sent; 0 for no bound. */
   readonly since_ms: number;
 }
 
+/** Time from which the names are heard, ms since 1970; a name without a bound is missing. */
+export type Bounds = ReadonlyMap<string, number>;
+export const NO_BOUNDS: Bounds = new Map();
+export function boundsOf(heard: readonly Heard[]): Bounds {
+  const bounded = heard.filter((one) => one.since_ms > 0);
+  if (bounded.length === 0) return NO_BOUNDS;
+  return new Map(bounded.flatMap((one) => one.names.map((name) => [name, one.since_ms] as const)));
+}
+
+/** Names of topics that are one person's own: events from before belong to the previous holder of the extension. */
+const PERSONAL = /^(?:calls\/mine|history\/mine|agents)\//;
+function sinceOf(who: Principal, [name = '']: readonly string[]): number {
+  if (name === 'parking') return parkingSince(who);
+  return PERSONAL.test(name) ? historySince(who) : 0;
+}
 /** Null where nothing of the topic may be heard. `own`: the queues the person works in. */
 export function hear(who: Principal, topic: string, own: readonly string[]): Heard | null {
   const names = heardAs(who, topic, own);
   if (names === null) return null;
   const noun = topic.split('/', 1)[0] as keyof TopicSources;
   const objects = names[0] === noun ? null : names.map((name) => name.slice(name.lastIndexOf('/') + 1));
-  return { topic, names, noun, objects, since_ms: historySince(who) };
+  return { topic, names, noun, objects, since_ms: sinceOf(who, names) };
 }
 
 /** The names that several topics are heard by, in order, none that a wider one holds already; always `*` too. */

@@ -1,28 +1,24 @@
 import net from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
+import type { stream } from '@offhook/contract/operations/stream.ts';
 import { CLOSE_CODES, STREAM_PROTOCOL } from '@offhook/contract/stream.ts';
 import { ServiceError } from '../core/errors.ts';
 import { languageOf } from '../core/words/words.ts';
 import { acceptOf, closeFrame, isHandshake } from '../core/ws-frames.ts';
-import type { App } from '../ports/http.ts';
+import type { Handler } from '../ports/operations.ts';
 import { Connection } from './connection.ts';
 import type { Parts } from './connection.ts';
 import type { Tickets } from './tickets.ts';
 
 const KEEP_ALIVE_MS = 30_000;
-const Query = z.object({
-  ticket: z.string().max(128).optional().describe('Of `POST /api/v1/stream/ticket`.'),
-});
 
 /** `GET /api/v1/stream`: the event stream and commands, over one WebSocket. */
-export function webSocketRoute(app: App, parts: Parts, tickets: Tickets, closing: () => boolean): void {
+export function webSocketHandler(
+  parts: Parts,
+  tickets: Tickets,
+  closing: () => boolean,
+): Handler<typeof stream.socket> {
   const { clients } = parts;
-
-  async function upgrade(
-    request: FastifyRequest<{ Querystring: z.output<typeof Query> }>,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
+  return async ({ request, reply }, { query: { ticket } }) => {
     const { upgrade: asked } = request;
     if (asked === null) {
       reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
@@ -34,7 +30,6 @@ export function webSocketRoute(app: App, parts: Parts, tickets: Tickets, closing
       reply.header('sec-websocket-version', '13');
       throw new ServiceError('invalid_request', 'this is not a WebSocket handshake of version 13');
     }
-    const { ticket } = request.query;
     const found = ticket === undefined ? request.caller : tickets.redeem(ticket);
     const caller = found === null ? null : clients.fresh(found);
     if (caller === null) {
@@ -66,32 +61,6 @@ export function webSocketRoute(app: App, parts: Parts, tickets: Tickets, closing
       setTimeout(() => socket.destroy(), 1_000).unref();
     }
     return reply;
-  }
-  app.get(
-    '/api/v1/stream',
-    {
-      config: {
-        level: 'public',
-        identify: true,
-        upgrade: true,
-        errors: [
-          'invalid_request',
-          'token_in_url',
-          'not_authenticated',
-          'foreign_origin',
-          'upgrade_required',
-          'too_many_requests',
-          'overloaded',
-        ],
-      },
-      schema: {
-        tags: ['stream'],
-        summary: 'The event stream and commands, over one WebSocket',
-        description: `Sub-protocol \`${STREAM_PROTOCOL}\`. Signs in with a bearer session or API key, a cookie from the same origin, or a ticket.`,
-        querystring: Query,
-      },
-    },
-    upgrade,
-  );
+  };
 }
 const offered = (header: string | undefined): string[] => header?.split(',').map((name) => name.trim()) ?? [];

@@ -16,6 +16,8 @@ const UPLOAD_BYTES = 100_000;
 let host: Host;
 let port: number;
 let folder: string;
+/** What `/api/v1/waits` answers after. */
+let gate = Promise.withResolvers<void>();
 before(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-arrival-'));
   host = await hostFixture({
@@ -38,6 +40,10 @@ before(async () => {
   } as const;
   host.app.post('/api/v1/document', document, (request) => ({ bytes: request.body.text.length }));
   host.app.post('/api/v1/note', { ...document, config: { level: 'public' } }, () => ({}));
+  host.app.get('/api/v1/waits', { config: { level: 'public' } }, async () => {
+    await gate.promise;
+    return { waited: true };
+  });
   ({ port } = await host.listen({ host: '127.0.0.1', port: 0 }));
 });
 after(async () => {
@@ -98,6 +104,42 @@ test('arrival - an upload that stands still, or comes byte by byte, or never end
   assert.ok(still.ms < 5_000 && crumbs.ms < 5_000, `${still.ms} ms, ${crumbs.ms} ms`);
   assert.ok(endless.ms > 5_000, 'by its whole length alone');
   await until('nothing is left', async () => (await readdir(folder).catch(() => [])).length === 0);
+});
+
+test('arrival - a late body on a pipelined connection is 408 after the answers before it, or answered once it came', async () => {
+  const begin = () => {
+    const socket = net.connect(port, '127.0.0.1');
+    const got = { text: '', closed: false };
+    socket.on('data', (chunk: Buffer) => (got.text += chunk.toString('latin1')));
+    socket.on('error', () => undefined);
+    socket.on('close', () => (got.closed = true));
+    socket.write(
+      'GET /api/v1/waits HTTP/1.1\r\nHost: x\r\n\r\n' +
+        'POST /api/v1/note HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"text":',
+    );
+    return { socket, got };
+  };
+  gate = Promise.withResolvers();
+  const [late, arrives, unread, endless] = [begin(), begin(), begin(), begin()];
+  // Long after the time of a body that is no upload.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  for (const { got } of [late, arrives, unread, endless]) assert.equal(got.text, '', 'not before its turn');
+  arrives.socket.write('"a"}');
+  unread.socket.write('"a"}\r\nnonsense\r\n\r\n');
+  endless.socket.write('"a"}'.padEnd(40_000, 'nonsense'));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  gate.resolve();
+  const statuses = ({ text }: { text: string }) =>
+    Array.from(text.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => status).join(' ');
+  await until('late ones are closed', () => [late, unread, endless].every(({ got }) => got.closed));
+  await until('it was answered', () => statuses(arrives.got) === '200 200');
+  assert.match(late.got.text, /^HTTP\/1\.1 200 [^]*"waited":true[^]*HTTP\/1\.1 408 [^]*"request_timeout"/);
+  assert.equal(statuses(late.got), '200 408');
+  assert.equal(statuses(unread.got), '200 200 400');
+  assert.equal(statuses(endless.got), '200 200 400');
+  arrives.socket.write('GET /api/v1/waits HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until('the connection goes on', () => statuses(arrives.got) === '200 200 200');
+  arrives.socket.destroy();
 });
 
 test('arrival - the end of the service waits for no upload that is under way', async () => {

@@ -8,19 +8,20 @@ import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
 import { CLOSE_CODES, ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
 import { hostFixture } from '../../test/support/host-fixture.ts';
-import { TESTED, exampleData } from '../events-document.ts';
+import { TESTED, exampleData } from '../../../tools/events-document.ts';
+import { oneOperation } from '../../test/support/one-operation.ts';
 import { topicsOfType } from '../core/topics.ts';
 import { EVENT_TYPES } from './asyncapi.ts';
 import type { AsyncApiDocument } from './asyncapi.ts';
 import type { Host } from './host.ts';
-import { addOperations, operation } from './operations.ts';
+import { addOperations } from './operations.ts';
 
 let host: Host;
 let document: AsyncApiDocument;
 before(async () => {
   host = await hostFixture();
   addOperations(host.app, [
-    operation({
+    oneOperation({
       action: 'kettles.boil',
       method: 'POST',
       path: '/api/v1/kettles/:name/boil',

@@ -13,7 +13,7 @@ import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { QueueFigures, QueueStats } from '@offhook/contract/wallboard.ts';
 import { topicsOfType } from '../core/topics.ts';
 import { SNAPSHOTS } from '@offhook/contract/snapshots.ts';
-import type { AnyOperation } from '../ports/operations.ts';
+import type { Command } from '../ports/operations.ts';
 import type { RouteTable } from './route-table.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -141,14 +141,14 @@ const keyOf = (topic: string): string => topic.replaceAll(/[{}]/g, '').replaceAl
 const frameName = (frame: z.ZodObject): string => (frame.shape.op as z.ZodLiteral<string>).value;
 
 /** Every operation that a `command` frame can name, in order of name. */
-const commandsOf = (table: RouteTable): AnyOperation[] =>
+const commandsOf = (table: RouteTable): Command[] =>
   table
     .entries()
     .flatMap((entry) => [...entry.methods.values()])
     .flatMap(({ operation }) => (operation === undefined ? [] : [operation]))
     .toSorted((a, b) => (a.action < b.action ? -1 : 1));
 /** `data` of a command frame: the path's names and the body in one object. */
-function commandData(operation: AnyOperation): Schema {
+function commandData(operation: Command): Schema {
   const body = received(operation.body as z.ZodType);
   const variants = (body.anyOf as readonly Schema[] | undefined)?.filter(({ type }) => type !== 'null') ?? [
     body,

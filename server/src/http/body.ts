@@ -14,7 +14,7 @@ const LARGE = 256 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 const FORM_TYPE =
   /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
-const AUDIO_TYPE = /^(?:audio\/[a-z0-9.+-]{1,60}|application\/octet-stream)[ \t]*(?:;[^\r\n]*)?$/i;
+const AUDIO_TYPE = /^(?:audio\/[a-z0-9.+-]+|application\/octet-stream)[ \t]*(?:;[^\r\n]*)?$/i;
 const MERGE_PATCH_TYPE =
   /^application\/merge-patch\+json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 /** Bytes of a refused body that are still read and thrown away, so that its sender sees the answer and not a reset. */

@@ -16,7 +16,7 @@ async function rig(t: TestContext) {
     reply.notModified('"1"');
   });
   host.app.post('/api/v1/write', { config: { level: 'user' }, schema: { body: NoFields } }, (request) => {
-    host.app.pace(request.person(), 'own');
+    host.app.permit(request.person(), 'own');
     return { ok: true };
   });
   await host.app.ready();

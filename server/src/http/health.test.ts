@@ -3,7 +3,8 @@ import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
 import { silent } from '../core/log.ts';
-import { healthRoutes, listenMetrics, readiness } from './health.ts';
+import { addOperations } from './operations.ts';
+import { healthOperations, listenMetrics, readiness } from './health.ts';
 import type { Check, HealthOptions } from './health.ts';
 import type { Host } from './host.ts';
 
@@ -25,7 +26,7 @@ before(async () => {
       { name: 'disk', run: () => disk() },
     ],
   };
-  healthRoutes(host.app, options);
+  addOperations(host.app, [healthOperations(options)]);
   await host.app.ready();
   const listener = await listenMetrics({ host: '127.0.0.1', port: 0 }, options, silent);
   metricsPort = listener.port;

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import { Health, Readiness } from '@offhook/contract/health.ts';
+import { health as operations } from '@offhook/contract/operations/health.ts';
 import type { Readiness as ReadinessBody } from '@offhook/contract/health.ts';
 import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { App } from '../ports/http.ts';
+import type { Served } from '../ports/operations.ts';
 import type { Metrics } from './metrics.ts';
 import { rawAnswer } from './problem.ts';
 
@@ -48,43 +48,28 @@ export async function readiness(checks: readonly Check[]): Promise<Required<Read
 }
 
 /** `/healthz`, `/readyz`, `/metrics`. */
-export function healthRoutes(app: App, { metrics, engineUp, checks }: HealthOptions): void {
-  app.get(
-    '/healthz',
-    {
-      config: { level: 'public' },
-      schema: { tags: ['health'], summary: 'The process answers', response: { 200: Health } },
-    },
-    (_request, reply) => {
+export const healthOperations = ({
+  metrics,
+  engineUp,
+  checks,
+}: HealthOptions): Served<typeof operations> => ({
+  operations,
+  handlers: {
+    live({ reply }) {
       reply.header('cache-control', 'no-store');
-      return { status: 'ok' as const, engine: engineUp() ? ('up' as const) : ('down' as const) };
+      return { status: 'ok', engine: engineUp() ? 'up' : 'down' };
     },
-  );
-  app.get(
-    '/readyz',
-    {
-      config: { level: 'public', identify: true },
-      schema: {
-        tags: ['health'],
-        summary: 'The service can do its work; details for Admin',
-        response: { 200: Readiness, 503: Readiness },
-      },
-    },
-    async (request, reply) => {
+    async ready({ caller, reply }) {
       const { details, ...short } = await readiness(checks);
       reply.header('cache-control', 'no-store').code(short.status === 'ready' ? 200 : 503);
-      return request.caller?.level === 'admin' ? { ...short, details } : short;
+      return caller?.level === 'admin' ? { ...short, details } : short;
     },
-  );
-  app.get(
-    '/metrics',
-    { config: { level: 'admin' }, schema: { tags: ['health'], summary: 'Prometheus text format' } },
-    async (_request, reply) => {
+    async metrics({ reply }) {
       reply.header('cache-control', 'no-store').type(metrics.registry.contentType);
       return metrics.registry.metrics();
     },
-  );
-}
+  },
+});
 
 /** The loopback listener: the same figures with details and without sign-in. Resolves when it listens. */
 export async function listenMetrics(

@@ -12,6 +12,7 @@ import { languageOf } from '../core/words/words.ts';
 import type { App, Authenticator, Caller, Credential } from '../ports/http.ts';
 import type { ArrivalLimits } from './arrival.ts';
 import { asyncapiDocument } from './asyncapi.ts';
+import { boundBodyMemory } from './body-memory.ts';
 import { BODY_LIMIT, addBodyParsers, checkBodyHeaders, drainBody, fillEmptyBody } from './body.ts';
 import { addDocument } from './documents.ts';
 import { addIdempotency } from './idempotency.ts';
@@ -40,6 +41,8 @@ export interface HostLimits extends ArrivalLimits {
   readonly headersTimeoutMs: number;
   readonly keepAliveMs: number;
   readonly maxConnections: number;
+  /** Bytes of bodies that may be in memory at once. */
+  readonly bodyMemoryBytes: number;
   /** Connections that may wait to be taken: all clients come back at once after a restart. The system may allow fewer. */
   readonly backlog: number;
 }
@@ -53,6 +56,7 @@ export const HOST_LIMITS: HostLimits = {
   uploadMs: 1_800_000,
   keepAliveMs: 65_000,
   maxConnections: 20_000,
+  bodyMemoryBytes: 128 * 1024 * 1024,
   backlog: 4_096,
 };
 export interface HostOptions {
@@ -145,6 +149,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   app.setValidatorCompiler(inputValidator);
   app.setSerializerCompiler(serializerCompiler);
   addBodyParsers(app);
+  boundBodyMemory(app, limits.bodyMemoryBytes);
   const endUploads = attachSockets(app.server, table, (request, response) => app.routing(request, response), {
     bodyLimit: BODY_LIMIT,
     arrival: limits,
@@ -155,7 +160,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     done();
   });
 
-  app.decorate('pace', (caller, paced) => pace.take(caller, paced));
+  app.decorate('permit', (caller, paced) => pace.permit(caller, paced));
   app.decorate('bounded', (caller, run) => pace.bounded(caller, run));
   app.decorate('confirmed', (caller: Caller) => {
     if (caller.key !== null || options.confirmed?.(caller) === true) return;
@@ -185,6 +190,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
   app.decorateRequest('person', function (this: FastifyRequest) {
     if (this.caller === null) throw new ServiceError('not_authenticated', 'sign in first');
     return this.caller;
+  });
+  app.decorateRequest('personNow', async function (this: FastifyRequest) {
+    const credential = this.credential();
+    identify(this, credential, credential && (await authenticator.authenticate(credential.token)));
+    return this.person();
   });
 
   app.decorateReply('notModified', function (this: FastifyReply, etag: string) {

@@ -4,6 +4,8 @@ import { after, before, beforeEach, test } from 'node:test';
 import { z } from 'zod';
 import { openTestStore } from '../../test/support/test-store.ts';
 import { fixtureAuthenticator, hostFixture } from '../../test/support/host-fixture.ts';
+import { oneOperation } from '../../test/support/one-operation.ts';
+import { until } from '../../test/support/until.ts';
 import { manualClock } from '../../test/support/sessions-fixture.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -11,6 +13,7 @@ import path from 'node:path';
 import { ServiceError } from '../core/errors.ts';
 import type { Store } from '../ports/store.ts';
 import type { Host } from './host.ts';
+import { addOperations } from './operations.ts';
 import { createIdempotencyStore } from './idempotency.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 
@@ -216,4 +219,79 @@ test('repeats - only below /api/v1; elsewhere the header means nothing', async (
   await post('key-11', { note: 'a' }, 'user', '/api/mobile/work.php');
   await post('key-11', { note: 'a' }, 'user', '/api/mobile/work.php');
   assert.equal(runs, 2);
+});
+
+test('repeats - what is refused for its pace leaves its key and the kept replies as they were, by both doors', async (t) => {
+  let now = 0;
+  let begun = 0;
+  const begin: IdempotencyStore['begin'] = (...all) => {
+    begun += 1;
+    return kept.begin(...all);
+  };
+  const own = await hostFixture({ clock: { now: () => now }, idempotency: { ...kept, begin } });
+  t.after(() => own.close());
+  const say = oneOperation({
+    action: 'notes.say',
+    method: 'POST',
+    path: '/api/v1/say',
+    level: 'user',
+    paced: 'own',
+    errors: ['wrong_call_state'],
+    summary: 'say',
+    tag: 'test',
+    body: z.strictObject({ note: z.string() }),
+    reply: z.object({ note: z.string() }),
+    run: (_actor, { body }) =>
+      body.note === 'no'
+        ? Promise.reject(new ServiceError('wrong_call_state', 'no'))
+        : Promise.resolve({ note: body.note }),
+  });
+  const commands = addOperations(own.app, [say]);
+  const send = async (key: string, note = 'a') => {
+    const reply = await own.app.inject({
+      method: 'POST',
+      url: '/api/v1/say',
+      headers: { authorization: 'Bearer token-user', 'idempotency-key': key },
+      payload: { note },
+    });
+    return [reply.statusCode, reply.headers['idempotency-replayed']];
+  };
+  const caller = (await fixtureAuthenticator.authenticate('token-user'))!;
+  const command = (key: string) => commands.run({ caller, ip: null }, 'notes.say', { note: 'a' }, key);
+  for (let i = 0; i < 30; i += 1) assert.deepEqual(await send(`pace-${i}`), [200, undefined]);
+  assert.equal(begun, 30);
+  assert.deepEqual(await send('late'), [429, undefined]);
+  await assert.rejects(command('late'), /faster than/);
+  assert.equal(begun, 30, 'no row was written, so none was pushed out');
+  assert.deepEqual(await send('pace-0'), [200, 'true'], 'a repeat costs nothing');
+  assert.deepEqual(await command('pace-0'), { note: 'a' });
+  now += 1_000;
+  assert.deepEqual(await send('late'), [200, undefined], 'the key is as good as new');
+  now += 100_000;
+  for (let i = 0; i < 60; i += 1) {
+    now += 400;
+    assert.equal((await send(`no-${i}`, 'no'))[0], 409);
+  }
+  const before = begun;
+  while ((await send(`refused-${begun}`, 'no'))[0] === 409) assert.ok(begun < before + 60);
+  const last = begun;
+  assert.deepEqual(await send('refused-late'), [429, undefined]);
+  assert.equal(begun, last, 'neither is one begun where too many were refused');
+});
+
+test('repeats - kept replies go when their time ends, also while nobody sends a key', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const own = await hostFixture({ idempotency: kept });
+  t.after(() => own.close());
+  for (let i = 0; i < 1_200; i += 1) await kept.begin(`old-${i}`, 1_000 + (i % 7), 'f');
+  const left = async (): Promise<number> => {
+    const rows = store.db<{ http_idempotency: { id: string } }>().selectFrom('http_idempotency').select('id');
+    return (await rows.where('id', 'like', 'old-%').execute()).length;
+  };
+  clock.advance(24 * 3_600_000 - 1);
+  await kept.purge();
+  assert.equal(await left(), 1_200);
+  clock.advance(1);
+  t.mock.timers.tick(60_000);
+  await until('they are gone', async () => (await left()) === 0);
 });

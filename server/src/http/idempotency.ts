@@ -1,15 +1,19 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { App } from '../ports/http.ts';
 import type { Migration, Store } from '../ports/store.ts';
+import { isRepeatable } from './openapi-headers.ts';
 
 const KEEP_MS = 24 * 3600 * 1000;
 const MAX_PER_PERSON = 1_000;
 const MAX_BODY = 256 * 1024;
 const PURGE_EVERY_MS = 60_000;
+/** Rows deleted by one statement, between which others have the database. */
+const PURGE_ROWS = 500;
 /**
  * Answers that say nothing was decided: the same key may try again. A 504 is none of them: the engine may have done it, so
  * the same key must never do it a second time.
@@ -34,6 +38,8 @@ export interface IdempotencyStore {
   begin(id: string, person: number, fingerprint: string): Promise<void>;
   finish(id: string, key: string, reply: StoredReply): Promise<void>;
   forget(id: string): Promise<void>;
+  /** Deletes what is older than 24 hours. */
+  purge(): Promise<void>;
 }
 
 interface Tables {
@@ -91,7 +97,6 @@ export async function createIdempotencyStore(
       hkdfSync('sha256', Buffer.concat([siteKey, Buffer.from(key)]), id, 'offhook idempotency', 32),
     );
   const db = store.db<Tables>();
-  let purged = 0;
   return {
     digest: (text) => createHmac('sha256', hashing).update(text).digest('base64url'),
     async find(id, key) {
@@ -110,13 +115,6 @@ export async function createIdempotencyStore(
     },
     async begin(id, person, fingerprint) {
       const now = clock.now();
-      if (now - purged > PURGE_EVERY_MS) {
-        purged = now;
-        await db
-          .deleteFrom('http_idempotency')
-          .where('created_at', '<=', now - KEEP_MS)
-          .execute();
-      }
       const kept = db
         .selectFrom('http_idempotency')
         .select('id')
@@ -156,6 +154,22 @@ export async function createIdempotencyStore(
     async forget(id) {
       await db.deleteFrom('http_idempotency').where('id', '=', id).execute();
     },
+    async purge() {
+      let deleted = PURGE_ROWS;
+      while (deleted >= PURGE_ROWS) {
+        const old = db
+          .selectFrom('http_idempotency')
+          .select('id')
+          .where('created_at', '<=', clock.now() - KEEP_MS)
+          .limit(PURGE_ROWS);
+        const { numDeletedRows } = await db
+          .deleteFrom('http_idempotency')
+          .where('id', 'in', old)
+          .executeTakeFirst();
+        deleted = Number(numDeletedRows);
+        await setImmediate();
+      }
+    },
   };
 }
 function seal(key: Buffer, body: Buffer): Buffer {
@@ -190,10 +204,17 @@ export interface Attempt {
 /** Repeated requests of one service, however they come. */
 export interface Repeats {
   /**
-   * The answer that an earlier attempt was given, or the attempt that shall be made now. `address` names what is asked
-   * for. Throws `invalid_request`, `idempotency_conflict` or `store_unavailable`.
+   * The answer that an earlier attempt was given, or the attempt that shall be made now, which `permit` may refuse by what
+   * it throws: a refused one leaves the key as it was. Throws `invalid_request`, `idempotency_conflict` or `store_unavailable`.
    */
-  begin(person: number, address: string, key: unknown, body: unknown): Promise<StoredReply | Attempt>;
+  begin(repeat: Repeat, permit: () => void): Promise<StoredReply | Attempt>;
+}
+export interface Repeat {
+  readonly person: number;
+  /** What is asked for. */
+  readonly address: string;
+  readonly key: unknown;
+  readonly body: unknown;
 }
 declare module 'fastify' {
   interface FastifyInstance {
@@ -205,7 +226,7 @@ declare module 'fastify' {
 export function createRepeats(store: IdempotencyStore | undefined): Repeats {
   const running = new Map<string, Running>();
   return {
-    async begin(person, address, key, body) {
+    async begin({ person, address, key, body }, permit) {
       if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) {
         throw new ServiceError(
           'invalid_request',
@@ -243,6 +264,7 @@ export function createRepeats(store: IdempotencyStore | undefined): Repeats {
           done(row.reply);
           return row.reply;
         }
+        permit();
         await store.begin(id, person, fingerprint);
       } catch (error) {
         done(null);
@@ -283,22 +305,36 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
   const repeats = createRepeats(store);
   const attempts = new WeakMap<FastifyRequest, Attempt>();
   app.decorate('repeats', repeats);
+  if (store !== undefined) keepPurged(app, store);
 
   // On the routes it is for, and not on every request: a hook that is waited for costs as much as half of signing in.
   app.addHook('onRoute', (route) => {
-    if (![route.method].flat().includes('POST') || !route.url.startsWith('/api/v1/')) return;
-    // A sound is known by its content: once more gives the same anyway.
-    if (route.config?.body === 'audio') return;
-    // What is kept of the body would be a fast way to try passwords, and the answer is for one session of the person.
-    if (route.config?.proves === true) return;
-    route.preHandler = [begin, ...[route.preHandler ?? []].flat()];
-    route.onSend = [...[route.onSend ?? []].flat(), finish];
+    const config = route.config ?? {};
+    const isKeyed = [route.method].flat().some((method) => isRepeatable(method, route.url, config));
+    const first = isKeyed ? begin : config.permit && permitted;
+    if (first === undefined) return;
+    route.preHandler = [first, ...[route.preHandler ?? []].flat()];
+    if (first === begin) route.onSend = [...[route.onSend ?? []].flat(), finish];
   });
 
+  function permit(request: FastifyRequest): void {
+    request.routeOptions.config.permit?.(request.person());
+  }
+  function permitted(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+    try {
+      permit(request);
+    } catch (error) {
+      return done(error as Error);
+    }
+    done();
+  }
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const key = request.headers['idempotency-key'];
-    if (key === undefined || request.caller === null) return undefined;
-    const begun = await repeats.begin(request.caller.person_id, request.url, key, request.body);
+    if (request.caller === null) return undefined;
+    if (key === undefined) return permit(request);
+    const { url: address, body } = request;
+    const repeat = { person: request.caller.person_id, address, key, body };
+    const begun = await repeats.begin(repeat, () => permit(request));
     if (!('end' in begun)) return replay(reply, begun);
     attempts.set(request, begun);
     return undefined;
@@ -314,6 +350,23 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
     await attempt.end({ status: reply.statusCode, content_type, body });
     return payload;
   }
+}
+/** Deletes old replies also while nobody sends a key; a database that is away is tried again at the next turn. */
+function keepPurged(app: App, store: IdempotencyStore): void {
+  let running = false;
+  const timer = setInterval(() => {
+    if (running) return;
+    running = true;
+    void store
+      .purge()
+      .catch(() => undefined)
+      .finally(() => (running = false));
+  }, PURGE_EVERY_MS);
+  timer.unref();
+  app.addHook('preClose', (done) => {
+    clearInterval(timer);
+    done();
+  });
 }
 function replay(reply: FastifyReply, stored: StoredReply): FastifyReply {
   return reply

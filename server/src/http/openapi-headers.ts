@@ -86,7 +86,10 @@ const EVERYWHERE = {
   RateLimit: header('RateLimit'),
 };
 
-/** True for operations that read `Idempotency-Key`. */
+/**
+ * True for operations that read `Idempotency-Key`. A sound is known by its content, so once more gives the same anyway. What is
+ * kept of a body with a password would be a fast way to try passwords, and the answer to it is for one session of the person.
+ */
 export const isRepeatable = (method: string, path: string, config: FastifyContextConfig): boolean =>
   method === 'POST' && path.startsWith('/api/v1/') && config.body !== 'audio' && config.proves !== true;
 

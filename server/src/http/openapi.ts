@@ -115,6 +115,7 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
   if (method !== 'GET') {
     const tooLarge = config.body === 'audio' ? 'sound_too_large' : 'body_too_large';
     for (const code of ['invalid_request', tooLarge, 'unsupported_media_type'] as const) codes.add(code);
+    if (config.bodyBytes !== undefined) codes.add('too_many_requests').add('overloaded');
   }
   if (isRepeatable(method, path, config)) codes.add('idempotency_conflict');
   codes.add('token_in_url');

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Done, NoFields } from '@offhook/contract/session.ts';
+import { Done } from '@offhook/contract/session.ts';
 import { z } from 'zod';
 import { fixtureAuthenticator, hostFixture } from '../../test/support/host-fixture.ts';
-import { addOperations, operation } from './operations.ts';
+import { oneOperation } from '../../test/support/one-operation.ts';
+import { addOperations } from './operations.ts';
 
 test('operations - what is wrong with a command names the field, wherever it is', async (t) => {
   const host = await hostFixture();
   t.after(() => host.close());
   const commands = addOperations(host.app, [
-    operation({
+    oneOperation({
       action: 'things.write',
       method: 'PUT',
       path: '/api/v1/things/:id',
@@ -50,20 +51,17 @@ test('operations - a POST without a required field takes no body; one with a req
   };
   const bare = z.strictObject({ note: z.string().optional(), times: z.int().default(1) });
   const full = z.strictObject({ note: z.string() });
-  const params = z.strictObject({});
   const made = (action: string, method: 'POST' | 'PUT', body: typeof bare | typeof full) =>
-    operation({ ...shared, action, method, path: `/api/v1/${action}`, params, body, run });
+    oneOperation({ ...shared, action, method, path: `/api/v1/${action}`, body, run });
   addOperations(host.app, [
     made('bare', 'POST', bare),
     made('full', 'POST', full),
     made('put', 'PUT', bare),
-    operation({
+    oneOperation({
       ...shared,
       action: 'none',
       method: 'POST',
       path: '/api/v1/none',
-      params,
-      body: NoFields,
       run,
     }),
   ]);

@@ -1,15 +1,16 @@
-import type { z } from 'zod';
+import type { FastifySchemaCompiler } from 'fastify';
+import { z } from 'zod';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
-import { checkInput } from '../core/check-input.ts';
+import type { Operation } from '@offhook/contract/operation.ts';
+import { NoFields } from '@offhook/contract/session.ts';
+import { checkInput, inputValidator } from '../core/check-input.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 import { say } from '../core/said.ts';
 import type { App, Caller } from '../ports/http.ts';
-import type { Actor, AnyOperation, Commands, DefineOperation } from '../ports/operations.ts';
-
-export const operation: DefineOperation = (definition) => definition as unknown as AnyOperation;
+import type { Actor, AnyServed, Command, Commands } from '../ports/operations.ts';
 
 /** Throws `forbidden` where this caller may not run what needs the level or, for an API key, the scope. */
 export function checkAccess(
@@ -28,77 +29,138 @@ export function checkAccess(
   throw new ServiceError('forbidden', say`this needs the level ${needs.level}; yours is ${caller.level}`);
 }
 
-/** Registers the REST route of each operation, and answers with what runs them by name. */
-export function addOperations(app: App, operations: readonly AnyOperation[]): Commands {
-  const byAction = new Map<string, AnyOperation>();
-  const run = (op: AnyOperation, actor: Actor, input: object): Promise<unknown> => {
-    if (op.paced !== undefined) app.pace(actor.caller, op.paced);
-    return app.bounded(actor.caller, () => op.run(actor, input as never));
+/** An operation and its handler, as both doors run them. */
+interface Runnable {
+  readonly op: Operation;
+  readonly params: z.ZodType;
+  readonly body: z.ZodType;
+  /** Throws the 429 of a caller who may not run it now; the first thing of each attempt. */
+  readonly permit: ((caller: Caller) => void) | undefined;
+  readonly run: (who: object, input: object) => unknown;
+}
+type CommandOf = Runnable & { readonly op: Operation & { readonly action: string } };
+const isCommand = (one: Runnable): one is CommandOf => one.op.action !== undefined;
+const none = z.strictObject({});
+
+function runnable(op: Operation, handler: Runnable['run'], app: App): Runnable {
+  const { params = none, body = NoFields, paced } = op;
+  const bounded = op.action !== undefined || op.bounded === true;
+  return {
+    op,
+    params,
+    body,
+    permit: bounded || paced !== undefined ? (caller) => app.permit(caller, paced) : undefined,
+    run: bounded
+      ? (who, input) => app.bounded((who as Actor).caller, async () => await handler(who, input))
+      : handler,
   };
-  for (const op of operations) {
-    for (const name of op.alias === undefined ? [op.action] : [op.action, op.alias]) {
-      if (byAction.has(name)) throw new Error(`two operations are called ${name}`);
-      byAction.set(name, op);
+}
+/** Optional fields of Fastify are left out instead of set to undefined. */
+function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+const atOnce: FastifySchemaCompiler<unknown> = (route) =>
+  route.httpPart === 'body' ? (value) => ({ value }) : inputValidator(route as never);
+
+function addRoute(app: App, { op, params, body, permit, run }: Runnable): void {
+  const { level, scope, identify, setup, proves, confirm, takes, bodyBytes, etag, upgrade, errors } = op;
+  const { method, path, summary, description, query, reply: success, status = 200, produces } = op;
+  const hasBody = method !== 'GET' && method !== 'DELETE' && takes !== 'audio';
+  const command = op.action === undefined ? undefined : { ...op, action: op.action, params, body };
+  app.route({
+    method,
+    url: path,
+    ...given({ validatorCompiler: op.unchecked === true ? atOnce : undefined }),
+    config: given({
+      level,
+      scope,
+      identify,
+      setup,
+      proves,
+      confirm,
+      body: takes,
+      bodyBytes,
+      etag,
+      upgrade,
+      errors,
+      permit,
+      operation: command as Command | undefined,
+    }),
+    schema: given({
+      summary,
+      description,
+      tags: [op.tag],
+      querystring: query,
+      produces,
+      params: op.params,
+      body: hasBody ? body : undefined,
+      security: op.credential === true ? [{ bearer: [] }, { cookie: [] }] : undefined,
+      response: success === undefined ? undefined : { [status]: success, ...op.others },
+    }),
+    handler: (request, reply) => {
+      const input = {
+        params: op.params === undefined ? null : request.params,
+        query: query === undefined ? null : request.query,
+        body: hasBody ? request.body : null,
+      };
+      const caller = level === 'public' ? request.caller : request.person();
+      if (status !== 200) reply.code(status);
+      // A command gets what a frame has too, so that neither door can do more than the other.
+      const actor = { caller, ip: request.ip };
+      return run(command === undefined ? { ...actor, request, reply } : actor, input);
+    },
+  });
+}
+
+/** Registers the REST route of each operation, and returns what runs the commands among them by name. */
+export function addOperations(app: App, served: readonly AnyServed[]): Commands {
+  const byAction = new Map<string, CommandOf>();
+  for (const { operations, handlers } of served)
+    for (const [name, op] of Object.entries(operations)) {
+      const one = runnable(op, handlers[name]!, app);
+      addRoute(app, one);
+      if (!isCommand(one)) continue;
+      for (const action of one.op.alias === undefined ? [one.op.action] : [one.op.action, one.op.alias]) {
+        if (byAction.has(action)) throw new Error(`two operations are called ${action}`);
+        byAction.set(action, one);
+      }
     }
-    const status = op.status ?? 200;
-    app.route({
-      method: op.method,
-      url: op.path,
-      config: {
-        level: op.level,
-        errors: op.errors,
-        operation: op,
-        ...(op.confirm === undefined ? {} : { confirm: op.confirm }),
-        ...(op.scope === undefined ? {} : { scope: op.scope }),
-        ...(op.bodyBytes === undefined ? {} : { bodyBytes: op.bodyBytes }),
-      },
-      schema: {
-        summary: op.summary,
-        tags: [op.tag],
-        params: op.params as z.ZodType,
-        ...(op.method === 'DELETE' ? {} : { body: op.body as z.ZodType }),
-        response: { [status]: op.reply as z.ZodType },
-      },
-      handler: async (request, reply) => {
-        const input = { params: request.params, body: op.method === 'DELETE' ? null : request.body };
-        const answer: unknown = await run(op, { caller: request.person(), ip: request.ip }, input);
-        return reply.code(status).send(answer);
-      },
-    });
-  }
   return {
     async run(actor, action, data, key) {
-      const op = byAction.get(action);
-      if (op === undefined) throw new ServiceError('unknown_action', 'no command has this name');
+      const one = byAction.get(action);
+      if (one === undefined) throw new ServiceError('unknown_action', 'no command has this name');
+      const { op } = one;
       checkAccess(actor.caller, op);
       app.admitted(actor.caller);
       const asked = op.confirm === true || (op.confirm?.(data) ?? false);
       if (asked) app.confirmed(actor.caller);
-      const input = split(op, ownData(op, actor.caller, data ?? {}));
-      const work = async (): Promise<unknown> => (op.reply as z.ZodType).parse(await run(op, actor, input));
-      return key === undefined || op.method !== 'POST'
-        ? work()
-        : once(app, op, { person: actor.caller.person_id, key, input, work });
+      const input = split(one, ownData(op, actor.caller, data ?? {}));
+      const work = async (): Promise<unknown> => op.reply!.parse(await one.run(actor, input));
+      const permit = (): void => one.permit?.(actor.caller);
+      if (key !== undefined && op.method === 'POST')
+        return once(app, op, { person: actor.caller.person_id, key, input, permit, work });
+      permit();
+      return work();
     },
   };
 }
-
 /** As a POST with `Idempotency-Key` is run, with the same keys: a repeat may come by REST. */
 async function once(
   app: App,
-  op: AnyOperation,
+  op: Operation,
   run: {
     readonly person: number;
     readonly key: string;
     readonly input: { readonly params: Record<string, string>; readonly body: unknown };
+    readonly permit: () => void;
     readonly work: () => Promise<unknown>;
   },
 ): Promise<unknown> {
-  const { person, key, input, work } = run;
+  const { person, key, input, permit, work } = run;
   const address = op.path.replaceAll(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent(input.params[name] ?? ''),
   );
-  const begun = await app.repeats.begin(person, address, key, input.body);
+  const begun = await app.repeats.begin({ person, address, key, body: input.body }, permit);
   if (!('end' in begun)) {
     const kept: unknown = JSON.parse(begun.body.toString('utf8'));
     if (begun.status < 400) return kept;
@@ -122,16 +184,23 @@ async function once(
   }
 }
 
-function ownData(op: AnyOperation, caller: Caller, data: unknown): unknown {
+function ownData(op: Operation, caller: Caller, data: unknown): unknown {
   if (op.own !== true || caller.key !== null || typeof data !== 'object' || data === null) return data;
   return 'extension' in data || Array.isArray(data) ? data : { ...data, extension: caller.extension };
 }
 /** A command's `data` as a route would have it: what the path names, and the rest. */
-function split(op: AnyOperation, data: unknown): { params: never; body: never } {
+function split(
+  { params: named, body }: Runnable,
+  data: unknown,
+): {
+  params: never;
+  query: null;
+  body: never;
+} {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
     throw new ServiceError('invalid_request', 'data: expected an object');
   }
-  const names = Object.keys((op.params as z.ZodObject).shape);
+  const names = Object.keys((named as z.ZodObject).shape);
   const rest: Record<string, unknown> = { ...data };
   const params: Record<string, unknown> = {};
   for (const name of names) {
@@ -141,7 +210,8 @@ function split(op: AnyOperation, data: unknown): { params: never; body: never } 
     delete rest[name];
   }
   return {
-    params: checkInput(op.params as z.ZodType, params, 'data') as never,
-    body: checkInput(op.body as z.ZodType, rest, 'data') as never,
+    params: checkInput(named, params, 'data') as never,
+    query: null,
+    body: checkInput(body, rest, 'data') as never,
   };
 }

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import { z } from 'zod';
-import { Done, NoFields } from '@offhook/contract/session.ts';
+import { Done } from '@offhook/contract/session.ts';
 import { authenticatorWithKeys, fixtureAuthenticator, hostFixture } from '../../test/support/host-fixture.ts';
+import { oneOperation } from '../../test/support/one-operation.ts';
 import { ServiceError } from '../core/errors.ts';
-import { addOperations, operation } from './operations.ts';
+import { addOperations } from './operations.ts';
 
 async function rig(t: TestContext) {
   let now = 0;
@@ -18,7 +19,7 @@ async function rig(t: TestContext) {
   let heard = 0;
   let asked = 0;
   const write = (action: string, paced: 'own' | 'any') =>
-    operation({
+    oneOperation({
       action,
       method: 'PUT',
       path: `/api/v1/${action}`,
@@ -28,15 +29,13 @@ async function rig(t: TestContext) {
       errors: [],
       summary: action,
       tag: 'test',
-      params: z.strictObject({}),
-      body: NoFields,
       reply: Done,
       run: async () => {
         heard += 1;
         return { success: true };
       },
     });
-  const choose = operation({
+  const choose = oneOperation({
     action: 'choose',
     method: 'PUT',
     path: '/api/v1/choose',
@@ -45,7 +44,6 @@ async function rig(t: TestContext) {
     errors: ['wrong_call_state', 'engine_refused'],
     summary: 'choose',
     tag: 'test',
-    params: z.strictObject({}),
     body: z.strictObject({ fails: z.enum(['wrong_call_state', 'engine_refused']).optional() }),
     reply: Done,
     run: async (_actor, { body }) => {

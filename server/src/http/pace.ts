@@ -13,29 +13,42 @@ const REFUSALS: Rate = { burst: 60, per_second: 1 };
 const REFUSALS_OF_KEY: Rate = { burst: 300, per_second: 5 };
 
 export interface Pace {
-  /** Counts a write that is published to others. Throws `too_many_requests`. */
-  take(caller: Caller, paced: Paced): void;
   /**
-   * Runs a command and counts it where it is refused. Throws `too_many_requests` instead of running it where this person or
-   * key had too many refused, and instead of the refusal where it is one too many itself.
+   * Lets a caller run a command, or throws `too_many_requests` where too many of this person or key were refused; `paced`
+   * counts it as a write that is published to others, and throws where there were too many of those.
    */
+  permit(caller: Caller, paced?: Paced): void;
+  /** Runs a command that was permitted and counts it where it is refused; one too many is refused as `too_many_requests`. */
   bounded<T>(caller: Caller, run: () => Promise<T>): Promise<T>;
   /** The headers of draft-ietf-httpapi-ratelimit-headers for this caller: the rules, and what is left of them. */
-  headers(caller: Caller | null): Record<'ratelimit-policy' | 'ratelimit', string>;
+  headers(caller: Caller | null): PaceHeaders;
 }
+type PaceHeaders = Readonly<Record<'ratelimit-policy' | 'ratelimit', string>>;
+const policyOf = (name: string, { burst, per_second }: Rate): string =>
+  `"${name}";q=${burst};w=${Math.ceil(burst / per_second)}`;
+/** A caller without a limit has the whole burst left. */
+const leftOf = (name: string, { burst }: Rate, left: ReturnType<RateLimit['left']> | null): string =>
+  `"${name}";r=${left?.remaining ?? burst};t=${left?.reset_seconds ?? 0}`;
+const POLICY = `${policyOf('writes', WRITES)}, ${policyOf('refusals', REFUSALS)}`;
+const POLICY_OF_KEY = `${policyOf('writes', WRITES)}, ${policyOf('refusals', REFUSALS_OF_KEY)}`;
+const HEADERS_OF_NOBODY: PaceHeaders = {
+  'ratelimit-policy': POLICY,
+  ratelimit: `${leftOf('writes', WRITES, null)}, ${leftOf('refusals', REFUSALS, null)}`,
+};
 export function createPace(clock: { now(): number }): Pace {
   const writes = createRateLimit(clock, WRITES);
   const ofPersons = createRateLimit(clock, REFUSALS);
   const ofKeys = createRateLimit(clock, REFUSALS_OF_KEY);
   const refusalsOf = ({ key }: Caller): RateLimit => (key === null ? ofPersons : ofKeys);
   return {
-    take({ key, level, username }, paced) {
-      if (key !== null || (paced === 'any' && includesLevel(level, 'supervisor'))) return;
-      writes.take(username);
+    permit(caller, paced) {
+      const { key, level, username } = caller;
+      if (refusalsOf(caller).left(username).remaining < 1) throw tooMany();
+      if (paced === undefined || key !== null) return;
+      if (paced === 'own' || !includesLevel(level, 'supervisor')) writes.take(username);
     },
     async bounded(caller, run) {
       const refusals = refusalsOf(caller);
-      if (refusals.left(caller.username).remaining < 1) throw tooMany();
       try {
         return await run();
       } catch (error) {
@@ -47,13 +60,13 @@ export function createPace(clock: { now(): number }): Pace {
       }
     },
     headers(caller) {
-      const person = caller === null || caller.key === null;
-      const left = caller === null ? null : refusalsOf(caller).left(caller.username);
-      const toWrite = caller === null || caller.key !== null ? null : writes.left(caller.username);
-      const refusals = person ? REFUSALS : REFUSALS_OF_KEY;
+      if (caller === null) return HEADERS_OF_NOBODY;
+      const { key, username } = caller;
+      const toWrite = key === null ? writes.left(username) : null;
+      const left = refusalsOf(caller).left(username);
       return {
-        'ratelimit-policy': `${policyOf('writes', WRITES)}, ${policyOf('refusals', refusals)}`,
-        ratelimit: `${leftOf('writes', WRITES, toWrite)}, ${leftOf('refusals', refusals, left)}`,
+        'ratelimit-policy': key === null ? POLICY : POLICY_OF_KEY,
+        ratelimit: `${leftOf('writes', WRITES, toWrite)}, ${leftOf('refusals', key === null ? REFUSALS : REFUSALS_OF_KEY, left)}`,
       };
     },
   };
@@ -63,8 +76,3 @@ const tooMany = (cause?: ServiceError): ServiceError =>
     retry_after_seconds: 1,
     cause,
   });
-const policyOf = (name: string, { burst, per_second }: Rate): string =>
-  `"${name}";q=${burst};w=${Math.ceil(burst / per_second)}`;
-/** A caller without a limit has the whole burst left. */
-const leftOf = (name: string, { burst }: Rate, left: ReturnType<RateLimit['left']> | null): string =>
-  `"${name}";r=${left?.remaining ?? burst};t=${left?.reset_seconds ?? 0}`;

@@ -47,9 +47,9 @@ async function fakeEngine(): Promise<FakeEngine> {
       );
       const { answers } = engine;
       if (answers !== null) {
-        const read = frameReader(65_536, true);
+        const frames = frameReader(65_536, true);
         socket.on('data', (bytes) => {
-          for (const message of read(bytes))
+          for (const message of frames.read(bytes))
             if (message.opcode === 1)
               socket.write(serverFrame(0x1, Buffer.from(answers(message.payload().toString()))));
         });
@@ -131,13 +131,20 @@ const nobody: SipCredentials = { prove: () => null, endsAt: () => null, onSessio
 let engine: FakeEngine;
 let host: Host;
 let port: number;
+const logged: object[] = [];
 before(async () => {
   engine = await fakeEngine();
   host = await hostFixture();
   sipRelayRoutes(host.app, {
     port: () => engine.port,
     credentials: nobody,
-    log: { debug() {}, info() {}, warn() {}, error() {}, child: () => assert.fail() },
+    log: {
+      debug() {},
+      info: (fields: object, message: string) => void logged.push({ ...fields, message }),
+      warn() {},
+      error() {},
+      child: () => assert.fail(),
+    },
     metrics: host.metrics,
     limits: { maxFrame: 1_000, answerMs: 300 },
   });
@@ -281,6 +288,38 @@ test('sip relay - when one side goes, so does the other', async () => {
   await second.until(() => second.isClosed(), 'the end after the engine’s end');
   assert.equal(second.bytes().readUInt16BE(2), 1011);
   assert.match(await host.metrics.registry.metrics(), /offhook_sip_relays 0/);
+});
+test('sip relay - who closes or is cut off broke no rule, and is not logged as if', async () => {
+  logged.length = 0;
+  const away = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe9]);
+  const ends: Record<string, (socket: net.Socket, upstream: net.Socket) => void> = {
+    'a reload says goodbye': (socket) => void socket.end(away),
+    'a tab is closed': (socket) => void socket.end(),
+    'the line is cut': (socket) => void socket.destroy(),
+    'the line is reset inside a frame': (socket) =>
+      void socket.write(frame('REGISTER').subarray(0, 4), () => socket.resetAndDestroy()),
+    'the engine goes': (_socket, upstream) => void upstream.destroy(),
+    'the engine is reset': (_socket, upstream) => void upstream.resetAndDestroy(),
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    const client = await connect(port);
+    client.socket.write(frame('OPTIONS'));
+    await client.until(() => client.bytes().length > 0, 'the echo');
+    const upstream = engine.sockets.at(-1)!;
+    const gone = new Promise((resolve) => upstream.once('close', resolve));
+    end(client.socket, upstream);
+    await gone;
+    await client.until(() => client.isClosed(), `the end after ${name}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.deepEqual(logged, [], name);
+  }
+  const client = await connect(port);
+  client.socket.write(Buffer.from([0x83, 0x80, 0, 0, 0, 0]));
+  await client.until(() => client.isClosed(), 'the end');
+  assert.match(
+    JSON.stringify(logged),
+    /^\[\{"ip":"127\.0\.0\.1","code":1002,[^{]*"a SIP WebSocket broke a rule"\}\]$/,
+  );
 });
 test('sip relay - a frame that breaks the protocol ends the connection with 1002 and does not reach the engine', async () => {
   for (const [name, bytes] of Object.entries({

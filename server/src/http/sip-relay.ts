@@ -1,17 +1,21 @@
 import net from 'node:net';
 import { pipeline } from 'node:stream';
 import type { Duplex } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { sip as operations } from '@offhook/contract/operations/stream.ts';
 import { ServiceError, messageOf } from '../core/errors.ts';
 import { say } from '../core/said.ts';
 import type { Log } from '../core/log.ts';
 import { networkOf } from '../core/networks.ts';
+import { createRateLimit } from '../core/rate-limit.ts';
 import { FrameError, acceptOf, closeFrame, frameWatch, isHandshake } from '../core/ws-frames.ts';
 import type { FrameWatch } from '../core/ws-frames.ts';
 import { frameReader, messageFilter } from '../core/ws-messages.ts';
-import type { App } from '../ports/http.ts';
+import type { FrameReader } from '../core/ws-messages.ts';
+import type { App, PublicExchange, Sent } from '../ports/http.ts';
+import type { Served } from '../ports/operations.ts';
 import type { SipCredentials } from '../ports/sip.ts';
 import type { Metrics } from './metrics.ts';
+import { addOperations } from './operations.ts';
 import { answerOf } from './sip-digest.ts';
 import { createSipSessions } from './sip-sessions.ts';
 
@@ -56,7 +60,7 @@ interface Pair {
 }
 /** Close code of a phone whose session ended, as on the event stream. */
 const SESSION_ENDED = 4409;
-const MAX_ADDRESSES = 10_000;
+const ENGINE_GONE = 'the engine closed the connection';
 const MAX_ENGINE_FRAME = 1_048_576;
 const MAX_HEAD = 8 * 1024;
 const KEEP_ALIVE_MS = 30_000;
@@ -77,7 +81,10 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   const sessions = createSipSessions<Pair>(options.credentials, (pair, reason) =>
     pair.end(SESSION_ENDED, reason),
   );
-  const allowed = rateLimit(limits.burst, limits.perSecond);
+  const pace = createRateLimit(
+    { now: () => performance.now() },
+    { burst: limits.burst, per_second: limits.perSecond },
+  );
   let closing = false;
   let connecting = 0;
   options.metrics?.gauge('offhook_sip_relays', 'Open SIP over WebSocket connections.', () => open.size);
@@ -104,7 +111,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     waiting.delete(pair);
   }
 
-  async function relay(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async function relay({ request, reply }: PublicExchange): Promise<Sent> {
     const { upgrade } = request;
     if (upgrade === null) {
       reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
@@ -121,7 +128,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
       throw new ServiceError('invalid_request', 'Sec-WebSocket-Protocol must name "sip"');
     }
     const networks = [networkOf(request.ip), `wide ${networkOf(request.ip, 16, 48)}`];
-    if (closing || !allowed(networks[0]!) || isFull(networks) || !hasRoom()) {
+    if (closing || !pace.allows(networks[0]!) || isFull(networks) || !hasRoom()) {
       throw new ServiceError('overloaded', 'too many connections; try again later');
     }
     connecting += 1;
@@ -171,8 +178,12 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     const guard = messageFilter(limits.maxFrame, (message) => sessions.rewrite(pair, message));
     guard.write(upgrade.head);
     guard.on('error', (error) => {
+      // The end of either side takes the guard down too, and breaks no rule.
+      if (!open.has(pair)) return;
+      if (engine.socket.destroyed) return end(1011, ENGINE_GONE);
       const code = error instanceof FrameError ? error.code : error instanceof ServiceError ? 1013 : 1011;
-      log.info({ ip: request.ip, code, reason: error.message }, 'a SIP WebSocket broke a rule');
+      const what = error instanceof FrameError ? 'broke a rule' : 'was ended: its message could not be read';
+      log.info({ ip: request.ip, code, reason: error.message }, `a SIP WebSocket ${what}`);
       end(code, error.message);
     });
     client.on('data', (chunk: Buffer) => {
@@ -182,36 +193,20 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     client.on('end', () => end(1000, ''));
     client.on('close', () => end(1000, ''));
     // The guard's own failure is answered above, before the pipeline takes the engine's side down.
-    pipeline(guard, engine.socket, () => setImmediate(end, 1011, 'the engine closed the connection'));
+    pipeline(guard, engine.socket, () => setImmediate(end, 1011, ENGINE_GONE));
     engine.socket.on('data', (chunk: Buffer) => {
       sent.see(chunk);
       onAnswer(chunk);
       if (client.writable && !client.write(chunk)) engine.socket.pause();
     });
     client.on('drain', () => engine.socket.resume());
-    engine.socket.on('end', () => end(1011, 'the engine closed the connection'));
+    engine.socket.on('end', () => end(1011, ENGINE_GONE));
     // It was paused on purpose while nobody listened; a new listener alone does not undo that.
     engine.socket.resume();
     return reply;
   }
 
-  app.get(
-    '/ws',
-    {
-      config: {
-        level: 'public',
-        upgrade: true,
-        errors: ['upgrade_required', 'invalid_request', 'foreign_origin', 'engine_unavailable', 'overloaded'],
-      },
-      schema: {
-        tags: ['sip'],
-        summary: 'SIP over WebSocket (RFC 7118), relayed to the engine',
-        description:
-          'Sub-protocol `sip`. Phones sign in with SIP digest and the `sip_password` of their session; without an accepted registration a connection is closed after 30 s (1008), and with its session it ends (4409).',
-      },
-    },
-    relay,
-  );
+  addOperations(app, [{ operations, handlers: { relay } } satisfies Served<typeof operations>]);
   app.addHook('preClose', (done) => {
     closing = true;
     for (const pair of open) pair.end(1012, 'the service is restarting');
@@ -221,9 +216,9 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
 }
 
 /** True when the bytes contain the engine's 200 for REGISTER; false for anything that is no frame. */
-function registers(read: ReturnType<typeof frameReader>, chunk: Buffer): boolean {
+function registers(answers: FrameReader, chunk: Buffer): boolean {
   try {
-    return read(chunk).some((frame) => {
+    return [...answers.read(chunk)].some((frame) => {
       if (frame.opcode > 2) return false;
       const answer = answerOf(frame.payload().toString('latin1'));
       return answer?.status === 200 && answer.method === 'REGISTER';
@@ -286,24 +281,4 @@ async function connectEngine(
       say`the engine takes no SIP connection now: ${messageOf(error)}`,
     );
   }
-}
-
-/** A token bucket for each address; the memory of at most 10,000 of them is kept. */
-function rateLimit(burst: number, perSecond: number): (address: string) => boolean {
-  const buckets = new Map<string, { tokens: number; at: number }>();
-  return (address) => {
-    const now = performance.now();
-    const bucket = buckets.get(address) ?? { tokens: burst, at: now };
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
-    bucket.at = now;
-    buckets.delete(address);
-    if (buckets.size >= MAX_ADDRESSES) {
-      const [oldest] = buckets.keys();
-      if (oldest !== undefined) buckets.delete(oldest);
-    }
-    buckets.set(address, bucket);
-    if (bucket.tokens < 1) return false;
-    bucket.tokens -= 1;
-    return true;
-  };
 }

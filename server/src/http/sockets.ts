@@ -19,6 +19,11 @@ export const upgradeOf = (request: IncomingMessage): UpgradeRequest | null => up
 export const wantsWebSocket = (request: IncomingMessage): boolean =>
   request.method === 'GET' && request.headers.upgrade?.trim().toLowerCase() === 'websocket';
 
+interface Newest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly before: ServerResponse | null;
+}
 const PARSE_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
   HPE_HEADER_OVERFLOW: ['header_too_large', 'the request headers are larger than 16384 bytes'],
@@ -43,13 +48,16 @@ export function attachSockets(
   const { bodyLimit, arrival, edge } = options;
   const bytesOf = ({ url = '', method = '' }: IncomingMessage): number | undefined =>
     table.find(pathOf(url))?.methods.get(method)?.bodyBytes;
-  /** The newest request of a connection. */
-  const current = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
+  /** The newest request of a connection, and the response before it while that is not out. */
+  const current = new WeakMap<Duplex, Newest>();
   const endUploads = watchArrival(server, arrival, (request) => bytesOf(request) !== undefined);
   server.prependListener('request', (request, response) => {
-    current.set(request.socket, { request, response });
+    const before = current.get(request.socket)?.response;
+    current.set(request.socket, { request, response, before: before?.closed === false ? before : null });
   });
 
+  /** Connections that are no HTTP any more; each further chunk fails anew. */
+  const broken = new WeakSet<Duplex>();
   server.on(
     'clientError',
     (error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number }, socket) => {
@@ -57,20 +65,28 @@ export function attachSockets(
         socket.destroy();
         return;
       }
+      if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') {
+        if (broken.has(socket)) return;
+        broken.add(socket);
+      }
       const bytes = refusal(error, table, edge());
-      const finish = (): void => {
-        if (socket.writable) socket.end(bytes);
+      const finish = (answer?: Buffer): void => {
+        if (socket.writable) socket.end(answer);
         // The other side may never close: nothing it still sends is wanted.
         setTimeout(() => socket.destroy(), 1_000).unref();
       };
-      const open = current.get(socket);
-      if (open === undefined) finish();
-      else if (!open.request.complete) {
-        // It broke inside a body: an answer that has begun cannot be taken back.
-        if (open.response.headersSent) socket.destroy();
-        else finish();
-      } else if (open.response.closed) finish();
-      else open.response.once('close', finish);
+      const newest = current.get(socket);
+      const inBody = newest?.request.complete === false;
+      const answer = (): void => {
+        if (!inBody) return finish(bytes);
+        // A late body that arrived after all, while the responses before its own were awaited.
+        if (newest.request.complete) return;
+        // An answer that has begun cannot be taken back.
+        finish(newest.response.headersSent ? undefined : bytes);
+      };
+      const before = inBody ? newest.before : newest?.response;
+      if (before === undefined || before === null || before.closed) answer();
+      else before.once('close', answer);
     },
   );
 

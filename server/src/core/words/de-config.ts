@@ -113,7 +113,9 @@ export const config: Readonly<Record<string, string>> = {
   'all sounds together may take {0} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES':
     'alle Töne zusammen dürfen {0} Bytes haben; löschen Sie einen oder erhöhen Sie OFFHOOK_SOUND_MEGABYTES',
   'the disk has too little room left': 'auf der Platte ist zu wenig Platz übrig',
-  '{0} sounds are being taken in': '{0} Töne werden gerade entgegengenommen',
+  'too many sounds are being taken in': 'zu viele Töne werden gerade entgegengenommen',
+  'too many of your sounds are being taken in; send this one when they are':
+    'zu viele Ihrer Töne werden gerade entgegengenommen; senden Sie diesen, wenn sie fertig sind',
   'the draft or a version of the configuration uses it':
     'der Entwurf oder eine Version der Konfiguration benutzt ihn',
   extension: 'Nebenstelle',

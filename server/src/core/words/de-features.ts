@@ -81,6 +81,8 @@ export const features: Readonly<Record<string, string>> = {
     'leg_id: sagen Sie, welcher Zweig; keiner dieses Anrufs ist Ihr eigener',
   'this leg talks to nobody now': 'dieser Zweig spricht gerade mit niemandem',
   'this leg is not recorded': 'dieser Zweig wird nicht aufgenommen',
+  'the session ended': 'die Sitzung ist beendet',
+  '{0} of your requests wait for exports already': '{0} Ihrer Anfragen warten schon auf Exporte',
   'this leg had more than {0} recordings': 'dieser Zweig hatte mehr als {0} Aufnahmen',
   'there is nobody on the other side who could be parked':
     'auf der anderen Seite ist niemand, der geparkt werden könnte',

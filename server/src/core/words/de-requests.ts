@@ -88,6 +88,10 @@ export const requests: Readonly<Record<string, string>> = {
   'body: a text holds half a character': 'body: ein Text enthält ein halbes Zeichen',
   'body: the key "{0}" stands there twice': 'body: der Schlüssel "{0}" steht zweimal da',
   'body: nested deeper than {0}': 'body: tiefer verschachtelt als {0}',
+  'other requests hold the memory that this body needs':
+    'andere Anfragen belegen den Speicher, den dieser Body braucht',
+  'your other requests hold the memory that this body needs; send it when they are answered':
+    'Ihre anderen Anfragen belegen den Speicher, den dieser Body braucht; senden Sie ihn, wenn sie beantwortet sind',
   'body: more than {0} values; send fewer at once': 'body: mehr als {0} Werte; senden Sie weniger auf einmal',
   '{0} changes of {1} are waiting': '{0} Änderungen von {1} warten',
   'too many writes are waiting': 'zu viele Schreibvorgänge warten',

@@ -109,7 +109,9 @@ export const config: Readonly<Record<string, string>> = {
   'all sounds together may take {0} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES':
     'bütün sesler birlikte en çok {0} bayt olabilir; birini silin ya da OFFHOOK_SOUND_MEGABYTES değerini yükseltin',
   'the disk has too little room left': 'diskte yeterli yer kalmadı',
-  '{0} sounds are being taken in': '{0} ses alınıyor',
+  'too many sounds are being taken in': 'çok sayıda ses alınıyor',
+  'too many of your sounds are being taken in; send this one when they are':
+    'sizin çok sayıda sesiniz alınıyor; bunu onlar bitince gönderin',
   'the draft or a version of the configuration uses it':
     'taslak ya da yapılandırmanın bir sürümü bunu kullanıyor',
   extension: 'dahili',

@@ -78,6 +78,8 @@ export const features: Readonly<Record<string, string>> = {
     'leg_id: hangi ayak olduğunu belirtin; bu çağrının hiçbir ayağı sizin değil',
   'this leg talks to nobody now': 'bu ayak şu anda kimseyle konuşmuyor',
   'this leg is not recorded': 'bu ayak kaydedilmiyor',
+  'the session ended': 'oturum sona erdi',
+  '{0} of your requests wait for exports already': 'zaten {0} isteğiniz dışa aktarımları bekliyor',
   'this leg had more than {0} recordings': 'bu ayağın {0} kayıttan çoğu oldu',
   'there is nobody on the other side who could be parked': 'karşı tarafta park edilebilecek biri yok',
   'the other side is on hold already': 'karşı taraf zaten beklemede',

@@ -87,6 +87,10 @@ export const requests: Readonly<Record<string, string>> = {
   'body: a text holds half a character': 'body: bir metin yarım bir karakter içeriyor',
   'body: the key "{0}" stands there twice': 'body: "{0}" anahtarı iki kez var',
   'body: nested deeper than {0}': 'body: {0} düzeyden derin',
+  'other requests hold the memory that this body needs':
+    'bu gövdenin gerektirdiği belleği başka istekler tutuyor',
+  'your other requests hold the memory that this body needs; send it when they are answered':
+    'bu gövdenin gerektirdiği belleği diğer istekleriniz tutuyor; yanıtlandıklarında gönderin',
   'body: more than {0} values; send fewer at once': 'body: {0} değerden çok; bir kerede daha azını gönderin',
   '{0} changes of {1} are waiting': '{1} için {0} değişiklik bekliyor',
   'too many writes are waiting': 'çok sayıda yazma bekliyor',

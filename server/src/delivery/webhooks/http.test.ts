@@ -10,13 +10,12 @@ import {
   Webhooks as List,
 } from '@offhook/contract/webhooks.ts';
 import type { KeyRights } from '../../core/rights.ts';
-import { addOperations, operation } from '../../http/operations.ts';
+import { addOperations } from '../../http/operations.ts';
 import { fixtureAuthenticator, hostFixture } from '../../../test/support/host-fixture.ts';
 import { startSink } from '../../../test/support/webhook-sink.ts';
 import { keyActor, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { webhookOperations } from './operations.ts';
-import { webhookRoutes } from './routes.ts';
 
 const PATH = '/api/v1/webhooks';
 const key = (id: number, scopes: KeyRights['scopes']): KeyRights => ({
@@ -38,8 +37,7 @@ async function site(t: TestContext) {
       },
     },
   });
-  webhookRoutes(host.app, rig.webhooks);
-  const commands = addOperations(host.app, webhookOperations(operation, rig.webhooks));
+  const commands = addOperations(host.app, [webhookOperations(rig.webhooks)]);
   await host.app.ready();
   t.after(() => host.close());
   const call = async (

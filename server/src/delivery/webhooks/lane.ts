@@ -1,10 +1,11 @@
 import type { DisabledReason } from '@offhook/contract/webhooks.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { namesIn } from '../../core/topics.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
-import { isOfFormerHolder } from '../former-holder.ts';
+import { isFromBefore } from '../former-holder.ts';
 import { retryDelay } from './schedule.ts';
 import { signatures } from './signature.ts';
 import type { DeliveryRow, Line, Progress, Settings } from './store.ts';
@@ -44,6 +45,8 @@ export interface LaneDeps {
 export interface Lane {
   /** Looks again: the settings changed, or a replay begins. */
   wake(): void;
+  /** Sends what waits for its next attempt now; its schedule begins anew, also where an attempt is under way and fails. */
+  release(): void;
   /** Begins nothing new; what is under way may end until `grace` is aborted. */
   close(grace: AbortSignal): Promise<void>;
 }
@@ -68,20 +71,31 @@ export function headersOf(
     'webhook-signature': signatures(both ? [secret, previous_secret] : [secret], id, timestamp, body),
   };
 }
-function isHeard(row: JournalRow, { names, since }: Hearing, types: readonly string[] | null): boolean {
+function isHeard(row: JournalRow, { names, bounds }: Hearing, types: readonly string[] | null): boolean {
   if (types !== null && !types.includes(row.type)) return false;
-  const topics = row.topics.split(' ');
-  return topics.some((topic) => names.has(topic)) && !isOfFormerHolder(row, topics, names, since);
+  const topics = namesIn(row.topics);
+  return topics.some((topic) => names.has(topic)) && !isFromBefore(row, topics, names, bounds);
 }
 
 /** The event's own id `<epoch>:<seq>`, the same on every attempt and in every epoch; neither part holds a full stop. */
 const idOf = (row: JournalRow): string => (JSON.parse(row.json) as { id: string }).id;
+
+const releasedLine = <L extends Line>(line: L, now: number): L =>
+  line.head === null ? line : { ...line, head: { ...line.head, attempts: 0, next_at: now } };
+/** The progress after a retry at `now`: what waits is due, and its schedule begins anew. */
+export const releasedOf = (progress: Progress, now: number): Progress => ({
+  ...progress,
+  live: releasedLine(progress.live, now),
+  replay: progress.replay === null ? null : releasedLine(progress.replay, now),
+});
 
 /** Delivers one webhook's events, one at a time and in order, until it is closed. */
 export function startLane(hook: Hook, deps: LaneDeps): Lane {
   const { journal, clock, transport } = deps;
   const { progress } = hook;
   let closed = false;
+  /** Counts the retries that were asked for. */
+  let releases = 0;
   let pause = new AbortController();
   const broken = new AbortController();
 
@@ -193,6 +207,7 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
   async function attempt(row: JournalRow, line: Line): Promise<boolean> {
     const head = line.head?.seq === row.seq ? line.head : null;
     const { settings } = hook;
+    const before = releases;
     const id = idOf(row);
     const at = clock.now();
     const headers = headersOf(settings, id, row.json, at, deps.agent);
@@ -228,9 +243,8 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
       deps.changed(hook, seen);
       return true;
     }
-    // A retry asked for during the attempt replaced the head; the failure is older than what it asks for.
-    const released = line.head?.seq === row.seq && line.head !== head;
-    return failed({ ...seen, state: 'retrying' }, row, line, outcome, released);
+    // The failure is older than a retry asked for during the attempt.
+    return failed({ ...seen, state: 'retrying' }, row, line, outcome, releases !== before);
   }
   function failed(
     seen: DeliveryRow,
@@ -279,6 +293,13 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
   })();
   return {
     wake,
+    release() {
+      const { live, replay } = releasedOf(progress, clock.now());
+      progress.live.head = live.head;
+      if (progress.replay !== null && replay !== null) progress.replay.head = replay.head;
+      releases += 1;
+      wake();
+    },
     async close(grace) {
       closed = true;
       wake();

@@ -1,5 +1,6 @@
 import type { DisabledReason } from '@offhook/contract/webhooks.ts';
 import { messageOf } from '../../core/errors.ts';
+import { Queue } from '../../core/queue.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import { startLane } from './lane.ts';
 import type { Hook, Lane, LaneDeps } from './lane.ts';
@@ -56,13 +57,7 @@ export function createRunner(deps: RunnerDeps): Runner {
   const counts = { delivered: 0, failed: 0, parked: 0, disabled: 0 };
   let notices: AuditEntry[] = [];
   let timer: NodeJS.Timeout | null = null;
-  let turn: Promise<unknown> = Promise.resolve();
-
-  const inTurn = <R>(work: () => Promise<R>): Promise<R> => {
-    const result = turn.then(work);
-    turn = result.catch(() => undefined);
-    return result;
-  };
+  const writes = new Queue();
   async function write(): Promise<void> {
     const portion = [...unsaved].filter((hook) => hooks.get(hook.id) === hook);
     unsaved.clear();
@@ -99,7 +94,7 @@ export function createRunner(deps: RunnerDeps): Runner {
       throw error;
     }
   }
-  const save = (): Promise<void> => inTurn(write);
+  const save = (): Promise<void> => writes.run(write);
   const saveQuietly = (): void => {
     timer = null;
     save().catch((error: unknown) => {
@@ -149,9 +144,11 @@ export function createRunner(deps: RunnerDeps): Runner {
       if (unsaved.size > 0) arm(0);
     }, SAVE_EVERY_MS),
     setInterval(() => {
-      inTurn(() => store.purge(clock.now())).catch((error: unknown) => {
-        log.warn({ error: messageOf(error) }, 'old lines of the delivery log could not be deleted');
-      });
+      writes
+        .run(() => store.purge(clock.now()))
+        .catch((error: unknown) => {
+          log.warn({ error: messageOf(error) }, 'old lines of the delivery log could not be deleted');
+        });
     }, PURGE_EVERY_MS),
   ];
   for (const each of timers) each.unref();
@@ -159,7 +156,7 @@ export function createRunner(deps: RunnerDeps): Runner {
   return {
     hooks,
     counts,
-    inTurn,
+    inTurn: (work) => writes.run(work),
     save,
     start(hook) {
       const running: Running = { ...hook, lines: new Map(), settings_changed: false, lane: NO_LANE };
@@ -190,4 +187,4 @@ export function createRunner(deps: RunnerDeps): Runner {
     },
   };
 }
-const NO_LANE: Lane = { wake: () => undefined, close: () => Promise.resolve() };
+const NO_LANE: Lane = { wake: () => undefined, release: () => undefined, close: () => Promise.resolve() };

@@ -20,7 +20,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
-import { headersOf, isSuccess } from './lane.ts';
+import { headersOf, isSuccess, releasedOf } from './lane.ts';
 import type { LaneDeps } from './lane.ts';
 import { createRunner } from './runner.ts';
 import type { Running } from './runner.ts';
@@ -180,16 +180,6 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
     hook.settings = hook.settings === before ? next : { ...next, enabled, disabled_reason, disabled_at };
   }
 
-  /** What waits for its next attempt is sent now, and its schedule begins anew. */
-  function release(hook: Running): void {
-    const { live, replay } = hook.progress;
-    for (const line of [live, replay]) {
-      if (line !== null && line.head !== null)
-        line.head = { ...line.head, attempts: 0, next_at: clock.now() };
-    }
-    hook.lane.wake();
-  }
-
   return {
     list: (caller) =>
       [...hooks.values()]
@@ -263,7 +253,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         await put(hook, next, progress, told(actor, 'webhook.changed', next.url, detail)(id));
         if (next.url !== settings.url || wanted.enabled === true) {
           progress.failing_since = null;
-          release(hook);
+          hook.lane.release();
         } else hook.lane.wake();
         return shown(hook);
       });
@@ -308,7 +298,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         const outcome = await transport.post(hook.settings.url, headers, body, new AbortController().signal);
         const { status, error, latency_ms, excerpt } = outcome;
         const delivered = isSuccess(outcome);
-        if (delivered && hooks.get(id) === hook) release(hook);
+        if (delivered && hooks.get(id) === hook) hook.lane.release();
         return { success: true, delivered, status, error, latency_ms, excerpt };
       } finally {
         testing.delete(id);
@@ -342,15 +332,16 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
         const hook = find(actor.caller, id);
         const { settings, progress } = hook;
         if (!settings.enabled) throw new ServiceError('webhook_disabled', 'enable this webhook first');
-        await put(hook, settings, progress, told(actor, 'webhook.retried', settings.url)(id));
-        release(hook);
+        const next = releasedOf(progress, clock.now());
+        await put(hook, settings, next, told(actor, 'webhook.retried', settings.url)(id));
+        hook.lane.release();
         return shown(hook);
       }),
     targets: {
       settings: () => targets.settings(),
       async change(actor, wanted) {
         const settings = await targets.change(actor, wanted);
-        for (const hook of hooks.values()) release(hook);
+        for (const hook of hooks.values()) hook.lane.release();
         return settings;
       },
     },

@@ -1,7 +1,8 @@
-import { heardAs, historySince } from '../../core/rights.ts';
 import type { KeyRights, Principal } from '../../core/rights.ts';
 import { EVERYONE } from '../../core/topics.ts';
 import type { Directory } from '../../ports/directory.ts';
+import { NO_BOUNDS, boundsOf, hear } from '../topics.ts';
+import type { Bounds, Heard } from '../topics.ts';
 
 /** Who a webhook belongs to, as it is now; the same object while nothing changed. */
 export interface Owner {
@@ -40,6 +41,7 @@ export function createOwners(directory: Directory, rights: (keyId: number) => Ke
                 level,
                 key: null,
                 since_ms: directory.heldSince?.(extension) ?? 0,
+                known_ms: directory.knownSince?.(person) ?? 0,
               },
               queues: directory.queuesOf(extension).map((queue) => queue.name),
             },
@@ -51,32 +53,35 @@ export function createOwners(directory: Directory, rights: (keyId: number) => Ke
 }
 
 /** The names by which an owner hears these topics now; none where it may hear none of them. */
-export const namesFor = ({ principal, queues }: Owner, topics: readonly string[]): readonly string[] =>
-  topics.flatMap((topic) => heardAs(principal, topic, queues) ?? []);
+export const namesFor = (owner: Owner, topics: readonly string[]): readonly string[] =>
+  hearingsOf(owner, topics).flatMap((one) => one.names);
+const hearingsOf = ({ principal, queues }: Owner, topics: readonly string[]): readonly Heard[] =>
+  topics.flatMap((topic) => hear(principal, topic, queues) ?? []);
 
 /** What a webhook hears. */
 export interface Hearing {
   /** The names in a row's `topics`; empty where it may hear none of its own. */
   readonly names: ReadonlySet<string>;
-  /** When the owner was given the extension, as `Reader.since`. */
-  readonly since: number;
+  /** As `Reader.bounds`. */
+  readonly bounds: Bounds;
 }
 /** What this owner's webhook hears, computed anew when the owner or the topics change; null where the owner is gone. */
 export function createSubscription(find: FindOwner) {
   let owner: Owner | null = null;
   let topics: readonly string[] = [];
-  let heard: Hearing = { names: new Set(), since: 0 };
+  let heard: Hearing = { names: new Set(), bounds: NO_BOUNDS };
   return (of: { readonly owner: number; readonly topics: readonly string[] }): Hearing | null => {
     const now = find(of.owner);
     if (now === null) return null;
     if (now !== owner || topics !== of.topics) {
       owner = now;
       ({ topics } = of);
-      const names = namesFor(now, topics);
+      const each = hearingsOf(now, topics);
+      const names = each.flatMap((one) => one.names);
       // A webhook that may hear nothing is not told of the engine either.
       heard = {
         names: new Set(names.length === 0 ? [] : [...names, EVERYONE]),
-        since: historySince(now.principal),
+        bounds: boundsOf(each),
       };
     }
     return heard;

@@ -6,7 +6,7 @@ import type { LookupFunction } from 'node:net';
 import { MAX_EXCERPT_BYTES } from '@offhook/contract/webhooks.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { createSlots } from './slots.ts';
+import { Queue } from '../../core/queue.ts';
 import { readRetryAfter } from './schedule.ts';
 import type { Address, Guard } from './target.ts';
 
@@ -40,15 +40,8 @@ const IDLE_SOCKET_MS = 30_000;
 
 /** Resolving takes a thread of the few that hash passwords too, so no more than two names at once. */
 export function createResolve(): Resolve {
-  const slots = createSlots(2);
-  return async (host) => {
-    const release = await slots.take();
-    try {
-      return await dns.lookup(host, { all: true });
-    } finally {
-      release();
-    }
-  };
+  const queue = new Queue({ places: 2 });
+  return (host) => queue.run(() => dns.lookup(host, { all: true }));
 }
 
 /**

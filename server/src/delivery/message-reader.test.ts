@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { FrameError } from '../core/ws-frames.ts';
 import { clientFrame } from '../../test/support/ws-client.ts';
-import { FrameReader } from './frame-reader.ts';
+import { MessageReader } from './message-reader.ts';
 
 function reader() {
   const got: string[] = [];
-  const frames = new FrameReader();
+  const frames = new MessageReader();
   const target = {
     text: (message: string) => void got.push(`text ${message}`),
     binary: () => void got.push('binary'),
@@ -35,7 +35,7 @@ const message = fc.record({
   ping: fc.boolean(),
 });
 
-test('frame reader - messages come out whole, however they are framed, mixed with pings and cut', () => {
+test('message reader - messages come out whole, however they are framed, mixed with pings and cut', () => {
   fc.assert(
     fc.property(fc.array(message, { maxLength: 6 }), parts, (messages, cuts) => {
       const wanted: string[] = [];
@@ -61,7 +61,7 @@ test('frame reader - messages come out whole, however they are framed, mixed wit
   );
 });
 
-test('frame reader - any bytes at all are messages or a close code, and never anything else', () => {
+test('message reader - any bytes at all are messages or a close code, and never anything else', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), parts, (bytes, cuts) => {
       const read = (chunks: readonly Buffer[]): string => {

@@ -1,0 +1,47 @@
+import { ServiceError } from './errors.ts';
+import type { Said } from './said.ts';
+
+export interface SharesOptions {
+  /** Bytes, slots or whatever is shared. */
+  readonly total: number;
+  readonly retry_after_seconds: number;
+  /** Details of the refusals: where the holder has some of it already, and where others hold it. */
+  readonly own: Said;
+  readonly others: Said;
+}
+export interface Shares {
+  /**
+   * Returns the function that gives the amount back. Throws `too_many_requests` where the holder has some already, else
+   * `overloaded`.
+   */
+  take(holder: number | string, amount: number): () => void;
+}
+
+/** A total of which no holder gets more than it leaves free, so that something is left for the next holder. */
+export function createShares({ total, retry_after_seconds, own, others }: SharesOptions): Shares {
+  const held = new Map<number | string, number>();
+  let all = 0;
+  const add = (holder: number | string, amount: number): void => {
+    all += amount;
+    const now = (held.get(holder) ?? 0) + amount;
+    if (now > 0) held.set(holder, now);
+    else held.delete(holder);
+  };
+  return {
+    take(holder, amount) {
+      const mine = held.get(holder) ?? 0;
+      if (mine + amount > total - all - amount) {
+        throw mine > 0
+          ? new ServiceError('too_many_requests', own, { retry_after_seconds })
+          : new ServiceError('overloaded', others, { retry_after_seconds });
+      }
+      add(holder, amount);
+      let given = false;
+      return () => {
+        if (given) return;
+        given = true;
+        add(holder, -amount);
+      };
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { ok, startSink, status } from '../../../test/support/webhook-sink.ts';
+import { admin, webhooksRig } from '../../../test/support/webhooks-rig.ts';
+import { until } from '../../../test/support/until.ts';
+
+test('webhooks - a retry during the first attempt of a delivery sends it again at once where that attempt fails', async (t) => {
+  const rig = await webhooksRig(t);
+  const held: ServerResponse[] = [];
+  await using sink = await startSink((_received, response) => void held.push(response));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(2);
+  await until('the first attempt', () => held.length === 1);
+  await rig.webhooks.retry(admin, id);
+  held[0]!.writeHead(503, { 'retry-after': '3600' }).end();
+  await until('the second attempt, without any time', () => held.length === 2);
+  assert.deepEqual(sink.seqs, [1, 1]);
+  // The schedule began anew: only the attempt after the retry counts.
+  held[1]!.writeHead(503).end();
+  await until('the failure', () => rig.webhooks.figures().under_way === 0);
+  const waits = await until('the wait', () => rig.one(id).retrying);
+  assert.equal(waits.attempts, 1);
+  assert.equal(Date.parse(waits.next_attempt_at) - rig.clock.now(), 5_000);
+  assert.equal(held.length, 2, 'a retry is spent once');
+});
+
+test('webhooks - a retry during an attempt that succeeds, or before anything failed, sends nothing twice', async (t) => {
+  const rig = await webhooksRig(t);
+  const held: ServerResponse[] = [];
+  await using sink = await startSink((_received, response) => void held.push(response));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  await rig.webhooks.retry(admin, id);
+  rig.happen(1);
+  await until('the attempt', () => held.length === 1);
+  await rig.webhooks.retry(admin, id);
+  held[0]!.end('ok');
+  await until('its end', () => rig.one(id).cursor === 1);
+  sink.answer = status(503);
+  rig.happen(1);
+  await until('a failure of the next', () => rig.one(id).retrying?.attempts === 1);
+  assert.deepEqual(sink.seqs, [1, 2], 'the retry was for the one before it');
+});
+
+test('webhooks - a retry that was confirmed holds where the service is killed before the attempt ends', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink(status(503, { 'retry-after': '3600' }));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(1);
+  await until('a failure', () => rig.one(id).retrying?.attempts === 1);
+  await rig.webhooks.save();
+  sink.answer = () => undefined;
+  await rig.webhooks.retry(admin, id);
+  await until('the attempt', () => sink.received.length === 2);
+  sink.answer = ok;
+  await rig.restart({ crash: true });
+  await until('the attempt of the next life', () => rig.one(id).cursor === 1);
+  assert.deepEqual(sink.seqs, [1, 1, 1]);
+});
