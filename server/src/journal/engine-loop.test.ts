@@ -5,11 +5,11 @@ import { ServiceError } from '../core/errors.ts';
 import { silent } from '../core/log.ts';
 import { openMemoryJournal } from '../adapters/memory/journal-store.ts';
 import { createModel } from '../pbx/model.ts';
-import { T0, channel, chan, member, node, site, snapshot } from '../pbx/test-events.ts';
+import { T0, channel, chan, member, node, site, snapshot } from '../../test/support/model-scene.ts';
 import type { EngineEvent, EngineSnapshot } from '../ports/engine.ts';
 import type { JournalStore } from '../ports/journal-store.ts';
-import { runEngineLoop } from './engine-loop.ts';
-import type { EngineLoopOptions } from './engine-loop.ts';
+import { createEngineLoop } from './engine-loop.ts';
+import type { EngineLoopOptions, LoopStart } from './engine-loop.ts';
 import { eventOf, openJournal } from './journal.ts';
 
 /** An engine that says what the test pushes. */
@@ -68,19 +68,16 @@ async function eventually(what: string, holds: () => boolean): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
-function start(options: Partial<EngineLoopOptions> & { store?: JournalStore } = {}) {
+function start(options: Partial<EngineLoopOptions & LoopStart> & { store?: JournalStore } = {}) {
   const engine = scripted();
   const store = refusing(options.store ?? openMemoryJournal());
   const journal = openJournal({ store, node });
   const stop = new AbortController();
   const model = createModel();
   const committed: number[] = [];
-  const loop = runEngineLoop({
-    engine,
-    model,
-    journal,
+  const loop = createEngineLoop({ engine, model, journal, log: silent, ...options });
+  loop.begin({
     signal: stop.signal,
-    log: silent,
     site: site(),
     onCommitted: (rows) => committed.push(...rows.map((row) => row.seq)),
     ...options,

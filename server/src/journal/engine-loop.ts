@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { Backoff } from '../core/backoff.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Engine } from '../ports/engine.ts';
@@ -13,7 +14,7 @@ const GROUP_ROWS = 500;
 const TURN_MS = 5;
 /** Events held while the journal takes none; beyond it they are given up and the state is taken anew. */
 const MAX_HELD = 100_000;
-const RETRY_MS = { first: 50, most: 2_000 };
+const RETRY = { first_ms: 50, most_ms: 2_000 } as const;
 /**
  * Committed events after which what is open is saved, so that the next start reads no more than this; more of them where
  * it is long, or every event of a big site would pay for all its people.
@@ -37,6 +38,8 @@ export interface JournalLag {
   readonly failed: number;
 }
 export interface EngineLoop {
+  /** Restores the model from the journal and follows the engine. Until then nothing may be told or published. */
+  begin(start: LoopStart): void;
   /** Resolves when the engine's events end or the signal is aborted and what was held is written or given up. */
   readonly closed: Promise<void>;
   lag(): JournalLag;
@@ -44,22 +47,24 @@ export interface EngineLoop {
    * Gives the model what the house itself decided, in order with the engine's facts. The newest `site.changed` is
    * remembered. O(1) beside the step.
    */
-  tell(input: ModelInput): void;
+  readonly tell: (input: ModelInput) => void;
   /** Commits events of features, which are not the model's, in order with the model's own. */
-  publish(events: readonly DomainEvent[]): void;
+  readonly publish: (events: readonly DomainEvent[]) => void;
   /** True when everything that happened is committed: what the model shows is the state at the journal's head. */
-  settled(): boolean;
+  readonly settled: () => boolean;
 }
 export interface EngineLoopOptions {
   readonly engine: Pick<Engine, 'events' | 'resync'>;
   readonly model: LiveModel;
   readonly journal: Journal;
-  readonly signal: AbortSignal;
   readonly log: Log;
-  /** The site as it is at the start. */
-  readonly site: SiteEvent;
   /** Events held at most while the journal refuses. */
   readonly maxHeld?: number;
+}
+export interface LoopStart {
+  readonly signal: AbortSignal;
+  /** The site as it is at the start. */
+  readonly site: SiteEvent;
   /** Called after every commit with its rows, in order. */
   readonly onCommitted?: (rows: readonly JournalRow[], events: readonly DomainEvent[]) => void;
   /** Called after every batch of facts, committed or held: the live view's knock. */
@@ -71,12 +76,12 @@ export interface EngineLoopOptions {
  * the model, their events are held in order and tried again; nothing is lost or doubled up to `MAX_HELD`, and beyond it
  * the model goes back to what is committed and the engine's whole state yields the differences.
  */
-export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
-  const { engine, model, journal, signal, log, maxHeld = MAX_HELD } = options;
+export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
+  const { engine, model, journal, log, maxHeld = MAX_HELD } = options;
   let held: DomainEvent[] = [];
   let heldSince = 0;
   let error: string | null = null;
-  let retry = RETRY_MS.first;
+  const backoff = new Backoff(RETRY);
   let retryTimer: NodeJS.Timeout | undefined;
   let overflowed = false;
   let dropped = 0;
@@ -85,7 +90,9 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
   let lastResync = -Infinity;
   let sinceCheckpoint = 0;
   let checkpointAfter = CHECKPOINT_EVERY;
-  let site = options.site;
+  let start: LoopStart | null = null;
+  let site: SiteEvent;
+  let closed: Promise<void> = Promise.resolve();
 
   const restore = (): void => {
     try {
@@ -171,7 +178,7 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
   };
   const tell = (rows: readonly JournalRow[], events: readonly DomainEvent[]): void => {
     try {
-      options.onCommitted?.(rows, events);
+      start?.onCommitted?.(rows, events);
     } catch (cause) {
       log.error({ err: cause }, 'a reader of committed events failed');
     }
@@ -182,15 +189,14 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
     error = message;
     retryTimer ??= setTimeout(() => {
       retryTimer = undefined;
-      retry = Math.min(retry * 2, RETRY_MS.most);
       if (overflowed) recover();
       if (!flush(true)) drain();
-    }, retry);
+    }, backoff.next());
   };
   const accepted = (): void => {
     if (error !== null) log.info({ held: held.length }, 'the journal takes events again');
     error = null;
-    retry = RETRY_MS.first;
+    backoff.reset();
     clearTimeout(retryTimer);
     retryTimer = undefined;
   };
@@ -218,13 +224,13 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
     }
   };
 
-  const run = async (): Promise<void> => {
+  const run = async ({ signal, onStepped }: LoopStart): Promise<void> => {
     for await (const batch of engine.events(signal)) {
       for (const event of batch) {
         step(event);
         if (held.length > GROUP_ROWS) flush();
       }
-      options.onStepped?.();
+      onStepped?.();
       // More than one turn's worth, with a journal that takes it: others get their turn in between.
       while (!flush() && error === null) await turn();
     }
@@ -237,14 +243,24 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
       log.error({ held: held.length }, 'stopped with events unwritten; the next start finds the differences');
     } else saveCheckpoint();
   };
-  restore();
-  const closed = run()
-    .catch((cause: unknown) => {
-      if (!signal.aborted) throw cause;
-    })
-    .finally(finish);
+  const begun = (): LoopStart => {
+    if (start === null) throw new Error('the engine loop has not begun');
+    return start;
+  };
   return {
-    closed,
+    begin(wanted) {
+      start = wanted;
+      site = wanted.site;
+      restore();
+      closed = run(wanted)
+        .catch((cause: unknown) => {
+          if (!wanted.signal.aborted) throw cause;
+        })
+        .finally(finish);
+    },
+    get closed() {
+      return closed;
+    },
     lag: () => ({
       held: held.length,
       oldest_ms: held.length === 0 ? 0 : Math.round(performance.now() - heldSince),
@@ -253,12 +269,14 @@ export function runEngineLoop(options: EngineLoopOptions): EngineLoop {
       failed,
     }),
     tell(input) {
+      const { onStepped } = begun();
       if (input.type === 'site.changed') site = input;
       step(input);
-      options.onStepped?.();
+      onStepped?.();
       drain();
     },
     publish(events) {
+      begun();
       hold(events);
       drain();
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../core/errors.ts';
-import { Scene, node } from '../pbx/test-events.ts';
+import { Scene, node } from '../../test/support/model-scene.ts';
 import { createLiveView } from './live.ts';
 
 const code = (expected: string) => (error: unknown) =>

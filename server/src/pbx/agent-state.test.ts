@@ -4,7 +4,7 @@ import type { AgentSummary } from '@offhook/contract/agents.ts';
 import { rfc3339 } from '../core/clock.ts';
 import type { QueueMember } from '../ports/engine.ts';
 import { createModel } from './model.ts';
-import { Scene, bridge, chan, channel, member, snapshot } from './test-events.ts';
+import { Scene, bridge, chan, channel, member, snapshot } from '../../test/support/model-scene.ts';
 
 const WHO = '1002';
 const iface = `Local/${WHO}@queue-agent`;

@@ -4,7 +4,7 @@ import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from '../core/agent
 import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
 import type { QueueMember } from '../ports/engine.ts';
 import type { LiveAgent } from '../ports/live.ts';
-import { firstOffer } from './queues.ts';
+import { firstOffer } from './queue-state.ts';
 import type { Agent, AgentNote, Channel, Doing, Pauses, State, Talk, Turn } from './state.ts';
 
 /** The agent is looked at again when this step is done. O(1); who is no agent costs nothing then. */
@@ -19,9 +19,15 @@ export function noteAgent(t: Turn, extension: string, note: AgentNote): void {
 export const isPaused = (member: QueueMember): boolean => member.paused && member.paused_reason !== WRAP_UP;
 const reasonOf = (member: QueueMember): string =>
   member.paused_reason === '' ? 'not_ready' : member.paused_reason;
+const becomesReady = ({ intended }: Agent, { queue }: QueueMember): boolean => {
+  const change = intended.get(queue);
+  return change?.together === true && change.reason === '';
+};
 /** O(its memberships) after one of them was paused, unpaused, added or removed, else O(1). */
 function pausesOf(agent: Agent): Pauses {
   if (agent.pauses !== null) return agent.pauses;
+  // One queue confirmed that the agent is ready: the pauses that the same change is about to end count no more.
+  const confirmed = agent.members.some((row) => !row.paused && becomesReady(agent, row));
   let shown: QueueMember | null = null;
   let chosen: QueueMember | null = null;
   let leaves = false;
@@ -35,7 +41,7 @@ function pausesOf(agent: Agent): Pauses {
     openSomewhere ||= !paused;
     heldBack ||= paused && paused_reason === WRAP_UP;
     leaves ||= paused && paused_reason === LOGOUT;
-    if (!isPaused(row)) continue;
+    if (!isPaused(row) || (confirmed && becomesReady(agent, row))) continue;
     shown = firstOf(shown, row);
     if (paused_reason !== LOGIN && paused_reason !== LOGOUT) chosen = firstOf(chosen, row);
   }

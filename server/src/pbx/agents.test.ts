@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createModel } from './model.ts';
-import { Scene, T0, bridge, call, chan, channel, member, types } from './test-events.ts';
+import { Scene, T0, bridge, call, chan, channel, member, types } from '../../test/support/model-scene.ts';
 
 const since = (scene: Scene): number => Date.parse(scene.view.agent('1002')?.summary.readiness.since ?? '');
 const iface = (extension: string) => `Local/${extension}@queue-agent`;

@@ -5,7 +5,7 @@ import type { AgentInput } from '../ports/live.ts';
 import { callOfTalk, isPaused, loggedOut, noteAgent, notReadyReason, touchAgent } from './agent-state.ts';
 import { memberKey } from './facts.ts';
 import { refreshPresence } from './presence.ts';
-import { queueOf, touchQueue } from './queues.ts';
+import { queueOf, touchQueue } from './queue-state.ts';
 import { secondsBetween } from './state.ts';
 import type { Agent, Channel, Offer, State, Talk, Turn } from './state.ts';
 
@@ -342,11 +342,13 @@ export function agentDecided(s: State, t: Turn, input: AgentInput): void {
   touchAgent(t, input.extension);
   switch (input.type) {
     case 'agent.intended': {
-      const { reason, source, since } = input;
+      const { reason, source, since, together = false } = input;
       for (const queue of input.queues) {
         if (source === null) agent.intended.delete(queue);
-        else agent.intended.set(queue, { reason, source, since });
+        else agent.intended.set(queue, { reason, source, since, together });
       }
+      agent.pauses = null;
+      refreshShown(s, t, agent);
       return;
     }
     case 'agent.not_responding':

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { Scene, call, chan, site, types } from './test-events.ts';
+import { Scene, call, chan, site, types } from '../../test/support/model-scene.ts';
 
 const ofType = <T extends DomainEvent['type']>(events: readonly DomainEvent[], type: T) =>
   events.filter((e): e is Extract<DomainEvent, { type: T }> => e.type === type);

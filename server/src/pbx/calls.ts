@@ -3,8 +3,18 @@ import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import { weightiest } from '@offhook/contract/ring-ends.ts';
 import type { LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
-import { callRef, customerAfter, legLeft, legParty, legRef, legsMet, nowTold, tellLeg } from './legs.ts';
-import { touchQueue } from './queues.ts';
+import {
+  callRef,
+  customerAfter,
+  customerSoFar,
+  legLeft,
+  legParty,
+  legRef,
+  legsMet,
+  nowTold,
+  tellLeg,
+} from './legs.ts';
+import { touchQueue } from './queue-state.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
 import { wireCall } from './wire-call.ts';
@@ -181,7 +191,7 @@ export function endCall(s: State, t: Turn, id: CallId, reason: 'hangup' | 'engin
     cause_text: call.cause?.text ?? '',
     reason,
     merged_into: null,
-    ...(call.customer === null || call.direction !== 'out' ? {} : { customer_disposition: call.customer }),
+    ...customerSoFar(s, call),
   });
 }
 
@@ -360,6 +370,7 @@ export function callView(s: State, call: Call): LiveCall {
     ...(call.placed === undefined ? {} : { placed: call.placed }),
     started_at: call.started_at,
     answered_at: call.answered_at,
+    ...customerSoFar(s, call),
     legs: Object.freeze(legs),
   });
   s.callViews.set(call.id, view);

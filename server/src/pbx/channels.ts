@@ -1,6 +1,5 @@
 import type { BridgeId, ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineChannel } from '../ports/engine.ts';
-import type { LiveLeg } from '../ports/live.ts';
 import { touchAgent } from './agent-state.ts';
 import { releaseChannel } from './agents.ts';
 import {
@@ -13,45 +12,15 @@ import {
   mergeByAge,
   ownerChanged,
   relink,
-  touchCall,
 } from './calls.ts';
+import { isConnected, isHeld, legState, setChannel } from './leg-state.ts';
 import { legLeft, tellLeg } from './legs.ts';
 import { cancelOffersOf, closeVisitOf } from './queues.ts';
 import { freeSlot } from './slots.ts';
 import { addTo, takeFrom } from './state.ts';
 import type { Channel, State, Turn } from './state.ts';
 
-/**
- * What a leg does, from what its channel does:
- *
- *   initiated --rings--> alerting --up--> connected <--hold--> held
- *        \--waits in a queue--> queued --/        \--parked--> parked
- */
-const isConnected = (leg: LiveLeg['state']): boolean => leg === 'connected' || leg === 'held';
-export function legState(ch: Omit<Channel, 'leg' | 'leg_since'>): LiveLeg['state'] {
-  if (ch.holding || ch.slot !== null) return 'parked';
-  if (ch.queued !== null) return 'queued';
-  if (ch.state === 'up') return isHeld(ch) ? 'held' : 'connected';
-  return ch.state === 'ringing' ? 'alerting' : 'initiated';
-}
-
 const NO_DIGITS: Channel['digits'] = Object.freeze({ in: 0, out: 0 });
-const isHeld = (ch: Pick<Channel, 'held' | 'held_here'>): boolean => ch.held || ch.held_here;
-
-/** Replaces one channel; leg state, call view and agent follow. */
-export function setChannel(s: State, t: Turn, ch: Channel, patch: Partial<Channel>): Channel {
-  const next: { -readonly [K in keyof Channel]: Channel[K] } = { ...ch, ...patch };
-  const leg = legState(next);
-  s.channels.set(ch.id, next);
-  touchCall(s, next.call);
-  if (leg === ch.leg) return next;
-  next.leg = leg;
-  next.leg_since = t.at;
-  if (isConnected(leg)) next.leg_answered_at ??= t.at;
-  if (next.extension !== null) touchAgent(t, next.extension);
-  return next;
-}
-
 export function createChannel(s: State, t: Turn, described: EngineChannel): void {
   const known = s.channels.get(described.id);
   if (known !== undefined) {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChannelState } from '../ports/engine.ts';
-import { Scene, call, chan } from './test-events.ts';
+import { Scene, call, chan } from '../../test/support/model-scene.ts';
+import { wireCall } from './wire-call.ts';
 
 /** What the end of each call says of its customer. */
 const customers = ({ told }: Scene): (string | undefined)[] =>
@@ -88,4 +89,28 @@ test('pbx customer - two calls become one: an end before counts, one in a call t
   scene.hangup('6');
   scene.hangup('5');
   assert.equal(customers(scene)[2], undefined);
+});
+
+test('pbx customer - a call that goes on says what its end will say, from the first decision on', () => {
+  const shown = (scene: Scene) => scene.view.calls().map((one) => wireCall(one).customer_disposition);
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '0305550' });
+  scene.created('2', { endpoint: 'trunk', of: '1' });
+  scene.state('2', 'ringing');
+  assert.deepEqual(shown(scene), [undefined], 'nothing is decided');
+  scene.send({ type: 'channel.ending', id: chan('2') });
+  scene.hangup('2', 17);
+  assert.deepEqual(shown(scene), ['busy'], 'the first trunk');
+  scene.created('3', { endpoint: 'trunk', of: '1' });
+  scene.state('3', 'ringing');
+  assert.deepEqual(shown(scene), ['busy']);
+  scene.state('3', 'up');
+  assert.deepEqual(shown(scene), ['answered']);
+  scene.hangup('3');
+  assert.deepEqual(shown(scene), ['answered'], 'after the customer hung up');
+  scene.hangup('1');
+  assert.deepEqual(customers(scene), ['answered']);
+  scene.created('5', { endpoint: 'trunk', state: 'up', dialled: '1002' });
+  scene.created('6', { endpoint: '1002', of: '5', state: 'up' });
+  assert.deepEqual(shown(scene), [undefined], 'a call that came in');
 });

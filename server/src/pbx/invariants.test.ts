@@ -8,9 +8,9 @@ import { talksOn } from './agents.ts';
 import { createModel } from './model.ts';
 import type { PbxModel } from './model.ts';
 import type { State } from './state.ts';
-import { MOVES, SimEngine } from './test-engine.ts';
-import type { Move } from './test-engine.ts';
-import { T0, node } from './test-events.ts';
+import { MOVES, SimEngine } from '../../test/support/simulated-engine.ts';
+import type { Move } from '../../test/support/simulated-engine.ts';
+import { T0, node } from '../../test/support/model-scene.ts';
 import type { SiteEvent } from '../ports/live.ts';
 
 const RUNS = 250;

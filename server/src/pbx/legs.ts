@@ -97,6 +97,18 @@ function ringEnd(s: State, call: Call, ch: Channel, cause: number | null): RingE
     gave_up: queued ? call.ring === 'gave_up' : dial === 'CANCEL',
   });
 }
+/** Whether the channel is the leg of a customer whom an outgoing call is for. */
+const isCustomer = (call: Call, ch: Channel): boolean =>
+  call.direction === 'out' && ch.kind === 'endpoint' && ch.extension === null;
+/** How the customer of an outgoing call took it so far; left out for every other call, and while nothing is decided. */
+export function customerSoFar(s: State, call: Call): { readonly customer_disposition?: LegDisposition } {
+  const answered = call.channels.some((id) => {
+    const ch = s.channels.get(id);
+    return ch?.state === 'up' && isCustomer(call, ch);
+  });
+  const customer = answered ? 'answered' : call.customer;
+  return customer === null || call.direction !== 'out' ? {} : { customer_disposition: customer };
+}
 /** How the customer of an outgoing call took it, once this leg is gone: a leg outside counts whether it rang or not. */
 export function customerAfter(
   s: State,
@@ -105,7 +117,7 @@ export function customerAfter(
   ch: Channel,
   cause: number | null,
 ): LegDisposition | null {
-  if (ch.kind !== 'endpoint' || ch.extension !== null || call.direction !== 'out') return call.customer;
+  if (!isCustomer(call, ch)) return call.customer;
   if (ch.state === 'up') return 'answered';
   // How a leg ended that only a snapshot misses is not known.
   return t.observed === 'resync' ? call.customer : weightiest([call.customer, ringEnd(s, call, ch, cause)]);

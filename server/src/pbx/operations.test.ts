@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { ExpectedEvent } from '../ports/live.ts';
-import { Scene, bridge, chan, channel, types } from './test-events.ts';
+import { Scene, bridge, chan, channel, types } from '../../test/support/model-scene.ts';
 
 const setUp = () => {
   const scene = new Scene();

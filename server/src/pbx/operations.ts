@@ -60,12 +60,13 @@ function fits(s: State, expected: ExpectedEvent, event: DomainEvent): boolean {
     by?: string | null;
     kind?: string;
     to?: string;
+    queue?: string | null;
   };
   const call = (id: string): string => s.aliases.get(id as CallId) ?? id;
   if (expected.call !== undefined && (data.call_id == null || call(data.call_id) !== call(expected.call))) {
     return false;
   }
-  for (const field of ['by', 'kind', 'to'] as const) {
+  for (const field of ['by', 'kind', 'to', 'queue'] as const) {
     if (expected[field] !== undefined && data[field] !== expected[field]) return false;
   }
   if (expected.leg !== undefined && (data.leg?.leg_id ?? data.leg_id) !== expected.leg) return false;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createModel } from './model.ts';
-import { Scene, bridge, call, chan, channel, node, types } from './test-events.ts';
+import { Scene, bridge, call, chan, channel, node, types } from '../../test/support/model-scene.ts';
 
 const SLOT = { slot: '701', lot: 'default' };
 /** 1001 talks to 1002, who parks the call on 701. */
@@ -33,9 +34,9 @@ const waiting = [channel('1', { endpoint: '1001', state: 'up', dialled: '1002' }
 const bridged = [{ bridge: bridge('lot'), channel: chan('1'), holding: true }];
 const row = (id: string, slot = '701') => ({ channel: chan(id), slot, lot: 'default', since: 0 });
 /** A service that begins again from the journal of this one. */
-function again(before: Scene): Scene {
+function again(before: Scene, events: readonly DomainEvent[] = before.told): Scene {
   const journal = createModel();
-  journal.committed(before.told);
+  journal.committed(events);
   const model = createModel();
   model.restore(journal.checkpoint(), []);
   const scene = new Scene({ model, empty: true });
@@ -74,7 +75,7 @@ test('pbx parking - a slot shows who waits, since when and who parked the call, 
   }
 });
 
-test('pbx parking - another channel takes the place of the one on the slot', () => {
+test('pbx parking - a call that takes an occupied slot ends the one before it', () => {
   const scene = parked();
   scene.created('3', { endpoint: '1003', state: 'up' });
   scene.enter('lot', '3', true);
@@ -87,6 +88,7 @@ test('pbx parking - another channel takes the place of the one on the slot', () 
   scene.hangup('3');
   assert.deepEqual(told(scene), [
     ['701', '1001', 'live'],
+    ['701', 'timed_out', 'live'],
     ['701', '1003', 'live'],
     ['701', 'hung_up', 'live'],
   ]);
@@ -135,4 +137,117 @@ test('pbx parking - an engine that was restarted has no parked calls any more', 
   scene.send({ type: 'engine.link', node, up: true, reason: '', boot_id: 'boot-2' });
   scene.snapshot({ boot_id: 'boot-2', restarted: true, parked: [] }, 'connect');
   assert.deepEqual(told(scene, from), [['701', 'engine_lost', 'resync']]);
+});
+
+test('pbx parking - a slot that changed hands while nobody listened ends the one before, then shows the new one', () => {
+  const other = channel('3', { endpoint: '1003', state: 'up', dialled: '1002' });
+  const lot = (id: string) => ({ bridge: bridge('lot'), channel: chan(id), holding: true });
+  const talk = ['1', '4'].map((id) => ({ bridge: bridge('c'), channel: chan(id), holding: false }));
+  const fourth = channel('4', { endpoint: '1004', of: '1', state: 'up', dialled: '701' });
+  for (const [snapshot, reason] of [
+    [{ channels: [other], bridged: [lot('3')], parked: [row('3')] }, 'engine_lost'],
+    [
+      { channels: [...waiting, fourth, other], bridged: [...talk, lot('3')], parked: [row('3')] },
+      'picked_up',
+    ],
+    [{ channels: [...waiting, other], bridged: [lot('3')], parked: [row('3')] }, 'timed_out'],
+  ] as const) {
+    for (const scene of [parked(), again(parked())]) {
+      const from = scene.told.length;
+      scene.snapshot(snapshot);
+      assert.deepEqual(told(scene, from), [
+        ['701', reason, 'resync'],
+        ['701', '1003', 'resync'],
+      ]);
+    }
+  }
+});
+
+/** Legs on slots as the events say; throws where an event does not fit the one before it. */
+function slotsOf(events: readonly DomainEvent[]): ReadonlyMap<string, string> {
+  const slots = new Map<string, string>();
+  for (const { type, data } of events) {
+    if (type === 'parking.slot_occupied') {
+      assert.equal(slots.get(data.slot), undefined, `${data.leg_id} takes ${data.slot}, which is occupied`);
+      slots.set(data.slot, data.leg_id);
+    } else if (type === 'parking.slot_freed') {
+      assert.equal(slots.get(data.slot), data.leg_id, `the end of ${data.slot}`);
+      slots.delete(data.slot);
+    }
+  }
+  return slots;
+}
+
+test('pbx parking - each call on a slot ends by one event, whatever was missed and however often the service began again', () => {
+  const slots = ['701', '702', '703'];
+  for (let seed = 1; seed <= 150; seed += 1) {
+    let state = seed;
+    const chance = (n: number): number => (state = (state * 48_271) % 2_147_483_647) % n;
+    /** What is true in the engine: who is there, and on which slot. */
+    const there = new Map<string, string | null>();
+    let scene = new Scene();
+    const events: DomainEvent[] = [];
+    let [made, listening] = [0, true];
+    const send: Scene['send'] = (body) => (listening ? scene.send(body) : []);
+    const park = (id: string, slot: string): void => {
+      there.set(id, slot);
+      send({ type: 'bridge.entered', bridge: bridge('lot'), id: chan(id), holding: true });
+      send({ type: 'channel.parked', id: chan(id), slot, lot: 'default' });
+    };
+    for (let step = 0; step < 40; step += 1) {
+      const who = [...there.keys()][chance(there.size + 1)];
+      const slot = slots[chance(3)]!;
+      const on = [...there].find(([, at]) => at === slot)?.[0];
+      const waits = who !== undefined && there.get(who) !== null;
+      const kind = chance(8);
+      if (kind <= 1) {
+        made += 1;
+        const id = String(made);
+        there.set(id, null);
+        if (listening) scene.created(id, { endpoint: `100${(made % 4) + 1}`, state: 'up' });
+      } else if (kind === 2 && who !== undefined) {
+        there.delete(who);
+        if (listening) scene.hangup(who);
+      } else if (kind === 3 && who !== undefined && !waits) {
+        // The engine gives a slot once: an event of the one before it was lost.
+        if (on !== undefined) there.set(on, null);
+        park(who, slot);
+      } else if (kind === 4 && waits) {
+        const { [chance(3)]: reason } = ['retrieved', 'timeout', 'gave_up'] as const;
+        send({ type: 'channel.unparked', id: chan(who), slot: there.get(who)!, reason: reason! });
+        there.set(who, null);
+      } else if (kind === 5) listening = false;
+      else if (kind === 6) {
+        listening = false;
+        events.push(...scene.told);
+        scene = again(scene, events);
+      } else if (kind === 7) {
+        listening = true;
+        const channels = [...there.keys()].map((id) =>
+          channel(id, { endpoint: `100${(Number(id) % 4) + 1}`, state: 'up' }),
+        );
+        const rows = [...there].filter(([, at]) => at !== null);
+        const lot = rows.map(([id]) => ({ bridge: bridge('lot'), channel: chan(id), holding: true }));
+        const known = chance(4) > 0;
+        const list = rows.map(([id, at]) => row(id, at!));
+        scene.snapshot({ channels, bridged: lot, ...(known ? { parked: list } : {}) });
+        if (!known) continue;
+        const shown = [...slotsOf([...events, ...scene.told])].map((pair) => pair.join(' ')).sort();
+        assert.deepEqual(
+          shown,
+          rows.map(([id, at]) => `${at} ${chan(id)}`).sort(),
+          `seed ${seed}, step ${step}`,
+        );
+        assert.deepEqual(
+          scene.view.parked().map((p) => `${p.slot} ${p.leg}`),
+          shown,
+        );
+      }
+      slotsOf([...events, ...scene.told]);
+    }
+    // All hang up, told live where the service listens.
+    if (listening) for (const id of there.keys()) scene.hangup(id);
+    else scene.snapshot();
+    assert.deepEqual([...slotsOf([...events, ...scene.told])], [], `seed ${seed}`);
+  }
 });

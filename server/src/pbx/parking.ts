@@ -1,7 +1,7 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineEventOf, EngineSnapshot, ParkedChannel } from '../ports/engine.ts';
 import { legBeside, legOf } from './calls.ts';
-import { setChannel } from './channels.ts';
+import { setChannel } from './leg-state.ts';
 import { callRef, legRef, nowTold } from './legs.ts';
 import { freeSlot, occupySlot } from './slots.ts';
 import { emit } from './state.ts';
@@ -13,6 +13,9 @@ export function channelParked(s: State, t: Turn, { channel, slot, lot, since }: 
   if (ch.slot !== null) freeSlot(s, t, ch.slot, 'picked_up');
   const next = setChannel(s, t, ch, { slot });
   const leg = legOf(s, next);
+  const before = s.parked.get(slot);
+  // The event of its end was missed, because the engine gives a slot to one call at a time.
+  if (before !== undefined && before.leg !== leg?.id) freeMissed(s, t, slot, before.leg);
   const call = leg?.call == null ? undefined : s.calls.get(leg.call);
   if (leg === null || call === undefined) return;
   // The journal told of it before a restart.
@@ -50,8 +53,11 @@ export function seeParked(s: State, t: Turn, rows: EngineSnapshot['parked']): vo
   }
   const occupied = new Set([...s.channels.values()].map((ch) => ch.slot));
   for (const { slot, leg } of s.parked.values()) {
-    const waits = rows === undefined && s.channels.get(leg)?.holding === true;
-    if (!occupied.has(slot) && !waits) freeMissed(s, t, slot, leg);
+    if (occupied.has(slot)) continue;
+    const ch = s.channels.get(leg);
+    // Where the engine does not list its slots, the journal is believed while the call waits.
+    if (rows === undefined && ch?.holding === true && ch.slot === null) setChannel(s, t, ch, { slot });
+    else freeMissed(s, t, slot, leg);
   }
 }
 function freeMissed(s: State, t: Turn, slot: string, id: ChannelId): void {

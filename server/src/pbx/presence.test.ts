@@ -6,7 +6,7 @@ import type { DeviceState, ExtensionFeatures } from '../ports/engine.ts';
 import type { LiveModel, Said } from '../ports/live.ts';
 import { createModel } from './model.ts';
 import { activityOf, reachabilityOf } from './presence.ts';
-import { Scene, site } from './test-events.ts';
+import { Scene, site } from '../../test/support/model-scene.ts';
 
 const rows: readonly [DeviceState[], string, string, string][] = [
   [['NOT_INUSE', 'UNAVAILABLE', 'UNAVAILABLE'], 'online', 'idle', 'available'],

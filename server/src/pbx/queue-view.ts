@@ -1,7 +1,7 @@
 /** Queues as readers are given them. */
 import type { LiveOffer, LiveQueue } from '../ports/live.ts';
 import { asTalking } from './agent-state.ts';
-import { callOf } from './queues.ts';
+import { callOf } from './queue-state.ts';
 import type { Offer, Queue, State } from './state.ts';
 
 const offerView = (s: State, offer: Offer): LiveOffer => {

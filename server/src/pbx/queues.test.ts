@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { QueueCaller } from '../ports/engine.ts';
-import { Scene, call, chan, channel, snapshot, types } from './test-events.ts';
+import { Scene, call, chan, channel, snapshot, types } from '../../test/support/model-scene.ts';
 
 const iface = (extension: string) => `Local/${extension}@queue-agent`;
 /** A caller from outside waits in support; 1002 and 1003 are its members. */

@@ -5,9 +5,10 @@ import type { EngineEventOf, QueueCaller } from '../ports/engine.ts';
 import { touchAgent } from './agent-state.ts';
 import { beginTalk } from './agents.ts';
 import { legOf } from './calls.ts';
-import { setChannel } from './channels.ts';
 import type { ToldVisit } from './facts.ts';
+import { setChannel } from './leg-state.ts';
 import { legParty } from './legs.ts';
+import { callOf, offersOf, queueOf, touchQueue } from './queue-state.ts';
 import { addTo, emit, secondsBetween, takeFrom, waitedBetween } from './state.ts';
 import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
 
@@ -27,26 +28,6 @@ import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
  * The engine says that a caller left before it says which agent got it. It calls everyone whom nobody got abandoned, and says
  * that before it says that the caller left; whether somebody hung up is what tells those who gave up.
  */
-export function queueOf(s: State, name: string): Queue {
-  const known = s.queues.get(name);
-  if (known !== undefined) return known;
-  const queue: Queue = {
-    name,
-    strategy: '',
-    members: new Map(),
-    callers: [],
-    offers: new Set(),
-    view: null,
-  };
-  s.queues.set(name, queue);
-  touchQueue(s, queue);
-  return queue;
-}
-export function touchQueue(s: State, queue: Queue): void {
-  queue.view = null;
-  s.queueList = null;
-}
-
 export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
   const ch = s.channels.get(caller.channel);
   if (ch === undefined || ch.call === null) return;
@@ -270,21 +251,6 @@ interface OfferPlace {
 }
 export const offerKey = (o: OfferPlace): OfferId => `${o.queue}:${o.caller}:${o.agent}` as OfferId;
 
-export function* offersOf(s: State, key: string): Generator<Offer> {
-  for (const id of s.offersOf.get(key) ?? []) {
-    const offer = s.offers.get(id as OfferId);
-    if (offer !== undefined) yield offer;
-  }
-}
-export function firstOffer(s: State, key: string): Offer | undefined {
-  const ids = s.offersOf.get(key);
-  if (ids === undefined) return undefined;
-  for (const id of ids) {
-    const offer = s.offers.get(id);
-    if (offer !== undefined) return offer;
-  }
-  return undefined;
-}
 export function addOffer(s: State, offer: Offer): void {
   s.offers.set(offer.id, offer);
   const queue = queueOf(s, offer.queue);
@@ -294,8 +260,6 @@ export function addOffer(s: State, offer: Offer): void {
     if (key !== null) addTo(s.offersOf, key, offer.id);
   }
 }
-export const callOf = (s: State, offer: Offer): string =>
-  s.channels.get(offer.caller)?.call ?? s.aliases.get(offer.call as CallId) ?? offer.call;
 const offerRef = (s: State, offer: Offer) => ({
   offer_id: offer.id,
   queue: offer.queue,

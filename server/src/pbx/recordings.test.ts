@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { EngineEvent } from '../ports/engine.ts';
-import { Scene, site } from './test-events.ts';
+import { Scene, site } from '../../test/support/model-scene.ts';
 
 /**
  * What the model makes of calls recorded on a real Asterisk. The far end of every leg is one more endpoint, `loop`, of the same

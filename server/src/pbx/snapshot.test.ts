@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createModel } from './model.ts';
-import { Scene, T0, bridge, call, chan, channel, member, node, site, types } from './test-events.ts';
+import {
+  Scene,
+  T0,
+  bridge,
+  call,
+  chan,
+  channel,
+  member,
+  node,
+  site,
+  types,
+} from '../../test/support/model-scene.ts';
 
 const support = (members: ReturnType<typeof member>[], ...callers: string[]) => ({
   name: 'support',

@@ -10,9 +10,9 @@ import {
   channelHeld,
   channelRenamed,
   createChannel,
-  setChannel,
   stateReached,
 } from './channels.ts';
+import { setChannel } from './leg-state.ts';
 import { closeToldLegs } from './legs.ts';
 import { seeParked } from './parking.ts';
 import { deviceSeen, featuresSeen, refreshPresence, tellPresence } from './presence.ts';
@@ -24,9 +24,8 @@ import {
   leftForPlace,
   orderCallers,
   takenFor,
-  queueOf,
-  touchQueue,
 } from './queues.ts';
+import { queueOf, touchQueue } from './queue-state.ts';
 import type { Queue, State, Turn } from './state.ts';
 
 /**

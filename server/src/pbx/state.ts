@@ -193,7 +193,12 @@ export interface Agent {
   /** By queue: whose the next change is. */
   readonly intended: Map<
     string,
-    { readonly reason: string; readonly source: ReadinessSource; readonly since: number | null }
+    {
+      readonly reason: string;
+      readonly source: ReadinessSource;
+      readonly since: number | null;
+      readonly together: boolean;
+    }
   >;
   summary: AgentSummary;
   /** The journal's newest word on it; null before the first. */

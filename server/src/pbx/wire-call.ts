@@ -44,6 +44,7 @@ export const wireCall = (call: LiveCall): Call => ({
   started_at: rfc3339(call.started_at),
   answered_at: rfc3339OrNull(call.answered_at),
   extensions: [...call.extensions],
+  ...(call.customer_disposition === undefined ? {} : { customer_disposition: call.customer_disposition }),
   parties: partiesOf(call),
   legs: call.legs.map(legOf),
 });

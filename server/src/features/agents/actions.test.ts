@@ -227,6 +227,36 @@ for (const oneTransaction of [false, true]) {
     assert.deepEqual(trail[3]?.detail, { code: 'unknown_reason' });
     for (let i = 0; i < 200; i += 1) await fails({ action: 'dance' });
     assert.ok(trail.length < 100, 'who asks for nonsense does not fill the disk');
-    assert.deepEqual(trail[1]?.detail, { queue: null, reason: 'lunch', queues: 'support, sales' });
+    const { operation_id, ...detail } = trail[1]?.detail ?? {};
+    assert.match(String(operation_id), /^agent-/);
+    assert.deepEqual(detail, { queue: null, reason: 'lunch', queues: 'support, sales' });
   });
 }
+
+test('agents - ready in several queues at once: each event carries the agent as the whole action leaves it', async (t) => {
+  const { pbx, act, fails } = await agentsRig(t);
+  const readiness = async (work: () => Promise<unknown>) => {
+    const from = pbx.told.length;
+    await work();
+    return pbx.told
+      .slice(from)
+      .flatMap((e) =>
+        e.type === 'agent.ready' || e.type === 'agent.not_ready'
+          ? [[e.type.slice(6), e.data.queue, e.data.agent.readiness.ready].join(' ')]
+          : [],
+      );
+  };
+  const both = ['ready support true', 'ready sales true'];
+  assert.deepEqual((await readiness(() => act({ action: 'login' }))).slice(-2), both);
+  await act({ action: 'pause', reason: 'lunch' });
+  assert.deepEqual(await readiness(() => act({ action: 'unpause' })), both);
+  await act({ action: 'pause', reason: 'lunch' });
+  // In one queue alone the agent is not ready until the other follows.
+  const one = await readiness(() => act({ action: 'unpause', queue: 'support' }));
+  assert.deepEqual(one, ['ready support false']);
+  await act({ action: 'pause', reason: 'lunch' });
+  pbx.script((s) => (s.verb === 'pause' && s.queue === 'sales' && !s.paused ? { refuse: 'busy' } : 'ok'));
+  const undone = await readiness(() => fails({ action: 'unpause' }));
+  assert.deepEqual(undone.at(-1), 'not_ready support false', undone.join(', '));
+  assert.equal(pbx.live.agent('1003')?.summary.readiness.ready, false);
+});

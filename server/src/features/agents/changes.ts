@@ -3,7 +3,7 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Engine, QueueMember } from '../../ports/engine.ts';
-import type { AgentInput, LiveView } from '../../ports/live.ts';
+import type { AgentInput, ExpectedEvent, LiveView, OperationEvent } from '../../ports/live.ts';
 import { ABSENT, membershipOf, pausedWith, rowsOf, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 
@@ -27,7 +27,7 @@ export interface QueueOutcome {
 export interface EngineDeps {
   readonly engine: Engine;
   readonly live: LiveView;
-  readonly tell: (input: AgentInput) => void;
+  readonly tell: (input: AgentInput | OperationEvent) => void;
   readonly clock: Clock;
 }
 /** How long the engine may take to confirm, and then to confirm that a failed action was taken back. */
@@ -68,6 +68,14 @@ const inverse = (change: Change): Change => {
   if (change.kind === 'remove') return { ...base, kind: 'add', to: change.from };
   return { ...base, kind: 'pause', from: change.to, to: change.from };
 };
+/** The events that the engine's facts of this change lead to; a new member is paused before it is ready. */
+export function eventsOf(change: Change): ExpectedEvent[] {
+  const { kind, extension, queue } = change;
+  if (kind === 'remove') return [{ type: 'agent.logged_out', extension, queue }];
+  const type = change.to.paused ? 'agent.not_ready' : 'agent.ready';
+  const readiness = { type, extension, queue } as const;
+  return kind === 'add' ? [{ type: 'agent.logged_in', extension, queue }, readiness] : [readiness];
+}
 const describe = (change: Change): string => {
   const to = wanted(change);
   if (!to.member) return `${change.extension} out of ${change.queue}`;

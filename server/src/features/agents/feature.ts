@@ -13,14 +13,15 @@ import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, PauseReason } from '../../ports/directory.ts';
 import type { Engine } from '../../ports/engine.ts';
-import type { AgentInput, LiveView } from '../../ports/live.ts';
+import type { AgentInput, LiveView, OperationEvent } from '../../ports/live.ts';
 import type { Memberships } from '../../ports/memberships.ts';
-import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
+import type { agents as operations } from '@offhook/contract/operations/agents.ts';
+import type { Served } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import type { TopicSource } from '../../ports/stream.ts';
 import { createFollower } from './follow.ts';
 import { createIntents } from './intents.ts';
-import { createLanes } from './lanes.ts';
+import { Lanes } from '../../core/queue.ts';
 import { createMemberships } from './memberships.ts';
 import { agentOperations } from './operations.ts';
 import { createReactions } from './reactions.ts';
@@ -37,7 +38,7 @@ export interface AgentsDeps {
   readonly engine: Engine;
   readonly live: LiveView;
   /** Puts a decision into the live model, in order with the engine's facts. */
-  readonly tell: (input: AgentInput) => void;
+  readonly tell: (input: AgentInput | OperationEvent) => void;
   readonly directory: Directory;
   readonly audit: Audit;
   readonly store: Store;
@@ -59,7 +60,7 @@ export interface Agents extends Pick<AgentService, 'act'>, TopicSource, AsyncDis
   /** Throws `forbidden` where the caller may not see it, `not_found` where there is no such agent. */
   one(who: Principal, extension: string): z.infer<typeof OneAgentReply>;
   reasons(): readonly PauseReason[];
-  operations(define: DefineOperation): AnyOperation[];
+  readonly operations: Served<typeof operations>;
   readonly memberships: Memberships;
   /** Give every committed event, in order, from the first one of this process on. */
   onDomainEvent(event: DomainEvent): void;
@@ -82,7 +83,10 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   await store.migrate('agents', migrations);
   const intents = createIntents({ store: createIntentStore(store, audit), clock, log });
   await intents.load();
-  const lanes = createLanes(deps.waiting ?? 8);
+  const lanes = new Lanes(
+    deps.waiting ?? 8,
+    (size, agent) => say`${size} actions of ${agent} are still under way`,
+  );
   const reconciler = createReconciler({ engine, live, tell, clock, directory, intents, lanes, log });
   const { noAnswerLimit = 3, unreachableMs = 15_000 } = deps;
   const settings = { noAnswerLimit, unreachableMs };
@@ -119,7 +123,7 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
     await intents.flushed();
     intents.close();
   };
-  return {
+  const reads: Pick<Agents, 'act' | 'list' | 'one' | 'reasons'> = {
     act: (actor, request) => service.act(actor, request),
     list(who, { extension } = {}) {
       const seen = agentsOf(who);
@@ -137,7 +141,10 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
       return shownTo(who, { success: true as const, as_of, stale, agent: agentOf(view, extension) });
     },
     reasons: () => directory.pauseReasons(),
-    operations: (define) => agentOperations(define, service, view),
+  };
+  return {
+    ...reads,
+    operations: agentOperations(reads, service, view),
     memberships: createMemberships(service, live),
     snapshot,
     onDomainEvent(event) {

@@ -1,11 +1,12 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { LOGOUT, NO_ANSWER, WRAP_UP } from '../../core/agent-reasons.ts';
+import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
-import type { Lanes } from './lanes.ts';
+import type { Lanes } from '../../core/queue.ts';
 import { ABSENT, READY, pausedWith, rowsOf } from './membership.ts';
 import type { Membership } from './membership.ts';
 
@@ -31,7 +32,7 @@ export interface Follower {
   close(ms: number): Promise<void>;
 }
 
-const RETRY_MS = [250, 500, 1_000, 2_000, 5_000, 10_000];
+const RETRY = { first_ms: 250, most_ms: 10_000 } as const;
 const BUSY = new Set(['talking', 'held', 'offered', 'wrap_up']);
 const pausedFor = (row: QueueMember, reason: string): boolean => row.paused && row.paused_reason === reason;
 
@@ -109,20 +110,19 @@ export function createFollower(deps: FollowDeps): Follower {
         forgotten.delete(extension);
         if (isPast(extension)) tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });
       },
-      { internal: true },
+      { urgent: true },
     );
   const isOpen = (extension: string): boolean =>
     live.live && !stopped.signal.aborted && (isPast(extension) || changesOf(extension).length > 0);
   const work = async (extension: string): Promise<void> => {
-    for (let failures = 0; isOpen(extension);) {
+    for (const backoff = new Backoff(RETRY); isOpen(extension);) {
       try {
         await settle(extension);
-        failures = 0;
+        backoff.reset();
       } catch (error) {
-        const ms = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!;
-        failures += 1;
+        const failures = backoff.failures + 1;
         log.warn({ extension, failures, error: messageOf(error) }, 'the engine does not follow an agent yet');
-        await clock.sleep(ms, stopped.signal).catch(() => {});
+        await backoff.wait(clock, stopped.signal);
       }
     }
   };

@@ -6,15 +6,15 @@ import { AgentReply } from '@offhook/contract/agents.ts';
 import { Problem } from '@offhook/contract/errors.ts';
 import { agentsRig } from '../../../test/support/agents-rig.ts';
 import { hostFixture } from '../../../test/support/host-fixture.ts';
+import { addOperations } from '../../http/operations.ts';
 import { until } from '../../../test/support/until.ts';
-import { agentRoutes } from './routes.ts';
 
 const PATH = '/api/cc_actions/agent.php';
 const SIGNED_IN = { authorization: 'Bearer token-agent' };
 async function rig(t: TestContext) {
   const agents = await agentsRig(t);
   const host = await hostFixture();
-  agentRoutes(host.app, agents.agents);
+  addOperations(host.app, [agents.agents.operations]);
   await host.app.ready();
   t.after(() => host.close());
   const post = (payload: string | object, headers: Record<string, string> = {}) =>

@@ -1,4 +1,5 @@
 import type { ReadinessSource } from '@offhook/contract/agents.ts';
+import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
@@ -40,7 +41,7 @@ export interface Intents {
   close(): void;
 }
 
-const RETRY_MS = [250, 1_000, 5_000, 15_000];
+const RETRY = { first_ms: 250, most_ms: 15_000 } as const;
 
 export function createIntents(deps: { store: IntentStore; clock: Clock; log: Log }): Intents {
   const { store, clock, log } = deps;
@@ -107,19 +108,17 @@ export function createIntents(deps: { store: IntentStore; clock: Clock; log: Log
   let writing = false;
   let writer: Promise<void> = Promise.resolve();
   const writeBehind = async (): Promise<void> => {
-    for (let failures = 0; behind.size > 0 && !stopped.signal.aborted;) {
+    for (const backoff = new Backoff(RETRY); behind.size > 0 && !stopped.signal.aborted;) {
       const keys = [...behind.values()];
       behind.clear();
       try {
         await commit({ intents: keys.flatMap((k) => get(k.extension, k.queue) ?? []) });
-        failures = 0;
+        backoff.reset();
       } catch (error) {
         for (const k of keys) behind.set(`${k.extension}/${k.queue}`, k);
-        if (failures === 0)
+        if (backoff.failures === 0)
           log.warn({ error: messageOf(error), rows: keys.length }, 'agent intents wait for the disk');
-        const ms = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!;
-        failures += 1;
-        await clock.sleep(ms, stopped.signal).catch(() => {});
+        await backoff.wait(clock, stopped.signal);
       }
     }
     writing = false;

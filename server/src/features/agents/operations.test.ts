@@ -12,9 +12,8 @@ import {
 } from '../../../test/support/directory-fixture.ts';
 import { hostFixture } from '../../../test/support/host-fixture.ts';
 import type { ServiceError } from '../../core/errors.ts';
-import { addOperations, operation } from '../../http/operations.ts';
+import { addOperations } from '../../http/operations.ts';
 import type { Caller } from '../../ports/http.ts';
-import { agentRoutes } from './routes.ts';
 
 async function rig(t: TestContext) {
   const reasons = [
@@ -24,8 +23,7 @@ async function rig(t: TestContext) {
   const directory = directoryFixture(demoPeople(), demoQueues(), reasons);
   const agents = await agentsRig(t, { directory });
   const host = await hostFixture();
-  agentRoutes(host.app, agents.agents);
-  const commands = addOperations(host.app, agents.agents.operations(operation));
+  const commands = addOperations(host.app, [agents.agents.operations]);
   await host.app.ready();
   t.after(() => host.close());
   const as = (level: string) => (method: 'GET' | 'POST', path: string, body?: object) =>
@@ -212,4 +210,32 @@ test('agents api - who is no agent cannot be made a member, and who is none of t
     code: 'not_in_queue',
     message: '1003 is no agent of sales',
   });
+});
+
+test('agents api - events of a change carry its id, which the audit trail names; others carry none', async (t) => {
+  const { as, pbx, trail } = await rig(t);
+  const led = async (path: string, body: object = {}) => {
+    const before = pbx.told.length;
+    const reply = await as('agent')('POST', `agents/1003/${path}`, body);
+    assert.equal(reply.statusCode, 200, reply.body);
+    const { operation_id } = trail.at(-1)?.detail ?? {};
+    const events = pbx.told.slice(before).filter(({ type }) => type.startsWith('agent.'));
+    return { operation_id, of: events.map(({ type, caused_by }) => [type, caused_by === operation_id]) };
+  };
+  const login = await led('login');
+  assert.match(String(login.operation_id), /^agent-[0-9a-f-]{36}$/);
+  const twice = (type: string) => [
+    [type, true],
+    [type, true],
+  ];
+  assert.deepEqual(
+    login.of.filter(([type]) => type === 'agent.logged_in'),
+    twice('agent.logged_in'),
+  );
+  assert.ok(login.of.every(([, own]) => own));
+  assert.deepEqual((await led('pause', { reason: 'lunch' })).of, twice('agent.not_ready'));
+  assert.deepEqual((await led('unpause', { queue: 'support' })).of, [['agent.ready', true]]);
+  assert.deepEqual((await led('logout')).of, twice('agent.logged_out'));
+  pbx.member('support', '1003');
+  assert.equal(pbx.told.at(-1)?.caused_by, undefined);
 });

@@ -1,41 +1,22 @@
-import {
-  AgentChangeReply,
-  AgentPath,
-  AgentPauseBody,
-  AgentQueueBody,
-  AgentWrapUpBody,
-} from '@offhook/contract/agents.ts';
-import type { ErrorCode } from '@offhook/contract/errors.ts';
+import { agents as operations } from '@offhook/contract/operations/agents.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
-import { NoFields } from '@offhook/contract/session.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import { agentsOf, reaches } from '../../core/rights.ts';
-import type { Actor, AnyOperation, DefineOperation } from '../../ports/operations.ts';
+import type { Actor, Served } from '../../ports/operations.ts';
+import type { Agents } from './feature.ts';
 import type { ChangeCommand } from './plan.ts';
 import { readQueue, readReason } from './request.ts';
 import type { AgentService, By } from './service.ts';
 import { agentOf } from './view.ts';
 import type { ViewDeps } from './view.ts';
 
-const ERRORS: readonly ErrorCode[] = [
-  'invalid_request',
-  'not_found',
-  'no_such_queue',
-  'not_in_queue',
-  'too_many_requests',
-  'engine_refused',
-  'engine_unavailable',
-  'store_unavailable',
-  'engine_timeout',
-];
-
-/** What an agent does with itself, and a supervisor with others, the same by REST and on the stream. */
+/** Reading agents (an agent sees itself), and what an agent does with itself and a supervisor with others. */
 export function agentOperations(
-  define: DefineOperation,
+  agents: Pick<Agents, 'list' | 'one' | 'reasons' | 'act'>,
   service: AgentService,
   deps: ViewDeps,
-): AnyOperation[] {
+): Served<typeof operations> {
   const { directory, live } = deps;
   const byOf = ({ caller, ip }: Actor, extension: string): By => ({
     username: caller.username,
@@ -82,97 +63,40 @@ export function agentOperations(
   };
   const queueOf = (given: string | undefined): string | null => readQueue(directory, live, given);
 
-  const common = {
-    method: 'POST',
-    level: 'agent',
-    scope: 'agents:control',
-    tag: 'agents',
-    own: true,
-    params: AgentPath,
-    reply: AgentChangeReply,
-  } as const;
-  return [
-    define({
-      ...common,
-      action: 'agents.login',
-      alias: 'agent.login',
-      path: '/api/v1/agents/:extension/login',
-      summary: 'Log an agent in to its queues, or to one',
-      errors: ERRORS,
-      body: AgentQueueBody,
-      run: (actor, { params, body }) =>
+  return {
+    operations,
+    handlers: {
+      list: ({ caller }, { query }) => agents.list(caller, query),
+      get: ({ caller }, { params }) => agents.one(caller, params.extension),
+      pauseReasons: () => ({ success: true, pause_reasons: [...agents.reasons()] }),
+      login: (actor, { params, body }) =>
         changed(actor, params.extension, () => ({ kind: 'login', queue: queueOf(body.queue) })),
-    }),
-    define({
-      ...common,
-      action: 'agents.logout',
-      alias: 'agent.logout',
-      path: '/api/v1/agents/:extension/logout',
-      summary: 'Log an agent out of its queues, or of one; in a call it waits for its end',
-      errors: [...ERRORS, 'static_member'],
-      body: AgentQueueBody,
-      run: (actor, { params, body }) =>
-        changed(actor, params.extension, () => ({
-          kind: 'logout',
-          queue: queueOf(body.queue),
-          waits: true,
-        })),
-    }),
-    define({
-      ...common,
-      action: 'agents.pause',
-      alias: 'agent.pause',
-      path: '/api/v1/agents/:extension/pause',
-      summary: 'Pause an agent; in a call no other is offered, and it counts after the wrap-up',
-      errors: [...ERRORS, 'unknown_reason'],
-      body: AgentPauseBody,
-      run: (actor, { params, body }) =>
+      logout: (actor, { params, body }) =>
+        changed(actor, params.extension, () => ({ kind: 'logout', queue: queueOf(body.queue), waits: true })),
+      pause: (actor, { params, body }) =>
         changed(actor, params.extension, ({ supervises }) => ({
           kind: 'pause',
           queue: queueOf(body.queue),
           reason: readReason(directory, body.reason, supervises).id,
         })),
-    }),
-    define({
-      ...common,
-      action: 'agents.unpause',
-      alias: 'agent.unpause',
-      path: '/api/v1/agents/:extension/unpause',
-      summary: 'Make an agent ready; ends a wrap-up, and what waits for the end of a call',
-      errors: ERRORS,
-      body: AgentQueueBody,
-      run: (actor, { params, body }) =>
+      unpause: (actor, { params, body }) =>
         changed(actor, params.extension, () => ({ kind: 'unpause', queue: queueOf(body.queue) })),
-    }),
-    define({
-      ...common,
-      action: 'agents.cancel-pending',
-      alias: 'agent.cancel-pending',
-      path: '/api/v1/agents/:extension/cancel-pending',
-      summary: 'Take back what waits for the end of the call',
-      errors: ERRORS,
-      body: NoFields,
-      run: (actor, { params }) =>
+      cancelPending: (actor, { params }) =>
         changed(actor, params.extension, () => ({ kind: 'cancel_pending', queue: null })),
-    }),
-    define({
-      ...common,
-      action: 'agents.wrap-up',
-      alias: 'agent.wrap-up',
-      path: '/api/v1/agents/:extension/wrap-up',
-      summary: 'Finish the wrap-up now, or give it a later deadline',
-      errors: [...ERRORS, 'not_in_wrap_up'],
-      body: AgentWrapUpBody,
-      async run(actor, { params: { extension }, body }) {
+      async wrapUp(actor, { params: { extension }, body }) {
         const by = byOf(actor, extension);
         await ensureMay(actor, by, extension);
         await ensureOwnWrapUp(actor, by, extension);
-        if ('finish' in body) {
+        if ('finish' in body)
           return changed(actor, extension, () => ({ kind: 'finish_wrap_up', queue: null }));
-        }
         const message = await service.extendWrapUp(by, extension, body.extend_seconds);
-        return { success: true as const, message, agent: agentOf(deps, extension) };
+        return { success: true, message, agent: agentOf(deps, extension) };
       },
-    }),
-  ];
+      /** POST /api/cc_actions/agent.php (wire.md section 5). */
+      act({ caller: { extension, username, level }, ip }, { body }) {
+        const supervises = includesLevel(level, 'supervisor');
+        return agents.act({ extension, username, ip, supervises }, body);
+      },
+    },
+  };
 }

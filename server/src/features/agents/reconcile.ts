@@ -1,4 +1,5 @@
 import { LOGIN, WRAP_UP } from '../../core/agent-reasons.ts';
+import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
@@ -8,7 +9,8 @@ import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
 import { intended } from './intents.ts';
 import type { Intents, Wish } from './intents.ts';
-import type { Lanes } from './lanes.ts';
+import { Queue } from '../../core/queue.ts';
+import type { Lanes } from '../../core/queue.ts';
 import { ABSENT, READY, choiceOf, pausedWith, rowIn, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 import { createReloads, followDirectory } from './reload.ts';
@@ -18,7 +20,7 @@ import type { Intent } from './store.ts';
 const SETTLE_MS = 3_000;
 /** How long after a failed action, or after the link came back, the engine may still do what was asked; then it is somebody's wish. */
 const LATE_MS = 10_000;
-const BACKOFF_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000];
+const BACKOFF = { first_ms: 500, most_ms: 30_000 } as const;
 /** How many agents are restored at the same time, so that a restart of a large site does not flood the engine. */
 const PARALLEL = 16;
 
@@ -152,12 +154,13 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
   };
 
   const saveBoot = async (): Promise<void> => {
-    for (let n = 0; boot !== null && pending.size === 0 && intents.fact('boot') !== boot; n += 1) {
+    const backoff = new Backoff(BACKOFF);
+    while (boot !== null && pending.size === 0 && intents.fact('boot') !== boot) {
       try {
         await intents.keep([], { facts: { boot } });
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'the engine boot could not be written down');
-        await clock.sleep(BACKOFF_MS[Math.min(n, BACKOFF_MS.length - 1)]!, stopped.signal);
+        await clock.sleep(backoff.next(), stopped.signal);
       }
     }
   };
@@ -214,29 +217,19 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     }
     settleSoon();
   };
-  let free = PARALLEL;
-  const turns: (() => void)[] = [];
-  const inTurn = async (work: () => Promise<void>): Promise<void> => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => turns.push(resolve));
-    try {
-      await work();
-    } finally {
-      const nextTurn = turns.shift();
-      if (nextTurn) nextTurn();
-      else free += 1;
-    }
-  };
+  const restores = new Queue({ places: PARALLEL });
   const work = async (extension: string): Promise<void> => {
-    for (let failures = 0; pending.has(extension) && live.live && !stopped.signal.aborted;) {
+    for (
+      const backoff = new Backoff(BACKOFF);
+      pending.has(extension) && live.live && !stopped.signal.aborted;
+    ) {
       try {
-        await inTurn(() => lanes.run(extension, () => restore(extension), { internal: true }));
-        failures = 0;
+        await restores.run(() => lanes.run(extension, () => restore(extension), { urgent: true }));
+        backoff.reset();
       } catch (error) {
-        const ms = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length - 1)]!;
-        failures += 1;
+        const failures = backoff.failures + 1;
         log.warn({ extension, failures, error: messageOf(error) }, 'agent could not be brought back yet');
-        await clock.sleep(ms, stopped.signal).catch(() => {});
+        await backoff.wait(clock, stopped.signal);
       }
     }
   };

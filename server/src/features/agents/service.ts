@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import type { AgentReply, AgentRequest, ReadinessSource } from '@offhook/contract/agents.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { asSaid, say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
-import { ChangeFailure, CONFIRM_MS, applyChanges, undoChanges } from './changes.ts';
+import type { ExpectedEvent } from '../../ports/live.ts';
+import { ChangeFailure, CONFIRM_MS, applyChanges, eventsOf, undoChanges } from './changes.ts';
 import type { EngineDeps, QueueOutcome } from './changes.ts';
 import { createRateLimit } from '../../core/rate-limit.ts';
 import type { Rate } from '../../core/rate-limit.ts';
-import type { Lanes } from './lanes.ts';
+import type { Lanes } from '../../core/queue.ts';
 import { list, planFor } from './plan.ts';
 import type { ChangeCommand, Plan } from './plan.ts';
 import type { Reconciler } from './reconcile.ts';
@@ -84,9 +86,20 @@ export function createAgentService(deps: ServiceDeps): AgentService {
   interface Asked {
     readonly by: By;
     readonly extension: string;
+    /** Events that it leads to carry it as `caused_by`. */
+    readonly operation_id: string;
   }
+  const ask = (by: By, extension: string): Asked => ({
+    by,
+    extension,
+    operation_id: `agent-${randomUUID()}`,
+  });
+  const begin = ({ operation_id }: Asked, expects: readonly ExpectedEvent[]): void => {
+    const at = clock.now();
+    tell({ type: 'operation.sent', at, operation_id, until: at + CONFIRM_MS, expects });
+  };
   const line = (
-    { by, extension }: Asked,
+    { by, extension, operation_id }: Asked,
     command: Audited | null,
     outcome: AuditEntry['outcome'],
     more: AuditEntry['detail'],
@@ -97,6 +110,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     outcome,
     ip: by.ip,
     detail: {
+      ...(outcome === 'ok' ? { operation_id } : {}),
       ...(command === null ? {} : { queue: command.queue }),
       ...(command?.kind === 'pause' ? { reason: command.reason } : {}),
       ...more,
@@ -142,8 +156,24 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     for (const change of plan.changes) {
       const reason = change.kind === 'remove' ? '' : change.to.reason;
       const queues = [change.queue];
-      tell({ type: 'agent.intended', at: clock.now(), extension, queues, reason, source, since: null });
+      const together = change.kind !== 'remove';
+      tell({
+        type: 'agent.intended',
+        at: clock.now(),
+        extension,
+        queues,
+        reason,
+        source,
+        since: null,
+        together,
+      });
     }
+  };
+  const endWrapUp = (asked: Asked): void => {
+    const { extension } = asked;
+    const ready = live.agent(extension)?.summary.readiness.ready === true;
+    begin(asked, [{ type: ready ? 'agent.ready' : 'agent.not_ready', extension }]);
+    tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });
   };
   const run = async (asked: Asked, command: ChangeCommand): Promise<boolean> => {
     ensureLive();
@@ -158,7 +188,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     }
     if (plan.changes.length === 0) {
       if (command.kind === 'finish_wrap_up') {
-        tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });
+        endWrapUp(asked);
         await writeDown(asked, command, plan);
         return true;
       }
@@ -168,6 +198,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     limit.take(extension);
     reconciler.begin(extension);
     intend(extension, plan, asked.by.source);
+    begin(asked, plan.changes.flatMap(eventsOf));
     try {
       await applyChanges(deps, plan.changes, CONFIRM_MS);
       try {
@@ -181,7 +212,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
         throw new ChangeFailure(cause, outcomes);
       }
       if (command.kind === 'finish_wrap_up' && live.agent(extension)?.wrap_up_deadline != null) {
-        tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });
+        endWrapUp(asked);
       }
       return true;
     } catch (error) {
@@ -209,7 +240,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     return changed ? what : `${what} (nothing to change)`;
   };
   const change: AgentService['change'] = async (by, extension, read) => {
-    const asked = { by, extension };
+    const asked = ask(by, extension);
     let command: ChangeCommand | null = null;
     try {
       const read_ = read();
@@ -225,7 +256,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
   return {
     async act({ extension, username, ip, supervises = false }, request) {
       const by: By = { username, ip, source: 'agent', supervises };
-      const asked = { by, extension };
+      const asked = ask(by, extension);
       let command: ReturnType<typeof readCommand>;
       try {
         command = readCommand(request, directory, live, supervises);
@@ -239,7 +270,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     },
     change,
     extendWrapUp(by, extension, seconds) {
-      const asked = { by, extension };
+      const asked = ask(by, extension);
       return lanes.run(extension, async () => {
         try {
           ensureLive();
@@ -255,6 +286,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
             );
           }
           await audit.record(line(asked, EXTEND, 'ok', { seconds }));
+          begin(asked, [{ type: 'agent.wrap_up_extended', extension }]);
           tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline });
           return `The wrap-up lasts until ${rfc3339(deadline)}`;
         } catch (error) {
@@ -263,6 +295,6 @@ export function createAgentService(deps: ServiceDeps): AgentService {
         }
       });
     },
-    refused: (by, extension, error) => auditFailure({ by, extension }, null, error),
+    refused: (by, extension, error) => auditFailure(ask(by, extension), null, error),
   };
 }

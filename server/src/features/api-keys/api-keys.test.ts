@@ -7,7 +7,7 @@ import { ApiKeyCreated, ApiKeyReply, ApiKeys as List, MAX_API_KEYS } from '@offh
 import { Contacts } from '@offhook/contract/extensions.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
-import { addOperations, operation } from '../../http/operations.ts';
+import { addOperations } from '../../http/operations.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Store } from '../../ports/store.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
@@ -17,12 +17,11 @@ import { createFakePbx } from '../../../test/support/fake-engine.ts';
 import { fixtureAuthenticator, hostFixture } from '../../../test/support/host-fixture.ts';
 import { createAudit } from '../audit/service.ts';
 import { createContacts } from '../contacts/feature.ts';
-import { contactRoutes } from '../contacts/routes.ts';
-import { historyRoutes } from '../history/routes.ts';
-import { createHistoryService } from '../history/service.ts';
+import { contactOperations } from '../contacts/operations.ts';
+import { historyOperations } from '../history/operations.ts';
+import { createHistoryService } from '../history/query/history-service.ts';
 import { migrations as historyMigrations } from '../history/tables.ts';
 import { apiKeyOperations } from './operations.ts';
-import { apiKeyRoutes } from './routes.ts';
 import { createApiKeys, isApiKey } from './service.ts';
 
 async function rig(t: TestContext) {
@@ -41,19 +40,19 @@ async function rig(t: TestContext) {
     },
   });
   await temp.store.migrate('history', historyMigrations);
-  apiKeyRoutes(host.app, keys);
-  const commands = addOperations(host.app, apiKeyOperations(operation, keys));
-  contactRoutes(host.app, createContacts({ directory, live: pbx.live, clock }));
-  historyRoutes(
-    host.app,
-    createHistoryService({
-      store: temp.store,
-      zone: 'UTC',
-      cursor_key: async () => Buffer.alloc(32),
-      recordings: noRecordings,
-      directory,
-    }),
-  );
+  const commands = addOperations(host.app, [apiKeyOperations(keys)]);
+  addOperations(host.app, [contactOperations(createContacts({ directory, live: pbx.live, clock }))]);
+  addOperations(host.app, [
+    historyOperations(
+      createHistoryService({
+        store: temp.store,
+        zone: 'UTC',
+        cursor_key: async () => Buffer.alloc(32),
+        recordings: noRecordings,
+        directory,
+      }),
+    ),
+  ]);
   await host.app.ready();
   pbx.linkUp();
   t.after(async () => {

@@ -4,6 +4,7 @@ import type { ApiKey, ApiKeyChange, NewApiKey } from '@offhook/contract/keys.ts'
 import { KEY_PREFIX, MAX_API_KEYS } from '@offhook/contract/keys.ts';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { Queue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { CallersShown, KeyRights, Objects } from '../../core/rights.ts';
@@ -112,12 +113,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     }
   };
   /** One change after the other, so that what was checked still holds when it is written. */
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <R>(work: () => Promise<R>): Promise<R> => {
-    const result = turn.then(work);
-    turn = result.catch(() => undefined);
-    return result;
-  };
+  const changes = new Queue();
   /** Display keys that reach something else than before begin anew. */
   function follow(of: (row: KeyRow) => boolean): void {
     for (const row of byId.values()) {
@@ -220,7 +216,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         .toSorted((a, b) => a.id - b.id)
         .map(displayed),
     create: (actor, board, wanted) =>
-      inTurn(async () => {
+      changes.run(async () => {
         const { row, key } = await add(actor, {
           ...wanted,
           scopes: [...DISPLAY_SCOPES],
@@ -231,13 +227,13 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         return { display_key: displayed(row), key };
       }),
     revoke: (actor, board, id) =>
-      inTurn(async () => {
+      changes.run(async () => {
         const row = ofBoard(board).find((one) => one.id === id);
         if (row === undefined) throw new ServiceError('not_found', 'the board has no such display key');
         await revoke(actor, row);
       }),
     revokeAll: (actor, board) =>
-      inTurn(async () => {
+      changes.run(async () => {
         for (const row of ofBoard(board)) await revoke(actor, row);
       }),
     boardChanged: (board) => follow((row) => row.board === board),
@@ -262,7 +258,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         ended(row.id);
       }
     }
-    await inTurn(save);
+    await changes.run(save);
   }
   const timer = setInterval(() => {
     tidy().catch((error: unknown) => {
@@ -297,12 +293,12 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     list: () => [...byId.values()].toSorted((a, b) => a.id - b.id).map(shown),
     one: (id) => shown(find(id)),
     create: (actor, wanted) =>
-      inTurn(async () => {
+      changes.run(async () => {
         const { row, key } = await add(actor, { ...wanted, board: null });
         return { api_key: shown(row), key };
       }),
     change: (actor, id, wanted) =>
-      inTurn(async () => {
+      changes.run(async () => {
         const row = find(id);
         const reach = [wanted.scopes, wanted.queues, wanted.extensions];
         if (row.board !== null && reach.some((field) => field !== undefined)) {
@@ -323,7 +319,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         ended(id);
         return shown(next);
       }),
-    revoke: (actor, id) => inTurn(() => revoke(actor, find(id))),
+    revoke: (actor, id) => changes.run(() => revoke(actor, find(id))),
     display,
     rights(id) {
       const row = byId.get(id);
@@ -337,7 +333,7 @@ export async function createApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     async close() {
       clearInterval(timer);
       stopFollowing();
-      await inTurn(save);
+      await changes.run(save);
     },
   };
 }

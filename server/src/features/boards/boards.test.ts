@@ -12,18 +12,16 @@ import type { Board } from '@offhook/contract/boards.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
 import { agentsOf, presenceOf, queuesOf } from '../../core/rights.ts';
-import { addOperations, operation } from '../../http/operations.ts';
+import { addOperations } from '../../http/operations.ts';
 import type { DisplayKeys } from '../../ports/display-keys.ts';
 import type { Store } from '../../ports/store.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { demoQueues, directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { fixtureAuthenticator, hostFixture } from '../../../test/support/host-fixture.ts';
 import { apiKeyOperations } from '../api-keys/operations.ts';
-import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { createApiKeys, isApiKey } from '../api-keys/service.ts';
 import { createAudit } from '../audit/service.ts';
 import { boardOperations } from './operations.ts';
-import { boardRoutes } from './routes.ts';
 import { createBoards } from './service.ts';
 
 const LAYOUT: Board['layout'] = {
@@ -61,9 +59,7 @@ async function rig(t: TestContext) {
         isApiKey(token) ? keys.authenticate(token) : fixtureAuthenticator.authenticate(token),
     },
   });
-  boardRoutes(host.app, boards);
-  apiKeyRoutes(host.app, keys);
-  addOperations(host.app, [...boardOperations(operation, boards), ...apiKeyOperations(operation, keys)]);
+  addOperations(host.app, [boardOperations(boards), apiKeyOperations(keys)]);
   await host.app.ready();
   t.after(async () => {
     await host.close();

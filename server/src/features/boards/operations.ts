@@ -1,69 +1,48 @@
-import {
-  BoardPath,
-  BoardReply,
-  DisplayKeyCreated,
-  DisplayKeyPath,
-  NewBoard,
-  NewDisplayKey,
-} from '@offhook/contract/boards.ts';
-import { Done, NoFields } from '@offhook/contract/session.ts';
-import { z } from 'zod';
-import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
+import { boards as operations } from '@offhook/contract/operations/boards.ts';
+import type { Board } from '@offhook/contract/boards.ts';
+import { entityTags } from '../../core/entity-tags.ts';
+import type { Exchange } from '../../ports/http.ts';
+import type { Served } from '../../ports/operations.ts';
 import type { Boards } from './service.ts';
 
-export const BOARD_ERRORS = ['invalid_request', 'limit_reached', 'store_unavailable'] as const;
-
-/** What is made and ended; a board is replaced by REST, where its `If-Match` is. */
-export function boardOperations(define: DefineOperation, boards: Boards): AnyOperation[] {
-  const tag = 'boards';
-  return [
-    define({
-      action: 'boards.create',
-      method: 'POST',
-      path: '/api/v1/boards',
-      level: 'agent',
-      errors: BOARD_ERRORS,
-      summary: 'Keep a wallboard',
-      tag,
-      params: z.strictObject({}),
-      body: NewBoard,
-      reply: BoardReply,
-      status: 201,
-      run: async (actor, { body }) => ({ success: true, board: await boards.create(actor, body) }),
-    }),
-    define({
-      action: 'boards.create_display_key',
-      confirm: true,
-      method: 'POST',
-      path: '/api/v1/boards/:id/display-keys',
-      level: 'supervisor',
-      errors: ['invalid_request', 'not_found', 'name_taken', 'limit_reached', 'store_unavailable'],
-      summary: 'Make a key for a display that shows this wallboard and nothing else; it is shown this once',
-      tag,
-      params: BoardPath,
-      body: NewDisplayKey,
-      reply: DisplayKeyCreated,
-      status: 201,
-      run: async (actor, { params, body }) => ({
-        success: true,
-        ...(await boards.createDisplayKey(actor, Number(params.id), body)),
-      }),
-    }),
-    define({
-      action: 'boards.revoke_display_key',
-      method: 'DELETE',
-      path: '/api/v1/boards/:id/display-keys/:key',
-      level: 'supervisor',
-      errors: ['invalid_request', 'not_found', 'store_unavailable'],
-      summary: 'Revoke a display key at once',
-      tag,
-      params: DisplayKeyPath,
-      body: NoFields,
-      reply: Done,
-      run: async (actor, { params }) => {
-        await boards.revokeDisplayKey(actor, Number(params.id), Number(params.key));
-        return { success: true };
-      },
-    }),
-  ];
+/** Null where the header is missing, or is `*`. */
+function versionsOf({ request }: Exchange): readonly string[] | null {
+  const wanted = entityTags(request.headers['if-match'], 'if-match');
+  return wanted === '*' || wanted.length === 0 ? null : wanted;
 }
+const tagOf = ({ version }: Board): string => `"${version}"`;
+
+/** Wallboards as people keep them: one's own and those that are shared. */
+export const boardOperations = (boards: Boards): Served<typeof operations> => ({
+  operations,
+  handlers: {
+    list: ({ caller }) => ({ success: true, boards: boards.list(caller) }),
+    get({ caller, reply }, { params }) {
+      const board = boards.one(caller, Number(params.id));
+      reply.header('etag', tagOf(board));
+      return { success: true, board };
+    },
+    create: async (actor, { body }) => ({ success: true, board: await boards.create(actor, body) }),
+    async replace(exchange, { params, body }) {
+      const board = await boards.replace(exchange, Number(params.id), body, versionsOf(exchange));
+      exchange.reply.header('etag', tagOf(board));
+      return { success: true, board };
+    },
+    async remove(exchange, { params }) {
+      await boards.remove(exchange, Number(params.id), versionsOf(exchange));
+      return { success: true };
+    },
+    displayKeys: ({ caller }, { params }) => ({
+      success: true,
+      display_keys: boards.displayKeys(caller, Number(params.id)),
+    }),
+    createDisplayKey: async (actor, { params, body }) => ({
+      success: true,
+      ...(await boards.createDisplayKey(actor, Number(params.id), body)),
+    }),
+    async revokeDisplayKey(actor, { params }) {
+      await boards.revokeDisplayKey(actor, Number(params.id), Number(params.key));
+      return { success: true };
+    },
+  },
+});

@@ -6,7 +6,7 @@ import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import { covers, queuesOf, reaches } from '../../core/rights.ts';
 import type { CallersShown, Objects } from '../../core/rights.ts';
-import { Turn } from '../../core/turn.ts';
+import { writeQueue } from '../../core/queue.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
@@ -49,7 +49,7 @@ const PATIENCE_MS = 30_000;
 export async function createBoards({ clock, directory, audit, ...options }: BoardsOptions): Promise<Boards> {
   const store = await createBoardStore(options.store);
   const rows = new Map((await store.all()).map((row) => [row.id, row]));
-  const turn = new Turn(PATIENCE_MS);
+  const turn = writeQueue(PATIENCE_MS);
 
   const shown = (row: BoardRow): Board => ({
     ...summaryOf(row),
@@ -122,7 +122,7 @@ export async function createBoards({ clock, directory, audit, ...options }: Boar
     list: (who) => [...rows.values()].filter((row) => sees(who, row)).map((row) => summaryOf(row)),
     one: (who, id) => shown(find(who, id)),
     create: (actor, wanted) =>
-      turn.during(async () => {
+      turn.run(async () => {
         const { caller } = actor;
         check(caller, wanted, null);
         const mine = [...rows.values()].filter((row) => row.owner_id === caller.person_id).length;
@@ -139,7 +139,7 @@ export async function createBoards({ clock, directory, audit, ...options }: Boar
         return shown(row);
       }),
     replace: (actor, id, wanted, versions) =>
-      turn.during(async () => {
+      turn.run(async () => {
         const row = own(actor.caller, id);
         checkMatch(row, versions);
         check(actor.caller, wanted, row);
@@ -150,7 +150,7 @@ export async function createBoards({ clock, directory, audit, ...options }: Boar
         return shown(next);
       }),
     remove: (actor, id, versions) =>
-      turn.during(async () => {
+      turn.run(async () => {
         const row = own(actor.caller, id);
         checkMatch(row, versions);
         // First, so that a failure between the two leaves a board without keys and never a key without its board.
@@ -160,9 +160,9 @@ export async function createBoards({ clock, directory, audit, ...options }: Boar
       }),
     displayKeys: (who, id) => options.keys().list(supervised(who, id).id),
     createDisplayKey: (actor, id, wanted) =>
-      turn.during(() => options.keys().create(actor, supervised(actor.caller, id).id, wanted)),
+      turn.run(() => options.keys().create(actor, supervised(actor.caller, id).id, wanted)),
     revokeDisplayKey: (actor, id, key) =>
-      turn.during(() => options.keys().revoke(actor, supervised(actor.caller, id).id, key)),
+      turn.run(() => options.keys().revoke(actor, supervised(actor.caller, id).id, key)),
     shows(id) {
       const row = rows.get(id);
       if (row === undefined) return undefined;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { callsRig } from '../../../test/support/calls-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { chan } from '../../pbx/test-events.ts';
+import { chan } from '../../../test/support/model-scene.ts';
 import type { PlacedCall } from '../../ports/engine.ts';
 
 const PERSON = 'token-agent'; // 1003

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CallReply, CallsReply } from '@offhook/contract/calls.ts';
-import { call, chan } from '../../pbx/test-events.ts';
+import { call, chan } from '../../../test/support/model-scene.ts';
 import { queuesRig } from '../../../test/support/queues-rig.ts';
 
 /** 1001 calls 1002 on two devices, 1005 waits in support, and a trunk reaches 1003. */

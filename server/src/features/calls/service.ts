@@ -9,6 +9,7 @@ import type {
   RetrieveRequest,
   TransferRequest,
 } from '@offhook/contract/call-control.ts';
+import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { Actor } from '../../ports/operations.ts';
 import { run, runAlone, runAloneOnLeg } from './deps.ts';
@@ -21,7 +22,10 @@ import { createTransfers } from './transfers.ts';
 
 /** Each throws `ServiceError` with one of the codes of operations.ts, and resolves once the engine confirmed. */
 export interface CallControl {
-  originate(actor: Actor, wanted: NewCall): Promise<CallOperation>;
+  originate(
+    actor: Actor,
+    wanted: NewCall,
+  ): Promise<{ operation: CallOperation; customer_disposition: LegDisposition | null }>;
   pickup(actor: Actor, id: string, wanted: PickupRequest): Promise<CallOperation>;
   /** What rings this extension, which anybody sees, though not which call it is. */
   pickupAt(actor: Actor, extension: string, wanted: OwnDeviceChoice): Promise<CallOperation>;
@@ -64,8 +68,13 @@ export function createCallControl(deps: CallControlDeps): CallControl {
   const slotOf = ({ call_id }: CallOperation): string | null =>
     deps.live.call(call_id ?? '')?.legs.find((leg) => leg.slot !== null)?.slot ?? null;
   return {
-    originate: (actor, wanted) =>
-      run(deps, actor, 'calls.originate', wanted.to, () => placing.call(actor, wanted)),
+    async originate(actor, wanted) {
+      const operation = await run(deps, actor, 'calls.originate', wanted.to, () =>
+        placing.call(actor, wanted),
+      );
+      const { customer_disposition = null } = deps.live.call(operation.call_id ?? '') ?? {};
+      return { operation, customer_disposition };
+    },
     pickup: (actor, id, wanted) =>
       run(deps, actor, 'calls.pickup', id, () => placing.pickup(actor, id, wanted)),
     pickupAt: (actor, extension, wanted) =>

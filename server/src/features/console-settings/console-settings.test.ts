@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
-import { addOperations, operation } from '../../http/operations.ts';
+import { addOperations } from '../../http/operations.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { authenticatorWithKeys, hostFixture } from '../../../test/support/host-fixture.ts';
 import { createAudit } from '../audit/service.ts';
-import { consoleSettingsOperations, consoleSettingsRoutes } from './routes.ts';
+import { consoleSettingsOperations } from './operations.ts';
 import { createConsoleSettings } from './service.ts';
 
 test('console settings - read by everybody, set by administrators, in force at once, kept, audited', async (t) => {
@@ -16,8 +16,7 @@ test('console settings - read by everybody, set by administrators, in force at o
   const open = () => createConsoleSettings({ store, audit, zone: 'Europe/Istanbul' });
   const site = await open();
   const host = await hostFixture({ authenticator: authenticatorWithKeys({ crm: {} }) });
-  consoleSettingsRoutes(host.app, site);
-  addOperations(host.app, consoleSettingsOperations(operation, site));
+  addOperations(host.app, [consoleSettingsOperations(site)]);
   await host.app.ready();
   t.after(async () => {
     await host.close();

@@ -9,7 +9,8 @@ import { createFakePbx } from '../../../test/support/fake-engine.ts';
 import { hostFixture } from '../../../test/support/host-fixture.ts';
 import { statusOf } from './contact.ts';
 import { createContacts } from './feature.ts';
-import { contactRoutes } from './routes.ts';
+import { addOperations } from '../../http/operations.ts';
+import { contactOperations } from './operations.ts';
 
 const PATH = '/api/mobile/contacts.php';
 async function rig(t: TestContext, people = demoPeople()) {
@@ -18,7 +19,7 @@ async function rig(t: TestContext, people = demoPeople()) {
   const directory = directoryFixture(people);
   const contacts = createContacts({ directory, live: pbx.live, clock });
   const host = await hostFixture();
-  contactRoutes(host.app, contacts);
+  addOperations(host.app, [contactOperations(contacts)]);
   await host.app.ready();
   t.after(() => host.close());
   pbx.linkUp();

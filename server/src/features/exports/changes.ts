@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Caller } from '../../ports/http.ts';
+import type { Credentials } from '../../ports/stream.ts';
 
-/** Requests of one person that wait at once; one more ends the oldest. */
+/** Requests of one person or key that wait at once. */
 const MAX_WAITING = 20;
+const RETRY_SECONDS = 10;
 /** Persons whose last change is remembered; who is forgotten is answered at once. */
 const MAX_KNOWN = 10_000;
 
@@ -12,16 +17,28 @@ export interface Changes {
   version(person: number | null): string;
   /** To be called once the change can be read. */
   changed(person: number): void;
-  /** Resolves when the version is not `seen` any more, after `ms`, or when `signal` is aborted. */
-  wait(person: number | null, seen: string, ms: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the version of `person` is not `seen` any more, after `ms`, or when `signal` is aborted. Throws
+   * `too_many_requests`, and `not_authenticated` when the caller's session or key ends meanwhile.
+   */
+  wait(
+    caller: Caller,
+    person: number | null,
+    seen: string,
+    limits: { readonly ms: number; readonly signal: AbortSignal },
+  ): Promise<void>;
   /** Resolves all that wait; who comes later does not wait. */
   close(): void;
 }
 interface Waiting {
+  readonly caller: Caller;
   readonly person: number | null;
   readonly end: AbortController;
 }
-export function createChanges(clock: Clock): Changes {
+export function createChanges(
+  clock: Clock,
+  credentials: Pick<Credentials, 'onSessionEnded' | 'onKeyEnded'>,
+): Changes {
   // A version of another run of the service is never taken for one of this run.
   const run = randomBytes(6).toString('base64url');
   const last = new Map<number, number>();
@@ -31,6 +48,14 @@ export function createChanges(clock: Clock): Changes {
   let closed = false;
   const version = (person: number | null): string =>
     `${run}.${person === null ? count : (last.get(person) ?? forgotten)}`;
+  function refuse(isEnded: (caller: Caller) => boolean): void {
+    for (const { caller, end } of waiting)
+      if (isEnded(caller)) end.abort(new ServiceError('not_authenticated', 'the session ended'));
+  }
+  const stops = [
+    credentials.onSessionEnded((id) => refuse(({ key, session_id }) => key === null && session_id === id)),
+    credentials.onKeyEnded((id) => refuse(({ key }) => key?.id === id)),
+  ];
   return {
     version,
     changed(person) {
@@ -43,17 +68,29 @@ export function createChanges(clock: Clock): Changes {
       }
       for (const one of waiting) if (one.person === null || one.person === person) one.end.abort();
     },
-    async wait(person, seen, ms, signal) {
+    async wait(caller, person, seen, { ms, signal }) {
       if (closed || signal.aborted || version(person) !== seen) return;
-      const own = [...waiting].filter((one) => one.person === person);
-      if (own.length >= MAX_WAITING) own[0]!.end.abort();
-      const one: Waiting = { person, end: new AbortController() };
+      const own = [...waiting].filter((one) => one.caller.person_id === caller.person_id);
+      if (own.length >= MAX_WAITING) {
+        throw new ServiceError(
+          'too_many_requests',
+          say`${MAX_WAITING} of your requests wait for exports already`,
+          { retry_after_seconds: RETRY_SECONDS },
+        );
+      }
+      const one: Waiting = { caller, person, end: new AbortController() };
       waiting.add(one);
-      await clock.sleep(ms, AbortSignal.any([one.end.signal, signal])).catch(() => undefined);
-      waiting.delete(one);
+      try {
+        await clock.sleep(ms, AbortSignal.any([one.end.signal, signal]));
+      } catch (error) {
+        if (error instanceof ServiceError) throw error;
+      } finally {
+        waiting.delete(one);
+      }
     },
     close() {
       closed = true;
+      for (const stop of stops) stop();
       for (const { end } of waiting) end.abort();
     },
   };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
+import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -10,14 +11,13 @@ import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import type { KeyRights } from '../../core/rights.ts';
-import { addOperations, operation } from '../../http/operations.ts';
+import { addOperations } from '../../http/operations.ts';
 import type { ConversationRows } from '../../ports/conversations.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { authenticatorWithKeys, hostFixture } from '../../../test/support/host-fixture.ts';
 import { until } from '../../../test/support/until.ts';
 import { createAudit } from '../audit/service.ts';
 import { exportOperations } from './operations.ts';
-import { exportRoutes } from './routes.ts';
 import { createExports } from './service.ts';
 import type { Exports, ExportsDeps } from './service.ts';
 
@@ -57,13 +57,38 @@ async function rig(
   const audit = await createAudit(temp.store, clock, silent);
   const rows = rowsOf(more.total ?? 1_200);
   const folder = path.join(temp.folder, 'exports');
-  const deps = { store: temp.store, rows: rows.source, audit, clock, log: silent, folder, hours: 24 };
+  const ends = new Set<(id: number) => void>();
+  const keyEnds = new Set<(id: number) => void>();
+  const listen = (all: typeof ends) => (listener: (id: number) => void) => {
+    all.add(listener);
+    return () => void all.delete(listener);
+  };
+  const credentials = { onSessionEnded: listen(ends), onKeyEnded: listen(keyEnds) };
+  const deps = {
+    credentials,
+    store: temp.store,
+    rows: rows.source,
+    audit,
+    clock,
+    log: silent,
+    folder,
+    hours: 24,
+  };
   const open = (): Promise<Exports> => createExports({ ...deps, diskFloor: 0, ...more });
   let exports = await open();
-  const host = await hostFixture({ authenticator: authenticatorWithKeys(more.keys) });
+  const signedIn = authenticatorWithKeys(more.keys);
+  const levels = new Map<string, 'user' | null>();
+  const host = await hostFixture({
+    authenticator: {
+      async authenticate(token) {
+        const caller = await signedIn.authenticate(token);
+        const level = levels.get(token);
+        return level === null || caller === null ? null : { ...caller, ...(level && { level }) };
+      },
+    },
+  });
   const now: Exports = new Proxy({} as Exports, { get: (_, name) => Reflect.get(exports, name) as unknown });
-  exportRoutes(host.app, now);
-  addOperations(host.app, exportOperations(operation, now));
+  addOperations(host.app, [exportOperations(now, host.app)]);
   await host.app.ready();
   t.after(async () => {
     await exports.close();
@@ -104,6 +129,11 @@ async function rig(
       exports = await open();
     },
     exports: () => exports,
+    /** From now on the token is of this level, or of nobody. */
+    become: (token: string, level: 'user' | null) => void levels.set(token, level),
+    endSession: (id: number) => ends.forEach((listener) => listener(id)),
+    endKey: (id: number) => keyEnds.forEach((listener) => listener(id)),
+    listen: () => host.listen({ host: '127.0.0.1', port: 0 }),
     files: async () => (await readdir(folder).catch(() => [])).toSorted((a, b) => a.localeCompare(b)),
     lines: async () =>
       (await audit.page({ limit: 50 })).entries.map((l) => [l.action, l.actor, l.object]).toReversed(),
@@ -146,6 +176,48 @@ test('exports - a list that was seen waits for the next change of its own person
   await r.restart();
   assert.equal((await open).version, seen, 'answered at the end of the service');
   assert.notEqual((await list('supervisor', `?seen=${seen}`)).version, seen, 'and at once after a restart');
+});
+
+test('exports - a wait ends with 401 when its session or key ends, and shows what its caller may see by then', async (t) => {
+  const r = await rig(t, { keys: { crm: { scopes: ['history:read'], id: 7 } } });
+  const waits = async (who: string) => {
+    const { version } = ExportsReply.parse((await r.call(who, 'GET', '/api/v1/exports')).body.json());
+    return r.call(who, 'GET', `/api/v1/exports?seen=${version}`);
+  };
+  const [admin, supervisor, key] = [waits('admin'), waits('supervisor'), waits('key-crm')];
+  // Beside them the sweep sleeps.
+  await until('all wait', () => r.clock.sleepers === 4);
+  r.endSession(2);
+  assert.equal((await supervisor).status, 401);
+  r.endKey(7);
+  assert.equal((await key).status, 401);
+  r.become('token-admin', 'user');
+  await r.make('agent');
+  const narrowed = ExportsReply.parse((await admin).body.json());
+  assert.deepEqual(narrowed.exports, [], 'an administrator no more sees the export of nobody else');
+  await until('nobody waits', () => r.clock.sleepers === 1);
+  const lapses = waits('user');
+  await until('it waits', () => r.clock.sleepers === 2);
+  r.become('token-user', null);
+  await r.clock.advance(25_000);
+  assert.equal((await lapses).status, 401);
+});
+
+test('exports - twenty requests of one person wait, one more is 429 and ends none, also where they come on one connection', async (t) => {
+  const r = await rig(t);
+  const { port } = await r.listen();
+  const { version } = ExportsReply.parse((await r.call('admin', 'GET', '/api/v1/exports')).body.json());
+  const socket = net.connect(port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  const ask = `GET /api/v1/exports?seen=${version} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token-admin\r\n\r\n`;
+  socket.write(ask.repeat(60));
+  await until('twenty wait', () => r.clock.sleepers >= 21);
+  const beyond = await r.call('admin', 'GET', `/api/v1/exports?seen=${version}`);
+  assert.deepEqual([beyond.status, beyond.headers['retry-after']], [429, '10']);
+  assert.equal(r.clock.sleepers, 21, 'the sweep and twenty requests');
+  assert.equal((await r.call('admin', 'GET', '/api/v1/exports')).status, 200, 'without a wait');
+  socket.destroy();
+  await until('they are gone', () => r.clock.sleepers === 1);
 });
 
 test('exports - a file is made in the background, given out whole with its hash, and both are in the audit trail', async (t) => {

@@ -1,40 +1,55 @@
-import { ExportId, ExportReply, NewExport } from '@offhook/contract/exports.ts';
-import { NoFields } from '@offhook/contract/session.ts';
-import { z } from 'zod';
-import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
+import { exports as operations } from '@offhook/contract/operations/exports.ts';
+import type { App } from '../../ports/http.ts';
+import type { Served } from '../../ports/operations.ts';
 import type { Exports } from './service.ts';
 
-/** Who may see a history may have it as a file. */
-export function exportOperations(define: DefineOperation, exports: Exports): AnyOperation[] {
-  const shared = { level: 'user', scope: 'history:read', tag: 'exports' } as const;
-  return [
-    define({
-      ...shared,
-      action: 'exports.create',
-      method: 'POST',
-      path: '/api/v1/exports',
-      errors: ['invalid_request', 'forbidden', 'limit_reached', 'overloaded', 'store_unavailable'],
-      summary: 'Make a file of conversations in the background; what it holds is what the caller may see',
-      params: z.strictObject({}),
-      body: NewExport,
-      reply: ExportReply,
-      status: 202,
-      run: async (actor, { body }) => ({ success: true as const, export: await exports.create(actor, body) }),
-    }),
-    define({
-      ...shared,
-      action: 'exports.remove',
-      method: 'DELETE',
-      path: '/api/v1/exports/:id',
-      errors: ['invalid_request', 'not_found', 'store_unavailable'],
-      summary: 'Cancel an export, or delete its file',
-      params: ExportId,
-      body: NoFields,
-      reply: ExportReply,
-      run: async (actor, { params }) => ({
-        success: true as const,
+const TYPES: Readonly<Record<string, string>> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+
+/** Exports and their files: a person who may see a history may have it as a file. */
+export function exportOperations(exports: Exports, app: Pick<App, 'addHook'>): Served<typeof operations> {
+  const success = true as const;
+  let closing = false;
+  app.addHook('preClose', (done) => {
+    closing = true;
+    exports.endWaiting();
+    done();
+  });
+  return {
+    operations,
+    handlers: {
+      async list({ caller, reply }, { query }) {
+        const gone = new AbortController();
+        reply.raw.once('close', () => gone.abort());
+        await exports.next(caller, query, gone.signal);
+        // The session may have lapsed and the level may be another one since the wait began.
+        const reader = query.seen === undefined ? caller : await reply.request.personNow();
+        const page = await exports.page(reader, query);
+        // A connection that stays would hold up the stop for as long as it may be idle.
+        if (closing) reply.raw.shouldKeepAlive = false;
+        return { success, ...page };
+      },
+      get: async ({ caller }, { params }) => ({
+        success,
+        export: await exports.one(caller, Number(params.id)),
+      }),
+      create: async (actor, { body }) => ({ success, export: await exports.create(actor, body) }),
+      remove: async (actor, { params }) => ({
+        success,
         export: await exports.remove(actor, Number(params.id)),
       }),
-    }),
-  ];
+      async file({ caller, ip, reply }, { params }) {
+        const file = await exports.file({ caller, ip }, Number(params.id));
+        return reply
+          .type(TYPES[file.format]!)
+          .header('content-length', file.bytes)
+          .header('content-disposition', `attachment; filename="${file.name}"`)
+          .header('repr-digest', `sha-256=:${Buffer.from(file.sha256, 'hex').toString('base64')}:`)
+          .header('cache-control', 'private, no-store')
+          .send(file.stream);
+      },
+    },
+  };
 }

@@ -19,8 +19,9 @@ import type { PersonalData } from '../../ports/privacy.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
+import type { Credentials } from '../../ports/stream.ts';
 import { createFileFolder } from '../../core/file-folder.ts';
-import { Turn } from '../../core/turn.ts';
+import { writeQueue } from '../../core/queue.ts';
 import { createChanges } from './changes.ts';
 import { createRunner } from './runner.ts';
 import { countIn, insertExport, migrations, readExport } from './store.ts';
@@ -45,6 +46,8 @@ export interface ExportsDeps {
   readonly rows: ConversationRows;
   readonly audit: Audit;
   readonly clock: Clock;
+  /** Ends the requests that wait with their session or key. */
+  readonly credentials: Pick<Credentials, 'onSessionEnded' | 'onKeyEnded'>;
   readonly log: Log;
   /** Folder of the files. */
   readonly folder: string;
@@ -64,13 +67,14 @@ export interface Exports extends AsyncDisposable {
   /** Throws `invalid_request`, `forbidden`, `limit_reached`, `overloaded` and `store_unavailable`. */
   create(actor: Actor, wanted: NewExport): Promise<Export>;
   /**
-   * One's own, an administrator's view is all; newest first. Where `seen` is the version now, waits for another one, `wait`
-   * seconds at most or until `gone` is aborted.
+   * Waits until the version of what this caller sees is another one than `seen`, `wait` seconds at most or until `gone` is
+   * aborted. Throws `too_many_requests` where the caller waits often enough already, `not_authenticated` once its session ends.
    */
+  next(caller: Caller, query: ExportsQuery, gone: AbortSignal): Promise<void>;
+  /** One's own, an administrator's view is all; newest first. */
   page(
     caller: Caller,
     query: ExportsQuery,
-    gone?: AbortSignal,
   ): Promise<{ exports: Export[]; version: string; next_cursor: string | null }>;
   /** Answers the requests that wait; the service stops. */
   endWaiting(): void;
@@ -98,7 +102,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
   await store.migrate('exports', migrations);
   const db = store.db<Tables>();
   const folder = createFileFolder(deps.folder, deps.diskFloor);
-  const changes = createChanges(clock);
+  const changes = createChanges(clock, deps.credentials);
   const changed = (person: number): void => changes.changed(person);
   const keep_ms = deps.hours * HOUR_MS;
   const runner = createRunner({ store, rows, folder, audit, clock, log, changed, keep_ms });
@@ -124,6 +128,8 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
     };
   };
   const seesAll = (caller: Caller): boolean => caller.key === null && includesLevel(caller.level, 'admin');
+  /** The person whose exports a caller sees; null for all. */
+  const whose = (caller: Caller): number | null => (seesAll(caller) ? null : caller.person_id);
   async function mine(caller: Caller, id: number): Promise<ExportRow> {
     const row = await readExport(db, id);
     if (row === undefined || !(seesAll(caller) || row.person_id === caller.person_id)) {
@@ -187,7 +193,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       .execute();
     runner.wake();
   }
-  const creating = new Turn(PATIENCE_MS);
+  const creating = writeQueue(PATIENCE_MS);
   const stop = new AbortController();
   async function keepSweeping(): Promise<void> {
     while (!stop.signal.aborted) {
@@ -250,7 +256,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
     async create({ caller, ip }, wanted) {
       await begun();
       // The limits hold only where no other request counts before this one is stored.
-      return await creating.during(async () => {
+      return await creating.run(async () => {
         await checkLimits(caller.person_id);
         const { extension, level, key } = caller;
         const reader: Principal = { extension, level, key, since_ms: historySince(caller) };
@@ -270,17 +276,19 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
         return view(await mine(caller, id));
       });
     },
-    async page(caller, { limit = 50, cursor, seen, wait = WAIT_SECONDS }, gone = stop.signal) {
-      const whose = seesAll(caller) ? null : caller.person_id;
-      if (seen !== undefined) await changes.wait(whose, seen, wait * 1_000, gone);
+    async next(caller, { seen, wait = WAIT_SECONDS }, signal) {
+      if (seen !== undefined) await changes.wait(caller, whose(caller), seen, { ms: wait * 1_000, signal });
+    },
+    async page(caller, { limit = 50, cursor }) {
+      const person = whose(caller);
       // Before the rows are read: what changes meanwhile is answered next.
-      const version = changes.version(whose);
+      const version = changes.version(person);
       let query = db
         .selectFrom('exports')
         .selectAll()
         .orderBy('id', 'desc')
         .limit(limit + 1);
-      if (whose !== null) query = query.where('person_id', '=', whose);
+      if (person !== null) query = query.where('person_id', '=', person);
       if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
       const { page, next_cursor } = pageOf(await query.execute(), limit, (row) => row.id);
       return { exports: page.map(view), version, next_cursor };

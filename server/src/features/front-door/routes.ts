@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Ping } from '@offhook/contract/session.ts';
+import { frontDoor as operations } from '@offhook/contract/operations/health.ts';
 import { matchesTag } from '../../core/entity-tags.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { App } from '../../ports/http.ts';
+import type { Served } from '../../ports/operations.ts';
 import { PAGE_POLICY, errorsPage, eventsPage } from './pages.ts';
 
 export interface FrontDoorOptions {
@@ -18,28 +19,31 @@ const types: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** Errors and events as pages, and the ping of real clients; every file has a route of its own. */
-export function frontDoorRoutes(app: App, { config, version, clock }: FrontDoorOptions): void {
-  const open = { config: { level: 'public' }, schema: { hide: true } } as const;
-  const { siteTitle } = config;
-
-  app.get(
-    '/api/mobile/ping.php',
-    {
-      config: { level: 'public', identify: true },
-      schema: { tags: ['sessions'], summary: 'Is this the right server?', response: { 200: Ping } },
-    },
-    (request) => ({
-      success: true as const,
+/** The ping of real clients. */
+export const frontDoorOperations = ({
+  config: { siteTitle },
+  version,
+  clock,
+}: FrontDoorOptions): Served<typeof operations> => ({
+  operations,
+  handlers: {
+    ping: ({ caller }) => ({
+      success: true,
       service: 'offhook',
       version,
       site_title: siteTitle,
       brand_title: siteTitle,
       brand_sub: 'Offhook',
       server_time: Math.floor(clock.now() / 1000),
-      signed_in: request.caller !== null,
+      signed_in: caller !== null,
     }),
-  );
+  },
+});
+/** Errors and events as pages; every file has a route of its own. */
+export function frontDoorRoutes(app: App, { config }: Pick<FrontDoorOptions, 'config'>): void {
+  const open = { config: { level: 'public' }, schema: { hide: true } } as const;
+  const { siteTitle } = config;
+
   const page = (path: string, text: string): void => {
     app.get(path, open, (_request, reply: FastifyReply) =>
       reply

@@ -61,7 +61,7 @@ export interface StoredDirectory extends Directory {
 
 /** User names are found whatever their case. `sipPassword` of an unknown extension is `not_found`. */
 export function createDirectory(
-  objects: Pick<ObjectStore, 'applied'> & Partial<Pick<ObjectStore, 'heldSince'>>,
+  objects: Pick<ObjectStore, 'applied'> & Partial<Pick<ObjectStore, 'heldSince' | 'knownSince'>>,
 ): StoredDirectory {
   let model = objects.applied();
   let config = toPbxConfig(model);
@@ -79,6 +79,7 @@ export function createDirectory(
     byUsername: (username) => index.byUsername.get(username.toLowerCase()),
     byEndpoint: (endpoint) => index.byEndpoint.get(endpoint),
     heldSince: (extension) => objects.heldSince?.(extension) ?? 0,
+    knownSince: (person) => objects.knownSince?.(person) ?? 0,
     queues: () => index.queues,
     queue: (name) => index.queue.get(name),
     queuesOf: (extension) => index.queuesOf.get(extension) ?? [],

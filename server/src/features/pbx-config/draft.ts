@@ -5,9 +5,10 @@ import { MAX_NAMED, maxObjects } from '@offhook/contract/config.ts';
 import type { ConfigChange, ConfigDocument, ConfigFinding } from '@offhook/contract/config.ts';
 import { KINDS } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { checkWholeSite } from '../../core/rights.ts';
 import { asSaid, say } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
-import { Turn } from '../../core/turn.ts';
+import { writeQueue } from '../../core/queue.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Caller } from '../../ports/http.ts';
@@ -73,11 +74,6 @@ const AUDIT_NAMES = 20;
 /** Who did it, as the draft and the versions name them. */
 export const authorOf = (caller: Caller): string =>
   caller.key === null ? caller.extension : caller.username;
-/** A key that is limited to some queues or extensions has no part in what is about all of them. */
-export function checkWholeSite({ key }: Caller): void {
-  if (key !== null && (key.queues !== null || key.extensions !== null))
-    throw new ServiceError('forbidden', 'this API key is limited to some queues or extensions');
-}
 function refuse(findings: readonly Finding[], code: 'invalid_request' | 'invalid_configuration'): void {
   if (findings.length === 0) return;
   const [{ kind, key, path, said }] = findings as [Finding];
@@ -93,7 +89,7 @@ function refuse(findings: readonly Finding[], code: 'invalid_request' | 'invalid
 export function createDraft(deps: DraftDeps): Draft {
   const { objects, audit, clock, house } = deps;
   const etags = createEtags();
-  const turn = new Turn(PATIENCE_MS);
+  const turn = writeQueue(PATIENCE_MS);
   const known = new WeakMap<Model, readonly Finding[]>();
   function check(model: Model): readonly Finding[] {
     let findings = known.get(model);
@@ -178,7 +174,7 @@ export function createDraft(deps: DraftDeps): Draft {
     etag,
     change(actor, changes, ifMatch) {
       checkWholeSite(actor.caller);
-      return turn.during(async () => {
+      return turn.run(async () => {
         checkMatch(ifMatch);
         const before = objects.draft();
         return write(actor, 'config.changed', before, await applied(changes, before));
@@ -192,7 +188,7 @@ export function createDraft(deps: DraftDeps): Draft {
     },
     take(actor, document, { mode, ifMatch, dry }) {
       checkWholeSite(actor.caller);
-      return turn.during(async () => {
+      return turn.run(async () => {
         checkMatch(ifMatch);
         const before = objects.draft();
         const edit = beginEdit(before, etags.of);
@@ -219,7 +215,7 @@ export function createDraft(deps: DraftDeps): Draft {
     },
     discard(actor, only) {
       checkWholeSite(actor.caller);
-      return turn.during(async () => {
+      return turn.run(async () => {
         const before = objects.draft();
         const rows = difference(before, objects.applied()).filter(
           (r) => only === undefined || (r.kind === only.kind && r.key === only.key),

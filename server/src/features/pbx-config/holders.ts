@@ -6,8 +6,13 @@ import type { Kysely, Transaction } from 'kysely';
 import type { ObjectChange } from './model.ts';
 import type { ObjectTables } from './object-tables.ts';
 
-/** Time when the current holder received the extension, ms since 1970; 0 for its first holder. */
-export type Holders = ReadonlyMap<string, number>;
+/** Times in ms since 1970. */
+export interface Holders {
+  /** When the current holder received the extension; 0 for its first holder. */
+  readonly since: ReadonlyMap<string, number>;
+  /** When the site was given a person, by id. */
+  readonly known: ReadonlyMap<number, number>;
+}
 
 /** For a migration: reads every stored version. */
 export async function seedHolders(any: Kysely<unknown>): Promise<void> {
@@ -63,5 +68,15 @@ export async function noteHolders(
   }
 }
 export async function readHolders(db: Kysely<ObjectTables>): Promise<Holders> {
-  return new Map([...(await lastHolders(db))].map(([extension, { since_ms }]) => [extension, since_ms]));
+  const known = await db
+    .selectFrom('config_objects')
+    .innerJoin('config_versions', 'config_versions.version', 'config_objects.since_version')
+    .select(['config_objects.id', (e) => e.fn.min('config_versions.at').as('at')])
+    .where('config_objects.kind', '=', 'extension')
+    .groupBy('config_objects.id')
+    .execute();
+  return {
+    since: new Map([...(await lastHolders(db))].map(([extension, { since_ms }]) => [extension, since_ms])),
+    known: new Map(known.map(({ id, at }) => [Number(id), Number(at)])),
+  };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import type { Store } from '../../ports/store.ts';
 import { allObjects, difference, storedObject, withObjects } from './model.ts';
@@ -61,6 +62,31 @@ test('objects - what the draft got while a version was applied stays in the draf
       [...store.draft().of('holidays').values()].map((o) => o.body.title),
       ['Later', 'New'],
     );
+  }
+});
+
+test('objects - a person is known since the first version, an extension held since the last change of person', async () => {
+  await using temp = await empty();
+  const kind = 'extension';
+  const body = (key: string, name: string) => ({ extension: key, name }) as ConfigBody<typeof kind>;
+  const objects = await openObjects(temp.store);
+  const step = async (
+    at: number,
+    ...people: readonly (readonly [id: number, key: string, name: string])[]
+  ) => {
+    const changes = new Map<string, ObjectChange>();
+    for (const key of objects.applied().of(kind).keys()) changes.set(key, { kind, key, object: null });
+    for (const [id, key, name] of people)
+      changes.set(key, { kind, key, object: storedObject(id, kind, body(key, name)) });
+    const model = withObjects(objects.applied(), [...changes.values()]);
+    await objects.commit(model, { ...by, at });
+  };
+  await step(100, [1, '1001', 'Ada']);
+  await step(200, [1, '1001', 'Ada L.'], [2, '1002', 'Bo']);
+  await step(300, [2, '1001', 'Bo']);
+  for (const store of [objects, await openObjects(temp.store)]) {
+    assert.deepEqual([store.knownSince(1), store.knownSince(2), store.knownSince(3)], [100, 200, 0]);
+    assert.deepEqual([store.heldSince('1001'), store.heldSince('1002')], [300, 0]);
   }
 });
 

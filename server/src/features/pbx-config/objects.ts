@@ -4,7 +4,7 @@
  */
 import type { Insertable, Transaction } from 'kysely';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
-import { Turn } from '../../core/turn.ts';
+import { writeQueue } from '../../core/queue.ts';
 import type { Store } from '../../ports/store.ts';
 import { difference, storedObject, toModel, withObjects } from './model.ts';
 import type { Model, ObjectChange, StoredObject } from './model.ts';
@@ -31,6 +31,8 @@ export interface ObjectStore {
   applied(): Model;
   /** Time when the current holder received the extension, ms since 1970; 0 for its first holder. */
   heldSince(extension: string): number;
+  /** Time of the first version with the person, ms since 1970; 0 where there is none. */
+  knownSince(person: number): number;
   /** What would be applied. The same model until it changes. */
   draft(): Model;
   /** How it was at an earlier version; null where there is none of that number. */
@@ -155,13 +157,14 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
     })),
   );
   /** A commit works out what stays of the draft, so nothing may change that meanwhile. */
-  const turn = new Turn(PATIENCE_MS);
+  const turn = writeQueue(PATIENCE_MS);
   return {
     get version() {
       return version;
     },
     applied: () => applied,
-    heldSince: (extension) => holders.get(extension) ?? 0,
+    heldSince: (extension) => holders.since.get(extension) ?? 0,
+    knownSince: (person) => holders.known.get(person) ?? 0,
     draft: () => draft,
     async at(wanted) {
       if (wanted === version) return applied;
@@ -193,7 +196,7 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
         ),
       ),
     setDraft: (next, { author, at }, also) =>
-      turn.during(async () => {
+      turn.run(async () => {
         const touched = difference(draft, next);
         const pending = new Set(difference(applied, next).map(({ kind, key }) => `${kind} ${key}`));
         const rows = touched
@@ -219,7 +222,7 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
         draft = next;
       }),
     commit: (model, by, also) =>
-      turn.during(async () => {
+      turn.run(async () => {
         const changes = difference(applied, model);
         const left = difference(model, draft);
         const made = await store.transaction<ObjectTables, number>(async (trx) => {

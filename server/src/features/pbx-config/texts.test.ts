@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { renderSite } from '../../adapters/asterisk/conf/render.ts';
-import { INSTANCE, PROGRAM, SETTINGS } from '../../adapters/asterisk/conf/test-company.ts';
+import { INSTANCE, PROGRAM, SETTINGS } from '../../../test/support/rendered-company.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { FEATURE_CODES } from '../feature-codes/feature-codes.ts';
 import { checkModel } from './check.ts';

@@ -1,7 +1,8 @@
 import type { OwnPresence, PresenceChange } from '@offhook/contract/presence.ts';
 import { rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import { createLanes } from '../../core/lanes.ts';
+import { Lanes } from '../../core/queue.ts';
+import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Principal } from '../../core/rights.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -52,7 +53,10 @@ export async function createPresence(deps: PresenceDeps): Promise<PresenceServic
   const { clock, log, directory, live, doNotDisturb } = deps;
   const store = await createPresenceStore(deps.store);
   const statements = await store.load();
-  const lanes = createLanes(MOST_WAITING);
+  const lanes = new Lanes(
+    MOST_WAITING,
+    (size, extension) => say`${size} changes of ${extension} are waiting`,
+  );
   const stopped = new AbortController();
   let woken = new AbortController();
   let running = Promise.resolve();

@@ -8,7 +8,7 @@ import type { Erasure } from '@offhook/contract/privacy.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
 import { numberSubject } from '../../core/subject.ts';
-import { addOperations, operation } from '../../http/operations.ts';
+import { addOperations } from '../../http/operations.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { authenticatorWithKeys, hostFixture } from '../../../test/support/host-fixture.ts';
@@ -18,7 +18,6 @@ import { createAudit } from '../audit/service.ts';
 import { hashOf } from './ledger.ts';
 import { privacyOperations } from './operations.ts';
 import { remainsOf } from './remains.ts';
-import { privacyRoutes } from './routes.ts';
 import { createPrivacy } from './service.ts';
 import type { Privacy } from './service.ts';
 import type { Tables } from './store.ts';
@@ -83,8 +82,7 @@ async function rig(
     authenticator: authenticatorWithKeys({ all: { scopes: ['history:read', 'config:read'] } }),
   });
   const now: Privacy = new Proxy({} as Privacy, { get: (_, name) => Reflect.get(privacy, name) as unknown });
-  privacyRoutes(host.app, now);
-  addOperations(host.app, privacyOperations(operation, now));
+  addOperations(host.app, [privacyOperations(now)]);
   await host.app.ready();
   t.after(async () => {
     await privacy.close();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { QueueReply, QueuesReply } from '@offhook/contract/queues.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { chan } from '../../pbx/test-events.ts';
+import { chan } from '../../../test/support/model-scene.ts';
 import { queuesRig } from '../../../test/support/queues-rig.ts';
 import { until } from '../../../test/support/until.ts';
 

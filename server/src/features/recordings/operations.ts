@@ -1,27 +1,53 @@
-import { RecordingPath, RecordingReply } from '@offhook/contract/recordings.ts';
-import { NoFields } from '@offhook/contract/session.ts';
-import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
+import { recordings as operations } from '@offhook/contract/operations/recordings.ts';
+import { answerPart } from '../../core/byte-range.ts';
+import { endedWithService } from '../../core/open-answers.ts';
+import type { App } from '../../ports/http.ts';
+import type { Served } from '../../ports/operations.ts';
 import type { RecordingService } from './service.ts';
 
-/** What is done to recordings, the same by REST and on the stream. */
-export const recordingOperations = (
-  define: DefineOperation,
-  recordings: RecordingService,
-): AnyOperation[] => [
-  define({
-    method: 'DELETE',
-    level: 'supervisor',
-    tag: 'recordings',
-    action: 'recordings.delete',
-    path: '/api/v1/recordings/:id',
-    errors: ['invalid_request', 'not_found', 'no_audio', 'store_unavailable'],
-    summary: 'Delete the sound of a recording; that it existed is kept',
-    params: RecordingPath,
-    body: NoFields,
-    reply: RecordingReply,
-    run: async (actor, { params }) => ({
-      success: true,
-      recording: await recordings.remove(actor, params.id),
-    }),
-  }),
-];
+/** Reading, playing and deleting recordings. */
+export function recordingOperations(recordings: RecordingService, app: App): Served<typeof operations> {
+  const success = true as const;
+  const sending = endedWithService(app);
+  return {
+    operations,
+    handlers: {
+      list: async ({ caller }, { query }) => ({ success, ...(await recordings.page(caller, query)) }),
+      get: async ({ caller }, { params }) => ({
+        success,
+        recording: await recordings.one(caller, params.id),
+      }),
+      async audio({ caller, ip, request, reply }, { params }) {
+        const audio = await recordings.audio({ caller, ip }, params.id);
+        try {
+          const file = { size: audio.bytes, etag: `"${audio.sha256}"` };
+          const { status, start, end, headers } = answerPart(request.headers, file, (name, value) =>
+            reply.header(name, value),
+          );
+          const playing = await audio.play();
+          // A client that left meanwhile sends no second `close`.
+          if (reply.raw.destroyed) playing.done();
+          else {
+            sending(reply.raw);
+            reply.raw.once('close', () => playing.done());
+          }
+          return reply
+            .code(status)
+            .headers({
+              ...headers,
+              'content-type': 'audio/wav',
+              'content-disposition': `attachment; filename="${audio.name}"`,
+            })
+            .send(audio.handle.createReadStream({ start, end: Math.max(start, end) }));
+        } catch (error) {
+          await audio.handle.close();
+          throw error;
+        }
+      },
+      remove: async (actor, { params }) => ({
+        success,
+        recording: await recordings.remove(actor, params.id),
+      }),
+    },
+  };
+}

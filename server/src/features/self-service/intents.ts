@@ -1,3 +1,4 @@
+import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -15,7 +16,7 @@ export interface Intents {
   flushed(): Promise<void>;
   close(): Promise<void>;
 }
-const RETRY_MS = [250, 1_000, 5_000, 15_000];
+const RETRY = { first_ms: 250, most_ms: 15_000 } as const;
 
 export function createIntents(deps: {
   readonly store: FeatureStore;
@@ -28,18 +29,16 @@ export function createIntents(deps: {
   const stopped = new AbortController();
   let writer: Promise<void> | null = null;
   const writeBehind = async (): Promise<void> => {
-    for (let failures = 0; behind.size > 0 && !stopped.signal.aborted;) {
+    for (const backoff = new Backoff(RETRY); behind.size > 0 && !stopped.signal.aborted;) {
       const [extension = ''] = behind;
       behind.delete(extension);
       try {
         await store.save(extension, known.get(extension) ?? null);
-        failures = 0;
+        backoff.reset();
       } catch (error) {
         behind.add(extension);
-        if (failures === 0) log.warn({ error: messageOf(error) }, 'features wait for the disk');
-        const ms = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!;
-        failures += 1;
-        await clock.sleep(ms, stopped.signal).catch(() => {});
+        if (backoff.failures === 0) log.warn({ error: messageOf(error) }, 'features wait for the disk');
+        await backoff.wait(clock, stopped.signal);
       }
     }
     writer = null;

@@ -1,3 +1,4 @@
+import { Backoff } from '../../core/backoff.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -6,7 +7,7 @@ import type { ExtensionFeatures } from '../../ports/engine.ts';
 import { FEATURES_OFF } from '../../ports/engine.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Intents } from './intents.ts';
-import type { Lanes } from '../../core/lanes.ts';
+import type { Lanes } from '../../core/queue.ts';
 import { FORWARDS, checkForward } from './rules.ts';
 import type { RuleDeps } from './rules.ts';
 import { holds } from './view.ts';
@@ -30,7 +31,7 @@ export interface Reconciler {
   idle(): Promise<void>;
   close(): void;
 }
-const RETRY_MS = [500, 1_000, 2_000, 5_000, 15_000];
+const RETRY = { first_ms: 500, most_ms: 15_000 } as const;
 
 function valuesOf(features: ExtensionFeatures): Required<FeatureChanges> {
   const { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices } = features;
@@ -86,18 +87,16 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
   };
 
   const run = async (): Promise<void> => {
-    for (let failures = 0; waiting.size > 0 && live.live && !stopped.signal.aborted;) {
+    for (const backoff = new Backoff(RETRY); waiting.size > 0 && live.live && !stopped.signal.aborted;) {
       const [extension = ''] = waiting;
       waiting.delete(extension);
       try {
         await lanes.run(extension, () => settle(extension));
-        failures = 0;
+        backoff.reset();
       } catch (error) {
         waiting.add(extension);
         log.warn({ extension, error: messageOf(error) }, 'features could not be put back yet');
-        const ms = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!;
-        failures += 1;
-        await clock.sleep(ms, stopped.signal).catch(() => {});
+        await backoff.wait(clock, stopped.signal);
       }
     }
     running = null;

@@ -14,7 +14,7 @@ import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import { createIntents } from './intents.ts';
-import { createLanes } from '../../core/lanes.ts';
+import { Lanes } from '../../core/queue.ts';
 import { reconciler } from './reconcile.ts';
 import type { RuleDeps } from './rules.ts';
 import { checkChanges } from './rules.ts';
@@ -57,7 +57,10 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
   const { engine, live, directory, clock, log, audit } = deps;
   const store = await createFeatureStore(deps.store, audit);
   const intents = createIntents({ store, clock, log, known: await store.load() });
-  const lanes = createLanes(MOST_WAITING);
+  const lanes = new Lanes(
+    MOST_WAITING,
+    (size, extension) => say`${size} changes of ${extension} are waiting`,
+  );
 
   /** What was changed last, be it by us or by a phone whose change was not taken over yet. */
   const meant = (extension: string): ExtensionFeatures => {

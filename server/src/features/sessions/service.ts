@@ -112,6 +112,8 @@ export interface Sessions extends Authenticator {
   use(sessionId: number): Promise<number | null>;
   /** Called with each session that ended, so that its sockets are closed; returns the way to stop. */
   onSessionEnded(listener: (sessionId: number, reason: EndReason) => void): () => void;
+  /** Called with the person whose password was changed; returns the way to stop. */
+  onPasswordChanged(listener: (personId: number) => void): () => void;
   /** Writes what is only in memory: when sessions were last used. */
   save(): Promise<void>;
   close(): Promise<void>;
@@ -220,6 +222,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       cookie: false,
       key: null,
       since_ms: directory.heldSince?.(who.extension) ?? 0,
+      known_ms: directory.knownSince?.(who.id) ?? 0,
     };
   }
 
@@ -299,6 +302,11 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
   purge();
   sweep();
 
+  const passwordListeners = new Set<(personId: number) => void>();
+  const setPassword = async (personId: number, phc: string): Promise<void> => {
+    ended(await store.setPassword(personId, phc, clock.now(), true), 'password_changed');
+    passwordListeners.forEach((listener) => listener(personId));
+  };
   const onSessionEnded: Sessions['onSessionEnded'] = (listener) => {
     listeners.add(listener);
     return () => void listeners.delete(listener);
@@ -405,7 +413,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
         outcome: 'ok',
         ip,
       });
-      ended(await store.setPassword(who.id, phc, clock.now(), true), 'password_changed');
+      await setPassword(who.id, phc);
       return open(who, phc, { ip });
     },
 
@@ -414,8 +422,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
     hasFactor: (personId) => otp.has(personId),
     others: createSignIns({ store, otp, directory, audit, clock, devices, ended }),
     async setPassword(personId, password) {
-      const phc = await hashPassword(password);
-      ended(await store.setPassword(personId, phc, clock.now(), true), 'password_changed');
+      await setPassword(personId, await hashPassword(password));
     },
     withPassword: () => store.withPassword(),
     async use(sessionId) {
@@ -427,6 +434,10 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
       return expiry(now, row.ends_at);
     },
     onSessionEnded,
+    onPasswordChanged(listener) {
+      passwordListeners.add(listener);
+      return () => passwordListeners.delete(listener);
+    },
     sip: { ...sip, onSessionEnded },
     async sipPassword(sessionId) {
       const row = await store.session(sessionId);

@@ -1,37 +1,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { Done, NoFields } from '@offhook/contract/session.ts';
+import { Done } from '@offhook/contract/session.ts';
 import { z } from 'zod';
-import { addOperations, operation } from '../../http/operations.ts';
+import { addOperations } from '../../http/operations.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Commands } from '../../ports/operations.ts';
 import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
 import type { Site } from '../../../test/support/sessions-fixture.ts';
 import { hostFixture, authenticatorWithKeys } from '../../../test/support/host-fixture.ts';
+import { oneOperation } from '../../../test/support/one-operation.ts';
 
 const MINUTE = 60_000;
 const shared = { method: 'POST', level: 'admin', tag: 'test', errors: [], reply: Done } as const;
 const done = async () => ({ success: true as const });
 const operations = () => [
-  operation({
+  oneOperation({
     ...shared,
     action: 'test.weighty',
     scope: 'config:write',
     confirm: true,
     path: '/api/v1/test/weighty',
     summary: 'For a test',
-    params: z.strictObject({}),
-    body: NoFields,
     run: done,
   }),
-  operation({
+  oneOperation({
     ...shared,
     action: 'test.secret',
     confirm: (body) => typeof body === 'object' && body !== null && 'secret' in body,
     path: '/api/v1/test/secret',
     summary: 'For a test',
-    params: z.strictObject({}),
     body: z.strictObject({ secret: z.string().optional() }),
     run: done,
   }),

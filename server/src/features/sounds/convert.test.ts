@@ -20,7 +20,7 @@ import {
   samplesOf,
   wav,
   wavFormat,
-} from './test-sounds.ts';
+} from '../../../test/support/sound-samples.ts';
 
 let folder: string;
 let files = 0;

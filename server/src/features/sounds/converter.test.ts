@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../core/errors.ts';
 import { createConverter } from './converter.ts';
-import { encoded, wav } from './test-sounds.ts';
+import { encoded, wav } from '../../../test/support/sound-samples.ts';
 
 let folder: string;
 let files = 0;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { Queue } from '../../core/queue.ts';
 import type { Said } from '../../core/said.ts';
 import type { Converted } from './convert.ts';
 
@@ -30,7 +31,7 @@ export interface Converter {
   close(): Promise<void>;
 }
 export function createConverter(deadlineMs = DEADLINE_MS): Converter {
-  let last: Promise<unknown> = Promise.resolve();
+  const conversions = new Queue();
   let worker: Worker | undefined;
   let closed = false;
 
@@ -75,15 +76,11 @@ export function createConverter(deadlineMs = DEADLINE_MS): Converter {
     }
   }
   return {
-    convert(task) {
-      const mine = last.then(() => run(task));
-      last = mine.catch(() => undefined);
-      return mine;
-    },
+    convert: (task) => conversions.run(() => run(task)),
     async close() {
       closed = true;
       await worker?.terminate();
-      await last;
+      await conversions.idle();
     },
   };
 }

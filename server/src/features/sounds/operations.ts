@@ -1,26 +1,42 @@
-import { Done, NoFields } from '@offhook/contract/session.ts';
-import { SoundPath } from '@offhook/contract/sounds.ts';
-import type { AnyOperation, DefineOperation } from '../../ports/operations.ts';
+import type { Readable } from 'node:stream';
+import { sounds as operations } from '@offhook/contract/operations/sounds.ts';
+import { answerPart } from '../../core/byte-range.ts';
+import { endedWithService } from '../../core/open-answers.ts';
+import type { App } from '../../ports/http.ts';
+import type { Served } from '../../ports/operations.ts';
 import type { Sounds } from './service.ts';
 
-/** What changes sounds and is no upload. */
-export function soundOperations(define: DefineOperation, sounds: Sounds): AnyOperation[] {
-  return [
-    define({
-      action: 'sounds.remove',
-      method: 'DELETE',
-      path: '/api/v1/config/sounds/:sound',
-      level: 'admin',
-      tag: 'config',
-      errors: ['invalid_request', 'not_found', 'in_use', 'store_unavailable'],
-      summary: 'Delete an uploaded sound that nothing uses',
-      params: SoundPath,
-      body: NoFields,
-      reply: Done,
-      async run(actor, { params }) {
-        await sounds.remove(actor, params.sound);
-        return { success: true as const };
+/** Uploads and playback of sounds. For administrators in person: no API key changes what callers hear. */
+export function soundOperations(sounds: Sounds, app: App): Served<typeof operations> {
+  const sending = endedWithService(app);
+  return {
+    operations,
+    handlers: {
+      list: () => sounds.list(),
+      upload: ({ caller, ip, request }, { query }) =>
+        sounds.upload({ caller, ip }, query.kind, (request.body ?? null) as Readable | null),
+      async file({ request, reply }, { params: { sound } }) {
+        const file = await sounds.open(sound);
+        try {
+          const { status, start, end, headers } = answerPart(
+            request.headers,
+            { size: file.bytes, etag: `"${sound}"` },
+            (name, value) => reply.header(name, value),
+          );
+          sending(reply.raw);
+          return reply
+            .code(status)
+            .headers({ ...headers, 'content-type': 'audio/wav' })
+            .send(file.handle.createReadStream({ start, end }));
+        } catch (error) {
+          await file.handle.close();
+          throw error;
+        }
       },
-    }),
-  ];
+      async remove(actor, { params }) {
+        await sounds.remove(actor, params.sound);
+        return { success: true };
+      },
+    },
+  };
 }

@@ -3,7 +3,9 @@ import type { Readable } from 'node:stream';
 import type { SoundKind, SoundsReply, UploadedSound } from '@offhook/contract/sounds.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { Queue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
+import { createShares } from '../../core/shares.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -16,8 +18,8 @@ import type { KeptSound } from './folder.ts';
 /** Bytes of an upload. */
 export const MAX_UPLOAD = 20 * 1024 * 1024;
 const MOST_SECONDS: Readonly<Record<SoundKind, number>> = { prompt: 600, music_class: 3_600 };
-/** Uploads under way: one is converted, the others are being received or wait. */
-const MAX_UPLOADS = 4;
+/** Uploads under way, shared by persons: one is converted, the others are being received or wait. */
+const MAX_UPLOADS = 8;
 const RETRY_SECONDS = 10;
 const UNUSED_MS = 7 * 86_400_000;
 const SWEEP_MS = 3_600_000;
@@ -44,7 +46,7 @@ export interface SoundFile {
 export interface Sounds extends AsyncDisposable {
   /**
    * Checks, converts and keeps a sound; the same sound again is the same id. Throws `sound_too_large`, `sound_too_long`,
-   * `not_audio`, `storage_full`, `overloaded` and `store_unavailable`.
+   * `not_audio`, `storage_full`, `too_many_requests`, `overloaded` and `store_unavailable`.
    */
   upload(actor: Actor, kind: SoundKind, body: Readable | null): Promise<UploadedSound>;
   list(): Promise<SoundsReply>;
@@ -68,7 +70,12 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
   const folder = await openSoundFolder(deps.folder);
   const converter = createConverter();
   const sumOf = (sounds: readonly KeptSound[]): number => sounds.reduce((sum, { bytes }) => sum + bytes, 0);
-  let uploads = 0;
+  const uploads = createShares({
+    total: MAX_UPLOADS,
+    retry_after_seconds: RETRY_SECONDS,
+    own: say`too many of your sounds are being taken in; send this one when they are`,
+    others: say`too many sounds are being taken in`,
+  });
   const known = new Set<string>();
   async function look(): Promise<readonly KeptSound[]> {
     const kept = await folder.list();
@@ -91,13 +98,8 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
     if ((await folder.freeBytes()) >= deps.diskFloor + bytes) return;
     throw new ServiceError('storage_full', 'the disk has too little room left');
   }
-  let last: Promise<unknown> = Promise.resolve();
-  /** Looking and doing are one: two uploads would both find the last room, a sweep would take what was just uploaded again. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = last.then(work);
-    last = mine.catch(() => undefined);
-    return mine;
-  }
+  /** Without it two uploads could both take the last room, and a sweep could delete a sound that was just uploaded again. */
+  const changes = new Queue();
   async function take({ caller, ip }: Actor, kind: SoundKind, body: Readable): Promise<UploadedSound> {
     await checkBudget(0);
     // Both lie side by side for a moment.
@@ -106,7 +108,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
     try {
       const { from, to } = upload;
       const { sha256, ...facts } = await converter.convert({ from, to, most_seconds: MOST_SECONDS[kind] });
-      await inTurn(async () => {
+      await changes.run(async () => {
         if (!(await folder.has(sha256))) await checkBudget(facts.bytes);
         await audit.record({
           action: 'sounds.upload',
@@ -144,7 +146,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
     }
     return count;
   }
-  const sweep = (): Promise<number> => inTurn(sweepOnce);
+  const sweep = (): Promise<number> => changes.run(sweepOnce);
   const stop = new AbortController();
   async function keepSweeping(): Promise<void> {
     while (!stop.signal.aborted) {
@@ -162,12 +164,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
   return {
     async upload(actor, kind, body) {
       if (body === null) throw new ServiceError('not_audio', 'there is nothing in it');
-      if (uploads >= MAX_UPLOADS) {
-        throw new ServiceError('overloaded', say`${MAX_UPLOADS} sounds are being taken in`, {
-          retry_after_seconds: RETRY_SECONDS,
-        });
-      }
-      uploads += 1;
+      const give = uploads.take(actor.caller.person_id, 1);
       try {
         return await take(actor, kind, body);
       } catch (error) {
@@ -175,7 +172,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
         if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
         throw new ServiceError('storage_full', 'the disk is full', { cause: error });
       } finally {
-        uploads -= 1;
+        give();
       }
     },
     async list() {
@@ -202,7 +199,7 @@ export async function createSounds(deps: SoundsDeps): Promise<Sounds> {
       return { handle, bytes: (await handle.stat()).size };
     },
     remove: ({ caller, ip }, sound) =>
-      inTurn(async () => {
+      changes.run(async () => {
         if (!(await folder.has(sound))) throw new ServiceError('not_found', 'there is no such sound');
         const actor = caller.extension || caller.username;
         const line = { action: 'sounds.remove', actor, object: sound, ip } as const;

@@ -14,7 +14,7 @@ import type { AuditEntry } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
 import { createSounds } from './service.ts';
 import type { SoundsDeps } from './service.ts';
-import { wav } from './test-sounds.ts';
+import { wav } from '../../../test/support/sound-samples.ts';
 
 const DAY_MS = 86_400_000;
 async function rig(t: TestContext, more: Partial<SoundsDeps> = {}) {
@@ -132,18 +132,28 @@ test('sounds - an audit trail that cannot be written lets nothing in and nothing
   assert.deepEqual([await files(), await incoming()], [[], []]);
 });
 
-test('sounds - four at once are taken in, the fifth is asked to come again', async (t) => {
+test('sounds - four at once of one person are taken in, the fifth is asked to come again, another person is not', async (t) => {
   const { sounds, admin, upload, incoming } = await rig(t);
   const bodies = Array.from({ length: 4 }, () => new PassThrough());
   const running = bodies.map((body) => sounds.upload(admin, 'prompt', body));
   await until('four uploads', async () => (await incoming()).length === 4);
-  await assert.rejects(upload(wav()), (error) => {
-    assert.ok(error instanceof ServiceError && error.code === 'overloaded');
+  const refusal = (code: string) => (error: unknown) => {
+    assert.ok(error instanceof ServiceError && error.code === code);
     assert.equal(error.extras.retry_after_seconds, 10);
     return true;
+  };
+  await assert.rejects(upload(wav()), refusal('too_many_requests'));
+  const by = (person_id: number) => ({ ...admin, caller: { ...admin.caller, person_id } });
+  const others = [90, 90, 91].map((id) => {
+    const body = new PassThrough();
+    return { body, upload: sounds.upload(by(id), 'prompt', body) };
   });
-  for (const [i, body] of bodies.entries()) body.end(wav({ hz: 200 + 100 * i }));
-  assert.equal(new Set((await Promise.all(running)).map((s) => s.sound)).size, 4);
+  await until('seven uploads', async () => (await incoming()).length === 7);
+  await assert.rejects(sounds.upload(by(92), 'prompt', new PassThrough()), refusal('overloaded'));
+  for (const [i, body] of [...bodies, ...others.map(({ body }) => body)].entries())
+    body.end(wav({ hz: 200 + 100 * i }));
+  const done = await Promise.all([...running, ...others.map(({ upload: one }) => one)]);
+  assert.equal(new Set(done.map((s) => s.sound)).size, 7);
   await upload(wav());
   assert.deepEqual(await incoming(), []);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createModel } from '../../pbx/model.ts';
-import { Scene, node, site } from '../../pbx/test-events.ts';
+import { Scene, node, site } from '../../../test/support/model-scene.ts';
 import { trunkStates } from './service.ts';
 
 test('trunks - reached or not, since then only, with the calls over each; nothing is said while the engine is away', () => {

@@ -24,7 +24,7 @@ import { figuresOf } from './figures.ts';
 import { SumTable, createWallboardStore } from './store.ts';
 import type { WallboardStore } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, writeSums } from './sums.ts';
-import { T0, at, told } from './test-story.ts';
+import { T0, at, told } from '../../../test/support/queue-story.ts';
 
 const calendar = zoneCalendar('Europe/Berlin');
 const QUEUES = ['support', 'sales'];

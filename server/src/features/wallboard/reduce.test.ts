@@ -8,7 +8,7 @@ import { counts, reduce, skipGap } from './reduce.ts';
 import { SumTable } from './store.ts';
 import { noSums, take } from './sums.ts';
 import type { Sums } from './sums.ts';
-import { T0, at, told } from './test-story.ts';
+import { T0, at, told } from '../../../test/support/queue-story.ts';
 
 /** Plays events and shows what is counted of a queue or agent; slots are counted from T0. */
 function play(...events: readonly DomainEvent[]) {

@@ -13,14 +13,13 @@ import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { openMemoryJournal } from '../../adapters/memory/journal-store.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
-import { addOperations, operation } from '../../http/operations.ts';
+import { addOperations } from '../../http/operations.ts';
 import { eventOf, openJournal } from '../../journal/journal.ts';
 import type { LiveCaller, LiveView } from '../../ports/live.ts';
 import { createAudit } from '../audit/service.ts';
 import { wallboardOperations } from './operations.ts';
-import { wallboardRoutes } from './routes.ts';
 import { createWallboard } from './service.ts';
-import { T0, at, told } from './test-story.ts';
+import { T0, at, told } from '../../../test/support/queue-story.ts';
 
 /** The whole feature over a journal, a clock and an engine of its own; every event goes through the journal. */
 async function rig(t: TestContext, options: { zone?: string; now?: number; before?: DomainEvent[] } = {}) {
@@ -80,8 +79,7 @@ async function rig(t: TestContext, options: { zone?: string; now?: number; befor
       },
     },
   });
-  addOperations(host.app, wallboardOperations(operation, board));
-  wallboardRoutes(host.app, board);
+  addOperations(host.app, [wallboardOperations(board)]);
   await host.app.ready();
   t.after(async () => {
     await host.close();

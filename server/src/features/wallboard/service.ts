@@ -12,6 +12,7 @@ import type {
 } from '@offhook/contract/wallboard.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { Queue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import { agentFiguresOf, queuesOf, reaches } from '../../core/rights.ts';
@@ -80,8 +81,8 @@ const BODY_MS = 1_000;
 /** Under load it is not made anew more often than this. */
 const BODY_EVERY_MS = 100;
 const MAX_BODIES = 100;
-/** Reports from the store at once; others wait, and not too many. */
-const MAX_WAITING = 32;
+/** Number of reports that may wait for the one that reads the store. */
+const MAX_WAITING = 31;
 const MOST_DAYS = { queue: 400, wallboard: 92 } as const;
 
 /** Runs the migrations and counts the journal up to its head. */
@@ -172,22 +173,12 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
     if (!stop.signal.aborted) throw error;
   });
 
-  let reporting: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
   /** One report at a time reads the store. */
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (waiting >= MAX_WAITING) {
-      throw new ServiceError('overloaded', 'too many reports are being made', { retry_after_seconds: 2 });
-    }
-    waiting += 1;
-    const mine = reporting.then(work);
-    reporting = mine.catch(() => {});
-    try {
-      return await mine;
-    } finally {
-      waiting -= 1;
-    }
-  }
+  const reports = new Queue({
+    most_waiting: MAX_WAITING,
+    refusal: () =>
+      new ServiceError('overloaded', 'too many reports are being made', { retry_after_seconds: 2 }),
+  });
   const headOf = (span: Span, day: string | null, now: number) => ({
     success: true as const,
     day,
@@ -260,7 +251,7 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
     if (isToday(query)) {
       collect((of, name) => counter.sumsOfToday(of, name, running), counter.agentsOfToday());
     } else {
-      const [ofQueues, ofAgents] = await inTurn(async () => [
+      const [ofQueues, ofAgents] = await reports.run(async () => [
         await counter.totals('queue', span, running),
         await counter.totals('agent', span, running),
       ]);
@@ -314,7 +305,7 @@ export async function createWallboard(deps: WallboardDeps): Promise<Wallboard> {
       }
     };
     if (isToday(query)) await read();
-    else await inTurn(read);
+    else await reports.run(read);
     const open = longestOpen(name, span, now);
     return {
       ...headOf(span, day, now),

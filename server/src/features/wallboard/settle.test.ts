@@ -7,7 +7,7 @@ import { emptyBoard, readBoard, writeBoard } from './board.ts';
 import { reduce } from './reduce.ts';
 import { SumTable } from './store.ts';
 import { take, writeSums } from './sums.ts';
-import { at, told } from './test-story.ts';
+import { at, told } from '../../../test/support/queue-story.ts';
 
 type Settled = EventData<'queue.caller_settled'>;
 const settled = (

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configRig } from '../../../../test/support/config-rig.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import { addOperations, operation } from '../../../http/operations.ts';
+import { addOperations } from '../../../http/operations.ts';
 import { applyOperations } from './operations.ts';
-import { applyRoutes } from './routes.ts';
 import type { ConfigApplies } from './service.ts';
 
 const reached = async (): Promise<never> => {
@@ -17,8 +16,7 @@ test('config applies - a key that is limited to some objects has no part in what
   const { ask } = await configRig(t, {
     keys: { all: { scopes }, queue: { scopes, queues: ['support'] }, one: { scopes, extensions: ['1003'] } },
     routes(app) {
-      applyRoutes(app, applies);
-      addOperations(app, applyOperations(operation, applies));
+      addOperations(app, [applyOperations(applies)]);
     },
   });
   const requests = [

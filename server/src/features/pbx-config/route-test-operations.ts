@@ -1,13 +1,13 @@
-import { RouteTestReply, RouteTestRequest } from '@offhook/contract/config-route-test.ts';
+import { routeTest as operations } from '@offhook/contract/operations/config-applies.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { App } from '../../ports/http.ts';
 import type { LiveView } from '../../ports/live.ts';
+import type { Served } from '../../ports/operations.ts';
 import type { FeatureCode } from '../../ports/site.ts';
 import { toPbxConfig } from './config.ts';
-import { checkWholeSite } from './draft.ts';
+import { checkWholeSite } from '../../core/rights.ts';
 import type { ObjectStore } from './objects.ts';
 import { testRoute } from './route-test.ts';
 import { toSite } from './site.ts';
@@ -20,21 +20,17 @@ export interface RouteTestDeps {
   readonly zone: string;
 }
 /** What people set for their own calls is as it is now, whatever moment is asked about. */
-export function routeTestRoutes(app: App, { objects, codes, live, clock, zone }: RouteTestDeps): void {
-  app.post(
-    '/api/v1/config/route-test',
-    {
-      config: { level: 'admin', scope: 'config:read', errors: ['invalid_request', 'not_found'] },
-      schema: {
-        tags: ['config'],
-        summary: 'Where a call would go, and why; nothing is called and nothing is changed',
-        body: RouteTestRequest,
-        response: { 200: RouteTestReply },
-      },
-    },
-    (request) => {
-      checkWholeSite(request.person());
-      const { number, from, view, at } = request.body;
+export const routeTestOperations = ({
+  objects,
+  codes,
+  live,
+  clock,
+  zone,
+}: RouteTestDeps): Served<typeof operations> => ({
+  operations,
+  handlers: {
+    routeTest({ caller }, { body: { number, from, view, at } }) {
+      checkWholeSite(caller);
       const site = toSite(toPbxConfig(view === 'draft' ? objects.draft() : objects.applied()), codes);
       const known =
         'trunk' in from
@@ -61,5 +57,5 @@ export function routeTestRoutes(app: App, { objects, codes, live, clock, zone }:
         },
       };
     },
-  );
-}
+  },
+});

@@ -1,0 +1,17 @@
+import { consoleSettings as operations } from '@offhook/contract/operations/console-settings.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Served } from '../../ports/operations.ts';
+import type { SiteConsole } from './service.ts';
+
+/** What the console of this site needs before it shows anything. */
+export const consoleSettingsOperations = (site: SiteConsole): Served<typeof operations> => ({
+  operations,
+  handlers: {
+    get({ caller }) {
+      if (caller.key?.board !== undefined)
+        throw new ServiceError('forbidden', 'a display is shown its board only');
+      return { success: true, settings: site.settings() };
+    },
+    set: async (actor, { body }) => ({ success: true, settings: await site.change(actor, body) }),
+  },
+});

@@ -1,0 +1,24 @@
+import { contacts as operations } from '@offhook/contract/operations/contacts.ts';
+import { matchesTag } from '../../core/entity-tags.ts';
+import { presenceOf } from '../../core/rights.ts';
+import type { Served } from '../../ports/operations.ts';
+import type { ContactsBody } from './body.ts';
+
+/** GET /api/mobile/contacts.php (wire.md section 3). */
+export const contactOperations = (contacts: ContactsBody): Served<typeof operations> => ({
+  operations,
+  handlers: {
+    list({ caller, request, reply }, { query }) {
+      const seen = presenceOf(caller);
+      const etag = contacts.etag(seen);
+      if (matchesTag(request.headers['if-none-match'], etag)) {
+        reply.notModified(etag);
+        return reply;
+      }
+      reply.header('etag', etag);
+      reply.header('content-type', 'application/json; charset=utf-8');
+      // The body is JSON already: a buffer passes the serialiser by.
+      return reply.send(contacts.body(query, seen));
+    },
+  },
+});

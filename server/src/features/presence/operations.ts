@@ -1,0 +1,11 @@
+import { presence as operations } from '@offhook/contract/operations/presence.ts';
+import type { Served } from '../../ports/operations.ts';
+import type { PresenceService } from './service.ts';
+
+export const presenceOperations = (service: PresenceService): Served<typeof operations> => ({
+  operations,
+  handlers: {
+    get: ({ caller }) => ({ success: true, presence: service.read(caller) }),
+    set: async (actor, { body }) => ({ success: true, presence: await service.change(actor, body) }),
+  },
+});

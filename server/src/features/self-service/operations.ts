@@ -1,0 +1,40 @@
+import { features as operations } from '@offhook/contract/operations/features.ts';
+import type { FeaturesChange, FeaturesRequest } from '@offhook/contract/features.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Served } from '../../ports/operations.ts';
+import type { SelfService } from './service.ts';
+
+const SAVED = 'Your settings are saved.';
+
+/** A form has only texts; in JSON a text is not a truth value. */
+function changeOf(body: FeaturesRequest, json: boolean): FeaturesChange {
+  const { dnd_enabled: dnd, ...rest } = body;
+  if (dnd === undefined) return rest;
+  if (json && typeof dnd !== 'boolean') {
+    throw new ServiceError('invalid_request', 'dnd_enabled: expected true or false');
+  }
+  return { ...rest, dnd_enabled: dnd === true || dnd === 'true' || dnd === '1' };
+}
+
+/** What an extension has set for its own calls. */
+export function selfServiceOperations(service: SelfService): Served<typeof operations> {
+  const success = true as const;
+  return {
+    operations,
+    handlers: {
+      own: ({ caller }) => ({ success, features: service.read(caller, caller.extension) }),
+      async setOwn({ caller, ip, request }, { body }) {
+        const json = /^application\/json/i.test(request.headers['content-type'] ?? '');
+        const change = changeOf(body, json);
+        const features = await service.change({ caller, ip }, caller.extension, change);
+        return { success, message: SAVED, features };
+      },
+      get: ({ caller }, { params }) => ({ success, features: service.read(caller, params.extension) }),
+      set: async (actor, { params, body }) => ({
+        success,
+        message: SAVED,
+        features: await service.change(actor, params.extension, body),
+      }),
+    },
+  };
+}

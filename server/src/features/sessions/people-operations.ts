@@ -1,0 +1,34 @@
+import { people as operations } from '@offhook/contract/operations/people.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import type { Served } from '../../ports/operations.ts';
+import type { SignIns } from './people.ts';
+
+/** How other people sign in, for administrators. */
+export const peopleOperations = (signIns: SignIns): Served<typeof operations> => ({
+  operations,
+  handlers: {
+    list: async (_, { query }) => ({ success: true, ...(await signIns.page(query)) }),
+    get: async (_, { params }) => ({ success: true, person: await signIns.one(params.extension) }),
+    sessions: async (_, { params }) => ({
+      success: true,
+      sessions: (await signIns.sessions(params.extension)).map((row) => ({
+        ...row,
+        created_at: rfc3339(row.created_at),
+        last_used_at: rfc3339(row.last_used_at),
+        expires_at: rfc3339(row.expires_at),
+      })),
+    }),
+    endSession: async (actor, { params }) => ({
+      success: true,
+      ended: await signIns.end(actor, params.extension, Number(params.id)),
+    }),
+    endSessions: async (actor, { params }) => ({
+      success: true,
+      ended: await signIns.end(actor, params.extension, null),
+    }),
+    async disableOtp(actor, { params }) {
+      await signIns.disableOtp(actor, params.extension);
+      return { success: true };
+    },
+  },
+});
