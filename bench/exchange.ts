@@ -63,7 +63,7 @@ export async function startExchange(size?: SiteSize, spread = false): Promise<Ex
     return instance === null ? null : findLiving(instance);
   };
   async function start(): Promise<void> {
-    const command = [process.execPath, ...SERVICE_FLAGS, path.join(ROOT, 'server/src/main.ts')];
+    const command = [process.execPath, ...SERVICE_FLAGS, path.join(ROOT, 'server/src/programs/main.ts')];
     // An engine takes over the cores of the service that starts it, and a big one boots long enough on all of them.
     const free = spread || engine() === null;
     const [program = '', ...args] = free ? onCore(ALL_CORES, command) : onCore(SUBJECT_CORE, command);

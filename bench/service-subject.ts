@@ -9,35 +9,35 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { createAsteriskEngine } from '../server/src/adapters/asterisk/engine.ts';
 import { openSqliteJournal } from '../server/src/adapters/sqlite/journal.ts';
 import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
-import { readConfig } from '../server/src/config.ts';
+import { readConfig } from '../server/src/boot/config.ts';
 import { systemClock as clock } from '../server/src/core/clock.ts';
 import { silent as log } from '../server/src/core/log.ts';
 import { hashPassword } from '../server/src/core/password.ts';
 import { createStream } from '../server/src/delivery/stream.ts';
 import { createAgents } from '../server/src/features/agents/feature.ts';
-import { agentRoutes } from '../server/src/features/agents/routes.ts';
 import { createBoards } from '../server/src/features/boards/service.ts';
-import { boardRoutes } from '../server/src/features/boards/routes.ts';
+import { boardOperations } from '../server/src/features/boards/operations.ts';
 import { createLiveCalls } from '../server/src/features/calls/live.ts';
 import { createLiveParking } from '../server/src/features/calls/parking.ts';
-import { callRoutes } from '../server/src/features/calls/routes.ts';
+import { callOperations } from '../server/src/features/calls/operations.ts';
 import { consoleRoutes } from '../server/src/features/console/routes.ts';
-import { frontDoorRoutes } from '../server/src/features/front-door/routes.ts';
+import { frontDoorOperations, frontDoorRoutes } from '../server/src/features/front-door/routes.ts';
 import { createQueues } from '../server/src/features/queues/service.ts';
-import { queueRoutes } from '../server/src/features/queues/routes.ts';
-import { wallboardRoutes } from '../server/src/features/wallboard/routes.ts';
+import { queueOperations } from '../server/src/features/queues/operations.ts';
+import { wallboardOperations } from '../server/src/features/wallboard/operations.ts';
 import { createAudit } from '../server/src/features/audit/service.ts';
 import { createContacts } from '../server/src/features/contacts/feature.ts';
 import { presenceSource } from '../server/src/features/contacts/presence.ts';
-import { contactRoutes } from '../server/src/features/contacts/routes.ts';
+import { contactOperations } from '../server/src/features/contacts/operations.ts';
 import { createDirectory } from '../server/src/features/pbx-config/directory.ts';
 import { openObjects } from '../server/src/features/pbx-config/objects.ts';
 import { siteEvent } from '../server/src/features/pbx-config/live.ts';
-import { sessionRoutes } from '../server/src/features/sessions/routes.ts';
+import { sessionOperations } from '../server/src/features/sessions/operations.ts';
 import { createSessions } from '../server/src/features/sessions/service.ts';
 import { createWallboard } from '../server/src/features/wallboard/service.ts';
 import { createHost } from '../server/src/http/host.ts';
-import { runEngineLoop } from '../server/src/journal/engine-loop.ts';
+import { addOperations } from '../server/src/http/operations.ts';
+import { createEngineLoop } from '../server/src/journal/engine-loop.ts';
 import { eventOf, openJournal } from '../server/src/journal/journal.ts';
 import { createLiveView } from '../server/src/journal/live.ts';
 import { createModel } from '../server/src/pbx/model.ts';
@@ -154,12 +154,9 @@ const stream = createStream({
 });
 const stop = new AbortController();
 const isLive = Promise.withResolvers<number>();
-const loop = runEngineLoop({
-  engine,
-  model,
-  journal,
+const loop = createEngineLoop({ engine, model, journal, log });
+loop.begin({
   signal: stop.signal,
-  log,
   site: siteEvent(directory.config(), clock.now()),
   onStepped() {
     live.changed();
@@ -173,9 +170,8 @@ const loop = runEngineLoop({
 });
 const contacts = createContacts({ directory, live: live.view, clock });
 const host = await createHost({ config, authenticator: sessions, log, version: '0.0.0' });
-sessionRoutes(host.app, { sessions, directory, config });
-contactRoutes(host.app, contacts);
-agentRoutes(host.app, agents);
+const { signIn, session } = sessionOperations({ sessions, directory, config });
+addOperations(host.app, [signIn, session, contactOperations(contacts), agents.operations]);
 if (withConsole) {
   const keys = () => Promise.reject(new Error('no display keys here'));
   const boards = await createBoards({
@@ -185,14 +181,17 @@ if (withConsole) {
     audit,
     keys: () => ({ create: keys, list: keys, revoke: keys }) as never,
   });
-  boardRoutes(host.app, boards);
-  callRoutes(host.app, liveCalls);
-  queueRoutes(host.app, queues);
-  wallboardRoutes(host.app, wallboard);
-  frontDoorRoutes(host.app, { config, version: '0.0.0', clock });
+  addOperations(host.app, [
+    boardOperations(boards),
+    callOperations(liveCalls),
+    queueOperations(queues),
+    wallboardOperations(wallboard),
+    frontDoorOperations({ config, version: '0.0.0', clock }),
+  ]);
+  frontDoorRoutes(host.app, { config });
   consoleRoutes(host.app, { folder: path.resolve(import.meta.dirname, '../console/dist') });
 }
-stream.routes(host.app, { run: async () => ({}) });
+addOperations(host.app, [stream.operations(host.app, { run: async () => ({}) })]);
 const address = await host.listen({ host: '127.0.0.1', port: 0 });
 const connected = await isLive.promise;
 const written = async (): Promise<void> => {

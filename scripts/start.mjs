@@ -214,24 +214,14 @@ function chooseNode() {
   );
 }
 
-const TESTS = ['server', 'contract', 'client', 'console', 'scripts'].map(
-  (folder) => `${folder}/**/*.test.ts`,
-);
 const BUILD = ['scripts/build-console.ts'];
-const tests = (globs) => (args) => {
-  // Most tests wait for a real engine, so three at a time pay even on two cores, which two leave idle half of the time; more would only disturb each other.
-  const together = Math.max(3, Math.min(4, os.cpus().length));
-  const named = args.some((arg) => /^[^-].*\.ts$/.test(arg));
-  return [BUILD, ['--test', `--test-concurrency=${together}`, ...args, ...(named ? [] : globs)]];
-};
 const one =
   (...words) =>
   (args) => [[...words, ...args]];
 const COMPILED = path.join(MODULES, '.cache', 'node');
-/**
- * A first process compiles and ends, so that the one that stays does not hold the memory it takes. What it stumbles over
- * the service itself will say.
- */
+/** Compiles the service and ends; what it stumbles over the service itself will say. */
+const COMPILE = ['-e', "import('./server/src/boot/service.ts').catch(() => {})"];
+/** A first process compiles, so that the one that stays does not hold the memory it takes. */
 const compile = () => {
   if (fs.existsSync(COMPILED)) return [];
   try {
@@ -239,33 +229,45 @@ const compile = () => {
   } catch {
     return [];
   }
-  return [['-e', "import('./server/src/service.ts').catch(() => {})"]];
+  return [COMPILE];
 };
+/**
+ * The console is built once for the run; tests that open it look whether it is new enough. A run of everything compiles the
+ * service once too: the tests kill most services they start, and a killed one keeps nothing of what it compiled.
+ */
+const tests =
+  (...folders) =>
+  (args) => [
+    BUILD,
+    ...(args.length === 0 ? [COMPILE] : []),
+    ['scripts/test.ts', ...folders.map((folder) => `--else=${folder}`), ...args],
+  ];
 /** Each command as one or more argument lists for Node; all of a command's are run, the worst exit code counts. */
 const COMMANDS = {
   // A young generation of 4 MB keeps the idle service under 120 MB and costs about 5 % of peak decoding.
-  start: (args) => [BUILD, ...compile(), ['--max-semi-space-size=4', 'server/src/main.ts', ...args]],
-  dev: (args) => [BUILD, ['--watch', 'server/src/main.ts', ...args]],
+  start: (args) => [BUILD, ...compile(), ['--max-semi-space-size=4', 'server/src/programs/main.ts', ...args]],
+  dev: (args) => [BUILD, ['--watch', 'server/src/programs/main.ts', ...args]],
   build: one(...BUILD),
-  engine: one('server/src/engine-cli.ts'),
-  'get-engine': one('server/src/get-engine.ts'),
-  migrate: one('server/src/migrate.ts'),
-  config: one('server/src/config-cli.ts'),
-  replay: one('server/src/replay.ts'),
-  rebuild: one('server/src/rebuild.ts'),
+  engine: one('server/src/programs/engine-cli.ts'),
+  'get-engine': one('server/src/programs/get-engine.ts'),
+  migrate: one('server/src/programs/migrate.ts'),
+  config: one('server/src/programs/config-cli.ts'),
+  replay: one('server/src/programs/replay.ts'),
+  rebuild: one('server/src/programs/rebuild.ts'),
   bench: one('bench/run.ts'),
-  docs: one('server/src/docs.ts'),
+  house: one('scripts/house.ts'),
+  docs: one('tools/docs.ts'),
   // Whatever TypeScript somebody has, which the machine's own Node may be too old to run.
   node: one(),
   'pack-sdk': one('scripts/pack-sdk.ts'),
-  test: tests(TESTS),
-  scenarios: tests(['server/test/{scenarios,faults}/**/*.test.ts']),
+  test: tests(),
+  scenarios: tests('server/test/scenarios', 'server/test/faults'),
   check: () => [
     [path.join(MODULES, '.bin', 'tsc')],
     [path.join(MODULES, '.bin', 'tsc'), '-p', 'console'],
     [path.join(MODULES, '.bin', 'oxlint')],
     [path.join(MODULES, '.bin', 'oxfmt'), '--check', '.'],
-    ['server/src/docs.ts', '--check'],
+    ['tools/docs.ts', '--check'],
     ['tools/lint-contract.ts'],
   ],
 };

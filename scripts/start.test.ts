@@ -63,7 +63,9 @@ function clone(t: TestContext): Clone {
     fs.writeFileSync(path.join(root, name), text);
   };
   fs.mkdirSync(path.join(root, 'scripts'));
-  fs.copyFileSync(path.join(import.meta.dirname, 'start.mjs'), path.join(root, 'scripts/start.mjs'));
+  for (const name of ['start.mjs', 'test.ts', 'test-files.ts', 'test-report.ts']) {
+    fs.copyFileSync(path.join(import.meta.dirname, name), path.join(root, 'scripts', name));
+  }
   const packages = {
     '': { name: 'x' },
     'node_modules/one': { version: '1.0.0', integrity: 'sha512-a' },
@@ -71,7 +73,7 @@ function clone(t: TestContext): Clone {
   };
   write('package-lock.json', JSON.stringify({ packages }));
   write('npm-cli.cjs', NPM);
-  write('server/src/main.ts', MAIN);
+  write('server/src/programs/main.ts', MAIN);
   write('scripts/build-console.ts', '');
   return {
     root,
@@ -250,7 +252,7 @@ test('launcher - check runs all its tools and fails when one of them does', asyn
     fs.writeFileSync(path.join(root, file), `${says}; process.exitCode = ${code};`);
   };
   const tools = ['node_modules/.bin/tsc', 'node_modules/.bin/oxlint', 'node_modules/.bin/oxfmt'];
-  [...tools, 'server/src/docs.ts', 'tools/lint-contract.ts'].forEach((file) => tool(file, 0));
+  [...tools, 'tools/docs.ts', 'tools/lint-contract.ts'].forEach((file) => tool(file, 0));
   const good = await run('check').done;
   assert.equal(good.code, 0, good.err);
   assert.equal(
@@ -282,6 +284,12 @@ test('launcher - tests run with one summary, or only those that are named', asyn
   assert.equal(all.out.match(/^. tests 2$/gm)?.length, 1, all.out);
   const one = await run('test', 'contract/contract.test.ts').done;
   assert.match(one.out, /tests 1$/m);
+});
+
+test('launcher - the service that it compiles first is where it says', () => {
+  const text = fs.readFileSync(path.join(import.meta.dirname, 'start.mjs'), 'utf8');
+  const [, service = ''] = /import\('(\.\/server\/[^']+)'\)/.exec(text) ?? [];
+  assert.ok(fs.existsSync(path.join(import.meta.dirname, '..', service)), `no service is at ${service}`);
 });
 
 test('launcher - an unknown command is told what there is', async (t) => {

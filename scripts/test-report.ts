@@ -1,0 +1,101 @@
+/** What a test run prints: a line for each file, the failures with their place at the end, and the totals last. */
+import path from 'node:path';
+import { inspect } from 'node:util';
+import type { EventData } from 'node:test';
+
+/** Names of the runner's own totals, in its order. */
+const TOTALS = ['tests', 'suites', 'passed', 'failed', 'cancelled', 'skipped', 'todo'] as const;
+const WORDS: Readonly<Record<string, string>> = { passed: 'pass', failed: 'fail' };
+export type Counts = Record<(typeof TOTALS)[number], number>;
+
+export interface Failure {
+  /** The test with the suites around it. */
+  readonly name: string;
+  /** Where the test is written, below the root. */
+  readonly at: string;
+  readonly error: unknown;
+}
+export interface FileResult {
+  readonly file: string;
+  readonly counts: Counts;
+  readonly failures: readonly Failure[];
+  /** What the file and its tests wrote. */
+  readonly output: string;
+  readonly ms: number;
+}
+const noCounts = (): Counts => ({
+  tests: 0,
+  suites: 0,
+  passed: 0,
+  failed: 0,
+  cancelled: 0,
+  skipped: 0,
+  todo: 0,
+});
+/** Lines of a file's output that a failure is shown with. */
+const KEPT_LINES = 60;
+const SLOWEST = 10;
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const indent = (text: string): string => text.replaceAll(/^(?=.)/gm, '    ');
+
+export class Report {
+  readonly #root: string;
+  readonly #write: (text: string) => void;
+  readonly #results: FileResult[] = [];
+  constructor(root: string, write: (text: string) => void) {
+    this.#root = root;
+    this.#write = write;
+  }
+  /** One test of a run that shows each. */
+  test(passed: boolean, { name, nesting, skip, details }: EventData.TestPass | EventData.TestFail): void {
+    const mark = passed ? (skip ? '﹣' : '✔') : '✖';
+    this.#write(`${'  '.repeat(nesting)}${mark} ${name} (${Math.round(details.duration_ms)} ms)\n`);
+  }
+  file(result: FileResult): void {
+    this.#results.push(result);
+    const { file, counts, failures, ms } = result;
+    const bad = failures.length > 0;
+    const count = bad ? `${failures.length} of ${counts.tests} failed` : `${counts.tests} passed`;
+    this.#write(`${bad ? '✖' : '✔'} ${seconds(ms).padStart(7)}  ${file}: ${count}\n`);
+    if (!bad) return;
+    failures.forEach((failure) => this.#failure(failure));
+    const lines = result.output.trimEnd().split('\n');
+    if (result.output !== '')
+      this.#write(`${indent(`The file wrote last:\n${lines.slice(-KEPT_LINES).join('\n')}`)}\n`);
+  }
+  /** The end of a run of several files; true where nothing failed and something ran. */
+  end(ms: number): boolean {
+    const counts = noCounts();
+    for (const result of this.#results) for (const key of TOTALS) counts[key] += result.counts[key];
+    const failures = this.#results.flatMap((result) => result.failures);
+    if (this.#results.length > SLOWEST) {
+      const slow = this.#results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST);
+      this.#write(`\nslowest files: ${slow.map((r) => `${r.file} ${seconds(r.ms)}`).join(', ')}\n`);
+    }
+    if (failures.length > 0 && this.#results.length > 1) {
+      this.#write('\nfailed:\n');
+      failures.forEach((failure) => this.#failure(failure));
+    }
+    const totals = TOTALS.map((key) => `ℹ ${WORDS[key] ?? key} ${counts[key]}`);
+    this.#write(`\n${[...totals, `ℹ duration_ms ${Math.round(ms)}`].join('\n')}\n`);
+    return failures.length === 0 && counts.failed === 0 && counts.cancelled === 0 && counts.tests > 0;
+  }
+  #failure({ name, at, error }: Failure): void {
+    const { message, frames } = this.#read(error);
+    const where = frames.length > 0 ? `${frames.map((frame) => `at ${frame}`).join('\n')}\n` : '';
+    this.#write(`  ✖ ${at}  ${name}`.trimEnd() + `\n${indent(`${message}\n${where}`)}`);
+  }
+  /** Message of an error with those of its causes, and the places in our own files it came through. */
+  #read(error: unknown): { message: string; frames: string[] } {
+    if (!(error instanceof Error))
+      return { message: typeof error === 'string' ? error : inspect(error), frames: [] };
+    const lines = (error.stack ?? '').split('\n').filter((line) => /^ +at /.test(line));
+    const frames = lines.flatMap((line) => {
+      const file = line.match(/(?:file:\/\/|\()?(\/[^\s()]+:\d+:\d+)\)?$/)?.[1];
+      const below = file === undefined ? '..' : path.relative(this.#root, file);
+      return below.startsWith('..') || below.includes('node_modules') ? [] : [below];
+    });
+    const cause = error.cause === undefined ? '' : `\ncaused by: ${this.#read(error.cause).message}`;
+    return { message: `${error.message.trim() || error.name}${cause}`, frames };
+  }
+}

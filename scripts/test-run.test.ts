@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { chooseFiles } from './test-files.ts';
+
+const HEAD = `import { test } from 'node:test';\n`;
+/** A house of its own with these test files and the runner. */
+function house(t: TestContext, files: Readonly<Record<string, string>>) {
+  const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-test-')));
+  t.after(() => fs.rmSync(root, { recursive: true, force: true }));
+  const place = (name: string): string => {
+    const file = path.join(root, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    return file;
+  };
+  for (const [name, text] of Object.entries(files)) fs.writeFileSync(place(name), text);
+  for (const name of ['test.ts', 'test-files.ts', 'test-report.ts']) {
+    fs.copyFileSync(path.join(import.meta.dirname, name), place(`scripts/${name}`));
+  }
+  // Inside a test run Node's runner would report to the outer one.
+  const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
+  return {
+    root,
+    run: (...args: string[]) => {
+      const done = spawnSync(process.execPath, ['scripts/test.ts', ...args], {
+        cwd: root,
+        encoding: 'utf8',
+        env,
+      });
+      return { code: done.status, out: done.stdout, err: done.stderr };
+    },
+  };
+}
+
+test('test run - a failure is shown by place and error, once where it happens and once at the end; totals are last', (t) => {
+  const { run } = house(t, {
+    'server/good.test.ts': `${HEAD}test('good - one', () => {});\ntest('good - two', { skip: true }, () => {});\n`,
+    'server/bad.test.ts': `import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+describe('suite', () => {
+  test('bad - inner', (t) => {
+    console.log('written before');
+    t.diagnostic('seen before');
+    assert.equal(1, 2);
+  });
+  test('bad - other', () => {});
+});
+`,
+  });
+  const { code, out } = run();
+  assert.equal(code, 1);
+  const shown =
+    /^ {2}✖ server\/bad\.test\.ts:4 {2}suite > bad - inner\n {4}Expected values[^]*?1 !== 2\n\s*at server\/bad\.test\.ts:7:12$/gm;
+  assert.equal(out.match(shown)?.length, 2, out);
+  assert.match(out, /written before[^]*seen before[^]*\nfailed:\n/);
+  assert.doesNotMatch(out, /good - one|node:internal/);
+  assert.match(
+    out,
+    /\nℹ tests 4\nℹ suites 1\nℹ pass 2\nℹ fail 1\nℹ cancelled 0\nℹ skipped 1\nℹ todo 0\nℹ duration_ms \d+\n$/,
+  );
+});
+
+test('test run - a file that runs no test, exits early, crashes or is killed has failed', (t) => {
+  const { run } = house(t, {
+    'server/none.test.ts': 'export {};\n',
+    'server/exits.test.ts': `${HEAD}test('exits', () => process.exit(0));\n`,
+    'server/throws.test.ts': `throw new Error('while it loads');\n`,
+    'server/killed.test.ts': `${HEAD}test('killed', () => process.kill(process.pid, 'SIGKILL'));\n`,
+    'server/late.test.ts': `${HEAD}test('late', () => void setTimeout(() => { throw new Error('after its end'); }, 50));\n`,
+  });
+  const { code, out } = run();
+  assert.equal(code, 1);
+  const [, end = ''] = out.split('\nfailed:\n');
+  for (const said of [
+    /none\.test\.ts:1\n +the file ran no test/,
+    /exits\.test\.ts:1\n +the file ran no test/,
+    /throws\.test\.ts:1\n +the file ended with exit code 1, outside its tests/,
+    /killed\.test\.ts:1\n +the file ended by SIGKILL, outside its tests/,
+    /late\.test\.ts:1\n +the file ended with exit code 1, outside its tests/,
+  ])
+    assert.match(end, said);
+  assert.match(out, /while it loads[^]*\nfailed:/);
+  assert.match(out, /after its end[^]*\nfailed:/);
+  assert.match(end, /^ℹ fail 5$/m);
+});
+
+test('test run - takes files, folders and patterns; one file shows each of its tests', (t) => {
+  const { root, run } = house(t, {
+    'server/a/one.test.ts': `${HEAD}test('one - first', () => {});\ntest('one - second', () => {});\n`,
+    'server/a/deep/two.test.ts': `${HEAD}test('two', () => {});\n`,
+    'server/b/three.test.ts': `${HEAD}test('three', () => {});\n`,
+    'server/node_modules/other.test.ts': `${HEAD}test('other', () => {});\n`,
+    'server/empty/README.md': '',
+  });
+  const names = (...args: string[]): string[] =>
+    chooseFiles(root, args)
+      .map(({ name }) => name)
+      .toSorted();
+  assert.deepEqual(names('server'), [
+    'server/a/deep/two.test.ts',
+    'server/a/one.test.ts',
+    'server/b/three.test.ts',
+  ]);
+  assert.deepEqual(names('server/a/', 'server/a/one.test.ts'), [
+    'server/a/deep/two.test.ts',
+    'server/a/one.test.ts',
+  ]);
+  assert.deepEqual(names('server/*/*.test.ts'), ['server/a/one.test.ts', 'server/b/three.test.ts']);
+  assert.throws(() => names('server/empty'), /server\/empty: no test file is there/);
+  const one = run('server/a/one.test.ts');
+  assert.match(one.out, /^✔ one - first \(\d+ ms\)\n✔ one - second/);
+  const folder = run('server/a');
+  assert.match(folder.out, /^ℹ tests 3$/m);
+  assert.doesNotMatch(folder.out, /first/);
+  const pattern = run('--test-name-pattern', 'second');
+  assert.equal(pattern.code, 0);
+  assert.match(pattern.out, /one\.test\.ts: 1 passed\n\nℹ tests 1\n/);
+  assert.equal(run('--test-name-pattern', 'third').code, 1);
+  const unknown = run('server/none.test.ts');
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.err, /server\/none\.test\.ts: no test file is there/);
+});
+
+test('test run - files of one kind begin with the longest, pages before all', (t) => {
+  const { root } = house(t, {
+    'server/short.test.ts': '\n',
+    'server/long.test.ts': '\n\n',
+    'server/test/support/site.ts': '',
+    'server/test/support/rig.ts': "import { a,\n b } from './site.ts';\n",
+    'server/src/engine.test.ts': "import { rig } from '../test/support/rig.ts';\n",
+    'console/page.test.ts': 'useSite(); useBrowser();\n',
+  });
+  const files = chooseFiles(root);
+  assert.deepEqual(
+    files.map(({ name }) => name),
+    ['console/page.test.ts', 'server/src/engine.test.ts', 'server/long.test.ts', 'server/short.test.ts'],
+  );
+  const [page, engine] = files;
+  assert.ok(page!.kind.cores > engine!.kind.cores);
+  const own = chooseFiles(path.resolve(import.meta.dirname, '..'), ['server/src/adapters/asterisk/conf']);
+  const kinds = new Set(own.map(({ kind }) => kind));
+  assert.equal(kinds.size, 2, 'files with an engine are known by what they import');
+});
+
+test('test run - quick files and pages make way for those that measure calls', (t) => {
+  const priority = `import os from 'node:os';\n${HEAD}test('priority ' + (os.getPriority() - ${os.getPriority()}), () => {});\n`;
+  const { run } = house(t, {
+    'server/test/support/site.ts': 'export {};\n',
+    'server/a.test.ts': `import {} from './test/support/site.ts';\n${priority}`,
+    'server/b.test.ts': priority,
+  });
+  const { out } = run('--each');
+  assert.match(out, /^✔ priority 0 /m);
+  assert.match(out, /^✔ priority [1-9]/m);
+});

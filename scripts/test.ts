@@ -1,0 +1,168 @@
+/** `npm test`: runs test files, each in a process of its own, as many at once as the cores carry. */
+import os from 'node:os';
+import path from 'node:path';
+import { run } from 'node:test';
+import type { EventData } from 'node:test';
+import { parseArgs } from 'node:util';
+import { chooseFiles } from './test-files.ts';
+import type { TestFile } from './test-files.ts';
+import { Report } from './test-report.ts';
+import type { Failure, FileResult } from './test-report.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+/** Work that a core is given, in cores: some of what is started always waits. */
+const SHARE = 1.3;
+
+/** Makes way for files that measure the times of calls; all that the file starts does so too. */
+const YIELD = `import os from 'node:os'; os.setPriority(Math.min(19, os.getPriority() + 5));`;
+
+interface Options {
+  readonly names?: readonly string[];
+  readonly signal: AbortSignal;
+  /** Called for each test as it ends. */
+  readonly each?: (passed: boolean, data: EventData.TestPass | EventData.TestFail) => void;
+}
+
+/** Runs one file to its end. A file that ends without its own totals, or with none, has failed. */
+async function runFile(
+  { name: file, kind }: TestFile,
+  { names, signal, each }: Options,
+): Promise<FileResult> {
+  const began = performance.now();
+  const failures: Failure[] = [];
+  const around: string[] = [];
+  let output = '';
+  let ran: number | undefined;
+  let counts: FileResult['counts'] | undefined;
+  const events = run({
+    files: [path.join(ROOT, file)],
+    concurrency: 1,
+    signal,
+    execArgv: kind.yields ? [`--import=data:text/javascript,${YIELD}`] : [],
+    ...(names === undefined ? {} : { testNamePatterns: names }),
+  });
+  for await (const { type, data } of events) {
+    if (type === 'test:start') around.splice(data.nesting, Infinity, data.name);
+    else if (type === 'test:stdout' || type === 'test:stderr') output += data.message;
+    else if (type === 'test:diagnostic') {
+      // At the outermost level it is a total, which the summary has too.
+      if (data.nesting > 0 || data.message.startsWith('Error: ')) output += `${data.message}\n`;
+    } else if (type === 'test:pass') each?.(true, data);
+    else if (type === 'test:fail') {
+      each?.(false, data);
+      const failed = failureOf(data, [...around.slice(0, data.nesting), data.name]);
+      if (failed !== null) failures.push(failed);
+    } else if (type === 'test:summary') {
+      if (data.file === undefined) counts = countsOf(data);
+      else ran = data.counts.tests;
+    }
+  }
+  if (counts === undefined) throw new Error(`${file}: the test runner gave no totals`);
+  if (failures.length === 0 && (ran ?? 0) === 0) {
+    // The runner counts the file itself as a test that passed.
+    if (names === undefined) failures.push({ name: '', at: `${file}:1`, error: 'the file ran no test' });
+    counts = { ...counts, tests: failures.length, passed: 0, failed: failures.length };
+  }
+  return { file, counts, failures, output, ms: performance.now() - began };
+}
+function countsOf({ counts }: EventData.TestSummary): FileResult['counts'] {
+  // The typings of Node lack it.
+  const { failed } = counts as typeof counts & { readonly failed: number };
+  return { ...counts, failed };
+}
+/** Null for a test that failed only because of one inside it. */
+function failureOf(data: EventData.TestFail, names: readonly string[]): Failure | null {
+  const { error } = data.details;
+  const { failureType, exitCode, signal } = error as {
+    failureType?: string;
+    exitCode?: number;
+    signal?: string;
+  };
+  if (failureType === 'subtestsFailed') return null;
+  const at = `${path.relative(ROOT, data.file ?? ROOT)}:${data.line ?? 1}`;
+  // A process that ends badly without a failed test.
+  if (data.name === data.file && exitCode !== undefined) {
+    const end = signal ? `by ${signal}` : `with exit code ${exitCode}`;
+    return { name: '', at, error: `the file ended ${end}, outside its tests` };
+  }
+  return { name: names.join(' > '), at, error: error.cause ?? error };
+}
+
+/** Runs all files; the next one begins when the cores have room for one of its kind. */
+async function runAll(
+  files: readonly TestFile[],
+  limit: { readonly cores: number; readonly files: number },
+  work: (file: TestFile) => Promise<void>,
+): Promise<void> {
+  const left = [...files];
+  const running = new Map<TestFile, Promise<void>>();
+  const fits = ({ kind }: TestFile): boolean => {
+    const kinds = [...running.keys()].map((file) => file.kind);
+    if (kinds.length === 0) return true;
+    const busy = kinds.reduce((sum, { cores }) => sum + cores, kind.cores);
+    const same = kinds.filter((one) => one === kind).length;
+    return kinds.length < limit.files && same < limit.cores * kind.most && busy <= limit.cores * SHARE;
+  };
+  while (left.length > 0 || running.size > 0) {
+    const next = left.findIndex(fits);
+    if (next < 0) {
+      await Promise.race(running.values());
+      continue;
+    }
+    const [file] = left.splice(next, 1) as [TestFile];
+    running.set(
+      file,
+      work(file).finally(() => running.delete(file)),
+    );
+  }
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      'test-name-pattern': { type: 'string', multiple: true },
+      'test-concurrency': { type: 'string' },
+      // Shows each test, as a run of one file does.
+      each: { type: 'boolean' },
+      // Taken where no file or folder is named.
+      else: { type: 'string', multiple: true },
+    },
+  });
+  const files = chooseFiles(ROOT, positionals.length > 0 ? positionals : values.else);
+  const stop = new AbortController();
+  let code = 0;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      code = 128 + os.constants.signals[signal];
+      stop.abort();
+    });
+  }
+  const report = new Report(ROOT, (text) => void process.stdout.write(text));
+  const names = values['test-name-pattern'];
+  const options: Options = {
+    signal: stop.signal,
+    ...(names === undefined ? {} : { names }),
+    ...(values.each === true || files.length === 1
+      ? { each: (passed, data) => report.test(passed, data) }
+      : {}),
+  };
+  const cores = os.availableParallelism();
+  const together = Number(values['test-concurrency'] ?? Infinity);
+  const began = performance.now();
+  await runAll(files, { cores, files: together }, async (file) => {
+    if (stop.signal.aborted) return;
+    const result = await runFile(file, options);
+    // A pattern leaves most files without a test.
+    if (result.counts.tests > 0) report.file(result);
+  });
+  const good = report.end(performance.now() - began);
+  return code || (good ? 0 : 1);
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`offhook: ${(error as Error).message}\n`);
+  process.exitCode = 1;
+}
