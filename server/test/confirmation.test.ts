@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { test } from 'node:test';
+import { contractDocument } from '../../tools/contract-documents.ts';
 
 type Json = { readonly [name: string]: Json } & {
   readonly $ref?: string;
@@ -57,11 +56,10 @@ function secretsIn(schemas: Json, root: Json | undefined): string[] {
 }
 
 test('confirmation - every operation that takes or shows a secret asks a session first, and so does what is of as much weight', async () => {
-  const file = path.join(import.meta.dirname, '../../docs/openapi.json');
-  const document = JSON.parse(await readFile(file, 'utf8')) as {
+  const document = await contractDocument<{
     paths: Json;
     components: { schemas: Json; responses: Json };
-  };
+  }>('openapi');
   const { schemas, responses } = document.components;
   const silent: string[] = [];
   const asks = new Map<string, string>();

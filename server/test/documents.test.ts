@@ -4,14 +4,13 @@ import { test } from 'node:test';
 import { CallSettings } from '@offhook/contract/call-settings.ts';
 import { ContactsQuery } from '@offhook/contract/extensions.ts';
 import { HistoryQuery } from '@offhook/contract/history.ts';
+import { contractDocument } from '../../tools/contract-documents.ts';
 
 interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly description?: string }[];
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 }
-const { paths } = JSON.parse(
-  fs.readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
-) as { paths: Record<string, { get?: Operation }> };
+const { paths } = await contractDocument<{ paths: Record<string, { get?: Operation }> }>('openapi');
 const describedAs = (path: string, name: string): string =>
   paths[path]?.get?.parameters?.find((one) => one.name === name)?.description ?? '';
 

@@ -94,25 +94,25 @@ function textsOf({
   path: file,
   text,
 }: Source): { readonly lang: string; readonly key: string; readonly text: string }[] {
-  let lang = /(?:^|[-/])(en|tr|de)\.ts$/.exec(file)?.[1] ?? '';
-  return text.split('\n').flatMap((line) => {
-    lang = /^(?: {2}|const )(en|tr|de)\b[^']*\{$/.exec(line)?.[1] ?? lang;
-    const [, key, said] = /^\s+'?([\w.]+)'?: ['"](.*)['"],$/.exec(line) ?? [];
-    return key === undefined ? [] : [{ lang, key, text: said! }];
-  });
+  const [, lang = ''] = /locales\/(\w+)\//.exec(file) ?? [];
+  return Object.entries(JSON.parse(text) as Record<string, string>).map(([key, said]) => ({
+    lang,
+    key,
+    text: said,
+  }));
 }
 
 test('glossary - the console has one word for each state of an agent, in every language, and nobody logs in', async () => {
   const states = await readStates();
   assert.equal(states.length, 8);
-  const files = await readSources(['console/src'], /(words|audit-actions|fields)(-\w+)?\.ts$/);
+  const files = await readSources(['console/locales'], /\.json$/);
   const texts = files.flatMap((file) => textsOf(file).map((one) => ({ ...one, file: file.path })));
   assert.ok(texts.length > 3_000, `only ${texts.length} texts were found`);
   const wrong: string[] = [];
   let seen = 0;
   for (const { state, words, not } of states) {
     for (const one of texts) {
-      const page = /src\/(wallboard|presence|desk|supervisor)\/words/.test(one.file);
+      const page = /(wallboard|presence|desk|supervisor)\.json$/.test(one.file);
       if (page && (one.key === state || one.key === `${state}_state`)) {
         seen += 1;
         const expected = words[one.lang as 'en' | 'tr' | 'de'];

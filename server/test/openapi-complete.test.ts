@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { contractDocument } from '../../tools/contract-documents.ts';
 import type { OpenApiDocument, Operation } from '../src/http/openapi.ts';
 
 /** Properties of the document that client generators need. */
-const document = JSON.parse(
-  fs.readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
-) as OpenApiDocument;
+const document = await contractDocument<OpenApiDocument>('openapi');
 const all: { name: string; method: string; path: string; own: Operation }[] = Object.entries(
   document.paths,
 ).flatMap(([path, methods]) =>

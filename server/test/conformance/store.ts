@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { sql } from 'kysely';
 import type { Migration, Store } from '../../src/ports/store.ts';
 import { sqlConformance } from './store-sql.ts';
+import { textConformance } from './store-text.ts';
 
 interface Tables {
   item: { id: number; name: string; on: number | boolean };
@@ -169,6 +170,7 @@ export function storeConformance(adapter: string, open: () => Promise<Store>): v
     });
 
     sqlConformance(withStore);
+    textConformance(withStore);
 
     it('store - what was deleted can be asked to be gone from its files', async () => {
       await withStore(async (store) => {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { openSqliteJournal } from '../../src/adapters/sqlite/journal.ts';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { ServiceError, StartError } from '../../src/core/errors.ts';
-import { siteId, storeFile } from '../../src/site-id.ts';
+import { siteId, storeFile } from '../../src/boot/site-id.ts';
 import { nextRows } from '../conformance/journal-continuity.ts';
 import { PAGE, ROWS, cutTo, edited, flipped, newFolder, storeWithRows } from '../support/damage.ts';
 import { startSite } from '../support/site.ts';

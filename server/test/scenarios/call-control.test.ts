@@ -308,7 +308,10 @@ describe('call control', () => {
       .find((line) => line.startsWith(`PJSIP/${['1005', '1006'][winner]}-`))!
       .split('!')[0]!;
     await site().engineCli(`mixmonitor start ${name} beside.wav`);
-    assert.match(await site().engineCli(`mixmonitor list ${name}`), /monitor\/beside/);
+    // The engine lists a monitor before its thread has opened the file.
+    await until('the monitor beside to have its file', async () =>
+      /monitor\/beside/.test(await site().engineCli(`mixmonitor list ${name}`)),
+    );
     await ask(site(), mine, `/${call}/record`, { on: false });
     assert.doesNotMatch(await site().engineCli(`mixmonitor list ${name}`), /monitor\//, 'none is left');
     for (const [verb, body, who] of [

@@ -139,6 +139,11 @@ describe('ring ends', () => {
     await lasting(500);
     at.reject(603);
     await at.ended();
+    await until('the declined ring to end', () =>
+      eventsOf(stage.site(), 'call.left').some(
+        ({ seq, data }) => seq > from && (data['leg'] as { extension: string }).extension === '2003',
+      ),
+    );
     await call.hangup();
     assert.equal(await endOf('2003', from), 'rejected');
 

@@ -16,9 +16,9 @@ import {
   outboundRoute,
   queue,
   trunk,
-} from '../../src/adapters/asterisk/conf/test-company.ts';
-import { startTestEngine } from '../../src/adapters/asterisk/conf/test-engine.ts';
-import type { TestEngine } from '../../src/adapters/asterisk/conf/test-engine.ts';
+} from '../support/rendered-company.ts';
+import { startTestEngine } from '../support/throwaway-engine.ts';
+import type { TestEngine } from '../support/throwaway-engine.ts';
 import { testRoute } from '../../src/features/pbx-config/route-test.ts';
 import type { RouteQuestion } from '../../src/features/pbx-config/route-test.ts';
 import type { Site } from '../../src/ports/site.ts';

@@ -12,7 +12,7 @@ import { soundPath } from '../../src/adapters/asterisk/conf/sounds.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import type { Objects } from '../../src/features/pbx-config/put.ts';
-import { encoded, levelOf, wav } from '../../src/features/sounds/test-sounds.ts';
+import { encoded, levelOf, wav } from '../support/sound-samples.ts';
 import { prepareDemo } from '../support/company.ts';
 import type { PhoneCall } from '../support/phone.ts';
 import type { Site } from '../support/site.ts';

@@ -12,7 +12,8 @@ import { ServiceError } from '../../src/core/errors.ts';
 import { silent } from '../../src/core/log.ts';
 import { createAgents } from '../../src/features/agents/feature.ts';
 import type { Agents, AgentsDeps } from '../../src/features/agents/feature.ts';
-import { operation } from '../../src/http/operations.ts';
+import type { AnyServed } from '../../src/ports/operations.ts';
+import { NoFields } from '@offhook/contract/session.ts';
 import type { Caller } from '../../src/ports/http.ts';
 import type { Audit, AuditEntry } from '../../src/ports/audit.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -123,11 +124,14 @@ export async function agentsRig(
       rig.agents = await start();
     },
     async run(who, action, data = {}) {
-      const op = rig.agents.operations(operation).find((o) => o.action === action || o.alias === action)!;
+      const { operations, handlers }: AnyServed = rig.agents.operations;
+      const [name, op] = Object.entries(operations).find(
+        ([, o]) => o.action === action || o.alias === action,
+      )!;
       const caller = typeof who === 'string' ? callerOf(directory, who) : who;
       const { extension = caller.extension, ...body } = data as { extension?: string };
-      const input = { params: op.params.parse({ extension }), body: op.body.parse(body) };
-      return AgentChangeReply.parse(await op.run({ caller, ip: '127.0.0.1' }, input));
+      const input = { params: op.params!.parse({ extension }), body: (op.body ?? NoFields).parse(body) };
+      return AgentChangeReply.parse(await handlers[name]!({ caller, ip: '127.0.0.1' }, input));
     },
   };
   t.after(async () => {

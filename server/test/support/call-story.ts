@@ -1,8 +1,8 @@
 /** Random calls: what people do, played as the engine would write it, with what must be told of it. */
 import fc from 'fast-check';
 import { channelId, nodeId } from '@offhook/contract/ids.ts';
-import type { ConversationRecord } from '../../src/features/history/record.ts';
-import type { KnownRecord } from '../../src/features/history/records.ts';
+import type { ConversationRecord } from '../../src/features/history/record/record.ts';
+import type { KnownRecord } from '../../src/features/history/record/records.ts';
 import { createCallStream } from './call-stream.ts';
 import type { CallStream, StreamChannel } from './call-stream.ts';
 

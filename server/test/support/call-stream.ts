@@ -1,7 +1,7 @@
 /** Call records as the engine would write them, for calls that nobody has to play. */
 import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
 import type { CallRecordFacts, CallRecordType } from '../../src/ports/call-records.ts';
-import type { KnownRecord } from '../../src/features/history/records.ts';
+import type { KnownRecord } from '../../src/features/history/record/records.ts';
 
 const NODE = nodeId('ast1');
 const BORN = 1_795_228_600;

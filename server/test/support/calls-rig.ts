@@ -3,14 +3,13 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import { silent } from '../../src/core/log.ts';
 import type { KeyRights } from '../../src/core/rights.ts';
-import { callControlRoutes } from '../../src/features/calls/control-routes.ts';
 import { createCallControlFeature } from '../../src/features/calls/feature.ts';
-import { callOperations } from '../../src/features/calls/operations.ts';
+import { callControlOperations } from '../../src/features/calls/operations.ts';
 import { createIdempotencyStore } from '../../src/http/idempotency.ts';
-import { addOperations, operation } from '../../src/http/operations.ts';
+import { addOperations } from '../../src/http/operations.ts';
 import { createLiveView } from '../../src/journal/live.ts';
 import { createModel } from '../../src/pbx/model.ts';
-import { Scene, chan, node, site } from '../../src/pbx/test-events.ts';
+import { Scene, chan, node, site } from './model-scene.ts';
 import type { AuditEntry } from '../../src/ports/audit.ts';
 import type { CallVerbs, PlacedCall } from '../../src/ports/engine.ts';
 import type { Caller } from '../../src/ports/http.ts';
@@ -127,8 +126,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
     authenticator: authenticatorWithKeys(options.keys),
     idempotency: await createIdempotencyStore(temp.store, clock, Buffer.alloc(32, 7)),
   });
-  callControlRoutes(host.app, feature);
-  const commands = addOperations(host.app, callOperations(operation, feature));
+  const commands = addOperations(host.app, [callControlOperations(feature)]);
   await host.app.ready();
   t.after(async () => {
     await feature.close();

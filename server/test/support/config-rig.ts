@@ -6,17 +6,17 @@ import { createAudit } from '../../src/features/audit/service.ts';
 import { createCredentials } from '../../src/features/pbx-config/credentials.ts';
 import { createDraft } from '../../src/features/pbx-config/draft.ts';
 import { FEATURE_CODES } from '../../src/features/feature-codes/feature-codes.ts';
-import { routeTestRoutes } from '../../src/features/pbx-config/route-test-routes.ts';
+import { routeTestOperations } from '../../src/features/pbx-config/route-test-operations.ts';
 import type { ExtensionFeatures } from '../../src/ports/engine.ts';
 import { openObjects } from '../../src/features/pbx-config/objects.ts';
 import type { ObjectStore } from '../../src/features/pbx-config/objects.ts';
 import { configOperations } from '../../src/features/pbx-config/operations.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import type { Objects } from '../../src/features/pbx-config/put.ts';
-import { configRoutes } from '../../src/features/pbx-config/routes.ts';
+import { allKindOperations } from '../../src/features/pbx-config/kind-operations.ts';
 import { seed } from '../../src/features/pbx-config/seed.ts';
 import { migrations } from '../../src/features/pbx-config/tables.ts';
-import { addOperations, operation } from '../../src/http/operations.ts';
+import { addOperations } from '../../src/http/operations.ts';
 import type { App } from '../../src/ports/http.ts';
 import { temporaryStore } from '../conformance/store-temp.ts';
 import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
@@ -64,16 +64,18 @@ export async function configRig(
     },
   });
   const host = await hostFixture({ authenticator: authenticatorWithKeys(more.keys) });
-  const commands = addOperations(host.app, configOperations(operation, { draft, credentials }));
-  configRoutes(host.app, draft);
   const features = new Map<string, ExtensionFeatures>();
-  routeTestRoutes(host.app, {
-    objects,
-    codes: FEATURE_CODES,
-    live: { features },
-    clock,
-    zone: 'Europe/Istanbul',
-  });
+  const commands = addOperations(host.app, [
+    configOperations({ draft, credentials }),
+    ...allKindOperations(draft),
+    routeTestOperations({
+      objects,
+      codes: FEATURE_CODES,
+      live: { features },
+      clock,
+      zone: 'Europe/Istanbul',
+    }),
+  ]);
   more.routes?.(host.app, objects);
   await host.app.ready();
   t.after(async () => {

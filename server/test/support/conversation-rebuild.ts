@@ -5,15 +5,15 @@ import os from 'node:os';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { celFile } from '../../src/adapters/asterisk/instance.ts';
-import { recordedIn } from '../../src/adapters/asterisk/cel/test-records.ts';
+import { recordedIn } from './call-records.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { run } from '../../src/adapters/asterisk/provision/run.ts';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { e164In } from '../../src/core/e164.ts';
 import { silent } from '../../src/core/log.ts';
-import { createIngest } from '../../src/features/history/ingest.ts';
-import { readRecord } from '../../src/features/history/record-codec.ts';
+import { createIngest } from '../../src/features/history/ingest/ingest.ts';
+import { readRecord } from '../../src/features/history/ingest/packs.ts';
 import { migrations } from '../../src/features/history/tables.ts';
 import type { Tables } from '../../src/features/history/tables.ts';
 import { createDirectory } from '../../src/features/pbx-config/directory.ts';
@@ -53,7 +53,7 @@ export function rebuild(site: Site, country = ''): ReturnType<typeof run> {
   const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
   const command = [
     process.execPath,
-    path.join(REPOSITORY, 'server/src/rebuild.ts'),
+    path.join(REPOSITORY, 'server/src/programs/rebuild.ts'),
     '--from',
     day(-1),
     '--to',

@@ -1,4 +1,4 @@
-import type { ConversationRecord, RecordedParticipant } from '../../src/features/history/record.ts';
+import type { ConversationRecord, RecordedParticipant } from '../../src/features/history/record/record.ts';
 
 /** What a test says of a conversation; the rest follows. */
 export interface Story {

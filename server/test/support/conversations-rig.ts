@@ -1,15 +1,14 @@
 import type { Audit, AuditEntry } from '../../src/ports/audit.ts';
 import type { RecordingIndex } from '../../src/ports/conversations.ts';
 import type { KeyRights } from '../../src/core/rights.ts';
-import { writeConversations } from '../../src/features/history/conversation-rows.ts';
-import { createNotes } from '../../src/features/history/conversations/notes.ts';
-import { createQuality } from '../../src/features/history/conversations/quality.ts';
-import { conversationOperations } from '../../src/features/history/conversations/operations.ts';
-import { conversationRoutes } from '../../src/features/history/conversations/routes.ts';
-import { createConversationReader } from '../../src/features/history/conversations/service.ts';
-import type { ConversationRecord } from '../../src/features/history/record.ts';
+import { writeConversations } from '../../src/features/history/ingest/conversation-rows.ts';
+import { createNotes } from '../../src/features/history/query/notes.ts';
+import { createQuality } from '../../src/features/history/query/quality.ts';
+import { conversationOperations, qualityOperations } from '../../src/features/history/operations.ts';
+import { createConversationReader } from '../../src/features/history/query/service.ts';
+import type { ConversationRecord } from '../../src/features/history/record/record.ts';
 import type { Tables } from '../../src/features/history/tables.ts';
-import { addOperations, operation } from '../../src/http/operations.ts';
+import { addOperations } from '../../src/http/operations.ts';
 import type { Commands } from '../../src/ports/operations.ts';
 import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
 import { historyScene } from './history-scene.ts';
@@ -91,24 +90,20 @@ export async function conversationsRig(
   const recordings = recordingsOf(recorded);
   const host = await hostFixture({ authenticator: authenticatorWithKeys(keys), clock });
   const cursor_key = async () => Buffer.alloc(32, 7);
-  conversationRoutes(
-    host.app,
-    createConversationReader({
-      store,
-      recordings,
-      directory: scene.directory,
-      cursor_key,
-      country: 'DE',
-      feedEpoch: 'e1',
-    }),
-  );
-  const commands = addOperations(
-    host.app,
-    conversationOperations(operation, {
+  const commands = addOperations(host.app, [
+    conversationOperations({
+      conversations: createConversationReader({
+        store,
+        recordings,
+        directory: scene.directory,
+        cursor_key,
+        country: 'DE',
+        feedEpoch: 'e1',
+      }),
       notes: createNotes({ store, audit, clock }),
-      quality: createQuality({ store, clock }),
     }),
-  );
+    qualityOperations(createQuality({ store, clock })),
+  ]);
   await host.app.ready();
   const headers = (who: string) => ({
     authorization: `Bearer ${who.startsWith('key-') ? who : `token-${who}`}`,

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
-import { siteId } from '../../src/site-id.ts';
+import { siteId } from '../../src/boot/site-id.ts';
 
 /** Bytes of a page of SQLite. */
 export const PAGE = 4096;

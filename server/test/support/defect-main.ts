@@ -5,4 +5,4 @@ process.on('SIGURG', () => {
     throw new TypeError('a defect in a timer');
   });
 });
-await import('../../src/main.ts');
+await import('../../src/programs/main.ts');

@@ -10,6 +10,8 @@ export interface DirectoryFixture extends Directory {
   remove(extension: string): void;
   /** Time when the current holder received the extension, ms since 1970. */
   give(extension: string, since_ms: number): void;
+  /** Time when the site was given the person, ms since 1970. */
+  meet(extension: string, known_ms: number): void;
   setQueues(queues: readonly QueueEntry[]): void;
 }
 
@@ -84,6 +86,7 @@ export function directoryFixture(
   let version = 1;
   const listeners = new Set<() => void>();
   const held = new Map<string, number>();
+  const known = new Map<number, number>();
   const changed = (): void => {
     version += 1;
     for (const listener of listeners) listener();
@@ -98,6 +101,7 @@ export function directoryFixture(
     byUsername: (username) => persons.find((p) => p.username === username),
     byEndpoint: (endpoint) => persons.find((p) => p.endpoints.some((e) => e.name === endpoint)),
     heldSince: (extension) => held.get(extension) ?? 0,
+    knownSince: (id) => known.get(id) ?? 0,
     queues: () => queueList,
     queue: (name) => queueList.find((q) => q.name === name),
     queuesOf: (extension) => queueList.filter((q) => q.agents.includes(extension)),
@@ -126,6 +130,11 @@ export function directoryFixture(
     },
     remove(extension) {
       persons = persons.filter((p) => p.extension !== extension);
+      changed();
+    },
+    meet(extension, known_ms) {
+      const person = persons.find((p) => p.extension === extension);
+      if (person !== undefined) known.set(person.id, known_ms);
       changed();
     },
     give(extension, since_ms) {

@@ -5,9 +5,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/boot/config.ts';
 import type { EngineConfig, EngineFiles } from '../../src/ports/engine-config.ts';
-import { startService } from '../../src/service.ts';
+import { startService } from '../../src/boot/service.ts';
 
 export interface FaultFile {
   readonly broken?: 'option' | 'bracket' | 'application' | 'priority';

@@ -34,7 +34,7 @@ export const authenticatorWithKeys = (
     if (rights === undefined) return fixtureAuthenticator.authenticate(token);
     const key = { id: 1, name: 'k', scopes: [], queues: null, extensions: null, ...rights };
     const supervisor = await fixtureAuthenticator.authenticate('token-supervisor');
-    return { ...supervisor!, extension: '', session_id: 0, person_id: -1, username: 'key:k', key };
+    return { ...supervisor!, extension: '', session_id: 0, person_id: -key.id, username: 'key:k', key };
   },
 });
 /** A host without routes, with the authenticator of the levels. */

@@ -6,15 +6,14 @@ import { ServiceError } from '../../src/core/errors.ts';
 import type { KeyRights } from '../../src/core/rights.ts';
 import { silent } from '../../src/core/log.ts';
 import { createLiveCalls } from '../../src/features/calls/live.ts';
-import { callRoutes } from '../../src/features/calls/routes.ts';
+import { callOperations } from '../../src/features/calls/operations.ts';
 import { queueOperations } from '../../src/features/queues/operations.ts';
-import { queueRoutes } from '../../src/features/queues/routes.ts';
 import { createQueues } from '../../src/features/queues/service.ts';
 import type { QueueSettings } from '../../src/features/queues/view.ts';
-import { addOperations, operation } from '../../src/http/operations.ts';
+import { addOperations } from '../../src/http/operations.ts';
 import { createLiveView } from '../../src/journal/live.ts';
 import { createModel } from '../../src/pbx/model.ts';
-import { Scene, chan, channel, node, snapshot } from '../../src/pbx/test-events.ts';
+import { Scene, chan, channel, node, snapshot } from './model-scene.ts';
 import type { AuditEntry } from '../../src/ports/audit.ts';
 import type { QueuePlace, QueueVerbs } from '../../src/ports/engine.ts';
 import type { ModelInput } from '../../src/ports/live.ts';
@@ -107,9 +106,7 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
     authenticator: authenticatorWithKeys(options.keys),
   });
   const liveCalls = createLiveCalls(live.view, clock);
-  queueRoutes(host.app, queues);
-  callRoutes(host.app, liveCalls);
-  const commands = addOperations(host.app, queueOperations(operation, queues));
+  const commands = addOperations(host.app, [queueOperations(queues), callOperations(liveCalls)]);
   await host.app.ready();
   t.after(() => host.close());
 

@@ -1,5 +1,9 @@
 /** How tests write a record down, so that it can be compared with what a recorded call was. */
-import type { ConversationRecord, RecordedLeg, RecordedSegment } from '../../src/features/history/record.ts';
+import type {
+  ConversationRecord,
+  RecordedLeg,
+  RecordedSegment,
+} from '../../src/features/history/record/record.ts';
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(1);
 /** Stretches of the engine's own steps, shorter than this in ms, are not told. */

@@ -1,9 +1,9 @@
 /** The recorded calls of features/history/fixtures, as the directory of the fixture knows them. */
 import { readdirSync } from 'node:fs';
 import { nodeId } from '@offhook/contract/ids.ts';
-import { recordedIn } from '../../src/adapters/asterisk/cel/test-records.ts';
-import { withDirectory } from '../../src/features/history/records.ts';
-import type { KnownRecord } from '../../src/features/history/records.ts';
+import { recordedIn } from './call-records.ts';
+import { withDirectory } from '../../src/features/history/record/records.ts';
+import type { KnownRecord } from '../../src/features/history/record/records.ts';
 import { directoryFixture } from './directory-fixture.ts';
 
 const folder = new URL('../../src/features/history/fixtures/', import.meta.url);

@@ -8,8 +8,7 @@ import { silent } from '../../src/core/log.ts';
 import type { KeyRights } from '../../src/core/rights.ts';
 import { createRecordings } from '../../src/features/recordings/feature.ts';
 import { recordingOperations } from '../../src/features/recordings/operations.ts';
-import { recordingRoutes } from '../../src/features/recordings/routes.ts';
-import { addOperations, operation } from '../../src/http/operations.ts';
+import { addOperations } from '../../src/http/operations.ts';
 import type { AuditEntry } from '../../src/ports/audit.ts';
 import type { CallRecord, CallRecordBatch } from '../../src/ports/call-records.ts';
 import type { KnownConversation } from '../../src/ports/conversations.ts';
@@ -88,8 +87,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
     });
   let recordings = await open();
   const host = await hostFixture({ authenticator: authenticatorWithKeys(options.keys) });
-  recordingRoutes(host.app, recordings);
-  addOperations(host.app, recordingOperations(operation, recordings));
+  addOperations(host.app, [recordingOperations(recordings, host.app)]);
   await host.app.ready();
   t.after(async () => {
     await host.close();

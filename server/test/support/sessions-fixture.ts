@@ -4,21 +4,21 @@ import path from 'node:path';
 import { openTestStore } from './test-store.ts';
 import { silent } from '../../src/core/log.ts';
 import type { Log } from '../../src/core/log.ts';
-import { auditRoutes } from '../../src/features/audit/routes.ts';
+import { auditOperations } from '../../src/features/audit/operations.ts';
 import { createAudit } from '../../src/features/audit/service.ts';
 import type { AuditTrail } from '../../src/features/audit/service.ts';
 import type { App } from '../../src/ports/http.ts';
-import { frontDoorRoutes } from '../../src/features/front-door/routes.ts';
-import { peopleOperations, peopleRoutes } from '../../src/features/sessions/people-routes.ts';
-import { sessionRoutes } from '../../src/features/sessions/routes.ts';
+import { frontDoorOperations, frontDoorRoutes } from '../../src/features/front-door/routes.ts';
+import { peopleOperations } from '../../src/features/sessions/people-operations.ts';
+import { sessionOperations } from '../../src/features/sessions/operations.ts';
 import { createSessions } from '../../src/features/sessions/service.ts';
 import type { Sessions } from '../../src/features/sessions/service.ts';
-import { healthRoutes } from '../../src/http/health.ts';
+import { healthOperations } from '../../src/http/health.ts';
 import type { Check } from '../../src/http/health.ts';
 import { createHost } from '../../src/http/host.ts';
 import type { Host, HostOptions } from '../../src/http/host.ts';
 import { createIdempotencyStore } from '../../src/http/idempotency.ts';
-import { addOperations, operation } from '../../src/http/operations.ts';
+import { addOperations } from '../../src/http/operations.ts';
 import { sipRelayRoutes } from '../../src/http/sip-relay.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -111,12 +111,16 @@ async function openSite(
     config,
   });
   const engineUp = options.engineUp ?? (() => false);
-  sessionRoutes(host.app, { sessions, directory, config });
-  peopleRoutes(host.app, sessions.others);
-  addOperations(host.app, peopleOperations(operation, sessions.others));
-  auditRoutes(host.app, audit);
-  frontDoorRoutes(host.app, { config, version: '0.0.0-test', clock });
-  healthRoutes(host.app, { metrics: host.metrics, engineUp, checks: options.checks ?? [] });
+  const { signIn, session } = sessionOperations({ sessions, directory, config });
+  addOperations(host.app, [
+    signIn,
+    session,
+    peopleOperations(sessions.others),
+    auditOperations(audit),
+    frontDoorOperations({ config, version: '0.0.0-test', clock }),
+    healthOperations({ metrics: host.metrics, engineUp, checks: options.checks ?? [] }),
+  ]);
+  frontDoorRoutes(host.app, { config });
   sipRelayRoutes(host.app, { port: options.sipPort ?? (() => null), credentials: sessions.sip, log });
   options.routes?.(host.app);
   await host.app.ready();

@@ -23,7 +23,8 @@ const Credential = z.object({
   username: z.string(),
   full_name: z.string(),
   level: z.string(),
-  password: z.string(),
+  /** Empty once it was changed. */
+  password: z.string().default(''),
   sip_password: z.string(),
 });
 export type Credential = z.infer<typeof Credential>;
@@ -69,7 +70,7 @@ export interface Site extends AsyncDisposable {
   tail(lines?: number): string;
 }
 
-const MAIN = path.join(REPOSITORY, 'server/src/main.ts');
+const MAIN = path.join(REPOSITORY, 'server/src/programs/main.ts');
 const KEPT_LINES = 400;
 const MEDIA_PORTS = 120;
 

@@ -1,4 +1,5 @@
 /** A host with the event stream over a journal in memory; events are what a test publishes. */
+import { addOperations } from '../../src/http/operations.ts';
 import type { TestContext } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
@@ -141,7 +142,7 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
     ...options,
   });
   const host = await hostFixture(options.host);
-  stream.routes(host.app, options.commands ?? { run: async () => ({}) });
+  addOperations(host.app, [stream.operations(host.app, options.commands ?? { run: async () => ({}) })]);
   const { port } = await host.listen({ host: '127.0.0.1', port: 0 });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> =>

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { Area, Operation } from '@offhook/contract/operation.ts';
+import { kindOperations } from '@offhook/contract/operations/config.ts';
+import { REPOSITORY, readSources } from './support/sources.ts';
+
+/** Writes that the audit trail has no line of, with the reason. */
+const UNAUDITED: Readonly<Record<string, string>> = {
+  '/api/mobile/call_history.php': 'hides rows in the own list',
+  '/api/v1/calls/:id/quality': 'a measurement of a phone',
+  '/api/v1/config/route-test': 'changes nothing',
+  '/api/v1/config/validate': 'changes nothing',
+  '/api/v1/presence': 'the own word, which its event tells',
+  '/api/v1/session/confirm': 'only a failure has a line',
+  '/api/v1/session/otp': 'counts once it is confirmed',
+  '/api/v1/stream/ticket': 'a pass for a socket',
+  '/api/v1/webhooks/:id/test': 'the delivery log has it',
+};
+
+async function everyOperation(): Promise<Operation[]> {
+  const folder = path.join(REPOSITORY, 'contract/operations');
+  const files = await readdir(folder);
+  const modules = await Promise.all(
+    files.map((name) => import(path.join(folder, name)) as Promise<Record<string, unknown>>),
+  );
+  const areas = modules.flatMap((module) =>
+    Object.values(module).filter((value): value is Area => typeof value === 'object'),
+  );
+  return [...areas, kindOperations('queue')].flatMap((area) => Object.values<Operation>(area));
+}
+const actionsOf = ({ audit = [] }: Operation): readonly string[] => [audit].flat();
+
+test('audit - every write names its action of the trail, or stands in the list of those without', async () => {
+  const writes = (await everyOperation()).filter(({ method }) => method !== 'GET');
+  assert.ok(writes.length > 80, `only ${writes.length} writes were found: the test looks in the wrong place`);
+  const without = writes.filter((operation) => actionsOf(operation).length === 0).map((o) => o.path);
+  assert.deepEqual(without.toSorted(), Object.keys(UNAUDITED));
+});
+
+test('audit - every action that an operation names is written by the server', async () => {
+  const files = (await readSources(['server/src'], /\.ts$/)).filter((f) => !f.path.endsWith('.test.ts'));
+  const all = files.map((f) => f.text).join('\n');
+  // An action is written whole, or its noun before what is filled in, as `agent.${kind}`.
+  const isWritten = (action: string): boolean => {
+    const [noun = '', verb = ''] = action.split('.');
+    return all.includes(`'${action}'`) || (all.includes(`\`${noun}.\${`) && all.includes(`'${verb}'`));
+  };
+  const named = (await everyOperation()).flatMap(actionsOf);
+  assert.deepEqual(
+    named.filter((action) => !isWritten(action)),
+    [],
+  );
+});

@@ -1,0 +1,156 @@
+/** A real engine of its own for a test: rendered, booted on free ports, asked by its console, stopped and removed. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { systemClock } from '../../src/core/clock.ts';
+import { silent } from '../../src/core/log.ts';
+import type { Site } from '../../src/ports/site.ts';
+import { celFile, etcDir } from '../../src/adapters/asterisk/instance.ts';
+import type { AsteriskProgram, Instance, InstanceSettings } from '../../src/adapters/asterisk/instance.ts';
+import { consoleFile } from '../../src/adapters/asterisk/process/console-log.ts';
+import { engineCommand } from '../../src/adapters/asterisk/process/control.ts';
+import { createInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
+import { superviseEngine } from '../../src/adapters/asterisk/process/supervise.ts';
+import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.ts';
+import { renderSite } from '../../src/adapters/asterisk/conf/render.ts';
+import { prepareFolders, writeFiles } from '../../src/adapters/asterisk/conf/write.ts';
+
+/** As much of a scripted phone as is needed here. */
+interface Dialling {
+  readonly extension: string;
+  invite(number: string): Promise<{ readonly state: string; hangup(): Promise<void> }>;
+}
+export interface TestEngine extends AsyncDisposable {
+  readonly program: AsteriskProgram;
+  readonly instance: Instance;
+  readonly settings: InstanceSettings;
+  /** Where desk phones register. */
+  readonly server: { readonly host: string; readonly port: number };
+  /** From the start of the program to fully booted. */
+  readonly boot_ms: number;
+  /** What the console answers. */
+  cli(text: string): Promise<string>;
+  /** Warnings and errors of the engine's own log so far. */
+  warnings(): Promise<string[]>;
+  /** Lines of the engine's own call records so far. */
+  records(): Promise<string[]>;
+  /** The members of a queue as the engine shows them, e.g. `1003 paused:break Not in use`. */
+  members(queue: string): Promise<string[]>;
+  /** Prompts played to an extension so far. */
+  heard(extension: string): Promise<string[]>;
+  /** Dials a code and returns the prompt it is answered with, empty when there is none. */
+  dial(from: Dialling, code: string): Promise<string>;
+  /** Renders and writes another site; returns the files that changed. Nothing is reloaded. */
+  write(site: Site): Promise<readonly string[]>;
+  /** A clean stop and another start. */
+  restart(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const PROMPT = /^"STREAM_BEGIN","[0-9.]+","FILE_STREAM_BEGIN","PJSIP\/(\d+)-.*""sound"":""([^"]*)""/;
+const MEMBER = /^ +(\d+) \(Local\/\1@queue-agent from hint:\1@hints\)(.*) has taken /gm;
+
+/** A caller who hangs up while music is being written to it: nothing the configuration could change. */
+const MUSIC_CUT = /moh_files_generator: Failed to write frame/;
+/** The first SIP packet, in or out, came before the last SIP module was loaded: the engine waits for it and goes on. */
+const EARLY_PACKET = ['sip_endpoint.c Warning: Module "', '" registered during operation.'];
+const harmless = (line: string): boolean =>
+  MUSIC_CUT.test(line) || EARLY_PACKET.every((part) => line.includes(part));
+
+export async function startTestEngine(site: Site): Promise<TestEngine> {
+  const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
+  const program = await obtainAsterisk({ cache, explicit: process.env['OFFHOOK_ASTERISK'] ?? '' });
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-conf-'));
+  const instance = await createInstance(folder);
+  const server = { host: '127.0.0.1', port: await freePort() };
+  const settings: InstanceSettings = {
+    sip: server,
+    rtp: { from: 30_000, to: 30_999 },
+    zone: 'Europe/Istanbul',
+  };
+  const write = (s: Site): Promise<readonly string[]> =>
+    writeFiles(etcDir(instance), renderSite(s, instance, program, settings));
+  await prepareFolders(instance);
+  await write(site);
+  const boot = async () => {
+    const engine = superviseEngine({ program, instance, log: silent, clock: systemClock });
+    const from = performance.now();
+    engine.start();
+    await engine.up(AbortSignal.timeout(30_000)).catch(async (error: unknown) => {
+      await engine.stop();
+      throw error;
+    });
+    return { engine, boot_ms: performance.now() - from };
+  };
+  let running = await boot();
+  const cli = async (text: string): Promise<string> => (await engineCommand(program, instance, text)).stdout;
+  const read = (file: string): Promise<string[]> =>
+    readFile(file, 'utf8').then(
+      (text) => text.split('\n'),
+      () => [],
+    );
+  const records = (): Promise<string[]> => read(celFile(instance));
+  const heard = async (extension: string): Promise<string[]> =>
+    (await records()).flatMap((line) => {
+      const m = PROMPT.exec(line);
+      return m?.[1] === extension ? [m[2]!] : [];
+    });
+  return {
+    program,
+    instance,
+    settings,
+    server,
+    get boot_ms() {
+      return running.boot_ms;
+    },
+    cli,
+    records,
+    heard,
+    write,
+    async warnings() {
+      const lines = await read(consoleFile(instance));
+      return lines.filter((line) => / (WARNING|ERROR)\[/.test(line) && !harmless(line));
+    },
+    async members(queue) {
+      const shown = await cli(`queue show ${queue}`);
+      return [...shown.matchAll(MEMBER)]
+        .map(([, extension, rest]) => {
+          const paused = /\(paused:?([a-z]*)/.exec(rest!);
+          const state = /\(([A-Z][A-Za-z ]+)\)$/.exec(rest!)?.[1];
+          return `${extension}${paused ? ` paused:${paused[1]}` : ''} ${state}`;
+        })
+        .sort();
+    },
+    async dial(from, code) {
+      const before = (await heard(from.extension)).length;
+      const call = await from.invite(code);
+      const deadline = Date.now() + 10_000;
+      for (;;) {
+        const prompts = (await heard(from.extension)).slice(before);
+        if (prompts.length > 0 || call.state === 'ended') {
+          await call.hangup();
+          return prompts.join(' ');
+        }
+        if (Date.now() > deadline)
+          throw new Error(`${code} from ${from.extension}: no prompt and no end in 10 s`);
+        await systemClock.sleep(20);
+      }
+    },
+    async restart() {
+      await running.engine.stop();
+      running = await boot();
+    },
+    async [Symbol.asyncDispose]() {
+      await running.engine.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
