@@ -182,7 +182,7 @@ describe('api page and first steps', () => {
     await (await other.incoming()).answer();
     await until('the call is ticked', () => done('call'));
     await page.reload();
-    await until('the call is still ticked', () => done('call'), { ms: 15_000 });
+    await until('the call is still ticked', () => done('call'));
     await page.getByRole('button', { name: 'Hide First steps' }).click();
     await page.goto(site().base);
     await page.waitForURL('**/wallboard');

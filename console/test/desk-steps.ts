@@ -107,7 +107,7 @@ export function deskSteps(site: () => Site, browser: () => Browser) {
         last = await site().engineCli(`queue show ${name}`);
         return pattern === null ? !last.includes('1003') : pattern.test(last);
       },
-      { ms: 5_000, seen: () => ({ last }) },
+      { seen: () => ({ last }) },
     );
   };
   const desk = (extension = '1003', options: Parameters<typeof consoleOf>[3] = {}): Promise<Page> =>

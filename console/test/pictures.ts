@@ -23,11 +23,11 @@ const PHONE = { width: 390, height: 844 };
 /** Answers what rings after a moment and talks for a while, until it is told to stop. */
 async function work(phone: Phone, talk: () => number, until: AbortSignal): Promise<void> {
   while (!until.aborted) {
-    const call = await phone.incoming(60_000).catch(() => null);
+    const call = await phone.incoming().catch(() => null);
     if (call === null) continue;
     await wait(1_000 + Math.random() * 3_000);
     await call.answer().catch(() => undefined);
-    await Promise.race([wait(talk()), call.ended(600_000).catch(() => undefined)]);
+    await Promise.race([wait(talk()), call.ended().catch(() => undefined)]);
     if (call.state === 'up') await call.hangup();
   }
 }
@@ -36,7 +36,7 @@ async function callIn(phone: Phone, queue: string, until: AbortSignal): Promise<
   while (!until.aborted) {
     const call = await phone.invite(queue);
     if (Math.random() < 0.2) await wait(6_000 + Math.random() * 6_000);
-    else await call.ended(600_000).catch(() => undefined);
+    else await call.ended().catch(() => undefined);
     if (call.state !== 'ended') await call.hangup();
     await wait(500 + Math.random() * 2_000);
   }

@@ -157,7 +157,7 @@ export async function focusIsOn(page: Page, target: Locator): Promise<void> {
       has = await page.evaluate('document.activeElement.outerHTML.slice(0, 300)');
       return (await target.and(page.locator(':focus')).count()) > 0;
     },
-    { ms: 3_000, seen: () => ({ has }) },
+    { seen: () => ({ has }) },
   );
 }
 /** The watch over the focus is on in this page, and says so where it is taken. */

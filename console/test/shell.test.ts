@@ -90,7 +90,7 @@ describe('console', { concurrency: 2 }, () => {
       { ms: BACK_MS },
     );
     await ready(softphone);
-    await spoken.ended(10_000);
+    await spoken.ended();
     await until('the board shows who waits', async () => (await waiting.innerText()).startsWith('1'));
     await until(
       'the directory shows who came',

@@ -48,7 +48,7 @@ describe('supervisor page', () => {
     const order = (): Promise<string[]> =>
       page.locator('[data-agent]').evaluateAll((rows) => rows.map((row) => row.dataset['agent'] ?? ''));
     const isOrder = (wanted: string): Promise<unknown> =>
-      until(`the order is ${wanted}`, async () => (await order()).join(' ') === wanted, { ms: 5000 });
+      until(`the order is ${wanted}`, async () => (await order()).join(' ') === wanted);
     await isOrder('1003 1005 1004 1006');
     await page.getByRole('button', { name: 'Agent', exact: true }).click();
     await isOrder('1005 1004 1006 1003');
@@ -170,7 +170,7 @@ describe('supervisor page', () => {
           last = await order(name);
           return JSON.stringify(last) === JSON.stringify(wanted);
         },
-        { ms: 5000, seen: () => ({ last }) },
+        { seen: () => ({ last }) },
       );
     };
     const [lea, kwame, priya] = ['Léa Fournier', 'Kwame Mensah', 'Priya Nair'];

@@ -293,12 +293,8 @@ describe('wallboard', () => {
       layout: { ...layout, tiles: [] },
       queues: ['sales'],
     });
-    await until('the display follows its board', async () => (await tile(wall, 'support').count()) === 0, {
-      ms: 15_000,
-    });
-    await until('and is live again', async () => (await wall.locator('[data-stale]').count()) === 0, {
-      ms: 15_000,
-    });
+    await until('the display follows its board', async () => (await tile(wall, 'support').count()) === 0);
+    await until('and is live again', async () => (await wall.locator('[data-stale]').count()) === 0);
     await wall.getByRole('heading', { name: 'Care & sales only' }).waitFor();
     assert.deepEqual(
       await readBy(new URL(link).hash.slice('#key='.length)),
@@ -322,9 +318,7 @@ describe('wallboard', () => {
     await call.hangup();
     await site().start();
     await shows('the display is true again', figure(wall, 'sales', 'waiting'), /^0/, 40_000);
-    await until('and says it is live', async () => (await wall.locator('[data-stale]').count()) === 0, {
-      ms: 15_000,
-    });
+    await until('and says it is live', async () => (await wall.locator('[data-stale]').count()) === 0);
     await page.getByText('Not live').waitFor({ state: 'detached', timeout: 40_000 });
 
     const [key] = (await supervisor.boards.displayKeys(1)).display_keys;

@@ -73,7 +73,7 @@ describe('config apply faults', () => {
       await rm(file('at'), { force: true });
       await fault({ hang });
       await begin(site());
-      await until(`it is ${hang}`, () => existsSync(file('at')), { ms: 30_000 });
+      await until(`it is ${hang}`, () => existsSync(file('at')));
       await site().kill('SIGKILL');
       await fault({});
       await site().start();

@@ -17,7 +17,7 @@ describe('defects', () => {
       const engine = site().enginePid();
       assert.ok(engine !== null);
       process.kill(site().pid!, signal);
-      await until('the end of the service', () => site().pid === null, { ms: 20_000 });
+      await until('the end of the service', () => site().pid === null);
       assert.equal(site().exitCode, 70);
       const lines = readFileSync(path.join(site().dataDir, 'logs', 'offhook.log'), 'utf8')
         .trim()

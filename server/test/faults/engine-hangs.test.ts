@@ -88,7 +88,7 @@ describe('engine hangs', () => {
     } finally {
       process.kill(pid, 'SIGCONT');
     }
-    await site().ready(60_000);
+    await site().ready();
 
     // What was not confirmed is not there once the engine has shown its state.
     await until('the agent as before', async () => {

@@ -79,7 +79,6 @@ describe('engine faults', () => {
       await stale(zoe, true, 10_000 - (Date.now() - stopped));
       await assert.rejects(zoe.agent('unpause'), unavailable);
       await until('twelve seconds of a stopped engine', () => Date.now() - stopped > 12_000, {
-        ms: 13_000,
         every: 200,
       });
     } finally {
@@ -106,7 +105,7 @@ describe('engine faults', () => {
     await site()
       .engineCli('core restart now')
       .catch(() => '');
-    await until('a resync after the restart', () => boots() > before, { ms: 20_000 });
+    await until('a resync after the restart', () => boots() > before);
     await stale(zoe, false, 20_000);
     await until('the pause after the restart', async () => {
       await inEngine(site(), 'support', '1003', /paused:lunch/);

@@ -84,14 +84,14 @@ describe('postgres faults', () => {
     } finally {
       server.resume();
     }
-    await finishedCalls(hanako, 2, 20_000);
+    await finishedCalls(hanako, 2);
 
     await server.kill();
     await refusesSoon(hanako, 40);
     await liveWorkGoesOn(a, b, agent);
     await refusesSoon(hanako);
     await server.start();
-    const calls = await finishedCalls(hanako, 3, 20_000);
+    const calls = await finishedCalls(hanako, 3);
     assert.deepEqual(calls.map(gist), Array(3).fill('out 1008 ANSWERED -'));
     assert.equal(new Set(calls.map((call) => call.call_key)).size, 3);
     await until('the check to be well', async () => (await recordsCheck())[1] === 'ok');
@@ -111,7 +111,7 @@ describe('postgres faults', () => {
     assert.deepEqual(await recordsCheck(), [200, 'failing']);
     await talk(a, b);
     await server.start();
-    const calls = await finishedCalls(nour, 3, 20_000);
+    const calls = await finishedCalls(nour, 3);
     assert.deepEqual(calls.map(gist), Array(3).fill('out 1010 ANSWERED -'));
   });
 

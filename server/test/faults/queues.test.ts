@@ -55,7 +55,7 @@ describe('queue faults', () => {
     await call.answered();
   };
   const comes = (what: string, read: () => Promise<string>, wanted: string) =>
-    until(`${what}: ${wanted || 'none'}`, async () => (await read()) === wanted, { ms: 20_000 });
+    until(`${what}: ${wanted || 'none'}`, async () => (await read()) === wanted);
 
   test('queue faults - the engine dies in the middle of queue calls: each visit has one outcome, and the next is counted anew', async () => {
     await using zoe = await site().phone('1003');
@@ -75,14 +75,10 @@ describe('queue faults', () => {
 
     const pid = site().enginePid();
     process.kill(pid!, 'SIGKILL');
-    await until(
-      'the next life of the engine',
-      async () => {
-        const { stale } = await queues();
-        return !stale && site().enginePid() !== pid;
-      },
-      { ms: 30_000 },
-    );
+    await until('the next life of the engine', async () => {
+      const { stale } = await queues();
+      return !stale && site().enginePid() !== pid;
+    });
     await comes('who waits', waiting, '');
     await comes('who rings', offers, '');
     const told = readJournal(site());
@@ -134,7 +130,7 @@ describe('queue faults', () => {
     await until(
       'the wait is over',
       () => visits(readJournal(site())).slice(before).join() === '1008 sales timeout',
-      { ms: 10_000, seen: () => ({ visits: visits(readJournal(site())).slice(before) }) },
+      { seen: () => ({ visits: visits(readJournal(site())).slice(before) }) },
     );
   });
 });

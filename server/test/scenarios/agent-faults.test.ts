@@ -48,7 +48,7 @@ describe('agent faults', () => {
     const late = await ask(zoe, 'pause', { reason: 'training' });
     const from = head();
     process.kill(site().enginePid()!, 'SIGKILL');
-    await until('the link to be lost', async () => (await shown(zoe)).stale, { ms: 3_000 });
+    await until('the link to be lost', async () => (await shown(zoe)).stale);
     assert.equal((await shown(jose)).state, 'wrap_up', 'what is known stays, marked as stale');
     await site().ready();
     await until('1003 paused again in the new engine', async () => {

@@ -50,7 +50,7 @@ describe('agent pause', () => {
       await call.answered();
       await statusIs(jose, null, reason);
       await inEngine(site(), 'support', '1004', new RegExp(`paused:${reason}`));
-      await call.ended(8000);
+      await call.ended();
       await statusIs(jose, 'PAUSED', reason);
     }
     await dialCode(phone, '*23');
@@ -69,9 +69,7 @@ describe('agent pause', () => {
         .toSorted()
         .join(' ');
     const are = (names: string) =>
-      until(`memberships of 1005: ${names || 'none'}`, async () => (await memberships()) === names, {
-        ms: 1000,
-      });
+      until(`memberships of 1005: ${names || 'none'}`, async () => (await memberships()) === names);
     await until('1005 in both queues', async () => (await memberships()) === 'sales support');
     await dialCode(phone, '*80510');
     await are('support');

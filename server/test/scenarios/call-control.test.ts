@@ -378,7 +378,7 @@ describe('call control', () => {
     await using desk = await site().phone('1003');
     const [nour, zoe] = [await site().person('1009'), await site().person('1003')];
     const atCaller = await caller.invite('500');
-    const agent = await desk.incoming(15_000);
+    const agent = await desk.incoming();
     agent.ring();
     await agent.answer();
     atCaller.play('tone');

@@ -85,7 +85,7 @@ describe('calls', () => {
     );
     assert.equal(agent.seen, 0);
     await lan.agent('unpause');
-    const incoming = await agent.incoming(15_000);
+    const incoming = await agent.incoming();
     incoming.ring();
     await incoming.answer();
     await statusIs(lan, 'BUSY');

@@ -97,7 +97,7 @@ describe('conversations: faults', () => {
     await lasting(100);
     process.kill(stage.site().enginePid()!, 'SIGKILL');
     const killed = now();
-    await stage.site().ready(60_000);
+    await stage.site().ready();
     const [held] = at.times.holds;
     const lost = { direction: 'internal', cause: null, ended_by: 'engine_lost' } as const;
     await stage.is({

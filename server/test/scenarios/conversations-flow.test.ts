@@ -166,7 +166,7 @@ describe('conversations: flow', () => {
     test('conversations - who presses nothing in a menu served itself', async () => {
       await using a = await stage.phone('2007');
       const call = await a.invite('800');
-      await call.ended(20_000);
+      await call.ended();
       const { answered, ended } = call.times;
       await stage.is({
         ...plain,

@@ -49,7 +49,7 @@ describe('conversations: a disk that fills', () => {
         seen = (await stage.of(a)).filter((c) => c.extensions.includes(b));
         return seen.length === 1 && seen[0]!.state !== 'open' && seen[0]!.observed === observed && seen[0];
       },
-      { ms: 30_000, seen: () => seen.map((c) => [c.id, c.state, c.disposition, c.observed]) },
+      { seen: () => seen.map((c) => [c.id, c.state, c.disposition, c.observed]) },
     );
     assert.equal(found.disposition, 'answered', found.id);
     const talked = found.talk_time / 2;
@@ -116,7 +116,6 @@ describe('conversations: a disk that fills', () => {
     await told('2010', '2011', 1, 'call_records');
     assert.deepEqual(await stage.of('2007'), []);
     const gap = await until('history.gap', () => eventsOf(stage.site(), 'history.gap')[0], {
-      ms: 30_000,
       seen: () => eventsOf(stage.site(), 'history.difference', 'history.gap'),
     });
     const named = gap.data as { from: string; to: string; channels: number };
@@ -160,10 +159,8 @@ describe('conversations: a disk that fills', () => {
     await makeRoom();
     await appendFile(file(), await readFile(`${pipe}.csv`));
     keep.kill();
-    const amended = await until(
-      'the amendment',
-      async () => (await stage.of('2003')).find((c) => c.id === first.id && c.observed === 'call_records'),
-      { ms: 30_000 },
+    const amended = await until('the amendment', async () =>
+      (await stage.of('2003')).find((c) => c.id === first.id && c.observed === 'call_records'),
     );
     assert.equal(amended.state, 'amended');
     assert.equal(amended.revision, 2);

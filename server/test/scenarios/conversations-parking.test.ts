@@ -170,7 +170,7 @@ describe('conversations: parking', () => {
       await talk(1, call, at);
       const parked = now();
       await at.transfer('700');
-      const told = at.transferred(8000);
+      const told = at.transferred();
       const slot = await slotOf('2022');
       await call.hears(100);
       const shown = await shownTo('2022');
@@ -217,7 +217,7 @@ describe('conversations: parking', () => {
       const parked = now();
       await at.transfer('700');
       await slotOf(from);
-      await at.transferred(8000);
+      await at.transferred();
       return parked;
     }
 
@@ -228,7 +228,7 @@ describe('conversations: parking', () => {
       await talk(1, call, at);
       const parked = await park(at, '2025');
       const shown = await shownTo('2025');
-      const again = await b.incoming(20_000);
+      const again = await b.incoming();
       await freed(shown, 'timed_out');
       again.ring();
       await lasting(1000);

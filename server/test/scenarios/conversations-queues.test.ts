@@ -119,8 +119,8 @@ describe('conversations: queues', () => {
       await first.ended();
       const second = await x.incoming();
       second.ring();
-      await second.ended(8000);
-      await call.ended(10_000);
+      await second.ended();
+      await call.ended();
       const left = second.times.ended;
       const { began, ended } = call.times;
       await stage.is({
@@ -338,7 +338,7 @@ describe('conversations: queues', () => {
       await using x = await stage.phone('2018');
       const [call, first] = await ring(a, '560', x, 1000);
       first.reject(603);
-      const second = await x.incoming(20_000);
+      const second = await x.incoming();
       second.ring();
       await lasting(800);
       await second.answer();

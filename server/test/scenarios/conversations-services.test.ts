@@ -20,7 +20,7 @@ describe('conversations: services', () => {
     test('conversations - voicemail: nobody has a phone there, and the caller leaves a message', async () => {
       await using a = await stage.phone('2022');
       const call = await a.invite('2023');
-      await call.answered(10_000);
+      await call.answered();
       await call.hears(75);
       await call.hangup();
       const { answered, ended } = call.times;
@@ -45,7 +45,7 @@ describe('conversations: services', () => {
       await using b = await stage.phone('2024');
       const [call, at] = await ring(a, '2024', b, 800);
       at.reject(486);
-      await call.answered(10_000);
+      await call.answered();
       await call.hears(50);
       await call.hangup();
       const { ended } = call.times;
@@ -125,7 +125,7 @@ describe('conversations: services', () => {
       await using agent = await stage.phone('2040');
       const call = await agent.invite('*22');
       await call.answered();
-      await call.ended(10_000);
+      await call.ended();
       const { answered, ended } = call.times;
       await stage.is({
         ...plain,

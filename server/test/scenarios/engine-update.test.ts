@@ -30,7 +30,7 @@ async function restartsFrom(site: Site, root: string): Promise<void> {
     async () => site.enginePid() !== before && (await commandOf(site)).includes(`${root}/`),
     { ms: 60_000 },
   );
-  await site.ready(60_000);
+  await site.ready();
   assert.match(await site.engineCli('core show settings'), new RegExp(`Module directory: +${root}/`));
   assert.match(await site.engineCli('pjsip show endpoints'), /1001/);
 }
@@ -86,7 +86,7 @@ test('engine update - newer packages run from the next start of the engine on; t
     async () => /newer ones did not start: .*exit code 3/.test(await packagesOf(site)),
     { ms: 60_000 },
   );
-  await site.ready(60_000);
+  await site.ready();
   assert.ok((await commandOf(site)).includes(`${good}/`));
   assert.ok((await readdir(folder)).includes(path.basename(good)));
 });

@@ -20,7 +20,7 @@ import { openFarSide } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { freePort } from '../support/ports.ts';
 import { openSse } from '../support/sse-client.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 
 const ANY = z.unknown();
 const Told = z.object({ data: ConversationEvent });
@@ -95,7 +95,7 @@ describe('privacy', () => {
       method: body === undefined ? 'GET' : 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     });
     const json: unknown = await response.json();
     assert.ok(response.ok, JSON.stringify(json));

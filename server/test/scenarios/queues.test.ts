@@ -100,7 +100,7 @@ describe('queues', () => {
 
     const gone = await idOf('sales', '1009');
     const withdrawn = await ask('1002', 'POST', `/queues/sales/callers/${gone}/withdraw`, WithdrawReply, {});
-    await calls[1]!.ended(8000);
+    await calls[1]!.ended();
 
     // While a member rings for the caller it is taken out as fast as one for whom nobody rings.
     // Somebody waits in both of its queues, and only one of them is to ring it.

@@ -8,7 +8,7 @@ import { RecordingsReply } from '@offhook/contract/recordings.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { prepareDemo } from '../support/company.ts';
 import type { PhoneCall } from '../support/phone.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 describe('recording by rule', () => {
@@ -24,7 +24,7 @@ describe('recording by rule', () => {
     const { token } = await site().person('1001');
     const response = await fetch(`${site().base}/api/v1/recordings`, {
       headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     });
     return RecordingsReply.parse(await response.json()).recordings.toReversed();
   };
@@ -37,7 +37,7 @@ describe('recording by rule', () => {
         const done = all.length >= count && all.every((r) => r.state === 'stored' && r.bytes! > 8_000);
         return done && all.map((r) => `${r.by} ${r.queue ?? r.extension}`);
       },
-      { ms: 15_000, seen: recordings },
+      { seen: recordings },
     );
   async function speak(call: PhoneCall, other: PhoneCall): Promise<void> {
     call.play('tone');
@@ -54,7 +54,7 @@ describe('recording by rule', () => {
     await using owner = await site().phone('1007');
     const call = await caller.invite('500');
     await call.answered();
-    const offered = await agent.incoming(10_000);
+    const offered = await agent.incoming();
     offered.ring();
     await offered.answer();
     await speak(call, offered);
@@ -68,7 +68,7 @@ describe('recording by rule', () => {
     await speak(unseen, incoming);
     const refused = await caller.invite('1007');
     (await owner.incoming()).reject(486);
-    await refused.answered(10_000).catch(() => {});
+    await refused.answered().catch(() => {});
     await refused.hangup();
     await site().start();
     assert.deepEqual(await stored(2), ['queue support', 'extension 1007']);

@@ -12,7 +12,7 @@ import { ApiError } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { ask, doneBy, eventsOf, recordingsOf } from '../support/call-steps.ts';
 import { AuditPage } from '@offhook/contract/audit.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { prepareCompany } from '../support/company.ts';
 import type { Site } from '../support/site.ts';
 import { useSite } from '../support/use-site.ts';
@@ -25,7 +25,7 @@ const PACKETS = 50;
 const get = (site: Site, person: Person, to: string, headers: Record<string, string> = {}) =>
   fetch(`${site.base}/api/v1/${to}`, {
     headers: { authorization: `Bearer ${person.token}`, ...headers },
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
 /** One extension talks to another number, where `taker` answers; both with a tone. */
 async function call(site: Site, from = '1003', number = '1004', taker = number) {
@@ -55,7 +55,7 @@ const stored = (site: Site, person: Person, id: string): Promise<Recording> =>
   until(
     'the recording to be stored',
     async () => (await recordingsOf(site, person, id)).find((r) => r.state === 'stored'),
-    { ms: 15_000, seen: () => recordingsOf(site, person, id) },
+    { seen: () => recordingsOf(site, person, id) },
   );
 /** Mean amplitude of each tenth of a second. */
 function loudness(wav: Buffer): number[] {

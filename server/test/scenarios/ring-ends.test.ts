@@ -43,14 +43,10 @@ describe('ring ends', () => {
   after(() => customer?.[Symbol.asyncDispose]());
   /** The conversation that this call is, once it is over. */
   const conversationOf = (call: string): Promise<Conversation> =>
-    until(
-      `the conversation ${call}`,
-      async () => {
-        const found = await stage.detail(call).catch(() => null);
-        return found !== null && found.state !== 'open' && found;
-      },
-      { ms: 20_000 },
-    );
+    until(`the conversation ${call}`, async () => {
+      const found = await stage.detail(call).catch(() => null);
+      return found !== null && found.state !== 'open' && found;
+    });
   /** Reason with which the extension's first ring since ended, the same in history and stream. */
   async function endOf(extension: string, after: number): Promise<string> {
     const about = (): Told | undefined =>
@@ -62,7 +58,6 @@ describe('ring ends', () => {
             : (data['extensions'] as string[]).includes(extension)),
       );
     const over = await until(`the end of the ring of ${extension}`, about, {
-      ms: 15_000,
       seen: () => eventsOf(stage.site()).slice(-8),
     });
     const call = String(over.data['call_id']);
@@ -126,7 +121,7 @@ describe('ring ends', () => {
     let call = await a.invite('500');
     let at = await c.incoming();
     at.ring();
-    await at.ended(10_000);
+    await at.ended();
     // Waits longer than the interval of one event, so that the caller does not end the ring.
     await lasting(700);
     await call.hangup();
@@ -176,7 +171,7 @@ describe('ring ends', () => {
     target.ring();
     await lasting(500);
     target.reject(603);
-    await call.ended(20_000);
+    await call.ended();
     assert.equal(await endOf('2002', from), 'rejected');
   });
 
@@ -185,7 +180,7 @@ describe('ring ends', () => {
     const { data } = await until(
       `the end of ${call}`,
       () => eventsOf(stage.site(), 'call.ended').find((e) => e.data['call_id'] === call),
-      { ms: 15_000, seen: () => eventsOf(stage.site()).slice(-8) },
+      { seen: () => eventsOf(stage.site()).slice(-8) },
     );
     const { direction, customer_disposition } = await conversationOf(call);
     assert.deepEqual(
@@ -215,7 +210,7 @@ describe('ring ends', () => {
     );
     const refuses = (status: number) => async (at: IncomingCall, own: IncomingCall) => {
       at.reject(status);
-      await own.ended(20_000);
+      await own.ended();
     };
     for (const [plays, expected] of [
       [refuses(486), 'busy'],
@@ -239,7 +234,7 @@ describe('ring ends', () => {
       at.ring();
       await lasting(500);
       await plays(at, own);
-      await at.ended(10_000);
+      await at.ended();
       assert.equal(await customerOf(String(operation.call_id)), expected);
     }
   });

@@ -282,7 +282,6 @@ async function goesWhereItSays(call: PhoneCall, end: RouteTestEnd): Promise<void
       const expected = [...end.endpoints].sort();
       await until(`${expected.join()} to ring`, () => ringing().length >= expected.length, {
         seen,
-        ms: 4000,
       });
       assert.deepEqual(ringing(), expected);
       for (const name of expected) (await phones.get(name)!.incoming()).reject(486);
@@ -292,7 +291,6 @@ async function goesWhereItSays(call: PhoneCall, end: RouteTestEnd): Promise<void
       for (const [i, { trunk: name, number, shown_as }] of end.ways.entries()) {
         await until(`trunk ${name}`, () => ringing().length > 0 || call.state === 'ended', {
           seen,
-          ms: 4000,
         });
         assert.deepEqual(ringing(), [`trunk ${name}`], JSON.stringify(seen()));
         const there = await fars.get(name)!.incoming();
@@ -319,7 +317,6 @@ async function goesWhereItSays(call: PhoneCall, end: RouteTestEnd): Promise<void
         async () => APPLICATION[end.kind]!.test((channels = await engine.cli('core show channels concise'))),
         {
           seen: () => ({ channels }),
-          ms: 4000,
         },
       );
       return call.hangup();

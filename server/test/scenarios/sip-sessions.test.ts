@@ -124,10 +124,8 @@ describe('sip sessions', () => {
     const engine = site().enginePid();
     assert.ok(engine !== null);
     process.kill(engine, 'SIGKILL');
-    await after.end(20_000);
-    await until('another engine', () => (site().enginePid() ?? engine) !== engine || undefined, {
-      ms: 20_000,
-    });
+    await after.end();
+    await until('another engine', () => (site().enginePid() ?? engine) !== engine || undefined);
     await site().ready();
     await using last = await phoneOf(mobile, 'sip_username');
     assert.equal(await last.register(), 200);

@@ -16,7 +16,7 @@ import { encoded, levelOf, wav } from '../support/sound-samples.ts';
 import { prepareDemo } from '../support/company.ts';
 import type { PhoneCall } from '../support/phone.ts';
 import type { Site } from '../support/site.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 const RATE = 8000;
@@ -27,7 +27,7 @@ async function request(site: Site, to: string, init: RequestInit = {}, who = ADM
   return fetch(`${site.base}/api/v1/config/sounds${to}`, {
     ...init,
     headers: { authorization: `Bearer ${token}`, ...(init.headers as Record<string, string>) },
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
 }
 const upload = (site: Site, body: Buffer, query = '', type = 'audio/wav', who = ADMIN) =>
@@ -49,15 +49,11 @@ const refusedWith = async (response: Response): Promise<string> => {
 };
 /** Resolves once what the phone heard last is this tone, and hardly anything else. */
 const hearsTone = (call: PhoneCall, hz: number) =>
-  until(
-    `a tone of ${hz} Hz`,
-    () => {
-      const heard = call.media.sound.slice(-2_000);
-      const rms = Math.hypot(...heard) / Math.sqrt(heard.length) / 32_768;
-      return heard.length === 2_000 && levelOf(heard, hz, RATE) > 0.9 * Math.SQRT2 * rms && rms > 0.1;
-    },
-    { ms: 10_000 },
-  );
+  until(`a tone of ${hz} Hz`, () => {
+    const heard = call.media.sound.slice(-2_000);
+    const rms = Math.hypot(...heard) / Math.sqrt(heard.length) / 32_768;
+    return heard.length === 2_000 && levelOf(heard, hz, RATE) > 0.9 * Math.SQRT2 * rms && rms > 0.1;
+  });
 /** Numbers and music of a test, beside those that are rendered. */
 async function playing(site: Site, dialplan: string, music: string): Promise<void> {
   const custom = path.join(site.dataDir, 'engine/etc/custom');

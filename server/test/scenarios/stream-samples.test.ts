@@ -25,7 +25,6 @@ async function refuseEach(programs: number): Promise<void> {
   });
   server.listen(Number(new URL(site().base).port), '127.0.0.1');
   await until('each program was refused', () => asked.size >= programs, {
-    ms: 20_000,
     seen: () => [...asked],
   });
   server.close();
@@ -55,7 +54,7 @@ test('stream samples - each program of docs/streams.md runs as printed, and goes
     until(
       `every sample says ${what} ${count} times`,
       () => samples.every(([name]) => (heard.get(name) ?? '').split(what).length > count),
-      { ms: 30_000, seen: () => Object.fromEntries(heard) },
+      { seen: () => Object.fromEntries(heard) },
     );
   const change = async (note: string) => {
     const reply = await fetch(`${site().base}/api/v1/presence`, {

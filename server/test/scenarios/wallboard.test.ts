@@ -164,14 +164,10 @@ describe('wallboard', () => {
     assert.equal((await stats(site(), 'sales')).stats.sums.handled, before.handled);
     await call.hangup();
     await further.ended();
-    const { talk_seconds } = await until(
-      'the handling of the one who was asked',
-      async () => {
-        const { sums } = (await stats(site(), 'sales')).stats;
-        return sums.handled === before.handled + 1 && sums;
-      },
-      { ms: 12_000 },
-    );
+    const { talk_seconds } = await until('the handling of the one who was asked', async () => {
+      const { sums } = (await stats(site(), 'sales')).stats;
+      return sums.handled === before.handled + 1 && sums;
+    });
     const row = await until('the row of the one who was asked', async () => (await asked.history()).calls[0]);
     const board = talk_seconds - before.talk_seconds;
     assert.ok(
@@ -214,14 +210,10 @@ describe('wallboard', () => {
       sums.open,
     ];
     assert.deepEqual(outcomes(lost), [0, 2, 0, 0, 0, 2, 0], 'nobody saw how they ended');
-    const settled = await until(
-      'the gap to be settled',
-      async () => {
-        const reply = await stats(site(), 'sales');
-        return reply.gaps.length > 0 && reply.gaps.every((gap) => gap.settled) && reply;
-      },
-      { ms: 30_000 },
-    );
+    const settled = await until('the gap to be settled', async () => {
+      const reply = await stats(site(), 'sales');
+      return reply.gaps.length > 0 && reply.gaps.every((gap) => gap.settled) && reply;
+    });
     assert.deepEqual(outcomes(settled.stats.sums), [3, 3, 1, 2, 0, 0, 0]);
     const published = await until('queue.stats to say so', () => {
       const newest = told(site(), 'sales').at(-1);
@@ -266,6 +258,6 @@ describe('wallboard', () => {
       [before.offered + 1, before.answered + 1, before.abandoned, before.flowed_out, 0],
       'the one who waited is lost and in no denominator',
     );
-    await site().ready(60_000);
+    await site().ready();
   });
 });

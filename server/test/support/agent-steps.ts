@@ -54,7 +54,7 @@ export function agentSteps(site: () => Site): AgentSteps {
       });
       return AgentChangeReply.parse(await read(response)).agent;
     },
-    is: (person, state, ms = 2_000) =>
+    is: (person, state) =>
       until(
         `agent ${person.extension} is ${state}`,
         async () => {
@@ -62,7 +62,6 @@ export function agentSteps(site: () => Site): AgentSteps {
           return agent.state === state && agent;
         },
         {
-          ms,
           seen: () => ({
             told: told(person.extension)
               .slice(-8)

@@ -5,6 +5,7 @@ import { Contacts } from '@offhook/contract/extensions.ts';
 import { History } from '@offhook/contract/history.ts';
 import { LoginReply } from '@offhook/contract/session.ts';
 import type { z } from 'zod';
+import { PATIENCE_MS } from './until.ts';
 
 type Infer<T extends z.ZodType> = z.infer<T>;
 export type ContactRow = Infer<typeof Contacts>['contacts'][number];
@@ -32,14 +33,12 @@ export interface Person {
   agent(action: string, parameters?: Record<string, string | number>): Promise<Infer<typeof AgentReply>>;
 }
 
-const TIMEOUT_MS = 20_000;
-
 async function call<T extends z.ZodType>(
   url: string,
   schema: T,
   init: { method?: string; headers?: Record<string, string>; body?: string } = {},
 ): Promise<Infer<T>> {
-  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) });
   const body: unknown = await response.json();
   if (response.ok) return schema.parse(body);
   const problem = Problem.parse(body);

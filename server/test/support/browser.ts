@@ -33,11 +33,11 @@ export interface WebPhone {
   readonly page: Page;
   state(): Promise<WebPhoneState>;
   call(number: string): Promise<void>;
-  ringing(ms?: number): Promise<void>;
-  answered(ms?: number): Promise<void>;
-  ended(ms?: number): Promise<void>;
+  ringing(): Promise<void>;
+  answered(): Promise<void>;
+  ended(): Promise<void>;
   /** Takes the next incoming call; who calls. */
-  incoming(ms?: number): Promise<{ number: string; name: string }>;
+  incoming(): Promise<{ number: string; name: string }>;
   answer(): Promise<void>;
   reject(status?: number): Promise<void>;
   hangup(): Promise<void>;
@@ -47,7 +47,7 @@ export interface WebPhone {
   digits(text: string): Promise<void>;
   stats(): Promise<AudioStats>;
   /** Audio with energy comes in, and ours goes out. */
-  talks(ms?: number): Promise<AudioStats>;
+  talks(): Promise<AudioStats>;
   unregister(): Promise<void>;
   /** Registers again after the socket was lost. */
   register(): Promise<void>;
@@ -126,7 +126,7 @@ async function newPhone(page: Page, url: string, sip: SipReply, username: string
   const state = (): Promise<WebPhoneState> => run('state');
   let last: object = {};
   const seen = (): object => ({ ...last, trouble: trouble.slice(-5) });
-  const reach = async (words: readonly string[], ms: number): Promise<void> => {
+  const reach = async (words: readonly string[]): Promise<void> => {
     await until(
       `a call ${words[0]} at ${username}`,
       async () => {
@@ -134,40 +134,40 @@ async function newPhone(page: Page, url: string, sip: SipReply, username: string
         last = now;
         return words.includes(now.call);
       },
-      { ms, seen },
+      { seen },
     );
   };
   const phone: WebPhone = {
     page,
     state,
     call: (number) => run('call', number),
-    ringing: (ms = 5000) => reach(['ringing', 'up'], ms),
-    answered: (ms = 5000) => reach(['up'], ms),
-    ended: (ms = 5000) => reach(['ended'], ms),
-    incoming: (ms = 5000) =>
+    ringing: () => reach(['ringing', 'up']),
+    answered: () => reach(['up']),
+    ended: () => reach(['ended']),
+    incoming: () =>
       until(
         `an incoming call at ${username}`,
         async () => {
           last = await state();
           return run<{ number: string; name: string } | null>('take');
         },
-        { ms, seen },
+        { seen },
       ),
     async answer() {
       await run('answer');
-      await reach(['up'], 5000);
+      await reach(['up']);
     },
     reject: (status = 486) => run('reject', status),
     async hangup() {
       await run('hangup');
-      await reach(['ended', 'none'], 5000);
+      await reach(['ended', 'none']);
     },
     hold: () => run('hold', true),
     retrieve: () => run('hold', false),
     transfer: (number) => run('transfer', number),
     digits: (text) => run('digits', text),
     stats: () => run('stats'),
-    async talks(ms = 8000) {
+    async talks() {
       const before = await run<AudioStats>('stats');
       return until(
         `audio both ways at ${username}`,
@@ -177,7 +177,7 @@ async function newPhone(page: Page, url: string, sip: SipReply, username: string
           const flows = now.received - before.received > 50 && now.sent - before.sent > 50;
           return flows && now.energyIn > before.energyIn ? now : null;
         },
-        { ms, seen },
+        { seen },
       );
     },
     unregister: () => run('unregister'),

@@ -10,7 +10,7 @@ import { RecordingsReply } from '@offhook/contract/recordings.ts';
 import type { Recording } from '@offhook/contract/recordings.ts';
 import type { Person } from './api.ts';
 import type { Site } from './site.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 export interface Answer {
   readonly status: number;
@@ -24,7 +24,7 @@ export async function ask(site: Site, person: Person, to: string, body: object =
     method: 'POST',
     headers: { authorization: `Bearer ${person.token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
   const json: unknown = await response.json();
   if (response.ok) {
@@ -39,7 +39,7 @@ export async function ask(site: Site, person: Person, to: string, body: object =
 export async function recordingsOf(site: Site, person: Person, call: string): Promise<Recording[]> {
   const response = await fetch(`${site.base}/api/v1/recordings?conversation=${encodeURIComponent(call)}`, {
     headers: { authorization: `Bearer ${person.token}` },
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
   return RecordingsReply.parse(await response.json()).recordings;
 }
@@ -63,7 +63,6 @@ export const doneBy = (site: Site, operation: CallOperation, type: string): Prom
     `${type} caused by ${operation.action} ${operation.id}`,
     () => eventsOf(site, type).find((e) => e.caused_by === operation.id),
     {
-      ms: 5_000,
       seen: () =>
         eventsOf(site)
           .slice(-8)

@@ -16,7 +16,7 @@ import type { IncomingCall, Phone, PhoneCall } from './phone.ts';
 import type { Site, SiteOptions } from './site.ts';
 import { openSse } from './sse-client.ts';
 import type { SseClient } from './sse-client.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 import { useSite } from './use-site.ts';
 
 type Segment = Conversation['legs'][number]['segments'][number];
@@ -43,7 +43,7 @@ async function read<T extends z.ZodType>(site: Site, path: string, schema: T): P
   const { token } = await site.person('1001');
   const response = await fetch(site.base + path, {
     headers: { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
   const body: unknown = await response.json();
   if (!response.ok) throw new Error(`${path}: ${response.status} ${Problem.parse(body).detail}`);
@@ -215,7 +215,7 @@ export async function ring(
   ms = 600,
 ): Promise<[PhoneCall, IncomingCall]> {
   const call = await from.invite(number);
-  const incoming = await to.incoming(15_000);
+  const incoming = await to.incoming();
   incoming.ring();
   await lasting(ms);
   return [call, incoming];
@@ -235,5 +235,5 @@ export async function connect(
 /** Everybody speaks and hears sound for a while. */
 export async function talk(seconds: number, ...calls: readonly PhoneCall[]): Promise<void> {
   for (const call of calls) call.play('tone');
-  await Promise.all(calls.map((call) => call.hears(Math.round(seconds * 50), 15_000)));
+  await Promise.all(calls.map((call) => call.hears(Math.round(seconds * 50))));
 }

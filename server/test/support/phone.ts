@@ -33,11 +33,11 @@ export interface PhoneCall {
   /** The other side as the engine presents it. */
   readonly party: { readonly number: string; readonly name: string };
   readonly media: MediaCounts;
-  ringing(ms?: number): Promise<void>;
-  answered(ms?: number): Promise<void>;
-  ended(ms?: number): Promise<void>;
+  ringing(): Promise<void>;
+  answered(): Promise<void>;
+  ended(): Promise<void>;
   /** Packets with sound came in. */
-  hears(packets?: number, ms?: number): Promise<void>;
+  hears(packets?: number): Promise<void>;
   /** Ends the call in whatever state it is: cancels, rejects or says goodbye. */
   hangup(): Promise<void>;
   hold(): Promise<void>;
@@ -48,7 +48,7 @@ export interface PhoneCall {
    * The final status of that transfer: known once the new side answered or could not be reached. After a success the
    * phone says goodbye, as every phone does.
    */
-  transferred(ms?: number): Promise<number>;
+  transferred(): Promise<number>;
   /** Connects the other side with that of another call of this phone; resolves when the engine has taken it on. */
   join(other: PhoneCall): Promise<void>;
   digits(text: string): Promise<void>;
@@ -71,7 +71,7 @@ export interface Phone extends AsyncDisposable {
   unregister(): Promise<void>;
   invite(number: string): Promise<PhoneCall>;
   /** The next incoming call nobody has taken yet. */
-  incoming(ms?: number): Promise<IncomingCall>;
+  incoming(): Promise<IncomingCall>;
   /** Incoming calls nobody has taken yet. */
   readonly waiting: number;
   /** Incoming calls seen so far. */
@@ -192,7 +192,7 @@ async function openPhone({
       call.start();
       return call;
     },
-    incoming: (ms = 5000) => until(`an incoming call at ${extension}`, () => arrived.shift(), { ms }),
+    incoming: () => until(`an incoming call at ${extension}`, () => arrived.shift()),
     async [Symbol.asyncDispose]() {
       await Promise.allSettled([...calls.values()].map((call) => call.hangup()));
       // An engine that is gone says nothing to a goodbye.

@@ -96,7 +96,7 @@ export async function startPostgres(): Promise<TestPostgres> {
         () => true,
         (error: unknown) => ((last = error), false),
       );
-    await until('PostgreSQL to answer', answers, { ms: 30_000, every: 50, seen: () => ({ said, last }) });
+    await until('PostgreSQL to answer', answers, { every: 50, seen: () => ({ said, last }) });
   }
   async function kill(): Promise<void> {
     const gone = all();

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 /** A program that a test runs as a person would, its lines read as they come. */
 export interface Program extends AsyncDisposable {
@@ -36,7 +36,7 @@ export function runProgram(file: string, args: readonly string[]): Program {
       return child.exitCode;
     },
     write: (line) => void child.stdin.write(`${line}\n`),
-    says: (pattern, from = 0, ms = 10_000) =>
+    says: (pattern, from = 0, ms = PATIENCE_MS) =>
       until(`a line ${pattern}`, () => lines.slice(from).find((line) => pattern.test(line)), {
         ms,
         every: 10,

@@ -16,7 +16,7 @@ import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
 import { freePort, freeRange } from './ports.ts';
 import { REPOSITORY } from './sources.ts';
-import { GiveUp, until } from './until.ts';
+import { GiveUp, PATIENCE_MS, until } from './until.ts';
 
 const Credential = z.object({
   extension: z.string(),
@@ -201,7 +201,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     kill: end,
     stop: () => end('SIGINT'),
     start: (wait = 'ready') => launch(wait),
-    ready: (ms = 30_000) => waitFor('ready', ms),
+    ready: (ms = PATIENCE_MS) => waitFor('ready', ms),
     get pid() {
       return running() ? (child?.pid ?? null) : null;
     },

@@ -1,5 +1,5 @@
 /** A reader of server-sent events for tests. */
-import { GiveUp, until } from './until.ts';
+import { GiveUp, PATIENCE_MS, until } from './until.ts';
 
 export interface SseMessage {
   readonly id: string;
@@ -59,7 +59,7 @@ export async function openSse(
     get ended() {
       return ended;
     },
-    async next(event, ms = 5_000) {
+    async next(event, ms = PATIENCE_MS) {
       const message = await until(
         `a message ${event}`,
         () => {

@@ -67,11 +67,11 @@ export async function dialCode(phone: Phone, code: string): Promise<void> {
   const call = await phone.invite(code);
   await call.answered();
   await call.hears(10);
-  await call.ended(8000);
+  await call.ended();
 }
 
 /** The finished conversations of a person, newest first, once there are `count` of them; more are a failure. */
-export async function finishedCalls(person: Person, count: number, ms = 10_000): Promise<HistoryCall[]> {
+export async function finishedCalls(person: Person, count: number): Promise<HistoryCall[]> {
   let last: object = {};
   const calls = await until(
     `${count} finished calls in the history of ${person.extension}`,
@@ -80,7 +80,7 @@ export async function finishedCalls(person: Person, count: number, ms = 10_000):
       last = reply.calls;
       return reply.calls.length >= count && reply.calls.every((c) => c.ended_at !== null) && reply.calls;
     },
-    { ms, every: 50, seen: () => ({ calls: last }) },
+    { every: 50, seen: () => ({ calls: last }) },
   );
   assert.equal(calls.length, count, `${person.extension} has one row for each of its ${count} conversations`);
   return calls;

@@ -15,6 +15,7 @@ import { superviseEngine } from '../../src/adapters/asterisk/process/supervise.t
 import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.ts';
 import { renderSite } from '../../src/adapters/asterisk/conf/render.ts';
 import { prepareFolders, writeFiles } from '../../src/adapters/asterisk/conf/write.ts';
+import { PATIENCE_MS } from './until.ts';
 
 /** As much of a scripted phone as is needed here. */
 interface Dialling {
@@ -84,7 +85,7 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
     const engine = superviseEngine({ program, instance, log: silent, clock: systemClock });
     const from = performance.now();
     engine.start();
-    await engine.up(AbortSignal.timeout(30_000)).catch(async (error: unknown) => {
+    await engine.up(AbortSignal.timeout(PATIENCE_MS)).catch(async (error: unknown) => {
       await engine.stop();
       throw error;
     });

@@ -1,7 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
+/** Limit of a wait in milliseconds. It ends a test that hangs; it is no measure of speed, which `bench/` takes. */
+export const PATIENCE_MS = 60_000;
+
 export interface UntilOptions {
-  /** How long to wait at most; 10 s when not given. */
+  /** Limit in milliseconds; `PATIENCE_MS` when not given. */
   readonly ms?: number;
   readonly every?: number;
   /** Said in the failure: what was seen last. */
@@ -15,7 +18,7 @@ export class GiveUp extends Error {}
 export async function until<T>(
   waitingFor: string,
   look: () => T | Promise<T>,
-  { ms = 10_000, every = 25, seen }: UntilOptions = {},
+  { ms = PATIENCE_MS, every = 25, seen }: UntilOptions = {},
 ): Promise<Exclude<T, false | null | undefined>> {
   const began = Date.now();
   const deadline = began + ms;

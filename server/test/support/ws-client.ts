@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import { STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
-import { GiveUp, until } from './until.ts';
+import { GiveUp, PATIENCE_MS, until } from './until.ts';
 
 export interface WsOptions {
   readonly port: number;
@@ -163,7 +163,7 @@ export async function openWs(options: WsOptions): Promise<WsClient> {
         clientFrame(0x1, Buffer.from(typeof frame === 'string' ? frame : JSON.stringify(frame))),
       ),
     raw: (bytes) => void socket.write(bytes),
-    next: async (op, ms = 5_000) => {
+    next: async (op, ms = PATIENCE_MS) => {
       const frame = await until(
         `a frame ${op}`,
         () => {
@@ -188,7 +188,7 @@ export async function openWs(options: WsOptions): Promise<WsClient> {
         return [frame.event.seq];
       });
     },
-    closed: (ms = 5_000) => until('the close', () => close, { ms, every: 2, seen }),
+    closed: (ms = PATIENCE_MS) => until('the close', () => close, { ms, every: 2, seen }),
     freeze() {
       frozen = true;
       socket.pause();

@@ -78,7 +78,7 @@ export async function openWsPhone(options: {
     get closed() {
       return closed;
     },
-    end: (ms = 5_000) => until('the end of the socket', () => closed ?? undefined, { ms }),
+    end: () => until('the end of the socket', () => closed ?? undefined),
     async [Symbol.asyncDispose]() {
       socket.close();
       await until(`the end of the socket of ${username}`, () => closed !== null);

@@ -50,14 +50,14 @@ export function newCall({ transport, server, media, dialog, invitation }: CallPa
     media.close();
   };
   const seen = (): object => ({ state, status, endedBy, ...media.counts });
-  const reach = async (wanted: CallState, ms: number): Promise<void> => {
+  const reach = async (wanted: CallState): Promise<void> => {
     await until(
       `a call ${wanted} at ${party.number || uriOf(dialog.remote)}`,
       () => {
         if (state === 'ended' && wanted !== 'ended') throw new GiveUp(`the call ended with ${status}`);
         return state === wanted || (wanted === 'ringing' && state === 'up');
       },
-      { ms, seen },
+      { seen },
     );
   };
   const reinvite = async (direction: 'sendrecv' | 'sendonly'): Promise<void> => {
@@ -93,12 +93,12 @@ export function newCall({ transport, server, media, dialog, invitation }: CallPa
     },
     party,
     media: media.counts,
-    ringing: (ms = 5000) => reach('ringing', ms),
-    answered: (ms = 5000) => reach('up', ms),
-    ended: (ms = 5000) => reach('ended', ms),
-    async hears(packets = 10, ms = 5000) {
+    ringing: () => reach('ringing'),
+    answered: () => reach('up'),
+    ended: () => reach('ended'),
+    async hears(packets = 10) {
       const from = media.counts.heard;
-      await until(`${packets} packets with sound`, () => media.counts.heard - from >= packets, { ms, seen });
+      await until(`${packets} packets with sound`, () => media.counts.heard - from >= packets, { seen });
     },
     async hangup() {
       if (state === 'ended') return;
@@ -113,7 +113,7 @@ export function newCall({ transport, server, media, dialog, invitation }: CallPa
       }
       cancelled = true;
       invite?.cancel();
-      await reach('ended', 5000);
+      await reach('ended');
       endedBy = 'us';
     },
     async hold() {
@@ -129,8 +129,8 @@ export function newCall({ transport, server, media, dialog, invitation }: CallPa
       const { dialog: second, replaces } = other as LiveCall;
       return refer(`sip:${numberOf(second.remote)}@${server}?Replaces=${replaces}`);
     },
-    async transferred(ms = 5000) {
-      await until('the result of a transfer', () => transferStatus >= 200 || state === 'ended', { ms, seen });
+    async transferred() {
+      await until('the result of a transfer', () => transferStatus >= 200 || state === 'ended', { seen });
       if (transferStatus < 300) await call.hangup();
       return transferStatus || 200;
     },
@@ -176,7 +176,7 @@ export function newCall({ transport, server, media, dialog, invitation }: CallPa
       times.answered = now();
       transport.reply(invitation!, { ...ok, tag: localTag, body: media.sdp() });
       media.connect(invitation!.body);
-      await reach('up', 5000);
+      await reach('up');
     },
     reject(code = 486) {
       status = code;

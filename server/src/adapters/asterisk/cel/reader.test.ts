@@ -85,7 +85,6 @@ async function scene(): Promise<Scene> {
     },
     async saw(count) {
       await until(`${count} records`, () => s.keys.length >= count, {
-        ms: 5000,
         every: 5,
         seen: () => ({ records: s.keys.length }),
       });

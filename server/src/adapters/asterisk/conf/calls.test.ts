@@ -74,11 +74,9 @@ test('conf/calls - a mailbox takes what nobody answers, and opens for its own ph
   const call = await caller.invite('1003');
   (await owner.incoming()).reject(486);
   await call.answered();
-  await until('the greeting', async () => (await engine.heard('1001')).includes('vm-isonphone'), {
-    ms: 15_000,
-  });
+  await until('the greeting', async () => (await engine.heard('1001')).includes('vm-isonphone'));
   await call.digits('#');
-  await until('the tone', async () => (await engine.heard('1001')).includes('beep'), { ms: 15_000 });
+  await until('the tone', async () => (await engine.heard('1001')).includes('beep'));
   call.play('tone');
   const sent = call.media.sent;
   // A message of less than two seconds is not kept.
@@ -89,9 +87,7 @@ test('conf/calls - a mailbox takes what nobody answers, and opens for its own ph
   );
   const box = await owner.invite('*97');
   await box.answered();
-  await until('the count of messages', async () => (await engine.heard('1003')).includes('vm-youhave'), {
-    ms: 15_000,
-  });
+  await until('the count of messages', async () => (await engine.heard('1003')).includes('vm-youhave'));
   // The phone has proved whose it is, so its own box is open to it.
   assert.ok(!(await engine.heard('1003')).includes('vm-password'));
   await box.hangup();
@@ -164,7 +160,7 @@ test('conf/calls - a transferred caller hears that nobody answers', async () => 
   await other.transfer('1002');
   (await silent.incoming()).reject(480);
   await until('the announcement', async () => (await engine.heard('1001')).includes('vm-nobodyavail'));
-  await call.ended(10_000);
+  await call.ended();
 });
 
 test('conf/calls - a queue rings every device of its agents, gives up after its time, and shows a hold', async () => {
@@ -194,7 +190,7 @@ test('conf/calls - a queue rings every device of its agents, gives up after its 
   await engine.dial(agent, '*80500');
 
   const nobody = await caller.invite('510');
-  await nobody.ended(15_000);
+  await nobody.ended();
   assert.equal((await engine.heard('1001')).at(-1), 'vm-nobodyavail');
 });
 

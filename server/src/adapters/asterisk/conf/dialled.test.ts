@@ -150,7 +150,7 @@ const dialAll = async (from: Phone, numbers: readonly string[]): Promise<Map<str
     for (let number = rest.shift(); number !== undefined; number = rest.shift()) {
       const call = await from.invite(number);
       calls.set(number, call);
-      await call.ended(20_000);
+      await call.ended();
     }
   };
   await Promise.all(Array.from({ length: 8 }, worker));
@@ -172,7 +172,7 @@ test('conf/dialled - no code and no number with a character that separates picks
   const id = line.split('!').at(-1)!;
   const own = await ringToListen(supervisor, id);
   const call = await caller.invite('1002');
-  const ringing = await victim.incoming(60_000);
+  const ringing = await victim.incoming();
   ringing.ring();
   await call.ringing();
   const calls = await dialAll(attacker, combinations());
@@ -240,7 +240,7 @@ test('conf/dialled - a number from a trunk with a character that separates reach
   await using carrier = await openFarSide({ server: engine.server, extension: '+49301', at: CARRIER });
   for (const c of SPECIAL) {
     const call = await carrier.invite(`+4930${c}1`);
-    await call.ended(10_000);
+    await call.ended();
     assert.ok(call.status >= 400, `${c}: ${call.status}`);
   }
   assert.equal(victim.seen, 0);

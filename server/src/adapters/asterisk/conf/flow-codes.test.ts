@@ -127,12 +127,12 @@ test('conf/flow - a queue has every setting of its object, speaks, and leads on 
       (await engine.heard(extension)).slice(from).includes(prompt),
     );
   const call = await caller.invite('520');
-  const offered = await agent.incoming(15_000);
+  const offered = await agent.incoming();
   assert.equal((await engine.heard('1001'))[before_it], 'hello-world');
   offered.ring();
   await until('the ring to end', () => offered.state === 'ended');
   await heard('1001', 'queue-youarenext', before_it);
-  const again = await agent.incoming(20_000);
+  const again = await agent.incoming();
   await again.answer();
   const told = /"FILE_STREAM_BEGIN","Local\/1005@queue-agent.*""sound"":""beeperr""/;
   await until('the agent to be told', async () => (await engine.records()).some((l) => told.test(l)));
@@ -140,7 +140,7 @@ test('conf/flow - a queue has every setting of its object, speaks, and leads on 
   await again.ended();
 
   const vain = await caller.invite('523');
-  await vain.ended(10_000);
+  await vain.ended();
   assert.equal((await engine.heard('1001')).at(-1), 'vm-goodbye');
 });
 

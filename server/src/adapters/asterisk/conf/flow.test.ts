@@ -241,7 +241,7 @@ test('conf/flow - a menu leads by its keys, takes an extension, and says what it
   await wrong.hangup();
 
   const silent = await caller.invite('800');
-  await silent.ended(20_000);
+  await silent.ended();
   assert.equal((await engine.heard('1001')).at(-1), 'vm-goodbye');
 
   const nested = await caller.invite('800');
@@ -318,7 +318,7 @@ test('conf/flow - a conference asks for its PIN, and waits for who leads it', as
     await heard('conf-getpin');
     await wrong.digits(digits);
   }
-  await wrong.ended(20_000);
+  await wrong.ended();
   const guest = await one.invite('831');
   await heard('conf-getpin');
   await guest.digits('0012#');

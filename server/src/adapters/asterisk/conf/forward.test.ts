@@ -150,7 +150,7 @@ test('conf/forward - neither the call of a queue nor one that comes back from pa
   const waiting = await caller.invite('500');
   await waiting.answered();
   (await agent.incoming()).redirect('1008');
-  const taken = await agent.incoming(10_000);
+  const taken = await agent.incoming();
   await taken.answer();
   taken.play('tone');
   await waiting.hears();
@@ -162,7 +162,7 @@ test('conf/forward - neither the call of a queue nor one that comes back from pa
   await talk.answer();
   await call.answered();
   await talk.transfer('700');
-  (await agent.incoming(15_000)).redirect('Local/601%40services');
+  (await agent.incoming()).redirect('Local/601%40services');
   await call.ended();
   const begun = (await engine.records()).filter(
     (l) => l.startsWith('"CHAN_START"') && l.includes('"Local/601'),

@@ -161,7 +161,7 @@ test('conf/methods - 2,000 messages of a phone and of a trunk each leave SIP as 
   }
   await using caller = await registerPhone({ server: engine.server, extension: '1003', password: PASSWORD });
   const call = await caller.invite('600');
-  await call.answered(3_000);
+  await call.answered();
   await call.hangup();
   assert.equal(await ask('phone', ['OPTIONS']), 200);
 });

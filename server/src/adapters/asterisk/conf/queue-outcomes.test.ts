@@ -54,7 +54,7 @@ async function told(): Promise<string[]> {
 test('conf/queue-outcomes - waited too long', async () => {
   await using caller = await phone('1001');
   const call = await caller.invite('510');
-  await call.ended(15_000);
+  await call.ended();
   assert.deepEqual(await told(), ['timeout']);
 });
 
@@ -64,7 +64,7 @@ test('conf/queue-outcomes - full', async () => {
   const waits = await first.invite('521');
   await waits.answered();
   const call = await second.invite('521');
-  await call.ended(15_000);
+  await call.ended();
   assert.deepEqual(await told(), ['full']);
   await waits.hangup();
 });
@@ -72,14 +72,14 @@ test('conf/queue-outcomes - full', async () => {
 test('conf/queue-outcomes - nobody to join for, and nobody left', async () => {
   await using caller = await phone('1001');
   const call = await caller.invite('522');
-  await call.ended(15_000);
+  await call.ended();
   assert.deepEqual(await told(), ['empty_join']);
   const agent = await phone('1006');
   const waits = await caller.invite('522');
   await waits.answered();
   (await agent.incoming()).ring();
   await agent[Symbol.asyncDispose]();
-  await waits.ended(20_000);
+  await waits.ended();
   assert.deepEqual(await told(), ['empty_leave']);
 });
 
@@ -107,7 +107,7 @@ test('conf/queue-outcomes - who hangs up leaves no reason, and who is withdrawn 
     .exec(await engine.cli('core show channels concise'))?.[1]
     ?.split('!')[0];
   await engine.cli(`channel redirect ${channel} queue-moved,withdrawn,1`);
-  await call.ended(10_000);
+  await call.ended();
   assert.deepEqual(await told(), ['withdrawn']);
 });
 

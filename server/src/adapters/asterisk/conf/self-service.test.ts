@@ -115,7 +115,7 @@ test('conf/self-service - busy and unanswered calls go where they are sent; a fo
   await using third = await phone('1008');
   const taken = async (by: Phone): Promise<void> => {
     const call = await caller.invite('1002');
-    const there = await by.incoming(8000);
+    const there = await by.incoming();
     await there.answer();
     await call.answered();
     await call.hangup();
@@ -202,7 +202,7 @@ test('conf/self-service - only the devices ring that were chosen, for a call and
     for (const number of ['1006', '500']) {
       const before = silent.seen;
       const call = await caller.invite(number);
-      const there = await rings.incoming(8000);
+      const there = await rings.incoming();
       assert.equal(silent.seen, before, `${number} on ${devices}`);
       await call.hangup();
       await there.ended();
@@ -233,7 +233,7 @@ test('conf/self-service - a queue does not ring who does not want to be disturbe
   );
   assert.equal(agent.seen, seen);
   assert.equal(await engine.dial(agent, '*79'), DONE);
-  const offered = await agent.incoming(10_000);
+  const offered = await agent.incoming();
   await offered.answer();
   await waiting.hangup();
 });
