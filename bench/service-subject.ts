@@ -12,7 +12,7 @@ import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
 import { readConfig } from '../server/src/boot/config.ts';
 import { systemClock as clock } from '../server/src/core/clock.ts';
 import { silent as log } from '../server/src/core/log.ts';
-import { hashPassword } from '../server/src/core/password.ts';
+import { hashPassword } from '../server/src/features/sessions/password.ts';
 import { createStream } from '../server/src/delivery/stream.ts';
 import { createAgents } from '../server/src/features/agents/feature.ts';
 import { createBoards } from '../server/src/features/boards/service.ts';

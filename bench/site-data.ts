@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
-import { hashPassword } from '../server/src/core/password.ts';
+import { hashPassword } from '../server/src/features/sessions/password.ts';
 import { openObjects } from '../server/src/features/pbx-config/objects.ts';
 import { putObjects } from '../server/src/features/pbx-config/put.ts';
 import { seed } from '../server/src/features/pbx-config/seed.ts';

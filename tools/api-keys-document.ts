@@ -1,9 +1,9 @@
 /** docs/api-keys.md: how a machine signs in, and what each scope opens, from the routes and the rights themselves. */
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import { SCOPES } from '@offhook/contract/keys.ts';
-import { topicsOfType } from '../server/src/core/topics.ts';
+import { topicsOfType } from '../server/src/rights/topics.ts';
 import { EVENT_TYPES } from '../server/src/http/asyncapi.ts';
-import { scopeOf } from '../server/src/core/rights.ts';
+import { scopeOf } from '../server/src/rights/rights.ts';
 
 interface Routes {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly 'x-scope'?: string }>>>>;

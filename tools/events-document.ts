@@ -1,5 +1,5 @@
 /** docs/events.md: every event type with its topics, when it is, its fields and an example, from the schemas alone. */
-import { topicsOfType } from '../server/src/core/topics.ts';
+import { topicsOfType } from '../server/src/rights/topics.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { EVENT_TYPES, eventSchemas } from '../server/src/http/asyncapi.ts';
 

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { isCountry } from '../core/e164.ts';
+import { isCountry } from '../numbers/e164.ts';
 
 export const VERSION = '0.1.0';
 

@@ -1,8 +1,8 @@
 import type { Caller } from '../ports/http.ts';
 import type { Framing } from './batch.ts';
 import { framingFor } from './display.ts';
-import { boundsOf, namesOf } from './topics.ts';
-import type { Bounds, Heard } from './topics.ts';
+import { boundsOf, namesOf } from '../rights/hearing.ts';
+import type { Bounds, Heard } from '../rights/hearing.ts';
 import { Reader } from './reader.ts';
 
 /** A reader with somebody at its other end. */

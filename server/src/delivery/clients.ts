@@ -9,9 +9,9 @@ import type { Caller } from '../ports/http.ts';
 import type { Credentials } from '../ports/stream.ts';
 import type { Client } from './client.ts';
 import type { Hub } from './hub.ts';
-import { historySince, scopeOf } from '../core/rights.ts';
-import { hear } from './topics.ts';
-import type { Heard } from './topics.ts';
+import { historySince, scopeOf } from '../rights/rights.ts';
+import { hear } from '../rights/hearing.ts';
+import type { Heard } from '../rights/hearing.ts';
 
 /** Steps in which one interval of heartbeats is gone through. */
 export const TICKS = 15;

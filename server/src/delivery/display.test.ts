@@ -8,7 +8,7 @@ import { authenticatorWithKeys } from '../../test/support/host-fixture.ts';
 import { openSse } from '../../test/support/sse-client.ts';
 import { streamRig } from '../../test/support/stream-rig.ts';
 import { until } from '../../test/support/until.ts';
-import type { CallersShown } from '../core/rights.ts';
+import type { CallersShown } from '../rights/rights.ts';
 import { loggedOut } from '../pbx/agent-state.ts';
 
 const NUMBER = '+4915112345678';

@@ -1,5 +1,5 @@
-import { cutEvent, cutOf, cutState } from '../core/display.ts';
-import type { Principal } from '../core/rights.ts';
+import { cutEvent, cutOf, cutState } from '../rights/display.ts';
+import type { Principal } from '../rights/rights.ts';
 import type { Framing } from './batch.ts';
 
 /**

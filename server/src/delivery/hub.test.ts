@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { openMemoryJournal } from '../adapters/memory/journal-store.ts';
 import { silent } from '../core/log.ts';
-import { EVERYONE, isStateType } from '../core/topics.ts';
+import { EVERYONE, isStateType } from '../rights/topics.ts';
 import { openJournal } from '../journal/journal.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkDown, offer, presence } from '../../test/support/stream-rig.ts';

@@ -1,14 +1,14 @@
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import { EVERYONE, isStateType, namesIn } from '../core/topics.ts';
+import { EVERYONE, isStateType, namesIn } from '../rights/topics.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JournalRow } from '../ports/journal-store.ts';
 import { createBatch } from './batch.ts';
 import type { Batch, Framing } from './batch.ts';
-import { isFromBefore } from './former-holder.ts';
+import { isFromBefore } from '../rights/former-holder.ts';
 import type { Reader } from './reader.ts';
 import { createShelf } from './shelf.ts';
-import type { Bounds } from './topics.ts';
+import type { Bounds } from '../rights/hearing.ts';
 
 /** Readers of one transport that hear the same names, each from the same time on. */
 export interface Feed {

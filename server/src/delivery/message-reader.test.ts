@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FrameError } from '../core/ws-frames.ts';
+import { FrameError } from '../websocket/frames.ts';
 import { clientFrame } from '../../test/support/ws-client.ts';
 import { MessageReader } from './message-reader.ts';
 

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { MAX_FRAME_BYTES } from '@offhook/contract/stream.ts';
-import { FrameError } from '../core/ws-frames.ts';
-import { FrameReader } from '../core/ws-messages.ts';
-import type { WholeFrame } from '../core/ws-messages.ts';
+import { FrameError } from '../websocket/frames.ts';
+import { FrameReader } from '../websocket/messages.ts';
+import type { WholeFrame } from '../websocket/messages.ts';
 
 /** Receives the messages and control frames of a client. */
 export interface MessageTarget {

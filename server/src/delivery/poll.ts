@@ -10,7 +10,7 @@ import { Client } from './client.ts';
 import { gapOf } from './connection.ts';
 import type { Parts } from './connection.ts';
 import type { Snapshot } from './snapshots.ts';
-import type { Heard } from './topics.ts';
+import type { Heard } from '../rights/hearing.ts';
 
 const WAIT_SECONDS = 25;
 const SNAPSHOT_MS = 5_000;

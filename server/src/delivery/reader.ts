@@ -1,7 +1,7 @@
 import type { Framing } from './batch.ts';
 import type { Feed } from './hub.ts';
-import { NO_BOUNDS } from './topics.ts';
-import type { Bounds } from './topics.ts';
+import { NO_BOUNDS } from '../rights/hearing.ts';
+import type { Bounds } from '../rights/hearing.ts';
 
 /** Rows that a living subscription asks for from before: heard by `only`, apart from those that `had` says were sent. */
 export interface Backlog {

@@ -1,6 +1,6 @@
 import type { TopicSources } from '../ports/stream.ts';
 import type { Framing } from './batch.ts';
-import type { Heard } from './topics.ts';
+import type { Heard } from '../rights/hearing.ts';
 
 export interface Snapshot {
   readonly cursor: number;

@@ -9,7 +9,7 @@ import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
 import { gapOf } from './connection.ts';
 import type { Parts } from './connection.ts';
-import type { Heard } from './topics.ts';
+import type { Heard } from '../rights/hearing.ts';
 
 const FULL = 64 * 1024;
 const KEEP_ALIVE_MS = 15_000;

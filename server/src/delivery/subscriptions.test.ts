@@ -4,7 +4,7 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import fc from 'fast-check';
 import { agentReady, linkDown, offer, presence, streamRig } from '../../test/support/stream-rig.ts';
 import { until } from '../../test/support/until.ts';
-import { EVERYONE, topicsOf } from '../core/topics.ts';
+import { EVERYONE, topicsOf } from '../rights/topics.ts';
 
 test('stream - queues with a cursor beside one queue that came later', async (t) => {
   const rig = await streamRig(t);

@@ -10,7 +10,7 @@ import { CLOSE_CODES, ClientFrame, ServerFrame } from '@offhook/contract/stream.
 import { hostFixture } from '../../test/support/host-fixture.ts';
 import { TESTED, exampleData } from '../../../tools/events-document.ts';
 import { oneOperation } from '../../test/support/one-operation.ts';
-import { topicsOfType } from '../core/topics.ts';
+import { topicsOfType } from '../rights/topics.ts';
 import { EVENT_TYPES } from './asyncapi.ts';
 import type { AsyncApiDocument } from './asyncapi.ts';
 import type { Host } from './host.ts';

@@ -11,7 +11,7 @@ import { Presence } from '@offhook/contract/extensions.ts';
 import { CLOSE_CODES, ClientFrame, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { QueueFigures, QueueStats } from '@offhook/contract/wallboard.ts';
-import { topicsOfType } from '../core/topics.ts';
+import { topicsOfType } from '../rights/topics.ts';
 import { SNAPSHOTS } from '@offhook/contract/snapshots.ts';
 import type { Command } from '../ports/operations.ts';
 import type { RouteTable } from './route-table.ts';

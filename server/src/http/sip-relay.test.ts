@@ -6,8 +6,8 @@ import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
 import type { Host } from './host.ts';
 import { sipRelayRoutes } from './sip-relay.ts';
 import { digestAnswer } from '../../test/support/sip/digest.ts';
-import { closeFrame, serverFrame } from '../core/ws-frames.ts';
-import { frameReader } from '../core/ws-messages.ts';
+import { closeFrame, serverFrame } from '../websocket/frames.ts';
+import { frameReader } from '../websocket/messages.ts';
 import type { SipCredentials } from '../ports/sip.ts';
 
 /** The engine's side: accepts the handshake and then does what the test says. */

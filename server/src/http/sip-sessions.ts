@@ -1,5 +1,5 @@
 import type { SipCredentials, SipGrant } from '../ports/sip.ts';
-import { FrameError } from '../core/ws-frames.ts';
+import { FrameError } from '../websocket/frames.ts';
 import { NO_RESPONSE, proofsOf, withResponses } from './sip-digest.ts';
 import type { SipProof } from './sip-digest.ts';
 

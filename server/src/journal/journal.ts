@@ -2,7 +2,7 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { NodeId } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../core/clock.ts';
 import { checkOf, withCheck } from '../core/row-check.ts';
-import { topicsOf } from '../core/topics.ts';
+import { topicsOf } from '../rights/topics.ts';
 import type { JournalRow, JournalStore } from '../ports/journal-store.ts';
 
 /** Rows kept in memory, so that readers near the head never touch the disk. */

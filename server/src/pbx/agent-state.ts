@@ -1,6 +1,6 @@
 /** What an agent is and does, derived from facts and from what the house decided. */
 import type { AgentState, AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
-import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from '../core/agent-reasons.ts';
+import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from './agent-reasons.ts';
 import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
 import type { QueueMember } from '../ports/engine.ts';
 import type { LiveAgent } from '../ports/live.ts';

@@ -20,7 +20,7 @@ import {
   createChannel,
   patchChannel,
 } from './channels.ts';
-import { NO_ANSWER } from '../core/agent-reasons.ts';
+import { NO_ANSWER } from './agent-reasons.ts';
 import { noFacts, readFacts, reduceFacts, writeFacts } from './facts.ts';
 import type { OpenFacts, ToldAgent } from './facts.ts';
 import { legDialEnded } from './legs.ts';

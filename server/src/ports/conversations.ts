@@ -1,6 +1,6 @@
 import type { ConversationFilter, ConversationRecording } from '@offhook/contract/conversations.ts';
 import type { z } from 'zod';
-import type { Principal } from '../core/rights.ts';
+import type { Principal } from '../rights/rights.ts';
 
 /** What other features may know of a conversation. The owner is features/history. */
 export interface KnownConversation {

@@ -12,7 +12,7 @@ import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { Operation } from '@offhook/contract/operation.ts';
-import type { Principal } from '../core/rights.ts';
+import type { Principal } from '../rights/rights.ts';
 import type { Actor, Command, Paced } from './operations.ts';
 
 /** Who is calling, set before any handler of a level above public runs. */

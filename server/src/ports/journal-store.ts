@@ -6,7 +6,7 @@ export interface JournalRow {
   readonly type: string;
   readonly subject: string;
   readonly at: number;
-  /** The topics it belongs to (core/topics.ts), joined by one space. */
+  /** The topics it belongs to (rights/topics.ts), joined by one space. */
   readonly topics: string;
   /** Ends with the check of its content and of all rows before it (core/row-check.ts). */
   readonly json: string;

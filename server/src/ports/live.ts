@@ -125,7 +125,7 @@ export interface LiveQueue extends EngineQueue {
 /** One agent over all its queues. Frozen, replaced as a whole when anything in it changes. */
 export interface LiveAgent {
   readonly extension: string;
-  /** Its rows as the engine last confirmed them, those held back by the system (core/agent-reasons.ts) included. */
+  /** Its rows as the engine last confirmed them, those held back by the system (pbx/agent-reasons.ts) included. */
   readonly members: readonly QueueMember[];
   /** What the newest agent event said, and what the next one will be compared with. */
   readonly summary: AgentSummary;

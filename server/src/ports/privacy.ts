@@ -1,4 +1,4 @@
-import type { Subject } from '../core/subject.ts';
+import type { Subject } from '../numbers/subject.ts';
 
 /** Numbers of rows by what holds them, e.g. `conversations`. */
 export type Places = Readonly<Record<string, number>>;

@@ -1,4 +1,5 @@
-import type { Objects } from '../core/rights.ts';
+import type { TopicNoun } from '../rights/hearing.ts';
+import type { Objects } from '../rights/rights.ts';
 import type { Caller } from './http.ts';
 
 /**
@@ -10,12 +11,7 @@ export interface TopicSource {
   snapshot(objects: Objects): unknown;
 }
 /** One source for each noun; `calls` is asked with the extensions whose calls may be shown. */
-export type TopicSources = Readonly<
-  Record<
-    'presence' | 'calls' | 'parking' | 'queues' | 'agents' | 'history' | 'config' | 'system',
-    TopicSource
-  >
->;
+export type TopicSources = Readonly<Record<TopicNoun, TopicSource>>;
 
 /** What the stream is told by those who sign people and machines in. */
 export interface Credentials {

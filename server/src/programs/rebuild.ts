@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { openSqliteStore } from '../adapters/sqlite/store.ts';
 import { readConfig } from '../boot/config.ts';
-import { e164In } from '../core/e164.ts';
+import { e164In } from '../numbers/e164.ts';
 import { messageOf } from '../core/errors.ts';
 import { lockFolder } from '../core/folder-lock.ts';
 import { silent } from '../core/log.ts';

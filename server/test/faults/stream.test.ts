@@ -7,7 +7,7 @@ import { AgentSummary } from '@offhook/contract/agents.ts';
 import { PollReply } from '@offhook/contract/stream.ts';
 import { FOLDS } from '@offhook/client/folds.ts';
 import type { StreamEvent } from '@offhook/client/client.ts';
-import { EVERYONE } from '../../src/core/topics.ts';
+import { EVERYONE } from '../../src/rights/topics.ts';
 import { openSse } from '../support/sse-client.ts';
 import type { Person } from '../support/api.ts';
 import type { Site } from '../support/site.ts';

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { createClient } from '@offhook/client';
 import type { Client, StreamCursor } from '@offhook/client';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { EVERYONE, mineOf, topicsOf } from '../../src/core/topics.ts';
+import { EVERYONE, mineOf, topicsOf } from '../../src/rights/topics.ts';
 import { readJournal } from '../support/journal.ts';
 import { runProgram } from '../support/program.ts';
 import type { Program } from '../support/program.ts';

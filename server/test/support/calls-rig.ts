@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import { silent } from '../../src/core/log.ts';
-import type { KeyRights } from '../../src/core/rights.ts';
+import type { KeyRights } from '../../src/rights/rights.ts';
 import { createCallControlFeature } from '../../src/features/calls/feature.ts';
 import { callControlOperations } from '../../src/features/calls/operations.ts';
 import { createIdempotencyStore } from '../../src/http/idempotency.ts';

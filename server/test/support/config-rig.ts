@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import { silent } from '../../src/core/log.ts';
-import type { KeyRights } from '../../src/core/rights.ts';
+import type { KeyRights } from '../../src/rights/rights.ts';
 import { createAudit } from '../../src/features/audit/service.ts';
 import { createCredentials } from '../../src/features/pbx-config/credentials.ts';
 import { createDraft } from '../../src/features/pbx-config/draft.ts';

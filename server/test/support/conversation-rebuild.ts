@@ -10,7 +10,7 @@ import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.
 import { run } from '../../src/adapters/asterisk/provision/run.ts';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { e164In } from '../../src/core/e164.ts';
+import { e164In } from '../../src/numbers/e164.ts';
 import { silent } from '../../src/core/log.ts';
 import { createIngest } from '../../src/features/history/ingest/ingest.ts';
 import { readRecord } from '../../src/features/history/ingest/packs.ts';

@@ -1,6 +1,6 @@
 import type { Audit, AuditEntry } from '../../src/ports/audit.ts';
 import type { RecordingIndex } from '../../src/ports/conversations.ts';
-import type { KeyRights } from '../../src/core/rights.ts';
+import type { KeyRights } from '../../src/rights/rights.ts';
 import { writeConversations } from '../../src/features/history/ingest/conversation-rows.ts';
 import { createNotes } from '../../src/features/history/query/notes.ts';
 import { createQuality } from '../../src/features/history/query/quality.ts';

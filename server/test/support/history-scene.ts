@@ -7,7 +7,7 @@ import { recordedIn } from './call-records.ts';
 import { openTestStore } from './test-store.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { ServiceError } from '../../src/core/errors.ts';
-import { e164In } from '../../src/core/e164.ts';
+import { e164In } from '../../src/numbers/e164.ts';
 import { silent } from '../../src/core/log.ts';
 import type { ConversationRecord } from '../../src/features/history/record/record.ts';
 import { readRecord, unpack } from '../../src/features/history/ingest/packs.ts';

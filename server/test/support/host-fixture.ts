@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { silent } from '../../src/core/log.ts';
-import type { KeyRights } from '../../src/core/rights.ts';
+import type { KeyRights } from '../../src/rights/rights.ts';
 import { createHost } from '../../src/http/host.ts';
 import type { Host, HostOptions } from '../../src/http/host.ts';
 import type { Authenticator, Caller } from '../../src/ports/http.ts';

@@ -3,7 +3,7 @@ import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import { ServiceError } from '../../src/core/errors.ts';
-import type { KeyRights } from '../../src/core/rights.ts';
+import type { KeyRights } from '../../src/rights/rights.ts';
 import { silent } from '../../src/core/log.ts';
 import { createLiveCalls } from '../../src/features/calls/live.ts';
 import { callOperations } from '../../src/features/calls/operations.ts';

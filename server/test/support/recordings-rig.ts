@@ -5,7 +5,7 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { Recording } from '@offhook/contract/recordings.ts';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import { silent } from '../../src/core/log.ts';
-import type { KeyRights } from '../../src/core/rights.ts';
+import type { KeyRights } from '../../src/rights/rights.ts';
 import { createRecordings } from '../../src/features/recordings/feature.ts';
 import { recordingOperations } from '../../src/features/recordings/operations.ts';
 import { addOperations } from '../../src/http/operations.ts';

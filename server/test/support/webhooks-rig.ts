@@ -10,7 +10,7 @@ import { createOwners } from '../../src/delivery/webhooks/subscription.ts';
 import { createAudit } from '../../src/features/audit/service.ts';
 import { openJournal } from '../../src/journal/journal.ts';
 import type { Actor } from '../../src/ports/operations.ts';
-import type { KeyRights } from '../../src/core/rights.ts';
+import type { KeyRights } from '../../src/rights/rights.ts';
 import { temporaryStore } from '../conformance/store-temp.ts';
 import { directoryFixture } from './directory-fixture.ts';
 import { until } from './until.ts';

@@ -9,7 +9,7 @@ import {
   WebhookTested,
   Webhooks as List,
 } from '@offhook/contract/webhooks.ts';
-import type { KeyRights } from '../../core/rights.ts';
+import type { KeyRights } from '../../rights/rights.ts';
 import { addOperations } from '../../http/operations.ts';
 import { fixtureAuthenticator, hostFixture } from '../../../test/support/host-fixture.ts';
 import { startSink } from '../../../test/support/webhook-sink.ts';

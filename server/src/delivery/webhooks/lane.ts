@@ -1,11 +1,11 @@
 import type { DisabledReason } from '@offhook/contract/webhooks.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { namesIn } from '../../core/topics.ts';
+import { namesIn } from '../../rights/topics.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
-import { isFromBefore } from '../former-holder.ts';
+import { isFromBefore } from '../../rights/former-holder.ts';
 import { retryDelay } from './schedule.ts';
 import { signatures } from './signature.ts';
 import type { DeliveryRow, Line, Progress, Settings } from './store.ts';

@@ -13,7 +13,7 @@ import { pageOf } from '../../core/page.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
-import { heardAs } from '../../core/rights.ts';
+import { heardAs } from '../../rights/rights.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';

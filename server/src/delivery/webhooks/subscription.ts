@@ -1,8 +1,8 @@
-import type { KeyRights, Principal } from '../../core/rights.ts';
-import { EVERYONE } from '../../core/topics.ts';
+import type { KeyRights, Principal } from '../../rights/rights.ts';
+import { EVERYONE } from '../../rights/topics.ts';
 import type { Directory } from '../../ports/directory.ts';
-import { NO_BOUNDS, boundsOf, hear } from '../topics.ts';
-import type { Bounds, Heard } from '../topics.ts';
+import { NO_BOUNDS, boundsOf, hear } from '../../rights/hearing.ts';
+import type { Bounds, Heard } from '../../rights/hearing.ts';
 
 /** Who a webhook belongs to, as it is now; the same object while nothing changed. */
 export interface Owner {

@@ -7,7 +7,7 @@ import type { Received } from '../../../test/support/webhook-sink.ts';
 import { admin, keyActor, queueEvent, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { until } from '../../../test/support/until.ts';
-import type { KeyRights } from '../../core/rights.ts';
+import type { KeyRights } from '../../rights/rights.ts';
 import { signatures } from './signature.ts';
 
 /** Verifies as a receiver does, by the specification's text and the Web Crypto API; the number of good signatures. */

@@ -1,4 +1,4 @@
-import { LOGIN } from '../../core/agent-reasons.ts';
+import { LOGIN } from '../../pbx/agent-reasons.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Clock } from '../../ports/clock.ts';

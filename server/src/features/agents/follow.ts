@@ -1,5 +1,5 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { LOGOUT, NO_ANSWER, WRAP_UP } from '../../core/agent-reasons.ts';
+import { LOGOUT, NO_ANSWER, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';

@@ -1,4 +1,4 @@
-import { LOGOUT, WRAP_UP } from '../../core/agent-reasons.ts';
+import { LOGOUT, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 

@@ -2,7 +2,7 @@ import { agents as operations } from '@offhook/contract/operations/agents.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import { agentsOf, reaches } from '../../core/rights.ts';
+import { agentsOf, reaches } from '../../rights/rights.ts';
 import type { Actor, Served } from '../../ports/operations.ts';
 import type { Agents } from './feature.ts';
 import type { ChangeCommand } from './plan.ts';

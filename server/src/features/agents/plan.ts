@@ -1,4 +1,4 @@
-import { LOGOUT, WRAP_UP } from '../../core/agent-reasons.ts';
+import { LOGOUT, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { QueueMember } from '../../ports/engine.ts';

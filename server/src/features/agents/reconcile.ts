@@ -1,4 +1,4 @@
-import { LOGIN, WRAP_UP } from '../../core/agent-reasons.ts';
+import { LOGIN, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';

@@ -7,7 +7,7 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import { Queue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
-import type { CallersShown, KeyRights, Objects } from '../../core/rights.ts';
+import type { CallersShown, KeyRights, Objects } from '../../rights/rights.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';

@@ -7,7 +7,7 @@ import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
 import type { Log } from '../../core/log.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Subject } from '../../core/subject.ts';
+import type { Subject } from '../../numbers/subject.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';

@@ -11,7 +11,7 @@ import {
 import type { Board } from '@offhook/contract/boards.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
-import { agentsOf, presenceOf, queuesOf } from '../../core/rights.ts';
+import { agentsOf, presenceOf, queuesOf } from '../../rights/rights.ts';
 import { addOperations } from '../../http/operations.ts';
 import type { DisplayKeys } from '../../ports/display-keys.ts';
 import type { Store } from '../../ports/store.ts';

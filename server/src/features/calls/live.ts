@@ -1,8 +1,8 @@
 import type { CallReply, CallsReply } from '@offhook/contract/calls.ts';
 import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
-import { callsOf } from '../../core/rights.ts';
-import type { Objects, Principal } from '../../core/rights.ts';
+import { callsOf } from '../../rights/rights.ts';
+import type { Objects, Principal } from '../../rights/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { wireCall } from '../../pbx/wire-call.ts';
 import type { Clock } from '../../ports/clock.ts';

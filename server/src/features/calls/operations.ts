@@ -3,7 +3,7 @@ import {
   liveCalls as live,
   parking as parked,
 } from '@offhook/contract/operations/calls.ts';
-import { checkParking, checkWholeSite } from '../../core/rights.ts';
+import { checkParking, checkWholeSite } from '../../rights/rights.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { CallControlFeature } from './feature.ts';
 import type { LiveCalls } from './live.ts';

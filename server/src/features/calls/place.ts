@@ -6,7 +6,7 @@ import type {
   PickupRequest,
   RetrieveRequest,
 } from '@offhook/contract/call-control.ts';
-import { callsOf, reaches } from '../../core/rights.ts';
+import { callsOf, reaches } from '../../rights/rights.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';

@@ -1,6 +1,6 @@
 /** Which call and which leg somebody may steer. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { callsOf, reaches } from '../../core/rights.ts';
+import { callsOf, reaches } from '../../rights/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { LiveCall, LiveLeg, LiveView } from '../../ports/live.ts';

@@ -8,7 +8,7 @@
  */
 import type { CallTransfer, TransferRequest } from '@offhook/contract/call-control.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { callsOf, reaches } from '../../core/rights.ts';
+import { callsOf, reaches } from '../../rights/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Actor } from '../../ports/operations.ts';

@@ -3,7 +3,7 @@ import type { ContactsQuery } from '@offhook/contract/extensions.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { pageOf } from '../../core/page.ts';
-import type { Objects } from '../../core/rights.ts';
+import type { Objects } from '../../rights/rights.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { LiveExtension, LiveView } from '../../ports/live.ts';
 import { contactOf } from './contact.ts';

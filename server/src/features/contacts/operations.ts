@@ -1,6 +1,6 @@
 import { contacts as operations } from '@offhook/contract/operations/contacts.ts';
 import { matchesTag } from '../../core/entity-tags.ts';
-import { presenceOf } from '../../core/rights.ts';
+import { presenceOf } from '../../rights/rights.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { ContactsBody } from './body.ts';
 

@@ -10,7 +10,7 @@ import type { Export } from '@offhook/contract/exports.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
-import type { KeyRights } from '../../core/rights.ts';
+import type { KeyRights } from '../../rights/rights.ts';
 import { addOperations } from '../../http/operations.ts';
 import type { ConversationRows } from '../../ports/conversations.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';

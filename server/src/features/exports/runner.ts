@@ -3,7 +3,7 @@ import type { ConversationFilter } from '@offhook/contract/conversations.ts';
 import type { ExportColumn } from '@offhook/contract/exports.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import type { Principal } from '../../core/rights.ts';
+import type { Principal } from '../../rights/rights.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ConversationRows, ExportPlace } from '../../ports/conversations.ts';

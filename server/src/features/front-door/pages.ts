@@ -1,7 +1,7 @@
 import { ERRORS } from '@offhook/contract/errors.ts';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
 import type { EventType } from '@offhook/contract/events.ts';
-import { topicsOfType } from '../../core/topics.ts';
+import { topicsOfType } from '../../rights/topics.ts';
 
 /** Scripts, styles and requests from this service only, nothing inline. */
 export const PAGE_POLICY =

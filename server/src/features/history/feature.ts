@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { e164In } from '../../core/e164.ts';
+import { e164In } from '../../numbers/e164.ts';
 import { messageOf } from '../../core/errors.ts';
 import { LONGEST_RETRY_MS, untilDone } from '../../core/retry.ts';
 import type { Log } from '../../core/log.ts';

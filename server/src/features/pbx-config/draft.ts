@@ -5,7 +5,7 @@ import { MAX_NAMED, maxObjects } from '@offhook/contract/config.ts';
 import type { ConfigChange, ConfigDocument, ConfigFinding } from '@offhook/contract/config.ts';
 import { KINDS } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { checkWholeSite } from '../../core/rights.ts';
+import { checkWholeSite } from '../../rights/rights.ts';
 import { asSaid, say } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
 import { writeQueue } from '../../core/queue.ts';

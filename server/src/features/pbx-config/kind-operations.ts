@@ -6,7 +6,7 @@ import { entityTags } from '../../core/entity-tags.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Exchange } from '../../ports/http.ts';
 import type { Served } from '../../ports/operations.ts';
-import { checkWholeSite } from '../../core/rights.ts';
+import { checkWholeSite } from '../../rights/rights.ts';
 import type { Draft } from './draft.ts';
 import { ownKey } from './edit.ts';
 import { createReader } from './view.ts';

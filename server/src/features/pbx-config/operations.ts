@@ -6,7 +6,7 @@ import { checkInput } from '../../core/check-input.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { Credentials } from './credentials.ts';
 import { toDocument } from './document.ts';
-import { checkWholeSite } from '../../core/rights.ts';
+import { checkWholeSite } from '../../rights/rights.ts';
 import type { Draft, Written } from './draft.ts';
 import { createReader } from './view.ts';
 import { toYaml } from './yaml-text.ts';

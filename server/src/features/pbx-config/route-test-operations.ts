@@ -7,7 +7,7 @@ import type { LiveView } from '../../ports/live.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { FeatureCode } from '../../ports/site.ts';
 import { toPbxConfig } from './config.ts';
-import { checkWholeSite } from '../../core/rights.ts';
+import { checkWholeSite } from '../../rights/rights.ts';
 import type { ObjectStore } from './objects.ts';
 import { testRoute } from './route-test.ts';
 import { toSite } from './site.ts';

@@ -3,7 +3,7 @@ import type { Destination } from '@offhook/contract/config-objects.ts';
 import type { RouteTestEnd, RouteTestStep } from '@offhook/contract/config-route-test.ts';
 import { dialMatcher } from '../../core/dial-pattern.ts';
 import { inboundOrder, inboundRoute, outboundFinder, outboundOrder } from '../../core/routes.ts';
-import { opening, siteMoment } from '../../core/site-time.ts';
+import { opening, siteMoment } from '../../routing/site-time.ts';
 import { isRung } from '../../ports/engine.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';
 import type { Site, SiteExtension } from '../../ports/site.ts';

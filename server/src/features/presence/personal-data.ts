@@ -1,6 +1,6 @@
 import { rfc3339OrNull } from '../../core/clock.ts';
 import type { Lanes } from '../../core/queue.ts';
-import type { Subject } from '../../core/subject.ts';
+import type { Subject } from '../../numbers/subject.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { Statement } from './store.ts';
 

@@ -8,7 +8,7 @@ import { PresenceChange } from '@offhook/contract/presence.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
-import { extensionSubject, numberSubject } from '../../core/subject.ts';
+import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
 import type { PresenceSaid } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';

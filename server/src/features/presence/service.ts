@@ -4,7 +4,7 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import { Lanes } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
-import type { Principal } from '../../core/rights.ts';
+import type { Principal } from '../../rights/rights.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { DoNotDisturb } from '../../ports/do-not-disturb.ts';

@@ -2,7 +2,7 @@
 import { createHash, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Kysely } from 'kysely';
-import type { Subject } from '../../core/subject.ts';
+import type { Subject } from '../../numbers/subject.ts';
 import type { JobRow, Tables } from './store.ts';
 
 const derive = promisify(

@@ -7,7 +7,7 @@ import { ErasureProof, ErasureReply, PrivacyExportReply } from '@offhook/contrac
 import type { Erasure } from '@offhook/contract/privacy.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
-import { numberSubject } from '../../core/subject.ts';
+import { numberSubject } from '../../numbers/subject.ts';
 import { addOperations } from '../../http/operations.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';

@@ -1,5 +1,5 @@
 import { rfc3339 } from '../../core/clock.ts';
-import type { Subject } from '../../core/subject.ts';
+import type { Subject } from '../../numbers/subject.ts';
 import type { Gone, Remains } from './service.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 /** What a job does; each step may be repeated, so that a job that was cut off is begun again. */
 import { rfc3339 } from '../../core/clock.ts';
-import type { Subject } from '../../core/subject.ts';
+import type { Subject } from '../../numbers/subject.ts';
 import type { KnownAbout, PersonalData, Places } from '../../ports/privacy.ts';
 
 /** How often is erased again because more was found at the end: calls that were in progress. */

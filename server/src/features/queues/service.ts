@@ -9,9 +9,9 @@ import type {
 } from '@offhook/contract/queues.ts';
 import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
-import { shownTo } from '../../core/display.ts';
-import { queuesOf, reaches } from '../../core/rights.ts';
-import type { Objects, Principal } from '../../core/rights.ts';
+import { shownTo } from '../../rights/display.ts';
+import { queuesOf, reaches } from '../../rights/rights.ts';
+import type { Objects, Principal } from '../../rights/rights.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';

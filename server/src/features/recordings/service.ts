@@ -3,7 +3,7 @@ import type { Recording, RecordingsQuery } from '@offhook/contract/recordings.ts
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import { pageOf } from '../../core/page.ts';
-import { historySince, reaches, recordingsOf } from '../../core/rights.ts';
+import { historySince, reaches, recordingsOf } from '../../rights/rights.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Conversations } from '../../ports/conversations.ts';

@@ -3,7 +3,7 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
-import type { Principal } from '../../core/rights.ts';
+import type { Principal } from '../../rights/rights.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { verifyPassword } from '../../core/password.ts';
+import { verifyPassword } from './password.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';

@@ -1,7 +1,7 @@
 /** What is erased of call records, so that a conversation told from them anew has the same legs, times and sums. */
 import { createHmac } from 'node:crypto';
 import { digitsOf } from '@offhook/contract/search.ts';
-import type { Subject } from '../../../core/subject.ts';
+import type { Subject } from '../../../numbers/subject.ts';
 import type { KnownRecord } from '../record/records.ts';
 
 /** Fields that only name records, channels and places to each other; a number in them would be chance. */

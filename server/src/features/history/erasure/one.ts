@@ -1,6 +1,6 @@
 /** Erases somebody from one conversation. */
 import type { Kysely } from 'kysely';
-import type { Subject } from '../../../core/subject.ts';
+import type { Subject } from '../../../numbers/subject.ts';
 import { remember, takeChanges } from '../ingest/feed.ts';
 import { BUILT, recordsOf, pack, unpack } from '../ingest/packs.ts';
 import type { KnownRecord } from '../record/records.ts';

@@ -1,7 +1,7 @@
 /** What the history keeps about people: found, counted and erased for features/privacy. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import type { Subject } from '../../../core/subject.ts';
+import type { Subject } from '../../../numbers/subject.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { PersonalData, Places } from '../../../ports/privacy.ts';
 import type { Store } from '../../../ports/store.ts';

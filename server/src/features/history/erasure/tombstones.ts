@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import type { Subject } from '../../../core/subject.ts';
+import type { Subject } from '../../../numbers/subject.ts';
 import { inChunks, readFact, writeFact } from '../store.ts';
 import type { KnownRecord } from '../record/records.ts';
 import type { Tables } from '../tables.ts';

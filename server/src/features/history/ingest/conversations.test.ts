@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { batchOf, historyScene, recorded } from '../../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { createVirtualClock } from '../../../adapters/memory/virtual-clock.ts';
-import { e164In } from '../../../core/e164.ts';
+import { e164In } from '../../../numbers/e164.ts';
 import { silent } from '../../../core/log.ts';
 import { createIngest } from './ingest.ts';
 import type { Tables } from '../tables.ts';

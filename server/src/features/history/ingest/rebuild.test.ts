@@ -8,7 +8,7 @@ import {
   recordings,
 } from '../../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../../test/support/history-scene.ts';
-import { e164In } from '../../../core/e164.ts';
+import { e164In } from '../../../numbers/e164.ts';
 import { silent } from '../../../core/log.ts';
 import type { CallRecord } from '../../../ports/call-records.ts';
 import type { Store } from '../../../ports/store.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Kysely } from 'kysely';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
-import { e164In } from '../../../core/e164.ts';
+import { e164In } from '../../../numbers/e164.ts';
 import { dying, historyScene, recorded } from '../../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { manualClock } from '../../../../test/support/sessions-fixture.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { e164In } from '../../../core/e164.ts';
+import { e164In } from '../../../numbers/e164.ts';
 import { historyScene, recorded } from '../../../../test/support/history-scene.ts';
 import { buildRecord } from '../record/build.ts';
 import type { ConversationRecord } from '../record/record.ts';

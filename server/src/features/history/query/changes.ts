@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { ConversationChange } from '@offhook/contract/conversation-list.ts';
-import type { Objects } from '../../../core/rights.ts';
+import type { Objects } from '../../../rights/rights.ts';
 import { inChunks } from '../store.ts';
 import type { Tables } from '../tables.ts';
 import type { Owners } from './annotations.ts';

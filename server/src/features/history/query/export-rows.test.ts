@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { ConversationFilter } from '@offhook/contract/conversations.ts';
 import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
-import type { Principal } from '../../../core/rights.ts';
+import type { Principal } from '../../../rights/rights.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
 import { STARTED, recordOf } from '../../../../test/support/conversation-record.ts';

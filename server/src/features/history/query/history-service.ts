@@ -5,8 +5,8 @@ import type {
   HistoryQuery,
 } from '@offhook/contract/history.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import { historyOf, reaches } from '../../../core/rights.ts';
-import type { Principal } from '../../../core/rights.ts';
+import { historyOf, reaches } from '../../../rights/rights.ts';
+import type { Principal } from '../../../rights/rights.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Directory } from '../../../ports/directory.ts';
 import type { Store } from '../../../ports/store.ts';

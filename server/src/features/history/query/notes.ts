@@ -5,7 +5,7 @@ import type { NewOutcome } from '@offhook/contract/conversation-list.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
-import { historyOf, historySince } from '../../../core/rights.ts';
+import { historyOf, historySince } from '../../../rights/rights.ts';
 import type { Audit } from '../../../ports/audit.ts';
 import type { Caller } from '../../../ports/http.ts';
 import type { Clock } from '../../../ports/clock.ts';

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
 import type { Said } from '../../../core/said.ts';
-import { historySince } from '../../../core/rights.ts';
-import type { Principal } from '../../../core/rights.ts';
+import { historySince } from '../../../rights/rights.ts';
+import type { Principal } from '../../../rights/rights.ts';
 
 /** Where a page ended: a moment, in the list's own unit, and the row's id. */
 export interface Position {

@@ -3,7 +3,7 @@ import type { NewQuality } from '@offhook/contract/conversation-list.ts';
 import type { ConversationQuality } from '@offhook/contract/conversations.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
-import { historyOf, historySince } from '../../../core/rights.ts';
+import { historyOf, historySince } from '../../../rights/rights.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Caller } from '../../../ports/http.ts';
 import type { Store } from '../../../ports/store.ts';

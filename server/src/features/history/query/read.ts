@@ -1,8 +1,8 @@
 /** Stored conversations with everything that hangs on them. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Conversation, ConversationSummary } from '@offhook/contract/conversations.ts';
-import { reaches } from '../../../core/rights.ts';
-import type { Objects } from '../../../core/rights.ts';
+import { reaches } from '../../../rights/rights.ts';
+import type { Objects } from '../../../rights/rights.ts';
 import { readRecord } from '../ingest/packs.ts';
 import type { ConversationRecord } from '../record/record.ts';
 import type { ConversationIndexRow, Tables } from '../tables.ts';

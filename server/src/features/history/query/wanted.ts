@@ -1,8 +1,8 @@
 import type { ConversationsQuery } from '@offhook/contract/conversation-list.ts';
-import { toE164 } from '../../../core/e164.ts';
+import { toE164 } from '../../../numbers/e164.ts';
 import { digitsOf, fold } from '@offhook/contract/search.ts';
-import { historyOf } from '../../../core/rights.ts';
-import type { Principal } from '../../../core/rights.ts';
+import { historyOf } from '../../../rights/rights.ts';
+import type { Principal } from '../../../rights/rights.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Store } from '../../../ports/store.ts';
 import { invalid, readRange, sinceHeld } from './paging.ts';

@@ -1,6 +1,6 @@
 import { applies as operations } from '@offhook/contract/operations/config-applies.ts';
 import type { Actor, Served } from '../../../ports/operations.ts';
-import { checkWholeSite } from '../../../core/rights.ts';
+import { checkWholeSite } from '../../../rights/rights.ts';
 import type { ConfigApplies } from './service.ts';
 
 /** Plans, applies, versions and what was changed by hand. */

@@ -43,7 +43,7 @@ function subjectOf(
     without: (text, placeholder) => text.replace(pattern, placeholder),
   };
 }
-/** Null for what is no number. `country`: whose national numbers are understood (core/e164.ts). */
+/** Null for what is no number. `country`: whose national numbers are understood (numbers/e164.ts). */
 export function numberSubject(number: string, country: string): Subject | null {
   const digits = digitsOf(number);
   if (digits === null || digits.length < 3 || digits.length > 32) return null;

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { finished } from 'node:stream/promises';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FrameError, closeFrame, frameWatch } from './ws-frames.ts';
-import { messageFilter } from './ws-messages.ts';
+import { FrameError, closeFrame, frameWatch } from './frames.ts';
+import { messageFilter } from './messages.ts';
 
 /** A frame as a client sends it. */
 function clientFrame(payload: number, first = 0x82): Buffer {

@@ -1,14 +1,23 @@
-import { EVERYONE } from '../core/topics.ts';
-import { heardAs, historySince, parkingSince } from '../core/rights.ts';
-import type { Objects, Principal } from '../core/rights.ts';
-import type { TopicSources } from '../ports/stream.ts';
+import { EVERYONE } from './topics.ts';
+import { heardAs, historySince, parkingSince } from './rights.ts';
+import type { Objects, Principal } from './rights.ts';
 
+/** First word of a topic. */
+export type TopicNoun =
+  | 'presence'
+  | 'calls'
+  | 'parking'
+  | 'queues'
+  | 'agents'
+  | 'history'
+  | 'config'
+  | 'system';
 /** A topic as one principal hears it. */
 export interface Heard {
   readonly topic: string;
   /** The names in a row's `topics` by which it is heard. */
   readonly names: readonly string[];
-  readonly noun: keyof TopicSources;
+  readonly noun: TopicNoun;
   /** What a snapshot of it may show. */
   readonly objects: Objects;
   /** Events from before, ms since 1970, are not sent; 0 for no bound. */
@@ -34,7 +43,7 @@ function sinceOf(who: Principal, [name = '']: readonly string[]): number {
 export function hear(who: Principal, topic: string, own: readonly string[]): Heard | null {
   const names = heardAs(who, topic, own);
   if (names === null) return null;
-  const noun = topic.split('/', 1)[0] as keyof TopicSources;
+  const noun = topic.split('/', 1)[0] as TopicNoun;
   const objects = names[0] === noun ? null : names.map((name) => name.slice(name.lastIndexOf('/') + 1));
   return { topic, names, noun, objects, since_ms: sinceOf(who, names) };
 }

@@ -1,13 +1,19 @@
-import type { Envelope, JournalRow } from '../ports/journal-store.ts';
-import type { Bounds } from './topics.ts';
+import type { Envelope } from '@offhook/contract/events.ts';
+import type { Bounds } from './hearing.ts';
 
-const began = new WeakMap<JournalRow, number>();
+/** The part of a journal row that says when its subject began. */
+interface Row {
+  readonly type: string;
+  readonly at: number;
+  readonly json: string;
+}
+const began = new WeakMap<Row, number>();
 
 /**
  * When what a row is about began, ms since 1970: notes and recordings are added to conversations that are long over.
  * Every other event is about its own time.
  */
-function beganAt(row: JournalRow): number {
+function beganAt(row: Row): number {
   if (!row.type.startsWith('conversation.')) return row.at;
   let at = began.get(row);
   if (at === undefined) {
@@ -23,7 +29,7 @@ function beganAt(row: JournalRow): number {
  * the extension before, or of a time before the person was there. `names` are the topics of the row, `heard` those of the reader.
  */
 export function isFromBefore(
-  row: JournalRow,
+  row: Row,
   names: readonly string[],
   heard: ReadonlySet<string>,
   bounds: Bounds,

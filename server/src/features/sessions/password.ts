@@ -1,8 +1,8 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-import { ServiceError } from './errors.ts';
-import { Queue } from './queue.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { Queue } from '../../core/queue.ts';
 
 /** Argon2id as OWASP advises: 19 MiB, 2 passes, 1 lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1 } as const;

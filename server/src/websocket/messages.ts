@@ -1,5 +1,5 @@
 import { Transform } from 'node:stream';
-import { FrameError, checkStart, headerSize, payloadSize, wholeFrame } from './ws-frames.ts';
+import { FrameError, checkStart, headerSize, payloadSize, wholeFrame } from './frames.ts';
 
 const CONTROL = 0x8;
 const HEADER_MAX = 14;

@@ -3,7 +3,7 @@ import { SCOPES } from '@offhook/contract/keys.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
-import { ServiceError } from './errors.ts';
+import { ServiceError } from '../core/errors.ts';
 
 /** What an API key is limited to; `null` is every queue or extension. */
 export interface KeyRights {

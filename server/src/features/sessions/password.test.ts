@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from './errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { createKdfQueue, hashPassword, isOutdated, verifyPassword } from './password.ts';
 
 test('password - a hash is a PHC string with its own salt, and only its password fits', async () => {
