@@ -28,7 +28,7 @@ const BUILT: Readonly<Record<string, string>> = {
   'server/src/features/console/routes.ts':
     'a fixed word with bounded text behind it; Accept-Encoding is at most 16 kB',
   'server/src/numbers/subject.ts': 'alternatives of digits without repetition, over stored records',
-  'server/src/core/dial-pattern.ts':
+  'server/src/routing/dial-pattern.ts':
     'anchored; one class for each character and at most one repetition at the end',
   'server/src/adapters/asterisk/apply/shadow.ts': 'fixed names of modules',
   'server/src/adapters/asterisk/events/names.ts': 'anchored; fixed words around one repetition',

@@ -1,7 +1,7 @@
 /** What works on calls as they go on: agents, queues, call control and what people set for their own calls. */
 import path from 'node:path';
 import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
-import { outboundFinder, outboundOrder } from '../core/routes.ts';
+import { outboundFinder, outboundOrder } from '../routing/routes.ts';
 import { createAgents } from '../features/agents/feature.ts';
 import type { Agents } from '../features/agents/feature.ts';
 import { createCallControlFeature } from '../features/calls/feature.ts';

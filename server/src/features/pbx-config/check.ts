@@ -1,8 +1,8 @@
 /** What no single object shows: numbers and names that mean two things, and names that mean nothing. */
-import { dialMatcher, patternsMeet, shortestOf } from '../../core/dial-pattern.ts';
+import { dialMatcher, patternsMeet, shortestOf } from '../../routing/dial-pattern.ts';
 import { say } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
-import { MOST_LAYERS, MOST_PATTERNS, outboundLayers } from '../../core/routes.ts';
+import { MOST_LAYERS, MOST_PATTERNS, outboundLayers } from '../../routing/routes.ts';
 import { findingOf, wordOf } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { allObjects } from './model.ts';

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Directory, QueueEntry, TrunkEntry } from '../../ports/directory.ts';
-import { outboundFinder, outboundOrder } from '../../core/routes.ts';
+import { outboundFinder, outboundOrder } from '../../routing/routes.ts';
 import { toPbxConfig } from './config.ts';
 import type { PbxConfig } from './config.ts';
 import type { ObjectStore } from './objects.ts';

@@ -1,8 +1,8 @@
 /** Where a call would go, and why, told from the same site that is rendered; the engine is not asked. Pure and bounded. */
 import type { Destination } from '@offhook/contract/config-objects.ts';
 import type { RouteTestEnd, RouteTestStep } from '@offhook/contract/config-route-test.ts';
-import { dialMatcher } from '../../core/dial-pattern.ts';
-import { inboundOrder, inboundRoute, outboundFinder, outboundOrder } from '../../core/routes.ts';
+import { dialMatcher } from '../../routing/dial-pattern.ts';
+import { inboundOrder, inboundRoute, outboundFinder, outboundOrder } from '../../routing/routes.ts';
 import { opening, siteMoment } from '../../routing/site-time.ts';
 import { isRung } from '../../ports/engine.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';

@@ -1,8 +1,8 @@
 /**
  * Routes in the dialplan: where calls that come in over trunks lead, and how numbers outside are reached. Which route is for a
- * call is decided by core/routes.ts, not by the engine's own idea of which pattern is the closest.
+ * call is decided by routing/routes.ts, not by the engine's own idea of which pattern is the closest.
  */
-import { inboundOrder, outboundLayers } from '../../../core/routes.ts';
+import { inboundOrder, outboundLayers } from '../../../routing/routes.ts';
 import type {
   NumberChange,
   Site,

@@ -6,7 +6,7 @@ import type { Phone } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
 import { freePort } from '../../../../test/support/ports.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
-import { MOST_LAYERS } from '../../../core/routes.ts';
+import { MOST_LAYERS } from '../../../routing/routes.ts';
 import type { Site } from '../../../ports/site.ts';
 import {
   PASSWORD,
