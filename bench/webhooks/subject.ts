@@ -11,8 +11,8 @@ import { openSqliteJournal } from '../../server/src/adapters/sqlite/journal.ts';
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
 import { systemClock as clock } from '../../server/src/core/clock.ts';
 import { silent as log } from '../../server/src/core/log.ts';
-import { createWebhooks } from '../../server/src/delivery/webhooks/service.ts';
-import type { Webhooks } from '../../server/src/delivery/webhooks/service.ts';
+import { createWebhooks } from '../../server/src/features/webhooks/feature.ts';
+import type { Webhooks } from '../../server/src/features/webhooks/feature.ts';
 import { createAudit } from '../../server/src/features/audit/service.ts';
 import { openJournal } from '../../server/src/journal/journal.ts';
 import type { Caller } from '../../server/src/ports/http.ts';
@@ -63,7 +63,7 @@ async function startOurs(): Promise<{ secrets: Record<string, string>; webhooks:
 }
 const OWNER = { principal: admin, queues: [] };
 const subscribe = (webhooks: Webhooks, name: string | number) =>
-  webhooks.create(
+  webhooks.service.create(
     { caller: admin, ip: null },
     { url: urlOf(name), topics: ['presence'], types: null, enabled: true, description: '' },
   );

@@ -7,7 +7,6 @@ import type { History } from '../features/history/feature.ts';
 import type { Config } from './config.ts';
 import { exposures } from './exposure.ts';
 import type { Exchange } from './exchange.ts';
-import type { Webhooks } from '../delivery/webhooks/service.ts';
 import { REFUSAL_REASONS } from '../features/sip-security/service.ts';
 import type { SipSecurity } from '../features/sip-security/service.ts';
 import type { Check } from '../http/health.ts';
@@ -44,7 +43,6 @@ export interface Watched {
   readonly records: Store;
   readonly history: Pick<History, 'proof'>;
   readonly calls: CallControlFeature;
-  readonly webhooks: Webhooks;
   readonly clock: Clock;
 }
 export function checksOf({
@@ -168,7 +166,7 @@ export function checksOf({
 }
 export function addGauges(
   metrics: Metrics,
-  { engine, live, loop, journal, calls, webhooks, history, watch, sipSecurity }: Watched,
+  { engine, live, loop, journal, calls, history, watch, sipSecurity }: Watched,
 ): void {
   for (const name of WATCHED)
     metrics.gauge(`offhook_engine_${name}_ok`, `Whether the check ${name} of the engine holds.`, () =>
@@ -208,19 +206,5 @@ export function addGauges(
     'pending_actions',
   ] as const) {
     metrics.gauge(`offhook_engine_${name}`, `Engine link: ${name}.`, () => engine.status().counters[name]);
-  }
-
-  for (const name of [
-    'webhooks',
-    'retrying',
-    'under_way',
-    'lag',
-    'delivered',
-    'failed',
-    'parked',
-    'disabled',
-  ] as const) {
-    const metric = name === 'webhooks' ? 'offhook_webhooks' : `offhook_webhooks_${name}`;
-    metrics.gauge(metric, `Webhooks: ${name}.`, () => webhooks.figures()[name]);
   }
 }

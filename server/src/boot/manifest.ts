@@ -1,7 +1,7 @@
 /** Every feature of the service, one row each: what it serves, hears of and ends. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { webhookOperations } from '../delivery/webhooks/operations.ts';
+import { webhookOperations } from '../features/webhooks/operations.ts';
 import { apiKeyOperations } from '../features/api-keys/operations.ts';
 import { auditOperations } from '../features/audit/operations.ts';
 import { boardOperations } from '../features/boards/operations.ts';
@@ -137,6 +137,10 @@ export function manifestOf(parts: Features): readonly Feature[] {
     { name: 'sounds', operations: (app) => [soundOperations(sounds, app)] },
     { name: 'api-keys', operations: () => [apiKeyOperations(apiKeys)] },
     { name: 'boards', operations: () => [boardOperations(boards)] },
-    { name: 'webhooks', operations: () => [webhookOperations(webhooks)] },
+    {
+      name: 'webhooks',
+      operations: () => [webhookOperations(webhooks.service)],
+      gauges: (to) => webhooks.gauges(to),
+    },
   ];
 }

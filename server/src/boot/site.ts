@@ -1,8 +1,8 @@
 /** What needs no engine: people, keys, webhooks, sounds and the draft of the configuration. */
 import { soundsDir } from '../adapters/asterisk/instance.ts';
 import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
-import { createWebhooks } from '../delivery/webhooks/service.ts';
-import { createOwners } from '../delivery/webhooks/subscription.ts';
+import { createWebhooks } from '../features/webhooks/feature.ts';
+import { createOwners } from '../features/webhooks/subscription.ts';
 import { createApiKeys } from '../features/api-keys/service.ts';
 import { createAudit } from '../features/audit/service.ts';
 import { createBoards } from '../features/boards/service.ts';

@@ -157,11 +157,11 @@ test('former holder - the webhook of a person below supervisor', async (t) => {
   rig.journal.append([callOf(BEFORE, '1001'), conversationOf(BEFORE, AFTER, '1001'), callOf(AFTER, '1001')]);
   await until('the cursor', () => rig.one(webhook.id).cursor === 3);
   assert.deepEqual(sink.seqs, [3]);
-  await rig.webhooks.replay(admin, webhook.id, { from: 1, to: 3 });
+  await rig.webhooks.service.replay(admin, webhook.id, { from: 1, to: 3 });
   await until('the replay', () => rig.one(webhook.id).replay === null);
   assert.deepEqual(sink.seqs, [3, 3]);
   rig.directory.change('1001', { level: 'supervisor' });
-  await rig.webhooks.replay(admin, webhook.id, { from: 1, to: 3 });
+  await rig.webhooks.service.replay(admin, webhook.id, { from: 1, to: 3 });
   await until('the replay', () => rig.one(webhook.id).replay === null);
   assert.deepEqual(sink.seqs, [3, 3, 1, 2, 3]);
 });
@@ -229,7 +229,7 @@ test('parked calls - the webhook of a person who is new', async (t) => {
   const { webhook } = await rig.create({ url: sink.url, topics: ['parking'] });
   rig.journal.append(parkingAt(AFTER));
   await until('the cursor', () => rig.one(webhook.id).cursor === 4);
-  await rig.webhooks.replay(admin, webhook.id, { from: 1, to: 4 });
+  await rig.webhooks.service.replay(admin, webhook.id, { from: 1, to: 4 });
   await until('the replay', () => rig.one(webhook.id).replay === null);
   assert.deepEqual(sink.seqs, [3, 4, 3, 4]);
 });

@@ -19,6 +19,13 @@ export interface JournalReader {
   readonly tail: number;
   read(after: number, limit: number): readonly JournalRow[];
 }
+/** What a feature with a cursor of its own follows. */
+export interface FollowableJournal extends JournalReader {
+  /** First seq of the epoch; rows before it belong to another one. */
+  readonly began: number;
+  /** Resolves once `seq` is committed; rejects with the signal's reason. */
+  waitFor(seq: number, signal?: AbortSignal): Promise<void>;
+}
 /**
  * Where the journal lies. Appends are synchronous and atomic; `seq` has no holes within an epoch and survives restarts.
  * Within an epoch a seq is given out once: whoever opens the log must show that it is the one that was read from last,

@@ -4,9 +4,9 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { openMemoryJournal } from '../../src/adapters/memory/journal-store.ts';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import { silent } from '../../src/core/log.ts';
-import { createWebhooks } from '../../src/delivery/webhooks/service.ts';
-import type { Webhooks, WebhooksOptions } from '../../src/delivery/webhooks/service.ts';
-import { createOwners } from '../../src/delivery/webhooks/subscription.ts';
+import { createWebhooks } from '../../src/features/webhooks/feature.ts';
+import type { Webhooks, WebhooksOptions } from '../../src/features/webhooks/feature.ts';
+import { createOwners } from '../../src/features/webhooks/subscription.ts';
 import { createAudit } from '../../src/features/audit/service.ts';
 import { openJournal } from '../../src/journal/journal.ts';
 import type { Actor } from '../../src/ports/operations.ts';
@@ -128,7 +128,7 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
       for (let i = 0; i < n; i += 1) journal.append([presence(extension, `note ${i}`)]);
     },
     create: (fields: object) =>
-      webhooks.create(admin, {
+      webhooks.service.create(admin, {
         url: 'http://127.0.0.1:9/',
         topics: ['presence'],
         types: null,
@@ -136,9 +136,9 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
         description: '',
         ...fields,
       }),
-    one: (id: number) => webhooks.one(admin.caller, id),
+    one: (id: number) => webhooks.service.one(admin.caller, id),
     deliveries: async (id: number) =>
-      (await webhooks.deliveries(admin.caller, id, { limit: 200 })).deliveries,
+      (await webhooks.service.deliveries(admin.caller, id, { limit: 200 })).deliveries,
     /** Moves the clock in steps and lets every attempt of a step end before the next. */
     async pass(ms: number, settled: () => boolean, step = 1_000): Promise<void> {
       for (let gone = 0; gone < ms; gone += step) {

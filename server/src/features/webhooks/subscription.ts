@@ -52,9 +52,9 @@ export function createOwners(directory: Directory, rights: (keyId: number) => Ke
   };
 }
 
-/** The names by which an owner hears these topics now; none where it may hear none of them. */
-export const namesFor = (owner: Owner, topics: readonly string[]): readonly string[] =>
-  hearingsOf(owner, topics).flatMap((one) => one.names);
+/** True for an owner who may hear none of the topics. */
+export const isDeaf = (owner: Owner, topics: readonly string[]): boolean =>
+  hearingsOf(owner, topics).every((one) => one.names.length === 0);
 const hearingsOf = ({ principal, queues }: Owner, topics: readonly string[]): readonly Heard[] =>
   topics.flatMap((topic) => hear(principal, topic, queues) ?? []);
 

@@ -1,9 +1,9 @@
 import { webhooks as operations } from '@offhook/contract/operations/webhooks.ts';
 import type { Served } from '../../ports/operations.ts';
-import type { Webhooks } from './service.ts';
+import type { WebhookService } from './service.ts';
 
 /** Webhooks and their delivery logs; an API key with `webhooks:manage` reaches its own (wire.md section 7). */
-export function webhookOperations(webhooks: Webhooks): Served<typeof operations> {
+export function webhookOperations(webhooks: WebhookService): Served<typeof operations> {
   const success = true as const;
   return {
     operations,

@@ -2,9 +2,8 @@ import type { DisabledReason } from '@offhook/contract/webhooks.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { namesIn } from '../../rights/topics.ts';
-import type { Journal } from '../../journal/journal.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { JournalRow } from '../../ports/journal-store.ts';
+import type { FollowableJournal, JournalRow } from '../../ports/journal-store.ts';
 import { isFromBefore } from '../../rights/former-holder.ts';
 import { retryDelay } from './schedule.ts';
 import { signatures } from './signature.ts';
@@ -29,7 +28,7 @@ export interface Hook {
   last_number: number;
 }
 export interface LaneDeps {
-  readonly journal: Pick<Journal, 'epoch' | 'began' | 'head' | 'tail' | 'read' | 'waitFor'>;
+  readonly journal: FollowableJournal;
   readonly clock: Clock;
   readonly transport: Transport;
   readonly log: Log;

@@ -142,7 +142,7 @@ test('webhook targets - a name that means another address when it is called gets
   assert.equal(line!.status, null);
   assert.match(line!.error!, /does not resolve to an address that may be called/);
   assert.equal(sink.connections, 0);
-  const tested = await rig.webhooks.test(admin, webhook.id);
+  const tested = await rig.webhooks.service.test(admin, webhook.id);
   assert.deepEqual([tested.delivered, tested.status], [false, null]);
   assert.equal(sink.connections, 0);
   await assert.rejects(rig.create({ url: 'http://rebind.example.com/' }), { code: 'webhook_target_refused' });
@@ -177,7 +177,7 @@ test('webhooks - an administrator allows a private target without a restart, kep
     message: /settings of webhooks/,
   });
   const set = (private_targets: string[]) =>
-    rig.webhooks.targets.change(admin, WebhookSettings.parse({ private_targets }));
+    rig.webhooks.service.targets.change(admin, WebhookSettings.parse({ private_targets }));
   assert.deepEqual(await set(['127.0.0.1', 'CRM.internal', '10.1.0.0/16']), {
     private_targets: ['127.0.0.1', 'crm.internal', '10.1.0.0/16'],
     fixed_targets: ['192.0.2.0/24'],

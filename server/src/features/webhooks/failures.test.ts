@@ -174,7 +174,7 @@ test('webhooks - an event the target cannot digest is parked and the next goes o
   await until('the last', () => rig.one(id).cursor === 7);
   assert.equal(rig.webhooks.figures().parked, 3);
   assert.equal(rig.one(id).enabled, true);
-  const parked = await rig.webhooks.deliveries(admin.caller, id, { state: 'parked' });
+  const parked = await rig.webhooks.service.deliveries(admin.caller, id, { state: 'parked' });
   assert.deepEqual(
     parked.deliveries.map(({ seq }) => seq),
     [6, 4, 2],
@@ -216,12 +216,12 @@ test('webhooks - a receiver that is down for seconds waits seconds, and a test, 
   };
   await waits();
   const failed = sink.received.length;
-  await rig.webhooks.test(admin, id);
+  await rig.webhooks.service.test(admin, id);
   assert.equal(sink.received.length, failed + 1, 'a test that fails releases nothing');
   for (const release of [
-    () => rig.webhooks.test(admin, id),
-    () => rig.webhooks.change(admin, id, { enabled: true }),
-    () => rig.webhooks.retry(admin, id),
+    () => rig.webhooks.service.test(admin, id),
+    () => rig.webhooks.service.change(admin, id, { enabled: true }),
+    () => rig.webhooks.service.retry(admin, id),
   ]) {
     sink.answer = status(503);
     rig.happen(1);
@@ -246,8 +246,8 @@ test('webhooks - a receiver that is down for seconds waits seconds, and a test, 
     entries.map((e) => [e.actor, e.object]),
     [['1001', `webhook:${id}`]],
   );
-  await rig.webhooks.change(admin, id, { enabled: false });
-  await assert.rejects(rig.webhooks.retry(admin, id), { code: 'webhook_disabled' });
+  await rig.webhooks.service.change(admin, id, { enabled: false });
+  await assert.rejects(rig.webhooks.service.retry(admin, id), { code: 'webhook_disabled' });
 });
 
 test('webhooks - killed between the sending and the writing: the same webhook-id again, and nothing is lost', async (t) => {
@@ -301,7 +301,10 @@ test('webhooks - what retention took before it was sent is a gap in the log, and
   const log = await rig.deliveries(id);
   const gap = log.find(({ state }) => state === 'gap')!;
   assert.deepEqual([gap.seq, gap.to_seq, gap.attempts], [1, 10, 0]);
-  assert.equal((await rig.webhooks.deliveries(admin.caller, id, { state: 'gap' })).deliveries.length, 1);
+  assert.equal(
+    (await rig.webhooks.service.deliveries(admin.caller, id, { state: 'gap' })).deliveries.length,
+    1,
+  );
 
   await rig.restart({ journal: rig.newJournal() });
   rig.happen(3);
@@ -339,7 +342,10 @@ test('webhooks - the delivery log is bounded and read in pages', async (t) => {
   const seen: number[] = [];
   let cursor: string | undefined;
   do {
-    const page = await rig.webhooks.deliveries(admin.caller, id, { limit: 200, ...(cursor && { cursor }) });
+    const page = await rig.webhooks.service.deliveries(admin.caller, id, {
+      limit: 200,
+      ...(cursor && { cursor }),
+    });
     seen.push(...page.deliveries.map(({ seq }) => seq));
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
@@ -383,14 +389,14 @@ test('webhooks - answers that are none fail at once, and one that never ends cou
     ['', /socket hang up/],
   ] as const) {
     say = (socket) => void (answer === '' ? socket.end() : socket.write(answer, 'latin1'));
-    const { delivered, status: code, error } = await rig.webhooks.test(admin, id);
+    const { delivered, status: code, error } = await rig.webhooks.service.test(admin, id);
     assert.deepEqual([delivered, code], [false, null], answer.slice(0, 30));
     assert.match(error!, means);
   }
   say = (socket) =>
     void socket.write('HTTP/1.1 202 Accepted\r\nContent-Length: 1000\r\n\r\nso far', 'latin1');
   const cut = await until('an answer that is cut after its head was read', async () => {
-    const drips = rig.webhooks.test(admin, id);
+    const drips = rig.webhooks.service.test(admin, id);
     await until('the attempt', () => rig.webhooks.figures().under_way === 1);
     await new Promise((resolve) => setTimeout(resolve, 20));
     await rig.clock.advance(15_000);
@@ -411,10 +417,13 @@ test('webhooks - what a refusing database leaves in memory is bounded', async (t
     await assert.rejects(rig.webhooks.save());
   }
   rig.life.writes = true;
-  assert.equal((await rig.webhooks.deliveries(admin.caller, id, { limit: 200 })).deliveries[0]!.seq, 2_700);
+  assert.equal(
+    (await rig.webhooks.service.deliveries(admin.caller, id, { limit: 200 })).deliveries[0]!.seq,
+    2_700,
+  );
   let lines = 0;
   for (let cursor: string | undefined = '999999'; cursor !== undefined;) {
-    const page = await rig.webhooks.deliveries(admin.caller, id, { limit: 200, cursor });
+    const page = await rig.webhooks.service.deliveries(admin.caller, id, { limit: 200, cursor });
     lines += page.deliveries.length;
     cursor = page.next_cursor ?? undefined;
   }

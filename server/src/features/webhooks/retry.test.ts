@@ -12,7 +12,7 @@ test('webhooks - a retry during the first attempt of a delivery sends it again a
   const { id } = (await rig.create({ url: sink.url })).webhook;
   rig.happen(2);
   await until('the first attempt', () => held.length === 1);
-  await rig.webhooks.retry(admin, id);
+  await rig.webhooks.service.retry(admin, id);
   held[0]!.writeHead(503, { 'retry-after': '3600' }).end();
   await until('the second attempt, without any time', () => held.length === 2);
   assert.deepEqual(sink.seqs, [1, 1]);
@@ -30,10 +30,10 @@ test('webhooks - a retry during an attempt that succeeds, or before anything fai
   const held: ServerResponse[] = [];
   await using sink = await startSink((_received, response) => void held.push(response));
   const { id } = (await rig.create({ url: sink.url })).webhook;
-  await rig.webhooks.retry(admin, id);
+  await rig.webhooks.service.retry(admin, id);
   rig.happen(1);
   await until('the attempt', () => held.length === 1);
-  await rig.webhooks.retry(admin, id);
+  await rig.webhooks.service.retry(admin, id);
   held[0]!.end('ok');
   await until('its end', () => rig.one(id).cursor === 1);
   sink.answer = status(503);
@@ -50,7 +50,7 @@ test('webhooks - a retry that was confirmed holds where the service is killed be
   await until('a failure', () => rig.one(id).retrying?.attempts === 1);
   await rig.webhooks.save();
   sink.answer = () => undefined;
-  await rig.webhooks.retry(admin, id);
+  await rig.webhooks.service.retry(admin, id);
   await until('the attempt', () => sink.received.length === 2);
   sink.answer = ok;
   await rig.restart({ crash: true });

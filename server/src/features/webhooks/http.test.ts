@@ -37,7 +37,7 @@ async function site(t: TestContext) {
       },
     },
   });
-  const commands = addOperations(host.app, [webhookOperations(rig.webhooks)]);
+  const commands = addOperations(host.app, [webhookOperations(rig.webhooks.service)]);
   await host.app.ready();
   t.after(() => host.close());
   const call = async (

@@ -98,7 +98,7 @@ test('webhooks - a rotated secret signs beside the new one for a day, and then n
   const rig = await webhooksRig(t);
   await using sink = await startSink();
   const { webhook, secret } = await rig.create({ url: sink.url });
-  const { secret: next, webhook: rotated } = await rig.webhooks.rotate(admin, webhook.id);
+  const { secret: next, webhook: rotated } = await rig.webhooks.service.rotate(admin, webhook.id);
   assert.match(next, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.notEqual(next, secret);
   assert.equal(rotated.previous_secret_until, '2026-11-22T09:00:00.000Z');
@@ -135,12 +135,12 @@ test('webhooks - a key hears its objects only, its rights are looked at for ever
   const wanted = { url: sink.url, types: null, enabled: true, description: '' };
   for (const topic of ['calls', 'agents', 'config', 'queues/support', 'presence/1001', 'calls/mine']) {
     await assert.rejects(
-      rig.webhooks.create(crm, { ...wanted, topics: [topic] }),
+      rig.webhooks.service.create(crm, { ...wanted, topics: [topic] }),
       { code: 'forbidden' },
       topic,
     );
   }
-  const { webhook } = await rig.webhooks.create(crm, { ...wanted, topics: ['presence', 'queues'] });
+  const { webhook } = await rig.webhooks.service.create(crm, { ...wanted, topics: ['presence', 'queues'] });
   assert.equal(webhook.created_by, 'key:crm');
   const all = () => {
     for (const extension of ['1001', '1003', '1005']) rig.happen(1, extension);
@@ -153,23 +153,25 @@ test('webhooks - a key hears its objects only, its rights are looked at for ever
 
   const { webhook: other } = await rig.create({ url: sink.url, enabled: false });
   for (const work of [
-    () => rig.webhooks.one(crm.caller, other.id),
-    () => rig.webhooks.change(crm, other.id, { enabled: true }),
-    () => rig.webhooks.remove(crm, other.id),
-    () => rig.webhooks.rotate(crm, other.id),
-    () => rig.webhooks.test(crm, other.id),
-    () => rig.webhooks.replay(crm, other.id, { from: 1, to: 1 }),
-    () => rig.webhooks.deliveries(crm.caller, other.id, {}),
+    () => rig.webhooks.service.one(crm.caller, other.id),
+    () => rig.webhooks.service.change(crm, other.id, { enabled: true }),
+    () => rig.webhooks.service.remove(crm, other.id),
+    () => rig.webhooks.service.rotate(crm, other.id),
+    () => rig.webhooks.service.test(crm, other.id),
+    () => rig.webhooks.service.replay(crm, other.id, { from: 1, to: 1 }),
+    () => rig.webhooks.service.deliveries(crm.caller, other.id, {}),
   ]) {
     await assert.rejects(async () => work(), { code: 'not_found' });
   }
   assert.deepEqual(
-    rig.webhooks.list(crm.caller).map(({ id }) => id),
+    rig.webhooks.service.list(crm.caller).map(({ id }) => id),
     [webhook.id],
   );
-  assert.equal(rig.webhooks.list(admin.caller).length, 2);
+  assert.equal(rig.webhooks.service.list(admin.caller).length, 2);
   // An administrator gives it no more than its owner has.
-  await assert.rejects(rig.webhooks.change(admin, webhook.id, { topics: ['calls'] }), { code: 'forbidden' });
+  await assert.rejects(rig.webhooks.service.change(admin, webhook.id, { topics: ['calls'] }), {
+    code: 'forbidden',
+  });
 
   rig.keys.set(4, { ...key, extensions: ['1005'], queues: [] });
   all();
@@ -201,7 +203,7 @@ test('webhooks - a key whose rights no longer reach any topic of its webhook: di
   };
   rig.keys.set(4, key);
   const wanted = { url: sink.url, types: null, enabled: true, description: '', topics: ['queues'] };
-  const { webhook } = await rig.webhooks.create(keyActor(key), wanted);
+  const { webhook } = await rig.webhooks.service.create(keyActor(key), wanted);
   rig.keys.set(4, { ...key, scopes: ['directory:read', 'webhooks:manage'] });
   rig.webhooks.ownersChanged();
   await until('its end', () => !rig.one(webhook.id).enabled);
@@ -212,9 +214,11 @@ test('webhooks - a key whose rights no longer reach any topic of its webhook: di
     entries.map((e) => [e.object, e.detail['reason']]),
     [[`webhook:${webhook.id}`, 'not_allowed']],
   );
-  await assert.rejects(rig.webhooks.change(admin, webhook.id, { enabled: true }), { code: 'forbidden' });
+  await assert.rejects(rig.webhooks.service.change(admin, webhook.id, { enabled: true }), {
+    code: 'forbidden',
+  });
   rig.keys.set(4, key);
-  assert.equal((await rig.webhooks.change(admin, webhook.id, { enabled: true })).enabled, true);
+  assert.equal((await rig.webhooks.service.change(admin, webhook.id, { enabled: true })).enabled, true);
 });
 
 test('webhooks - a person who is demoted hears less, and one who is gone nothing', async (t) => {
@@ -240,7 +244,7 @@ test('webhooks - types narrow, a change counts at once, and what is disabled goe
   const { id } = webhook;
   rig.happen(1);
   await until('a failure', () => rig.one(id).retrying?.attempts === 1);
-  await rig.webhooks.change(admin, id, {
+  await rig.webhooks.service.change(admin, id, {
     url: moved.url,
     types: ['presence.changed'],
     description: 'to there',
@@ -251,10 +255,10 @@ test('webhooks - types narrow, a change counts at once, and what is disabled goe
   rig.happen(1);
   await until('the next', () => rig.one(id).cursor === 3);
   assert.deepEqual(moved.seqs, [1, 3]);
-  const off = await rig.webhooks.change(admin, id, { enabled: false });
+  const off = await rig.webhooks.service.change(admin, id, { enabled: false });
   assert.deepEqual([off.enabled, off.disabled_reason], [false, 'request']);
   rig.happen(2);
-  await rig.webhooks.change(admin, id, { enabled: true });
+  await rig.webhooks.service.change(admin, id, { enabled: true });
   await until('what came meanwhile', () => moved.received.length === 4);
   assert.deepEqual(moved.seqs, [1, 3, 4, 5]);
   assert.equal(sink.received.length, 1);
@@ -266,8 +270,10 @@ test('webhooks - a replay sends again in order, before what is new, with the ids
   const { id } = (await rig.create({ url: sink.url })).webhook;
   rig.happen(5);
   await until('five', () => rig.one(id).cursor === 5);
-  await assert.rejects(rig.webhooks.replay(admin, id, { from: 6, to: 9 }), { code: 'invalid_request' });
-  const begun = await rig.webhooks.replay(admin, id, { from: 2, to: 400 });
+  await assert.rejects(rig.webhooks.service.replay(admin, id, { from: 6, to: 9 }), {
+    code: 'invalid_request',
+  });
+  const begun = await rig.webhooks.service.replay(admin, id, { from: 2, to: 400 });
   assert.deepEqual(begun.replay, { from: 2, to: 5 }, 'what was not passed comes by itself');
   rig.happen(1);
   await until('all', () => rig.one(id).cursor === 6);
@@ -279,8 +285,10 @@ test('webhooks - a replay sends again in order, before what is new, with the ids
   );
 
   sink.answer = status(400);
-  await rig.webhooks.replay(admin, id, { from: 1, to: 3 });
-  await assert.rejects(rig.webhooks.replay(admin, id, { from: 1, to: 1 }), { code: 'replay_running' });
+  await rig.webhooks.service.replay(admin, id, { from: 1, to: 3 });
+  await assert.rejects(rig.webhooks.service.replay(admin, id, { from: 1, to: 1 }), {
+    code: 'replay_running',
+  });
   rig.happen(1);
   for (const attempts of [1, 2]) {
     await until('an attempt', () => rig.one(id).retrying?.attempts === attempts);
@@ -290,8 +298,10 @@ test('webhooks - a replay sends again in order, before what is new, with the ids
   await until('what is new', () => rig.one(id).cursor === 7);
   assert.equal(rig.one(id).replay, null, 'it ends at what fails three times');
   assert.deepEqual(sink.seqs.slice(10), [1, 1, 1, 7]);
-  await rig.webhooks.change(admin, id, { enabled: false });
-  await assert.rejects(rig.webhooks.replay(admin, id, { from: 1, to: 1 }), { code: 'webhook_disabled' });
+  await rig.webhooks.service.change(admin, id, { enabled: false });
+  await assert.rejects(rig.webhooks.service.replay(admin, id, { from: 1, to: 1 }), {
+    code: 'webhook_disabled',
+  });
 });
 
 test('webhooks - what was parked is replayed although the journal has it no longer', async (t) => {
@@ -309,7 +319,7 @@ test('webhooks - what was parked is replayed although the journal has it no long
   await rig.restart({ journal: rig.reopenJournal() });
   sink.answer = status(200);
   const before = sink.received.length;
-  await rig.webhooks.replay(admin, id, { from: 1, to: 4 });
+  await rig.webhooks.service.replay(admin, id, { from: 1, to: 4 });
   await until('the replay', () => rig.one(id).replay === null);
   assert.deepEqual(
     sink.received.slice(before).map((one) => one.seq),
@@ -330,8 +340,8 @@ test('webhooks - a test delivery says what came back, signed, whatever becomes o
   const rig = await webhooksRig(t);
   await using sink = await startSink((_one, response) => void response.writeHead(418).end('x'.repeat(5_000)));
   const { webhook, secret } = await rig.create({ url: sink.url, enabled: false });
-  const running = rig.webhooks.test(admin, webhook.id);
-  await assert.rejects(rig.webhooks.test(admin, webhook.id), { code: 'too_many_requests' });
+  const running = rig.webhooks.service.test(admin, webhook.id);
+  await assert.rejects(rig.webhooks.service.test(admin, webhook.id), { code: 'too_many_requests' });
   const tested = await running;
   assert.deepEqual([tested.delivered, tested.status, tested.error], [false, 418, null]);
   assert.equal(tested.excerpt, 'x'.repeat(1_024));
@@ -340,7 +350,7 @@ test('webhooks - a test delivery says what came back, signed, whatever becomes o
   assert.ok(WebhookTest.strict().safeParse(JSON.parse(one!.body)).success, one!.body);
   assert.equal(await verified(one!, secret), 1);
   sink.answer = silence;
-  const waits = rig.webhooks.test(admin, webhook.id);
+  const waits = rig.webhooks.service.test(admin, webhook.id);
   await until('the request', () => sink.open === 1);
   await rig.clock.advance(15_000);
   assert.deepEqual((await waits).error, 'no answer within 15 s');
@@ -358,7 +368,7 @@ test('webhooks - a retry that is asked for while an attempt is under way is not 
   await rig.clock.advance(Date.parse(rig.one(id).retrying!.next_attempt_at) - rig.clock.now());
   await until('the second attempt', () => held.length === 1);
   const at = rig.clock.now();
-  await rig.webhooks.retry(admin, id);
+  await rig.webhooks.service.retry(admin, id);
   sink.answer = ok;
   held[0]!.writeHead(503).end();
   await until('the event', () => rig.one(id).cursor === rig.journal.head);

@@ -1,0 +1,122 @@
+/** Webhooks: their settings, delivery logs and the lanes that deliver. */
+import type { Log } from '../../core/log.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { FollowableJournal } from '../../ports/journal-store.ts';
+import type { Gauges } from '../../ports/metrics.ts';
+import type { Store } from '../../ports/store.ts';
+import { createRunner } from './runner.ts';
+import { WebhookService } from './service.ts';
+import { createTargetSettings } from './settings.ts';
+import { createWebhookStore } from './store.ts';
+import { isDeaf } from './subscription.ts';
+import type { FindOwner } from './subscription.ts';
+import { createGuard } from './target.ts';
+import type { Allow } from './target.ts';
+import { createResolve, createTransport } from './transport.ts';
+import type { Resolve } from './transport.ts';
+
+export interface WebhooksOptions {
+  readonly store: Store;
+  readonly journal: FollowableJournal;
+  readonly clock: Clock;
+  readonly audit: Required<Audit>;
+  readonly log: Log;
+  readonly owner: FindOwner;
+  readonly allow: Allow;
+  readonly version: string;
+  /** The source of an envelope, e.g. `/offhook/ast1`. */
+  readonly source: string;
+  readonly resolve?: Resolve;
+  readonly chance?: () => number;
+}
+export interface WebhookFigures {
+  readonly webhooks: number;
+  readonly retrying: number;
+  /** Attempts that wait for their answer now. */
+  readonly under_way: number;
+  /** Events that the webhook farthest behind has not looked at. */
+  readonly lag: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly parked: number;
+  /** Those that were disabled by themselves since the start. */
+  readonly disabled: number;
+}
+/** The service of the administrator, and what the composition root needs of the feature. */
+export interface Webhooks {
+  readonly service: WebhookService;
+  figures(): WebhookFigures;
+  gauges(to: Gauges): void;
+  /**
+   * Call after the rights of an owner changed or ended: a webhook without an owner, or whose owner may hear none of its topics,
+   * is disabled now and not at its next event.
+   */
+  ownersChanged(): void;
+  /** Writes what is only in memory. */
+  save(): Promise<void>;
+  close(): Promise<void>;
+}
+const FIGURES = [
+  'webhooks',
+  'retrying',
+  'under_way',
+  'lag',
+  'delivered',
+  'failed',
+  'parked',
+  'disabled',
+] as const satisfies readonly (keyof WebhookFigures)[];
+
+/** Runs the migrations, loads the webhooks and begins to deliver. */
+export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks> {
+  const { clock, journal, audit, owner, source } = options;
+  const log = options.log.child({ part: 'webhooks' });
+  const resolve = options.resolve ?? createResolve();
+  const store = await createWebhookStore(options.store);
+  const guard = createGuard(options.allow);
+  const targets = await createTargetSettings({
+    store: options.store,
+    audit,
+    fixed: options.allow,
+    apply: (allow) => guard.allow(allow),
+  });
+  const transport = createTransport({ guard, clock, resolve });
+  const agent = `Offhook/${options.version}`;
+  const chance = options.chance ?? Math.random;
+  const runner = createRunner({ journal, clock, transport, log, agent, chance, store, audit, owner });
+  const { hooks } = runner;
+  for (const row of await store.all()) runner.start(row);
+  const parts = { journal, clock, audit, owner, source, store, guard, targets, transport, agent, runner };
+  const figures = (): WebhookFigures => {
+    const all = [...hooks.values()].filter(({ settings }) => settings.enabled);
+    return {
+      webhooks: hooks.size,
+      retrying: all.filter(({ progress }) => progress.live.head !== null).length,
+      under_way: transport.under_way,
+      lag: Math.max(0, ...all.map(({ progress }) => journal.head - progress.live.at)),
+      ...runner.counts,
+    };
+  };
+  return {
+    service: new WebhookService({ ...parts, resolve }),
+    figures,
+    gauges(to) {
+      for (const name of FIGURES) {
+        const metric = name === 'webhooks' ? 'offhook_webhooks' : `offhook_webhooks_${name}`;
+        to.gauge(metric, `Webhooks: ${name}.`, () => figures()[name]);
+      }
+    },
+    ownersChanged() {
+      for (const { settings, lane } of hooks.values()) {
+        const who = owner(settings.owner);
+        if (who === null || isDeaf(who, settings.topics)) lane.wake();
+      }
+    },
+    save: () => runner.save(),
+    async close() {
+      await runner.close();
+      transport.close();
+    },
+  };
+}
