@@ -31,9 +31,32 @@ const DisplayName = z
 const Pin = z.string().regex(/^[0-9]{4,12}$/, 'not 4 to 12 digits');
 const secret = <T extends z.ZodType>(schema: T) => schema.optional().meta({ writeOnly: true });
 
+/** Keys of the kinds that other objects refer to. */
+const KEYS = {
+  extension: OwnNumber,
+  queue: Slug,
+  ring_group: Slug,
+  menu: Slug,
+  time_condition: Slug,
+  holidays: Slug,
+  conference: Slug,
+  mailbox: OwnNumber,
+  music_class: Slug,
+  prompt: Slug,
+  trunk: Slug,
+  service: z.string().regex(/^[0-9*#]{1,20}$/, 'not a service number'),
+} as const;
+type NamedKind = keyof typeof KEYS;
+/**
+ * Schemas that refer to another object, by the field `by` of theirs or as a whole. Kept beside the schemas, because their
+ * metadata is published.
+ */
+export const REFERENCES = z.registry<{ readonly kind: NamedKind; readonly by?: string }>();
+const ref = (kind: NamedKind): z.ZodString => KEYS[kind].clone().register(REFERENCES, { kind });
+
 /** A sound: an uploaded prompt, or one that comes with the engine. */
 export const SoundRef = z.union([
-  z.strictObject({ prompt: Slug }),
+  z.strictObject({ prompt: Slug }).register(REFERENCES, { kind: 'prompt', by: 'prompt' }),
   z.strictObject({
     built_in: z
       .string()
@@ -50,24 +73,25 @@ const Change = {
     .default('')
     .describe('Digits that are put in front after that.'),
 };
-const to = <K extends string>(kind: K, key: z.ZodType<string>) =>
-  z.strictObject({ kind: z.literal(kind), key });
+const to = <K extends NamedKind>(kind: K) =>
+  z.strictObject({ kind: z.literal(kind), key: KEYS[kind] }).register(REFERENCES, { kind, by: 'key' });
 /** Where a call goes. */
 export const Destination = z
   .discriminatedUnion('kind', [
-    to('extension', OwnNumber),
-    to('queue', Slug),
-    to('ring_group', Slug),
-    to('menu', Slug),
-    to('time_condition', Slug),
-    to('conference', Slug),
-    to('mailbox', OwnNumber),
-    to('service', z.string().regex(/^[0-9*#]{1,20}$/, 'not a service number')),
+    to('extension'),
+    to('queue'),
+    to('ring_group'),
+    to('menu'),
+    to('time_condition'),
+    to('conference'),
+    to('mailbox'),
+    to('service'),
     z
       .strictObject({ kind: z.literal('trunk'), key: Slug, ...Change })
       .describe(
         'From an inbound route the number that was called goes on, changed; from anything else there is no such number, and `prepend` is the whole of it.',
-      ),
+      )
+      .register(REFERENCES, { kind: 'trunk', by: 'key' }),
     z.strictObject({
       kind: z.literal('hang_up'),
       reason: z.enum(['normal', 'busy', 'congestion', 'not_found']).default('normal'),
@@ -141,7 +165,7 @@ export const QueueConfig = z
     members: z
       .array(
         z.strictObject({
-          extension: OwnNumber,
+          extension: ref('extension'),
           static: z.boolean().default(false).describe('A member by configuration that cannot log out.'),
           penalty: z
             .int()
@@ -176,7 +200,7 @@ export const QueueConfig = z
       .default(null)
       .describe('Where callers go whom nobody took; null for a sentence and the end.'),
     recording: Recording,
-    music_class: Slug.nullable().default(null),
+    music_class: ref('music_class').nullable().default(null),
     announcement: SoundRef.nullable().default(null).describe('Heard once, before waiting.'),
     agent_announcement: SoundRef.nullable().default(null).describe('Heard by the agent who answers.'),
     periodic_announcement: z
@@ -217,7 +241,7 @@ export const RingGroupConfig = z
     number: OwnNumber,
     title: Title,
     strategy: z.enum(['all', 'in_order']).default('all'),
-    members: z.array(OwnNumber).min(1).max(50).describe('Extensions.'),
+    members: z.array(ref('extension')).min(1).max(50).describe('Extensions.'),
     ring_seconds: Seconds(5, 300).default(20).describe('All together, or each in its turn.'),
     recording: Recording,
     otherwise: Destination.nullable().default(null),
@@ -264,7 +288,7 @@ export const TimeConditionConfig = z
       .max(50)
       .default([])
       .describe("Open hours in the site's zone; `to` is not included, one before `from` is of the next day."),
-    holidays: z.array(Slug).max(20).default([]),
+    holidays: z.array(ref('holidays')).max(20).default([]),
     override: z.enum(['none', 'open', 'closed']).default('none').describe('Night switch.'),
     when_open: Destination,
     when_closed: Destination,
@@ -303,7 +327,7 @@ export const ConferenceConfig = z
     leader_pin: secret(Pin.nullable()),
     wait_for_leader: z.boolean().default(false),
     max_members: z.int().min(0).max(500).default(50).describe('0 for any number.'),
-    music_class: Slug.nullable().default(null).describe('Heard alone.'),
+    music_class: ref('music_class').nullable().default(null).describe('Heard alone.'),
     announce: z.boolean().default(true).describe('Tells who comes and goes by a tone.'),
   })
   .meta({ id: 'ConferenceConfig' });
@@ -322,7 +346,7 @@ export const ParkingLotConfig = z
     first_slot: z.int().min(10).max(999_999_999),
     last_slot: z.int().min(10).max(999_999_999),
     timeout_seconds: Seconds(10, 86_400).default(120),
-    music_class: Slug.nullable().default(null),
+    music_class: ref('music_class').nullable().default(null),
   })
   .refine((p) => p.last_slot >= p.first_slot && p.last_slot - p.first_slot <= 999, {
     path: ['last_slot'],
@@ -333,7 +357,7 @@ export const MusicClassConfig = z
   .strictObject({
     name: Slug,
     title: Title,
-    prompts: z.array(Slug).min(1).max(100),
+    prompts: z.array(ref('prompt')).min(1).max(100),
     order: z.enum(['random', 'as_listed']).default('random'),
   })
   .meta({ id: 'MusicClassConfig' });
@@ -390,7 +414,7 @@ export const InboundRouteConfig = z
   .strictObject({
     name: Slug,
     title: Title.nullable().default(null),
-    trunk: Slug.nullable().default(null).describe('Null for all.'),
+    trunk: ref('trunk').nullable().default(null).describe('Null for all.'),
     number: Outside.nullable()
       .default(null)
       .describe('The number that was called, as received; null for any.'),
@@ -425,7 +449,7 @@ export const OutboundRouteConfig = z
       'Left out of a new route one of whose patterns leaves the country open (`+X.`, `00X.`, `0X.`): `international`.',
     ),
     trunks: z
-      .array(z.strictObject({ trunk: Slug, ...Change }))
+      .array(z.strictObject({ trunk: ref('trunk'), ...Change }))
       .min(1)
       .max(10)
       .describe('Tried in this order.'),

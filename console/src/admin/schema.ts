@@ -3,6 +3,7 @@ import {
   CONFIG_KINDS,
   CONFIG_SECRETS,
   Destination,
+  REFERENCES,
   ROUTE_CLASSES,
   SoundRef,
 } from '@offhook/contract/config-objects.ts';
@@ -33,18 +34,6 @@ export interface Field {
   readonly initial: unknown;
 }
 
-/** Fields that name another object, which their schema cannot say. */
-const REFERENCES: Readonly<Record<string, ConfigKind>> = {
-  'queue.members.extension': 'extension',
-  'queue.music_class': 'music_class',
-  'ring_group.members': 'extension',
-  'time_condition.holidays': 'holidays',
-  'conference.music_class': 'music_class',
-  'parking_lot.music_class': 'music_class',
-  'music_class.prompts': 'prompt',
-  'inbound_route.trunk': 'trunk',
-  'outbound_route.trunks.trunk': 'trunk',
-};
 /** Lists of choices whose order says something. */
 const ORDERED = new Set(['trunk.codecs']);
 
@@ -85,8 +74,8 @@ function unwrapped(schema: Schema): {
   }
 }
 function shapeOf(path: string, schema: Schema): Shape {
-  const kind = REFERENCES[path];
-  if (kind !== undefined && schema._zod.def.type !== 'array') return { is: 'reference', kind };
+  const reference = REFERENCES.get(schema as never);
+  if (reference !== undefined) return { is: 'reference', kind: reference.kind };
   if (same(schema, Destination)) return { is: 'destination' };
   if (same(schema, SoundRef)) return { is: 'sound' };
   if (path === 'prompt.sound') return { is: 'upload' };

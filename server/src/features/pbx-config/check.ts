@@ -7,7 +7,7 @@ import { findingOf, wordOf } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { allObjects } from './model.ts';
 import type { Model, StoredObject } from './model.ts';
-import { usesOf } from './uses.ts';
+import { referencesOf } from '@offhook/contract/config-references.ts';
 
 /** What of the exchange itself a model is checked against. */
 export interface House {
@@ -136,7 +136,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     else codes.delete(key);
   for (const [id, code] of codes) numbers.set(code, say`${wordOf('feature_code')} ${id}`);
   for (const object of allObjects(model)) {
-    for (const use of usesOf(object))
+    for (const use of referencesOf(object))
       if (!model.of(use.kind).has(use.key))
         find(object, use.path, say`there is no ${wordOf(use.kind)} ${JSON.stringify(use.key)}`);
     if (object.kind === 'parking_lot') {
@@ -186,7 +186,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
   }
   for (const object of allObjects(model)) {
     if (object.kind === 'inbound_route' || object.kind === 'outbound_route') continue;
-    for (const { kind, path } of usesOf(object))
+    for (const { kind, path } of referencesOf(object))
       if (kind === 'trunk' && fieldOf(object.body, `${path}.prepend`) === '')
         find(object, `${path}.prepend`, 'from here it is the whole number to call, and there is none');
   }

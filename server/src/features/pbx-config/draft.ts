@@ -23,10 +23,9 @@ import { MOST_FINDINGS, beginEdit, notFound } from './edit.ts';
 import type { Edit, Made } from './edit.ts';
 import { createEtags } from './etags.ts';
 import type { Etags } from './etags.ts';
-import { allObjects, difference, withObjects } from './model.ts';
+import { allObjects, difference, referencesTo, withObjects } from './model.ts';
 import type { Model, ObjectChange, ObjectRef, StoredObject } from './model.ts';
 import type { ObjectStore } from './objects.ts';
-import { usesOf } from './uses.ts';
 
 export interface DraftDeps {
   readonly objects: ObjectStore;
@@ -246,21 +245,21 @@ function titleIn({ kind, key, body }: StoredObject): Said {
 function checkUse(after: Model, changes: readonly ObjectChange[]): void {
   const gone = new Set(changes.flatMap((c) => (c.object === null ? [`${c.kind} ${c.key}`] : [])));
   if (gone.size === 0) return;
-  const users = [];
-  for (const object of allObjects(after))
-    for (const use of usesOf(object))
-      if (gone.has(`${use.kind} ${use.key}`))
-        users.push({ kind: object.kind, key: object.key, title: titleIn(object), path: use.path });
+  const users = [...referencesTo(after, ({ kind, key }) => gone.has(`${kind} ${key}`))];
   const [first] = users;
   if (first === undefined) return;
-  const { title, path } = first;
+  const [title, path] = [titleIn(first.object), first.path];
   const more = users.length - 1;
   const detail =
     more === 0
       ? say`it is used by ${title}, in ${path}`
       : say`it is used by ${title}, in ${path} and in ${more} more places`;
   throw new ServiceError('in_use', detail, {
-    body: { used_by: users.slice(0, MAX_NAMED).map(({ kind, key, path }) => ({ kind, key, path })) },
+    body: {
+      used_by: users
+        .slice(0, MAX_NAMED)
+        .map(({ object: { kind, key }, path: at }) => ({ kind, key, path: at })),
+    },
   });
 }
 /** A key that may change the configuration is no administrator, and makes none of itself. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+import { referencesOf } from '@offhook/contract/config-references.ts';
 
 /** One object. `id` is its own for ever, also over versions in which it is not there; people are known by it. */
 export interface StoredObject<K extends ConfigKind = ConfigKind> {
@@ -86,6 +87,15 @@ export const toModel = (objects: Iterable<StoredObject>): Model =>
   );
 export function* allObjects(model: Model): Generator<StoredObject> {
   for (const kind of KINDS) yield* model.of(kind).values() as Iterable<StoredObject>;
+}
+/** Every reference that `wanted` accepts, with the object that holds it. O(objects). */
+export function* referencesTo(
+  model: Model,
+  wanted: (ref: ObjectRef) => boolean,
+): Generator<{ readonly object: StoredObject; readonly path: string }> {
+  for (const object of allObjects(model))
+    for (const reference of referencesOf(object))
+      if (wanted(reference)) yield { object, path: reference.path };
 }
 /** What leads from one to the other, in order of kind. */
 export function difference(from: Model, to: Model): (ObjectChange & { before: StoredObject | null })[] {

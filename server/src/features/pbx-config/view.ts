@@ -9,14 +9,14 @@ import type {
 import { MAX_NAMED } from '@offhook/contract/config.ts';
 import { CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { referencesOf } from '@offhook/contract/config-references.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { toDifference } from './differences.ts';
 import { shownBody } from './document.ts';
 import type { Draft } from './draft.ts';
 import { notFound } from './edit.ts';
-import { byKey, difference } from './model.ts';
+import { byKey, difference, referencesTo } from './model.ts';
 import type { Model, ObjectRef, StoredObject } from './model.ts';
-import { usersOf, usesOf } from './uses.ts';
 
 type Shown = ConfigObject<ConfigKind>;
 const PAGE = 50;
@@ -93,7 +93,11 @@ export function createReader({ objects, etags, etag }: Draft): ConfigReader {
     },
     uses(ref) {
       const object = find(ref);
-      return { used_by: usersOf(objects.draft(), ref).slice(0, MAX_NAMED), uses: usesOf(object) };
+      const users = referencesTo(objects.draft(), ({ kind, key }) => kind === ref.kind && key === ref.key);
+      return {
+        used_by: [...users.take(MAX_NAMED)].map(({ object: { kind, key }, path }) => ({ kind, key, path })),
+        uses: referencesOf(object),
+      };
     },
     async draft({ limit = PAGE, cursor }) {
       const rows = difference(objects.applied(), objects.draft());
