@@ -22,6 +22,22 @@ test('dial pattern - X, Z, N and the open ends match what they say', () => {
   assert.deepEqual(['0X', '0!', '0.', '+'].map(shortestOf), [2, 1, 2, 1]);
 });
 
+test('dial pattern - codes meet where one dialled text is of both', () => {
+  for (const [a, b, both] of [
+    ['*22', '*22', true],
+    ['*22', '*22X', false],
+    ['*2X', '*22', true],
+    ['*2Z', '*20', false],
+    ['*7.', '*72', true],
+    ['*72X.', '*72', false],
+    ['**X.', '*8', false],
+    ['#.', '*.', false],
+  ] as const) {
+    assert.equal(patternsMeet(a, b), both, `${a} ${b}`);
+    assert.equal(patternsMeet(b, a), both, `${b} ${a}`);
+  }
+});
+
 const patterns = fc
   .tuple(
     fc.array(fc.constantFrom('0', '1', '2', 'X', 'Z', 'N'), { minLength: 1, maxLength: 4 }),

@@ -2,6 +2,7 @@
 import { dialMatcher, patternsMeet, shortestOf } from '../../routing/dial-pattern.ts';
 import { say } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
+import { isEmergency } from '../../routing/plan.ts';
 import { MOST_LAYERS, MOST_PATTERNS, outboundLayers } from '../../routing/routes.ts';
 import { findingOf, wordOf } from './findings.ts';
 import type { Finding } from './findings.ts';
@@ -19,6 +20,8 @@ export interface House {
   readonly hasSound?: (sound: string) => boolean;
 }
 
+/** An object, its field, and what is wrong with it. */
+type Found = readonly [StoredObject, path: string, said: Said | string];
 const fieldOf = (body: unknown, path: string): unknown =>
   path
     .split('.')
@@ -76,10 +79,7 @@ function isOwnAddress(host: string): boolean {
   return URL.canParse(url) && OWN_ADDRESS.test(new URL(url).hostname);
 }
 /** Codes and services that the engine could not tell apart from another while they are dialled. */
-function* alike(
-  model: Model,
-  { codes, patterns = new Map() }: House,
-): Generator<readonly [StoredObject, path: string, detail: Said]> {
+function* alike(model: Model, { codes, patterns = new Map() }: House): Generator<Found> {
   const changed = model.of('feature_code');
   const dialled = [...patterns].flatMap(([id, own]) => {
     const object = changed.get(id);
@@ -120,30 +120,24 @@ const MOST_SLOTS = 10_000;
 /** What is wrong beyond these is not told: so much is wrong in one way. */
 const MOST_FINDINGS = 10_000;
 
-/** In order of kind and key; empty where everything fits. O(objects and numbers). */
-export function checkModel(model: Model, house: House): readonly Finding[] {
-  const findings: Finding[] = [];
-  const find = (object: StoredObject, path: string, said: Said | string): void => {
-    if (findings.length < MOST_FINDINGS) findings.push(findingOf(object, path, said));
-  };
+/** References to nothing, and numbers that two objects have. Fills `numbers` with what has each number. */
+function* namesAndNumbers(model: Model, house: House, numbers: Map<string, Said>): Generator<Found> {
   let slots = 0;
-  const numbers = new Map<string, Said>();
   const takers = new Map<string, readonly [StoredObject, path: string]>();
-  const users = new Map<string, string>();
   const codes = new Map(house.codes);
   for (const { key, body } of model.of('feature_code').values())
     if (body.enabled) codes.set(key, body.code);
     else codes.delete(key);
   for (const [id, code] of codes) numbers.set(code, say`${wordOf('feature_code')} ${id}`);
   for (const object of allObjects(model)) {
-    for (const use of referencesOf(object))
-      if (!model.of(use.kind).has(use.key))
-        find(object, use.path, say`there is no ${wordOf(use.kind)} ${JSON.stringify(use.key)}`);
+    for (const { kind, key, path } of referencesOf(object))
+      if (!model.of(kind).has(key))
+        yield [object, path, say`there is no ${wordOf(kind)} ${JSON.stringify(key)}`];
     if (object.kind === 'parking_lot') {
       const { first_slot, last_slot } = (object as StoredObject<'parking_lot'>).body;
       slots += last_slot - first_slot + 1;
       if (slots > MOST_SLOTS) {
-        find(object, 'last_slot', say`all parking lots together have more than ${MOST_SLOTS} slots`);
+        yield [object, 'last_slot', say`all parking lots together have more than ${MOST_SLOTS} slots`];
         continue;
       }
     }
@@ -155,89 +149,128 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
         takers.set(number, [object, path]);
         continue;
       }
-      find(object, path, say`${number} is taken by ${other}`);
-      // Told of both, because either may be the one that was just written.
+      yield [object, path, say`${number} is taken by ${other}`];
+      // Both are named, because either may be the one that was just written.
       const taker = takers.get(number);
-      if (taker !== undefined) find(...taker, say`${number} is taken by ${what}`);
+      if (taker !== undefined) yield [...taker, say`${number} is taken by ${what}`];
     }
   }
+}
+function* userNames(model: Model): Generator<Found> {
+  const users = new Map<string, string>();
   for (const object of model.of('extension').values()) {
     const { username } = object.body;
     const other = users.get(username);
-    if (other !== undefined) find(object, 'username', say`extension ${other} has this user name`);
+    if (other !== undefined) yield [object, 'username', say`extension ${other} has this user name`];
     users.set(username, object.key);
     if (model.of('extension').has(username) && username !== object.key)
-      find(object, 'username', 'it is the extension of somebody else');
+      yield [object, 'username', 'it is the extension of somebody else'];
   }
+}
+/** Rules within one object. */
+function* withinObjects(model: Model, house: House): Generator<Found> {
   for (const object of model.of('queue').values())
     if (new Set(object.body.members.map((m) => m.extension)).size < object.body.members.length)
-      find(object, 'members', 'somebody is in it twice');
+      yield [object, 'members', 'somebody is in it twice'];
   for (const object of model.of('menu').values())
     if (new Set(object.body.choices.map((c) => c.key)).size < object.body.choices.length)
-      find(object, 'choices', 'a key leads to two places');
+      yield [object, 'choices', 'a key leads to two places'];
   for (const object of model.of('prompt').values())
     if (house.hasSound?.(object.body.sound) === false)
-      find(object, 'sound', 'there is no such sound; upload it first');
+      yield [object, 'sound', 'there is no such sound; upload it first'];
   for (const object of model.of('conference').values()) {
     const { pin, leader_pin, wait_for_leader } = object.body;
     if (wait_for_leader && (leader_pin ?? null) === null)
-      find(object, 'wait_for_leader', 'nobody could be the leader without a PIN of their own');
-    if ((pin ?? null) !== null && pin === leader_pin) find(object, 'leader_pin', 'it is that of everybody');
+      yield [object, 'wait_for_leader', 'nobody could be the leader without a PIN of their own'];
+    if ((pin ?? null) !== null && pin === leader_pin) yield [object, 'leader_pin', 'it is that of everybody'];
   }
+}
+function* trunks(model: Model): Generator<Found> {
   for (const object of allObjects(model)) {
     if (object.kind === 'inbound_route' || object.kind === 'outbound_route') continue;
     for (const { kind, path } of referencesOf(object))
       if (kind === 'trunk' && fieldOf(object.body, `${path}.prepend`) === '')
-        find(object, `${path}.prepend`, 'from here it is the whole number to call, and there is none');
+        yield [object, `${path}.prepend`, 'from here it is the whole number to call, and there is none'];
   }
   for (const object of model.of('trunk').values()) {
     if (isOwnAddress(object.body.host))
-      find(object, 'host', 'every browser that is a phone would be taken for it: they all come from there');
+      yield [object, 'host', 'every browser that is a phone would be taken for it: they all come from there'];
     const { register, username, password } = object.body;
     if (register && (username === null || password === undefined))
-      find(object, 'register', 'to register it needs a username and a password');
+      yield [object, 'register', 'to register it needs a username and a password'];
     if ((username === null) !== (password === undefined))
-      find(object, username === null ? 'username' : 'password', 'a login is both a username and a password');
+      yield [
+        object,
+        username === null ? 'username' : 'password',
+        'a login is both a username and a password',
+      ];
   }
+}
+function* inboundRoutes(model: Model): Generator<Found> {
   const inbound = new Map<string, string>();
   for (const object of model.of('inbound_route').values()) {
     const { trunk, number, prefix, caller } = object.body;
     const way = JSON.stringify([trunk, number, prefix, caller]);
     const other = inbound.get(way);
-    if (other !== undefined) find(object, 'number', say`inbound route ${other} is for the same calls`);
+    if (other !== undefined) yield [object, 'number', say`inbound route ${other} is for the same calls`];
     inbound.set(way, object.key);
   }
+}
+/** `numbers`: what has each number of the exchange. */
+function* outboundRoutes(model: Model, numbers: ReadonlyMap<string, Said>): Generator<Found> {
   for (const object of model.of('outbound_route').values()) {
-    const { patterns, trunks } = object.body;
+    const { patterns, trunks: ways } = object.body;
     const shortest = Math.min(...patterns.map(shortestOf));
-    trunks.forEach((t, i) => {
-      if (t.strip > shortest) find(object, `trunks.${i}.strip`, 'more digits than the shortest pattern has');
-      else if (t.strip === shortest && t.prepend === '')
-        find(object, `trunks.${i}.strip`, 'nothing would be left of the shortest number');
-    });
-    if (object.body.class !== 'emergency') continue;
+    for (const [i, { strip, prepend }] of ways.entries())
+      if (strip > shortest) yield [object, `trunks.${i}.strip`, 'more digits than the shortest pattern has'];
+      else if (strip === shortest && prepend === '')
+        yield [object, `trunks.${i}.strip`, 'nothing would be left of the shortest number'];
+    if (!isEmergency(object.body)) continue;
     const matches = patterns.map(dialMatcher);
     for (const [number, what] of numbers)
       if (matches.some((is) => is(number)))
-        find(object, 'patterns', say`${number} is ${what}, which would keep it from being called for help`);
+        yield [object, 'patterns', say`${number} is ${what}, which would keep it from being called for help`];
   }
   const routes = [...model.of('outbound_route').values()];
   const patterns = routes.reduce((sum, r) => sum + r.body.patterns.length, 0);
   if (patterns > MOST_PATTERNS)
-    find(
+    yield [
       routes.at(-1)!,
       'patterns',
       say`all routes together have ${patterns} patterns, more than ${MOST_PATTERNS}`,
-    );
+    ];
   else if (outboundLayers(routes.map((r) => r.body)).length > MOST_LAYERS)
-    find(routes.at(-1)!, 'patterns', say`more than ${MOST_LAYERS} routes are for numbers of each other`);
+    yield [routes.at(-1)!, 'patterns', say`more than ${MOST_LAYERS} routes are for numbers of each other`];
+}
+function* reserved(model: Model): Generator<Found> {
   for (const object of timeRounds(model))
-    find(object, 'when_open', 'it leads into a round of nothing but time conditions');
+    yield [object, 'when_open', 'it leads into a round of nothing but time conditions'];
   for (const object of allObjects(model))
-    if (RESERVED.has(object.key)) find(object, 'name', 'the engine uses this name for something else');
-  for (const [object, path, detail] of alike(model, house)) find(object, path, detail);
+    if (RESERVED.has(object.key)) yield [object, 'name', 'the engine uses this name for something else'];
+}
+function* unknownCodes(model: Model, { codes }: House): Generator<Found> {
   for (const object of model.of('feature_code').values())
-    if (!house.codes.has(object.key)) find(object, 'id', 'the exchange has no such feature code');
+    if (!codes.has(object.key)) yield [object, 'id', 'the exchange has no such feature code'];
+}
+
+/** In order of the rules, then of kind and key; empty where everything fits. O(objects and numbers). */
+export function checkModel(model: Model, house: House): readonly Finding[] {
+  const findings: Finding[] = [];
+  const numbers = new Map<string, Said>();
+  const rules = [
+    namesAndNumbers(model, house, numbers),
+    userNames(model),
+    withinObjects(model, house),
+    trunks(model),
+    inboundRoutes(model),
+    outboundRoutes(model, numbers),
+    reserved(model),
+    alike(model, house),
+    unknownCodes(model, house),
+  ];
+  for (const found of rules)
+    for (const [object, path, said] of found)
+      if (findings.length < MOST_FINDINGS) findings.push(findingOf(object, path, said));
   if (![...model.of('extension').values()].some(({ body }) => body.level === 'admin' && body.active)) {
     const [first] = model.of('extension').values();
     const said = 'nobody would be left to administer the exchange';

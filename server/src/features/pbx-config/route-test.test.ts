@@ -175,6 +175,17 @@ test('route test - who wants no calls does not ring in a group', async (t) => {
   assert.match(gist(await of('551', desk))[0]!, /^rings 1002/);
 });
 
+test('route test - a feature code is found by the beginning that the site gave it', async (t) => {
+  const { ask } = await configRig(t, { objects: { feature_code: [{ id: 'agent.pause', code: '#91' }] } });
+  for (const [number, detail] of [
+    ['#91', 'feature code: Pause'],
+    ['*22', 'nothing matches'],
+  ]) {
+    const answer = await ask('POST', 'route-test', { number, from: { extension: '1002' } });
+    assert.deepEqual(gist(answer.body.test), [detail]);
+  }
+});
+
 test('route test - who asks and what is asked about is checked', async (t) => {
   const { ask } = await rig(t);
   const good = { number: '112', from: { extension: '1002' } };

@@ -1,12 +1,25 @@
-/** Where a call would go, and why, told from the same site that is rendered; the engine is not asked. Pure and bounded. */
-import type { Destination } from '@offhook/contract/config-objects.ts';
+/** Where a call would go, and why: a walk through the call plan that is rendered; the engine is not asked. Pure and bounded. */
+import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
 import type { RouteTestEnd, RouteTestStep } from '@offhook/contract/config-route-test.ts';
-import { dialMatcher } from '../../routing/dial-pattern.ts';
-import { inboundOrder, inboundRoute, outboundFinder, outboundOrder } from '../../routing/routes.ts';
-import { opening, siteMoment } from '../../routing/site-time.ts';
 import { isRung } from '../../ports/engine.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';
-import type { Site, SiteExtension } from '../../ports/site.ts';
+import type { Site, SiteExtension, SiteQueue } from '../../ports/site.ts';
+import { CAUSE, MOST_FORWARDS } from '../../routing/causes.ts';
+import type { CauseName } from '../../routing/causes.ts';
+import { dialMatcher } from '../../routing/dial-pattern.ts';
+import {
+  FORWARDED,
+  INTERNAL,
+  activeMembers,
+  callPlan,
+  changedNumber,
+  isNumber,
+  leadsTo,
+  mayCall,
+} from '../../routing/plan.ts';
+import type { CallPlan, Dialled, Place, Target } from '../../routing/plan.ts';
+import { inboundOrder, inboundRoute } from '../../routing/routes.ts';
+import { opening, siteMoment } from '../../routing/site-time.ts';
 
 export interface RouteQuestion {
   readonly number: string;
@@ -33,60 +46,123 @@ interface Way {
   readonly forwards: number;
   readonly seen: ReadonlySet<string>;
 }
+type End = Omit<RouteTestEnd, 'when'>;
 const MOST_STEPS = 200;
-const MOST_FORWARDS = 5;
-const HANG_UP = { normal: 16, busy: 17, congestion: 34, not_found: 1 } as const;
 const object = (kind: string, key: string): ObjectName => ({ kind, key });
 const list = (words: readonly string[]): string => words.join(', ') || 'nobody';
+const named = (kind: string): string => kind.replaceAll('_', ' ');
 
-/** Throws nothing for a site that renders. O(objects). */
-export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
-  const steps: RouteTestStep[] = [];
-  const ends: RouteTestEnd[] = [];
-  let complete = true;
-  const step = (of: ObjectName, rule: string, detail: string): void => {
-    if (steps.length < MOST_STEPS) steps.push({ object: of, rule, detail });
-    else complete = false;
-  };
-  const end = (
+class Walk {
+  readonly steps: RouteTestStep[] = [];
+  readonly ends: RouteTestEnd[] = [];
+  complete = true;
+  readonly #plan: CallPlan;
+  readonly #question: RouteQuestion;
+  /** The extension that dials; null for a call from outside. */
+  readonly #own: string | null;
+
+  constructor(plan: CallPlan, question: RouteQuestion) {
+    this.#plan = plan;
+    this.#question = question;
+    this.#own = 'extension' in question.from ? question.from.extension : null;
+  }
+  start(): void {
+    const { from, number } = this.#question;
+    const way: Way = { when: null, exten: number, by: this.#own, forwards: 0, seen: new Set() };
+    if ('trunk' in from) return this.#arrival(from, way);
+    const own = this.#plan.own(number, INTERNAL);
+    if (own === null) return this.#outside(number, way);
+    this.#step(null, 'numbers of the house', `${number} is a number of the house`);
+    this.#follow(own, way);
+  }
+
+  #step(of: ObjectName, rule: string, detail: string): void {
+    if (this.steps.length < MOST_STEPS) this.steps.push({ object: of, rule, detail });
+    else this.complete = false;
+  }
+  #end(
     way: Way,
-    kind: RouteTestEnd['kind'],
+    kind: End['kind'],
     of: ObjectName,
     detail: string,
-    more: Partial<Pick<RouteTestEnd, 'endpoints' | 'ways' | 'cause'>> = {},
-  ): void => {
-    if (ends.length >= MOST_STEPS) complete = false;
+    more: Partial<Pick<End, 'endpoints' | 'ways'>> & { readonly cause?: CauseName } = {},
+  ): void {
+    const { endpoints = [], ways = [], cause } = more;
+    if (this.ends.length >= MOST_STEPS) this.complete = false;
     else
-      ends.push({ when: way.when, kind, object: of, detail, endpoints: [], ways: [], cause: null, ...more });
-  };
-  const refuse = (way: Way, of: ObjectName, cause: number, detail: string): void =>
-    end(way, 'refused', of, `refused: ${detail}`, { cause });
-
-  const moment = siteMoment(question.at, question.zone);
-  const extensions = new Map(site.extensions.map((e) => [e.extension, e]));
-  const trunks = new Map(site.trunks.map((t) => [t.name, t]));
-  const outside = outboundFinder(outboundOrder(site.outbound_routes));
-  const caller = 'trunk' in question.from ? question.from.caller : question.from.extension;
-  const own = 'extension' in question.from ? question.from.extension : null;
-
+      this.ends.push({
+        when: way.when,
+        kind,
+        object: of,
+        detail,
+        endpoints,
+        ways,
+        cause: cause === undefined ? null : CAUSE[cause],
+      });
+  }
+  #refuse(way: Way, of: ObjectName, cause: CauseName, detail: string): void {
+    this.#end(way, 'refused', of, `refused: ${detail}`, { cause });
+  }
   /** A branch is followed to where it leads, but not into branches of its own. */
-  const branch = (way: Way, when: string, follow: (next: Way) => void): void => {
+  #branch(way: Way, when: string, follow: (next: Way) => void): void {
     if (way.when === null) follow({ ...way, when });
-  };
-  const enter = (way: Way, of: NonNullable<ObjectName>, follow: (next: Way) => void): void => {
-    const name = `${of.kind} ${of.key}`;
+  }
+  #enter(way: Way, { kind, key }: Place, follow: (next: Way) => void): void {
+    const name = `${kind} ${key}`;
     if (way.seen.has(name)) {
-      step(of, 'circle', `${name} was passed already`);
-      return refuse(way, of, 25, 'it is led in a circle');
+      const of = object(kind, key);
+      this.#step(of, 'circle', `${name} was passed already`);
+      return this.#refuse(way, of, 'circle', 'it is led in a circle');
     }
     follow({ ...way, seen: new Set([...way.seen, name]) });
-  };
+  }
+  #destination(to: Destination, way: Way, called = false): void {
+    this.#follow(this.#plan.target(to, called), way);
+  }
+  #follow(to: Dialled, way: Way): void {
+    switch (to.kind) {
+      case 'extension':
+        return this.#person(to.object, way);
+      case 'queue':
+        return this.#queue(to.object, way);
+      case 'ring_group':
+        return this.#enter(way, to, (inside) => this.#group(to.object, inside));
+      case 'menu':
+        return this.#enter(way, to, (inside) => this.#menu(to.object, inside));
+      case 'time_condition':
+        return this.#enter(way, to, (inside) => this.#timeCondition(to.object, inside));
+      case 'conference':
+      case 'mailbox':
+      case 'service':
+        return this.#end(way, to.kind, object(to.kind, to.key), `${to.kind} ${to.key}`);
+      case 'feature_code':
+        return this.#end(way, to.kind, object(to.kind, to.code.id), `feature code: ${to.code.title}`);
+      case 'parking':
+        return this.#end(way, to.kind, object('parking_lot', to.lot.name), `parking lot ${to.lot.name}`);
+      case 'trunk':
+        return this.#trunk(to, way);
+      case 'hang_up':
+        return this.#end(way, 'ends', null, `ends: ${named(to.reason)}`, { cause: to.cause });
+      case 'off':
+        return this.#off(to, way);
+      case 'missing':
+        return this.#end(way, 'nothing', object(to.of, to.key), `there is no such ${named(to.of)}`, {
+          cause: 'unknown',
+        });
+    }
+  }
+  #off({ of: kind, key, cause }: Extract<Target, { kind: 'off' }>, way: Way): void {
+    const of = object(kind, key);
+    if (kind === 'trunk') return this.#refuse(way, of, cause, `trunk ${key} is switched off`);
+    this.#step(of, 'active', `${key} is not active`);
+    this.#end(way, 'nothing', of, 'nobody is there', { cause });
+  }
 
-  function forward(e: SiteExtension, number: string, why: string, way: Way): boolean {
+  #forward(e: SiteExtension, number: string, why: string, way: Way): boolean {
     if (number === '') return false;
     const of = object('extension', e.extension);
-    const inside = ownTarget(number, true);
-    const route = inside === null && e.forward_outside ? outside(number) : null;
+    const inside = this.#plan.own(number, FORWARDED);
+    const route = inside === null && e.forward_outside ? this.#plan.outside(number) : null;
     if (way.forwards >= MOST_FORWARDS || (inside === null && route === null)) {
       const because =
         way.forwards >= MOST_FORWARDS
@@ -94,227 +170,152 @@ export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
           : e.forward_outside
             ? 'it leads nowhere'
             : 'it is no number of the house, and forward_outside is off';
-      step(of, why, `the forward to ${number} is not followed: ${because}`);
+      this.#step(of, why, `the forward to ${number} is not followed: ${because}`);
       return false;
     }
-    step(of, why, `calls go to ${number}`);
+    this.#step(of, why, `calls go to ${number}`);
     const next = { ...way, exten: number, forwards: way.forwards + 1, by: e.extension };
-    if (inside !== null) inside(next);
-    else sendOutside(number, next);
+    if (inside !== null) this.#follow(inside, next);
+    else this.#outside(number, next);
     return true;
   }
-  function unanswered(e: SiteExtension, busy: boolean, way: Way): void {
+  #unanswered(e: SiteExtension, busy: boolean, way: Way): void {
     const of = object('extension', e.extension);
     const rule = busy ? 'forward_busy' : 'forward_no_answer';
-    if (forward(e, question.features.get(e.extension)?.[rule] ?? '', rule, way)) return;
-    if (e.voicemail) end(way, 'mailbox', of, `the mailbox of ${e.extension}`);
-    else end(way, 'ends', of, busy ? 'busy' : 'nobody answers', { cause: busy ? 17 : 19 });
+    if (this.#forward(e, this.#question.features.get(e.extension)?.[rule] ?? '', rule, way)) return;
+    if (e.voicemail) return this.#end(way, 'mailbox', of, `the mailbox of ${e.extension}`);
+    this.#end(way, 'ends', of, busy ? 'busy' : 'nobody answers', { cause: busy ? 'busy' : 'no_answer' });
   }
   /** The devices of the chosen kinds; all of them where none is of those kinds. */
-  function devicesOf({ extension, endpoints }: SiteExtension): string[] {
-    const devices = question.features.get(extension)?.devices ?? 'all';
+  #devicesOf({ extension, endpoints }: SiteExtension): string[] {
+    const devices = this.#question.features.get(extension)?.devices ?? 'all';
     const chosen = endpoints.filter((p) => isRung(devices, p.kind));
     return (chosen.length > 0 ? chosen : endpoints).map((p) => p.name);
   }
-  function person(extension: string, way: Way): void {
-    const e = extensions.get(extension);
+  #person(e: SiteExtension, way: Way): void {
+    const { extension } = e;
     const of = object('extension', extension);
-    if (e === undefined) {
-      step(of, 'active', `${extension} is not active`);
-      return end(way, 'nothing', of, 'nobody is there', { cause: 1 });
-    }
-    const set = question.features.get(extension);
+    const set = this.#question.features.get(extension);
     const always = set?.forward ?? '';
-    if (forward(e, always, 'forward', way)) return;
-    if (always !== '') return unanswered(e, false, way);
+    if (this.#forward(e, always, 'forward', way)) return;
+    if (always !== '') return this.#unanswered(e, false, way);
     if (set?.dnd === true) {
-      step(of, 'dnd', `${extension} does not want calls`);
-      return unanswered(e, true, way);
+      this.#step(of, 'dnd', `${extension} does not want calls`);
+      return this.#unanswered(e, true, way);
     }
-    const endpoints = devicesOf(e);
-    step(of, 'devices', `${list(endpoints)} ring`);
-    end(way, 'rings', of, `rings ${list(endpoints)}`, { endpoints });
-    branch(way, 'busy', (next) => unanswered(e, true, next));
-    branch(way, 'nobody answers', (next) => unanswered(e, false, next));
+    const endpoints = this.#devicesOf(e);
+    this.#step(of, 'devices', `${list(endpoints)} ring`);
+    this.#end(way, 'rings', of, `rings ${list(endpoints)}`, { endpoints });
+    this.#branch(way, 'busy', (next) => this.#unanswered(e, true, next));
+    this.#branch(way, 'nobody answers', (next) => this.#unanswered(e, false, next));
   }
-  function queue(name: string, way: Way): void {
-    const q = site.queues.find((one) => one.name === name);
+  #queue({ name, agents, exit, otherwise }: SiteQueue, way: Way): void {
     const of = object('queue', name);
-    if (q === undefined) return end(way, 'nothing', of, 'there is no such queue', { cause: 1 });
-    step(of, 'number', `waits in queue ${name}`);
-    end(way, 'queue', of, `queue ${name} with agents ${list(q.agents)}`);
-    const { exit, otherwise } = q;
+    this.#step(of, 'number', `waits in queue ${name}`);
+    this.#end(way, 'queue', of, `queue ${name} with agents ${list(agents)}`);
     if (exit !== null)
-      branch(way, `key ${exit.key}`, (next) => destination(exit.to, { ...next, exten: exit.key }));
-    if (otherwise !== null) branch(way, 'nobody takes it', (next) => destination(otherwise, next));
+      this.#branch(way, `key ${exit.key}`, (next) =>
+        this.#destination(exit.to, { ...next, exten: exit.key }),
+      );
+    if (otherwise !== null)
+      this.#branch(way, 'nobody takes it', (next) => this.#destination(otherwise, next));
   }
-  function group(name: string, way: Way): void {
-    const g = site.ring_groups.find((one) => one.name === name);
-    const of = object('ring_group', name);
-    if (g === undefined) return end(way, 'nothing', of, 'there is no such ring group', { cause: 1 });
-    enter(way, of!, (inside) => {
-      const wanted = g.members.filter((m) => m !== own && question.features.get(m)?.dnd !== true);
-      const members = wanted.flatMap((m) => extensions.get(m) ?? []);
-      const endpoints = members.flatMap(devicesOf);
-      const how = g.strategy === 'all' ? 'together' : 'one after another';
-      step(of, 'members', `${list(members.map((e) => e.extension))} ring ${how}`);
-      const { otherwise } = g;
-      const after = (next: Way): void =>
-        otherwise === null
-          ? end(next, 'ends', of, 'nobody is there', { cause: 20 })
-          : destination(otherwise, { ...next, exten: 's' });
-      if (endpoints.length === 0) return after(inside);
-      end(inside, 'rings', of, `rings ${list(endpoints)}`, { endpoints });
-      if (otherwise !== null) branch(inside, 'nobody answers', after);
-    });
+  #group(g: ConfigBody<'ring_group'>, way: Way): void {
+    const of = object('ring_group', g.name);
+    const members = activeMembers(g, this.#plan).filter(
+      ({ extension }) => extension !== this.#own && this.#question.features.get(extension)?.dnd !== true,
+    );
+    const endpoints = members.flatMap((e) => this.#devicesOf(e));
+    const how = g.strategy === 'all' ? 'together' : 'one after another';
+    this.#step(of, 'members', `${list(members.map((e) => e.extension))} ring ${how}`);
+    const { otherwise } = g;
+    const after = (next: Way): void =>
+      otherwise === null
+        ? this.#end(next, 'ends', of, 'nobody is there', { cause: 'absent' })
+        : this.#destination(otherwise, { ...next, exten: 's' });
+    if (endpoints.length === 0) return after(way);
+    this.#end(way, 'rings', of, `rings ${list(endpoints)}`, { endpoints });
+    if (otherwise !== null) this.#branch(way, 'nobody answers', after);
   }
-  function menu(name: string, way: Way): void {
-    const m = site.menus.find((one) => one.name === name);
-    const of = object('menu', name);
-    if (m === undefined) return end(way, 'nothing', of, 'there is no such menu', { cause: 1 });
-    enter(way, of!, (inside) => {
-      step(of, 'choices', `${list(m.choices.map((c) => c.key))} can be pressed`);
-      end(inside, 'menu', of, `menu ${name} asks for a key`);
-      for (const { key, to } of m.choices)
-        branch(inside, `key ${key}`, (next) => destination(to, { ...next, exten: key }));
-      if (m.dial_extensions)
-        branch(inside, 'an extension', (next) => end(next, 'rings', of, 'the extension that is dialled'));
-      branch(inside, 'no key', (next) => destination(m.otherwise, { ...next, exten: 's' }));
-    });
+  #menu(m: ConfigBody<'menu'>, way: Way): void {
+    const of = object('menu', m.name);
+    this.#step(of, 'choices', `${list(m.choices.map((c) => c.key))} can be pressed`);
+    this.#end(way, 'menu', of, `menu ${m.name} asks for a key`);
+    for (const { key, to } of m.choices)
+      this.#branch(way, `key ${key}`, (next) => this.#destination(to, { ...next, exten: key }));
+    if (m.dial_extensions)
+      this.#branch(way, 'an extension', (next) =>
+        this.#end(next, 'rings', of, 'the extension that is dialled'),
+      );
+    this.#branch(way, 'no key', (next) => this.#destination(m.otherwise, { ...next, exten: 's' }));
   }
-  function timeCondition(name: string, way: Way): void {
-    const t = site.time_conditions.find((one) => one.name === name);
-    const of = object('time_condition', name);
-    if (t === undefined) return end(way, 'nothing', of, 'there is no such time condition', { cause: 1 });
-    enter(way, of!, (inside) => {
-      const now = opening(t, (key) => site.holidays.find((h) => h.name === key), moment);
-      const { weekday: _, clock, year, month, day } = moment;
-      step(of, now.rule, `${now.is} at ${clock} on ${year}-${month}-${day}, ${question.zone}`);
-      const to = { open: t.when_open, closed: t.when_closed, holiday: t.on_holiday ?? t.when_closed }[now.is];
-      destination(to, { ...inside, exten: 's' });
-    });
-  }
-  function overTrunk(to: Extract<Destination, { kind: 'trunk' }>, way: Way, called: boolean): void {
-    const t = trunks.get(to.key);
-    const of = object('trunk', to.key);
-    if (t === undefined) return refuse(way, of, 27, `trunk ${to.key} is switched off`);
-    const number = to.prepend + (called ? way.exten.slice(to.strip) : '');
-    step(of, 'to', called ? `${way.exten} becomes ${number}` : `${number} is called`);
-    if (!/^\+?[0-9]+$/.test(number)) return refuse(way, of, 28, `${number} is no number to call`);
-    const shown_as = own === null ? caller : (t.outbound_number ?? own);
-    end(way, 'trunk', of, `trunk ${to.key} as ${shown_as || 'nobody'}`, {
-      ways: [{ trunk: to.key, number, shown_as }],
-    });
-  }
-  function destination(to: Destination, way: Way, called = false): void {
-    switch (to.kind) {
-      case 'extension':
-        return person(to.key, way);
-      case 'queue':
-        return queue(to.key, way);
-      case 'ring_group':
-        return group(to.key, way);
-      case 'menu':
-        return menu(to.key, way);
-      case 'time_condition':
-        return timeCondition(to.key, way);
-      case 'conference':
-        return end(way, 'conference', object('conference', to.key), `conference ${to.key}`);
-      case 'mailbox':
-        return end(way, 'mailbox', object('mailbox', to.key), `mailbox ${to.key}`);
-      case 'service':
-        return end(way, 'service', object('service', to.key), `service ${to.key}`);
-      case 'trunk':
-        return overTrunk(to, way, called);
-      case 'hang_up':
-        return end(way, 'ends', null, `ends: ${to.reason.replace('_', ' ')}`, { cause: HANG_UP[to.reason] });
-    }
+  #timeCondition(t: ConfigBody<'time_condition'>, way: Way): void {
+    const { at, zone } = this.#question;
+    const moment = siteMoment(at, zone);
+    const now = opening(t, (key) => this.#plan.site.holidays.find((h) => h.name === key), moment);
+    const { clock, year, month, day } = moment;
+    const of = object('time_condition', t.name);
+    this.#step(of, now.rule, `${now.is} at ${clock} on ${year}-${month}-${day}, ${zone}`);
+    this.#destination(leadsTo(t)[now.is], { ...way, exten: 's' });
   }
 
-  /** What stands behind a number of the house; `forwarded`: only what calls can be forwarded to. */
-  function ownTarget(number: string, forwarded = false): ((way: Way) => void) | null {
-    if (extensions.has(number)) return (way) => person(number, way);
-    const q = site.queues.find((one) => one.number === number);
-    if (q !== undefined) return (way) => queue(q.name, way);
-    const g = site.ring_groups.find((one) => one.number === number);
-    if (g !== undefined) return (way) => group(g.name, way);
-    const m = site.menus.find((one) => one.number === number);
-    if (m !== undefined) return (way) => menu(m.name, way);
-    const t = site.time_conditions.find((one) => one.number === number);
-    if (t !== undefined) return (way) => timeCondition(t.name, way);
-    const c = site.conferences.find((one) => one.number === number);
-    if (c !== undefined) return (way) => destination({ kind: 'conference', key: c.name }, way);
-    if (site.mailboxes.some((one) => one.number === number))
-      return (way) => destination({ kind: 'mailbox', key: number }, way);
-    if (forwarded) return null;
-    if (site.services.some((s) => s.number === number))
-      return (way) => destination({ kind: 'service', key: number }, way);
-    const code = site.feature_codes.find((one) =>
-      one.patterns.some((p) => (p.startsWith('_') ? dialMatcher(p.slice(1))(number) : p === number)),
-    );
-    if (code !== undefined)
-      return (way) =>
-        end(way, 'feature_code', object('feature_code', code.id), `feature code: ${code.title}`);
-    const lot = site.parking_lots.find((l) => {
-      const n = Number(number);
-      return l.number === number || (String(n) === number && n >= l.first_slot && n <= l.last_slot);
+  #trunk(to: Extract<Target, { kind: 'trunk' }>, way: Way): void {
+    const { from } = this.#question;
+    const { name: trunk, outbound_number } = to.trunk;
+    const of = object('trunk', trunk);
+    const number = changedNumber(to, way.exten);
+    this.#step(of, 'to', to.strip === null ? `${number} is called` : `${way.exten} becomes ${number}`);
+    if (!isNumber(number)) return this.#refuse(way, of, 'no_number', `${number} is no number to call`);
+    const shown_as = 'trunk' in from ? from.caller : (outbound_number ?? from.extension);
+    this.#end(way, 'trunk', of, `trunk ${trunk} as ${shown_as || 'nobody'}`, {
+      ways: [{ trunk, number, shown_as }],
     });
-    if (lot !== undefined)
-      return (way) => end(way, 'parking', object('parking_lot', lot.name), `parking lot ${lot.name}`);
-    return null;
   }
-  function sendOutside(number: string, way: Way): void {
-    const route = outside(number);
-    if (route === null) return end(way, 'nothing', null, 'nothing matches', { cause: 1 });
+  #outside(number: string, way: Way): void {
+    const route = this.#plan.outside(number);
+    if (route === null) return this.#end(way, 'nothing', null, 'nothing matches', { cause: 'unknown' });
     const of = object('outbound_route', route.name);
     const pattern = route.patterns.find((p) => dialMatcher(p)(number))!;
-    step(of, `patterns ${pattern}`, `the first route that is for ${number}: class ${route.class}`);
-    if (!/^\+?[0-9]+$/.test(number)) return refuse(way, of, 28, 'it holds more than digits');
-    const who = extensions.get(way.by ?? '');
-    const permitted = route.class === 'emergency' || who?.call_permission.includes(route.class) === true;
-    if (!permitted) {
-      step(
-        object('extension', way.by ?? ''),
-        'call_permission',
-        `${way.by} may not call class ${route.class}`,
-      );
-      return refuse(way, of, 21, `class ${route.class} is not permitted`);
+    this.#step(of, `patterns ${pattern}`, `the first route that is for ${number}: class ${route.class}`);
+    if (!isNumber(number)) return this.#refuse(way, of, 'no_number', 'it holds more than digits');
+    const by = way.by ?? '';
+    const who = this.#plan.extensions.get(by);
+    if (!mayCall(who, route)) {
+      const rule = `${way.by} may not call class ${route.class}`;
+      this.#step(object('extension', by), 'call_permission', rule);
+      return this.#refuse(way, of, 'rejected', `class ${route.class} is not permitted`);
     }
-    const ways = route.trunks.map(({ trunk, strip, prepend }) => {
-      const t = trunks.get(trunk)!;
+    const ways = route.trunks.map((change) => {
+      const t = this.#plan.trunks.get(change.trunk)!;
       const shown = t.show_extensions ? who?.caller_id : null;
       return {
-        trunk,
-        number: prepend + number.slice(strip),
-        shown_as: shown ?? t.outbound_number ?? way.by ?? '',
+        trunk: change.trunk,
+        number: changedNumber(change, number),
+        shown_as: shown ?? t.outbound_number ?? by,
       };
     });
     const over = ways.map((w) => `trunk ${w.trunk} to ${w.number} as ${w.shown_as}`);
-    end(way, 'trunk', of, over.join(', then '), { ways });
+    this.#end(way, 'trunk', of, over.join(', then '), { ways });
   }
+  #arrival({ trunk: over, caller }: { readonly trunk: string; readonly caller: string }, way: Way): void {
+    const layers = inboundOrder(this.#plan.site.inbound_routes, over);
+    const route = inboundRoute(layers, way.exten, caller);
+    if (route === null) return this.#end(way, 'nothing', null, 'nothing matches', { cause: 'unknown' });
+    const { name, number, prefix, caller: begins, trunk } = route;
+    const rule = [
+      `number ${number === null ? 'any' : number + (prefix ? '…' : '')}`,
+      ...(begins === null ? [] : [`caller ${begins}…`]),
+      ...(trunk === null ? [] : [`trunk ${trunk}`]),
+    ].join(', ');
+    this.#step(object('inbound_route', name), rule, 'the closest route that is for this call');
+    this.#destination(route.to, way, true);
+  }
+}
 
-  const start: Way = { when: null, exten: question.number, by: own, forwards: 0, seen: new Set() };
-  const { from, number } = question;
-  if ('trunk' in from) {
-    const route = inboundRoute(inboundOrder(site.inbound_routes, from.trunk), number, from.caller);
-    if (route === null) end(start, 'nothing', null, 'nothing matches', { cause: 1 });
-    else {
-      const { name, number: called, prefix, caller: begins, trunk } = route;
-      const rule = [
-        `number ${called === null ? 'any' : called + (prefix ? '…' : '')}`,
-        ...(begins === null ? [] : [`caller ${begins}…`]),
-        ...(trunk === null ? [] : [`trunk ${trunk}`]),
-      ].join(', ');
-      step(object('inbound_route', name), rule, 'the closest route that is for this call');
-      destination(route.to, start, true);
-    }
-    return { steps, ends, complete };
-  }
-  const inside = ownTarget(number);
-  if (inside === null) sendOutside(number, start);
-  else {
-    step(null, 'numbers of the house', `${number} is a number of the house`);
-    inside(start);
-  }
+/** Throws nothing for a site that renders. O(objects). */
+export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
+  const walk = new Walk(callPlan(site), question);
+  walk.start();
+  const { steps, ends, complete } = walk;
   return { steps, ends, complete };
 }

@@ -1,7 +1,8 @@
 /** What only the renderer knows of ring groups, menus and the like: names the engine keeps for itself, and what cannot be told apart. */
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
-import { dialledPatterns } from './code-contexts.ts';
+import { patternsMeet } from '../../../routing/dial-pattern.ts';
+import { dialledPatterns } from '../../../routing/plan.ts';
 
 const refuse = (detail: string): never => {
   throw new ServiceError('invalid_request', detail);
@@ -18,36 +19,23 @@ function unique(objects: readonly { readonly name: string }[], what: string): Re
   return names;
 }
 
-const CLASSES: Readonly<Record<string, string>> = { X: '0123456789', Z: '123456789', N: '23456789' };
-const place = (char: string): string => CLASSES[char] ?? char;
-/** Whether something can be dialled that fits both; a pattern ends with `.` where more may follow. */
-export function bothFit(a: string, b: string): boolean {
-  const [p, q] = [a, b].map((one) => (one.startsWith('_') ? one.slice(1) : one)) as [string, string];
-  for (let i = 0; ; i += 1) {
-    const [x, y] = [p[i], q[i]];
-    // It stands for one more at least, of any kind.
-    if (x === '.' || y === '.') return x !== undefined && y !== undefined;
-    if (x === undefined || y === undefined) return x === y;
-    if (
-      !place(x)
-        .split('')
-        .some((c) => place(y).includes(c))
-    )
-      return false;
-  }
-}
 function checkCodes({ feature_codes, services }: Site): void {
   const all = [
     ...feature_codes.flatMap((code) =>
-      dialledPatterns(code).map((pattern) => ({ of: code.id, what: `feature code ${code.id}`, pattern })),
+      dialledPatterns(code).map((pattern) => ({
+        of: code.id,
+        what: `feature code ${code.id}`,
+        pattern,
+        fits: pattern.replace(/^_/, ''),
+      })),
     ),
     ...services
       .filter(({ number }) => /^[*#]/.test(number))
-      .map(({ number, title }) => ({ of: null, what: title, pattern: number })),
+      .map(({ number, title }) => ({ of: null, what: title, pattern: number, fits: number })),
   ];
   all.forEach((a, i) => {
     for (const b of all.slice(i + 1))
-      if ((a.of === null || a.of !== b.of) && bothFit(a.pattern, b.pattern))
+      if ((a.of === null || a.of !== b.of) && patternsMeet(a.fits, b.fits))
         refuse(`${a.pattern} (${a.what}) and ${b.pattern} (${b.what}) cannot be told apart`);
   });
 }

@@ -1,14 +1,12 @@
 /** Feature codes, as the site dials them. */
 import type { FeatureCode, Site, SiteExtension } from '../../../ports/site.ts';
+import { dialledPatterns } from '../../../routing/plan.ts';
 import { codeSteps } from './code-steps.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { application, applicationData, conf, dialled, joined, label, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const nothing = conf``;
-/** What somebody dials: the code's own patterns, or those with the beginning that the site gave it. */
-export const dialledPatterns = ({ patterns, moved }: FeatureCode): readonly string[] =>
-  moved === undefined ? patterns : patterns.map((p) => p.replace(moved.from, moved.to));
 
 function steps(code: FeatureCode, site: Site): readonly ConfText[] {
   const what = `feature code ${code.id}`;

@@ -2,11 +2,13 @@
 import type { Instance } from '../instance.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
+import { INTERNAL, REACH, callPlan } from '../../../routing/plan.ts';
+import type { CallPlan } from '../../../routing/plan.ts';
 import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
-import { counted, destinationSteps } from './destinations.ts';
+import { counted, destinationSteps, numbersOf } from './destinations.ts';
 import { codeContexts } from './code-contexts.ts';
 import { healthContext } from '../health-call.ts';
-import { at, context, exten, madeOf } from './dialplan-text.ts';
+import { at, context, exten, hangUp, madeOf } from './dialplan-text.ts';
 import { flowContexts } from './flow-contexts.ts';
 import { forwardContexts, ownForward, watched } from './forward-contexts.ts';
 import {
@@ -109,7 +111,12 @@ const NOBODY: readonly ConfText[] = [conf`Playback(vm-nobodyavail)`, conf`Hangup
 /** The engine's records do not say why a caller left a queue; who hangs up or is moved never comes here. */
 const left = (status: ConfText): ConfText => conf`CELGenUserEvent(${QUEUE_LEFT},${status})`;
 /** A caller waits in it, and hears that nobody came; `rest` are arguments behind the longest wait. */
-function waiting(q: SiteQueue, site: Site, recording: RecordingSteps, rest: ConfText): readonly ConfText[] {
+function waiting(
+  q: SiteQueue,
+  plan: CallPlan,
+  recording: RecordingSteps,
+  rest: ConfText,
+): readonly ConfText[] {
   const name = slug(q.name, 'a queue name');
   const wait =
     q.max_wait_seconds === 0 ? nothing : whole(q.max_wait_seconds, `queue ${name}: longest wait`, 1, 86_400);
@@ -117,24 +124,24 @@ function waiting(q: SiteQueue, site: Site, recording: RecordingSteps, rest: Conf
     ...recording.queue(name),
     conf`Queue(${name},C${calledPhone}${callingPhone},,,${wait}${rest})`,
     left(conf`$\{QUEUESTATUS}`),
-    ...(q.otherwise === null ? NOBODY : destinationSteps(q.otherwise, site, `queue ${name}: otherwise`)),
+    ...(q.otherwise === null ? NOBODY : destinationSteps(q.otherwise, plan, `queue ${name}: otherwise`)),
   ];
 }
-const queue = (q: SiteQueue, site: Site, recording: RecordingSteps): ConfText =>
+const queue = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfText =>
   exten(dialled(q.number, `queue ${q.name}: number`), [
     ...counted,
     conf`Answer()`,
     ...(q.announcement === null
       ? []
-      : [conf`Playback(${soundStep(site, q.announcement, `queue ${q.name}: announcement`)})`]),
+      : [conf`Playback(${soundStep(plan.site, q.announcement, `queue ${q.name}: announcement`)})`]),
     ...recording.caller,
-    ...waiting(q, site, recording, nothing),
+    ...waiting(q, plan, recording, nothing),
   ]);
 /** Where callers go whom a supervisor takes out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
-const moved = (q: SiteQueue, site: Site, recording: RecordingSteps): ConfText =>
+const moved = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfText =>
   exten(conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`, [
     conf`Set(QUEUE_PRIO=$\{CUT(EXTEN,*,3)})`,
-    ...waiting(q, site, recording, conf`,,,,$\{CUT(EXTEN,*,2)}`),
+    ...waiting(q, plan, recording, conf`,,,,$\{CUT(EXTEN,*,2)}`),
   ]);
 const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
   echo: [
@@ -149,7 +156,7 @@ const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
     conf`GotoIf($["$\{OFFHOOK_EXTENSION}" = ""]?refused)`,
     conf`VoiceMailMain($\{OFFHOOK_EXTENSION}@default,s)`,
     conf`Hangup()`,
-    at(conf`refused`, conf`Hangup(21)`),
+    at(conf`refused`, hangUp('rejected')),
   ],
 };
 const service = (s: SiteService): ConfText => exten(pattern(s.number, 'a service number'), SERVICE[s.kind]);
@@ -189,19 +196,20 @@ function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
 }
 
 /** Where the key that leads out of a queue leads. */
-function exit(q: SiteQueue, site: Site): ConfText {
+function exit(q: SiteQueue, plan: CallPlan): ConfText {
   if (q.exit === null) return nothing;
   const what = `queue ${q.name}: exit`;
   return context(conf`exit-${slug(q.name, 'a queue name')}`, [
     exten(dialledKey(q.exit.key, `${what} key`), [
       left(conf`EXIT_KEY`),
-      ...destinationSteps(q.exit.to, site, what),
+      ...destinationSteps(q.exit.to, plan, what),
     ]),
   ]);
 }
 
 /** `zone` is that of the site. */
 export function extensionsConf(site: Site, instance: Instance, zone: string): ConfText {
+  const plan = callPlan(site);
   const recording = recordingSteps(site);
   const patterns = patternsOf(site.extensions);
   const few = exceptions(site.extensions).map((e) => ({
@@ -218,26 +226,20 @@ clearglobalvars = yes
 [globals]
 ${soundGlobals(site, instance)}${penalties(site.queues)}
 [internal]
-include => people
-include => queues
-include => places
-include => services
-include => feature-codes
-include => parkedcalls
-${outboundInclude(site)}${joined(
+${numbersOf(INTERNAL)}${outboundInclude(site)}${joined(
     [
       context(conf`people`, site.extensions.map(person)),
       context(
         conf`queues`,
-        site.queues.map((q) => queue(q, site, recording)),
+        site.queues.map((q) => queue(q, plan, recording)),
       ),
       context(conf`services`, site.services.map(service)),
       codeContexts(site),
       context(conf`queue-moved`, [
-        ...site.queues.map((q) => moved(q, site, recording)),
+        ...site.queues.map((q) => moved(q, plan, recording)),
         exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),
       ]),
-      ...site.queues.map((q) => exit(q, site)),
+      ...site.queues.map((q) => exit(q, plan)),
       context(conf`agent-queues`, agentQueues(site.queues)),
       call(recording),
       recording.contexts,
@@ -258,16 +260,11 @@ ${outboundInclude(site)}${joined(
       ),
       callContexts,
       healthContext,
-      flowContexts(site, recording, zone),
+      flowContexts(plan, recording, zone),
       conf`
 [reach]
-include => people
-include => queues
-include => places
-include => services
-include => parkedcalls
-${outboundInclude(site)}`,
-      trunkContexts(site, recording),
+${numbersOf(REACH)}${outboundInclude(site)}`,
+      trunkContexts(plan, recording),
       forwardContexts(site),
       selfServiceContexts,
       context(conf`hints`, [

@@ -1,5 +1,7 @@
 /** How steps, numbers and contexts are written. */
-import { conf, joined } from './text.ts';
+import { CAUSE } from '../../../routing/causes.ts';
+import type { CauseName } from '../../../routing/causes.ts';
+import { conf, joined, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /**
@@ -27,14 +29,15 @@ const valueOf = (variable: ConfText): ConfText => conf`$\{${variable}}`;
 export const isNumber = (variable: ConfText): ConfText =>
   conf`$[$\{LEN($\{FILTER(0-9,${valueOf(variable)})})} > 0 & $\{LEN($\{FILTER(0-9,${valueOf(variable)})})} + $\{LEN($\{FILTER(+,$\{${variable}:0:1})})} = $\{LEN(${valueOf(variable)})}]`;
 
-/** Cause 28: invalid number format. */
-const NO_NUMBER = conf`Hangup(28)`;
+/** The number of a cause. */
+export const cause = (name: CauseName): ConfText => whole(CAUSE[name], 'a cause', 1, 127);
+export const hangUp = (name: CauseName): ConfText => conf`Hangup(${cause(name)})`;
 const refused = conf`unfit`;
 /** First step of a pattern that matches any character after its prefix. */
 export const guard = (alphabet: Alphabet = 'keys'): ConfText =>
   conf`GotoIf(${madeOf(conf`$\{EXTEN}`, alphabet)}?:${refused})`;
 /** Its last step. */
-export const guarded = conf`(${refused}),${NO_NUMBER}`;
+export const guarded = conf`(${refused}),${hangUp('no_number')}`;
 /** True for a pattern that ends in `.` or `!`: these match letters, `&` and `,` as well as digits. */
 const isOpen = (number: ConfText): boolean => /^_.*[.!]$/.test(number);
 

@@ -1,10 +1,12 @@
 /** Ring groups, menus, conferences and mailboxes of their own: each has a context, `s` is its beginning. */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
-import type { Site, SiteMailbox } from '../../../ports/site.ts';
+import type { SiteMailbox } from '../../../ports/site.ts';
+import { activeMembers } from '../../../routing/plan.ts';
+import type { CallPlan, NumberedPlace } from '../../../routing/plan.ts';
 import { calledPhone, callingPhone } from './call-contexts.ts';
 import { conferenceSteps } from './conference-file.ts';
-import { counted, destinationSteps } from './destinations.ts';
-import { at, context, exten } from './dialplan-text.ts';
+import { counted, destinationSteps, toPlace } from './destinations.ts';
+import { at, context, exten, hangUp } from './dialplan-text.ts';
 import { ownForward } from './forward-contexts.ts';
 import { wantsNone } from './self-service-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
@@ -19,8 +21,7 @@ type Menu = ConfigBody<'menu'>;
 const nothing = conf``;
 const S = conf`s`;
 
-/** Cause 25: the call is led in a circle. */
-const LOST = context(conf`lost`, [exten(S, [conf`Hangup(25)`])]);
+const LOST = context(conf`lost`, [exten(S, [hangUp('circle')])]);
 
 /** Nobody took a call that leads nowhere else. */
 const UNANSWERED = context(conf`unanswered`, [exten(S, [NOTE_BUSY, IS_CONNECTED, ...NOBODY_TOOK_IT])]);
@@ -41,16 +42,11 @@ const GROUP_MEMBER = context(conf`ring-member`, [
   ]),
 ]);
 
-function ringGroup(
-  g: RingGroup,
-  site: Site,
-  active: ReadonlySet<string>,
-  recording: RecordingSteps,
-): ConfText {
+function ringGroup(g: RingGroup, plan: CallPlan, recording: RecordingSteps): ConfText {
   const name = slug(g.name, 'the name of a ring group');
   const what = `ring group ${name}`;
   const seconds = whole(g.ring_seconds, `${what}: ring seconds`, 5, 300);
-  const members = g.members.filter((m) => active.has(m)).map((m) => dialled(m, `${what}: member`));
+  const members = activeMembers(g, plan).map((m) => dialled(m.extension, `${what}: member`));
   const add = (m: ConfText): ConfText => conf`Gosub(ring-member,${m},1)`;
   const clear = [conf`Set(OFFHOOK_GROUP=)`, conf`Set(DIALSTATUS=)`];
   const { before, options } = recording.group(g);
@@ -64,7 +60,7 @@ function ringGroup(
       ...rounds.flatMap((steps) => [...clear, ...steps]),
       ...(g.otherwise === null
         ? [conf`Goto(unanswered,s,1)`]
-        : destinationSteps(g.otherwise, site, `${what}: otherwise`)),
+        : destinationSteps(g.otherwise, plan, `${what}: otherwise`)),
     ]),
   ]);
 }
@@ -72,15 +68,15 @@ function ringGroup(
 /** Time for another digit of an extension, in seconds. */
 const DIGIT_SECONDS = conf`3`;
 const WRONG_KEY = conf`pbx-invalid`;
-function menu(m: Menu, site: Site): ConfText {
+function menu(m: Menu, plan: CallPlan): ConfText {
   const name = slug(m.name, 'the name of a menu');
   const what = `menu ${name}`;
   const heard =
-    m.greeting === null ? [] : [conf`Background(${soundStep(site, m.greeting, `${what}: greeting`)})`];
+    m.greeting === null ? [] : [conf`Background(${soundStep(plan.site, m.greeting, `${what}: greeting`)})`];
   const keys = m.choices.map(({ key, to }) =>
     exten(
       dialledKey(key, `${what}: key`),
-      destinationSteps(to, site, `${what}: key ${dialledKey(key, `${what}: key`)}`),
+      destinationSteps(to, plan, `${what}: key ${dialledKey(key, `${what}: key`)}`),
     ),
   );
   return context(conf`menu-${name}`, [
@@ -99,7 +95,7 @@ function menu(m: Menu, site: Site): ConfText {
       conf`WaitExten(${whole(m.timeout_seconds, `${what}: timeout`, 1, 30)})`,
       conf`Goto(again)`,
       at(conf`otherwise`, conf`NoOp()`),
-      ...destinationSteps(m.otherwise, site, `${what}: otherwise`),
+      ...destinationSteps(m.otherwise, plan, `${what}: otherwise`),
     ]),
     ...keys,
     exten(conf`t`, [conf`Goto(s,again)`]),
@@ -118,36 +114,38 @@ function mailbox(m: SiteMailbox): ConfText {
   ]);
 }
 
+const WHAT: Readonly<Record<NumberedPlace['kind'], string>> = {
+  ring_group: 'ring group',
+  menu: 'menu',
+  time_condition: 'time condition',
+  conference: 'conference',
+  mailbox: 'mailbox',
+};
 /** Where all of them are found by their numbers. */
-function numbers(site: Site): ConfText {
-  const entry = (number: string | null, kind: ConfText, name: string, what: string): ConfText =>
-    number === null
-      ? nothing
-      : exten(dialled(number, `${what} ${name}: number`), [
-          conf`Goto(${kind}-${slug(name, `the name of a ${what}`)},s,1)`,
-        ]);
-  return context(conf`places`, [
-    ...site.ring_groups.map((g) => entry(g.number, conf`group`, g.name, 'ring group')),
-    ...site.menus.map((m) => entry(m.number, conf`menu`, m.name, 'menu')),
-    ...site.time_conditions.map((t) => entry(t.number, conf`time`, t.name, 'time condition')),
-    ...site.conferences.map((c) => entry(c.number, conf`room`, c.name, 'conference')),
-    ...site.mailboxes.map((m) => entry(m.number, conf`mailbox`, m.number, 'mailbox')),
-  ]);
-}
+const numbers = ({ places }: CallPlan): ConfText =>
+  context(
+    conf`places`,
+    [...places].map(([number, place]) => {
+      const what = WHAT[place.kind];
+      return exten(dialled(number, `${what} ${place.key}: number`), [
+        toPlace(place, `the name of a ${what}`),
+      ]);
+    }),
+  );
 
-export function flowContexts(site: Site, recording: RecordingSteps, zone: string): ConfText {
-  const active = new Set(site.extensions.map((e) => e.extension));
+export function flowContexts(plan: CallPlan, recording: RecordingSteps, zone: string): ConfText {
+  const { ring_groups, menus, conferences, mailboxes } = plan.site;
   return joined(
     [
-      numbers(site),
+      numbers(plan),
       LOST,
       UNANSWERED,
       GROUP_MEMBER,
-      ...site.ring_groups.map((g) => ringGroup(g, site, active, recording)),
-      ...site.menus.map((m) => menu(m, site)),
-      ...site.conferences.map(room),
-      ...site.mailboxes.map(mailbox),
-      timeContexts(site, zone),
+      ...ring_groups.map((g) => ringGroup(g, plan, recording)),
+      ...menus.map((m) => menu(m, plan)),
+      ...conferences.map(room),
+      ...mailboxes.map(mailbox),
+      timeContexts(plan, zone),
     ],
     '',
   );

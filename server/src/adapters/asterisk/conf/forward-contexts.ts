@@ -4,6 +4,8 @@
  * it, in any context and over any trunk (tried). What the phone asks for is read here instead, and only a number is followed.
  */
 import type { Site } from '../../../ports/site.ts';
+import { FORWARDED } from '../../../routing/plan.ts';
+import { numbersOf } from './destinations.ts';
 import { context, exten, isNumber } from './dialplan-text.ts';
 import { outboundInclude } from './route-contexts.ts';
 import { conf, dialled, joined } from './text.ts';
@@ -43,10 +45,7 @@ export const forwardContexts = (site: Site): ConfText =>
       PARKED_BACK,
       conf`
 [forwarded]
-include => people
-include => queues
-include => places
-
+${numbersOf(FORWARDED)}
 [forwarded-out]
 include => forwarded
 ${outboundInclude(site)}`,

@@ -5,7 +5,6 @@ import { HolidaysConfig, TimeConditionConfig } from '@offhook/contract/config-ob
 import { ServiceError } from '../../../core/errors.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import type { Site } from '../../../ports/site.ts';
-import { bothFit } from './check-flow.ts';
 import {
   company,
   conference,
@@ -225,22 +224,6 @@ test('conf/render - numbers, names and ways that mean two things or none are ref
     }),
     /cannot be told apart/,
   );
-});
-
-test('conf/render - two patterns fit the same number or they do not', () => {
-  for (const [a, b, both] of [
-    ['*22', '*22', true],
-    ['*22', '_*22X', false],
-    ['_*2X', '*22', true],
-    ['_*2Z', '*20', false],
-    ['_*7.', '*72', true],
-    ['_*72X.', '*72', false],
-    ['_**X.', '*8', false],
-    ['_#.', '_*.', false],
-  ] as const) {
-    assert.equal(bothFit(a, b), both, `${a} ${b}`);
-    assert.equal(bothFit(b, a), both, `${b} ${a}`);
-  }
 });
 
 test('conf/render - hours and days that are none are refused before', () => {

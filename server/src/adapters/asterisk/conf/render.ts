@@ -8,7 +8,7 @@ import { httpConf, managerConf } from './manager-files.ts';
 import { modulesConf } from './modules-file.ts';
 import { pjsipFiles, rtpConf, sorceryConf } from './pjsip-files.ts';
 import { checkFlow } from './check-flow.ts';
-import { dialledPatterns } from './code-contexts.ts';
+import { dialledPatterns } from '../../../routing/plan.ts';
 import { confbridgeConf } from './conference-file.ts';
 import { musicConf } from './music-file.ts';
 import { ordered } from './ordered.ts';

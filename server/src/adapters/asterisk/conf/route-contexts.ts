@@ -2,6 +2,9 @@
  * Routes in the dialplan: where calls that come in over trunks lead, and how numbers outside are reached. Which route is for a
  * call is decided by routing/routes.ts, not by the engine's own idea of which pattern is the closest.
  */
+import { MOST_ALIKE } from '../../../routing/causes.ts';
+import { isEmergency, mayCall } from '../../../routing/plan.ts';
+import type { CallPlan } from '../../../routing/plan.ts';
 import { inboundOrder, outboundLayers } from '../../../routing/routes.ts';
 import type {
   NumberChange,
@@ -12,7 +15,7 @@ import type {
 } from '../../../ports/site.ts';
 import { callingPhone } from './call-contexts.ts';
 import { destinationSteps } from './destinations.ts';
-import { at, context, exten, isNumber } from './dialplan-text.ts';
+import { at, cause, context, exten, hangUp, isNumber } from './dialplan-text.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { conf, dialled, joined, outside, outsidePattern, slug, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -25,16 +28,7 @@ const include = (name: ConfText): ConfText => conf`include => ${name}
 `;
 /** Everything a trunk may send as a number; what begins otherwise is no call at all. */
 const ANY_NUMBER = conf`_[+0-9*#]!`;
-/** Calls of one caller to one number that go through us at once: more of them are one call that goes round and round. */
-const MOST_ALIKE = conf`20`;
-/** What the phone is told: not a number, not permitted, no way free, no such number here, a circle. */
-const CAUSE = {
-  number: conf`28`,
-  forbidden: conf`21`,
-  full: conf`34`,
-  unknown: conf`1`,
-  circle: conf`25`,
-} as const;
+const ALIKE = whole(MOST_ALIKE, 'most calls alike', 1, 1000);
 
 const number = (i: number): ConfText => whole(i, 'a place in a list', 0, 1_000_000);
 const classOf = (name: string, what: string): ConfText =>
@@ -82,7 +76,7 @@ const NEXT: readonly ConfText[] = [
   conf`Gosub(next-trunk,s,1)`,
   conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?:over)`,
 ];
-const OVER = conf`Hangup($\{IF($["0$\{HANGUPCAUSE}" = "00"]?${CAUSE.full}:$\{HANGUPCAUSE})})`;
+const OVER = conf`Hangup($\{IF($["0$\{HANGUPCAUSE}" = "00"]?${cause('full')}:$\{HANGUPCAUSE})})`;
 
 /**
  * Who asks for a call outside: whose forward it is, who transfers, or whose phone dials; never what a phone says of itself.
@@ -100,7 +94,7 @@ const ASKED = context(conf`outside-asked`, [
     conf`Goto(asked)`,
     at(conf`forwarded`, conf`Set(OFFHOOK_BY=$\{OFFHOOK_FORWARDER})`),
     conf`Set(GROUP(alike)=$\{OFFHOOK_BY}-$\{ARG3})`,
-    conf`GotoIf($[$\{GROUP_COUNT($\{OFFHOOK_BY}-$\{ARG3}@alike)} > ${MOST_ALIKE}]?circle)`,
+    conf`GotoIf($[$\{GROUP_COUNT($\{OFFHOOK_BY}-$\{ARG3}@alike)} > ${ALIKE}]?circle)`,
     at(conf`asked`, conf`Set(OFFHOOK_CHOSEN=)`),
     conf`Set(OFFHOOK_OWN=)`,
     conf`ExecIf($["$\{OFFHOOK_BY}" = "$\{OFFHOOK_FOR}" & "$\{OFFHOOK_FROM}" != "$\{OFFHOOK_FOR}"]?Set(OFFHOOK_CHOSEN=$\{OFFHOOK_FROM}))`,
@@ -111,8 +105,8 @@ const ASKED = context(conf`outside-asked`, [
     conf`Gosub(shown-as,$\{OFFHOOK_BY},1)`,
     conf`Set(OFFHOOK_OWN=$\{GOSUB_RETVAL})`,
     at(conf`known`, conf`Return()`),
-    at(conf`forbidden`, conf`Return(${CAUSE.forbidden})`),
-    at(conf`circle`, conf`Return(${CAUSE.circle})`),
+    at(conf`forbidden`, conf`Return(${cause('rejected')})`),
+    at(conf`circle`, conf`Return(${cause('circle')})`),
   ]),
 ]);
 /** What a call of one of ours is shown with over this trunk. */
@@ -124,11 +118,11 @@ function shownOver(t: SiteTrunk): ConfText {
 
 function outbound(
   route: SiteOutboundRoute,
-  trunks: ReadonlyMap<string, SiteTrunk>,
+  { trunks }: CallPlan,
   { caller, announce, announced, answered }: RecordingSteps,
 ): ConfText {
   const what = `outbound route ${route.name}`;
-  const emergency = route.class === 'emergency';
+  const emergency = isEmergency(route);
   const label = (i: number): ConfText => (i === route.trunks.length ? conf`over` : conf`way${number(i)}`);
   const ways = route.trunks.flatMap((way, i) => {
     const t = trunks.get(way.trunk)!;
@@ -150,7 +144,7 @@ function outbound(
     ...ways,
     at(conf`over`, OVER),
     at(conf`refused`, conf`Hangup($\{GOSUB_RETVAL})`),
-    at(conf`number`, conf`Hangup(${CAUSE.number})`),
+    at(conf`number`, hangUp('no_number')),
   ];
   return joined(
     [...new Set(route.patterns)].map((p) => exten(conf`_${outsidePattern(p, `${what}: pattern`)}`, steps)),
@@ -158,20 +152,19 @@ function outbound(
   );
 }
 const layerName = (layer: number): ConfText => conf`outbound-${number(layer + 1)}`;
-function outboundContexts(
-  site: Site,
-  trunks: ReadonlyMap<string, SiteTrunk>,
-  recording: RecordingSteps,
-): ConfText {
+function outboundContexts(plan: CallPlan, recording: RecordingSteps): ConfText {
+  const { site } = plan;
   const layers = outboundLayers(site.outbound_routes);
-  const denied = ROUTE_CLASSES.filter((c) => c !== 'emergency').map((c) =>
-    context(
-      conf`not-${classOf(c, 'a route')}`,
-      site.extensions
-        .filter((e) => !e.call_permission.includes(c))
-        .map((e) => exten(dialled(e.extension, 'an extension'), [conf`NoOp()`])),
-    ),
-  );
+  const denied = ROUTE_CLASSES.map((name) => ({ class: name }))
+    .filter((c) => !isEmergency(c))
+    .map((c) =>
+      context(
+        conf`not-${classOf(c.class, 'a route')}`,
+        site.extensions
+          .filter((e) => !mayCall(e, c))
+          .map((e) => exten(dialled(e.extension, 'an extension'), [conf`NoOp()`])),
+      ),
+    );
   const shown = site.extensions.flatMap((e) =>
     e.caller_id === null
       ? []
@@ -186,7 +179,7 @@ function outboundContexts(
       ...layers.map((routes, i) =>
         context(
           layerName(i),
-          routes.map((route) => outbound(route, trunks, recording)),
+          routes.map((route) => outbound(route, plan, recording)),
         ),
       ),
       ...denied,
@@ -205,9 +198,9 @@ export const outboundInclude = (site: Site): ConfText =>
 
 const routeContext = (route: SiteInboundRoute): ConfText => conf`route-${slug(route.name, 'a route')}`;
 /** What a route does with a call that is for it. */
-const inbound = (route: SiteInboundRoute, site: Site): ConfText =>
+const inbound = (route: SiteInboundRoute, plan: CallPlan): ConfText =>
   context(routeContext(route), [
-    exten(ANY_NUMBER, destinationSteps(route.to, site, `inbound route ${route.name}`, true)),
+    exten(ANY_NUMBER, destinationSteps(route.to, plan, `inbound route ${route.name}`, true)),
   ]);
 /**
  * A call that a destination sends over this trunk, to the number in OFFHOOK_TO. Who calls from outside stays who it is; one of
@@ -220,13 +213,13 @@ function sentOver(t: SiteTrunk): ConfText {
   const steps = [
     conf`GotoIf(${isNumber(conf`OFFHOOK_TO`)}?:number)`,
     conf`Set(GROUP(alike)=${alike})`,
-    conf`GotoIf($[$\{GROUP_COUNT(${alike}@alike)} > ${MOST_ALIKE}]?circle)`,
+    conf`GotoIf($[$\{GROUP_COUNT(${alike}@alike)} > ${ALIKE}]?circle)`,
     ...full(t, conf`full`),
     dial(t, conf`$\{OFFHOOK_TO}`, shown, mostOf(t), nothing),
     OVER,
-    at(conf`full`, conf`Hangup(${CAUSE.full})`),
-    at(conf`circle`, conf`Hangup(${CAUSE.circle})`),
-    at(conf`number`, conf`Hangup(${CAUSE.number})`),
+    at(conf`full`, hangUp('full')),
+    at(conf`circle`, hangUp('circle')),
+    at(conf`number`, hangUp('no_number')),
   ];
   return context(conf`to-${name}`, [exten(ANY_NUMBER, steps), exten(conf`s`, steps)]);
 }
@@ -248,7 +241,7 @@ function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
         ? []
         : [conf`GotoIf($[$\{GROUP_COUNT(${endpointOf(t)}@calls)} > ${mostOf(t)}]?full)`]),
       conf`Goto(${nameOf(0)},${EXTEN},1)`,
-      at(conf`full`, conf`Hangup(${CAUSE.full})`),
+      at(conf`full`, hangUp('full')),
     ]),
   ]);
   return joined(
@@ -277,16 +270,16 @@ function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
   );
 }
 
-export function trunkContexts(site: Site, recording: RecordingSteps): ConfText {
+export function trunkContexts(plan: CallPlan, recording: RecordingSteps): ConfText {
+  const { site } = plan;
   if (site.trunks.length === 0) return nothing;
-  const trunks = new Map(site.trunks.map((t) => [t.name, t]));
   return joined(
     [
       ...site.trunks.map((t) => arrivalContexts(t, site)),
-      context(conf`unrouted`, [exten(ANY_NUMBER, [conf`Hangup(${CAUSE.unknown})`])]),
-      ...site.inbound_routes.map((r) => inbound(r, site)),
+      context(conf`unrouted`, [exten(ANY_NUMBER, [hangUp('unknown')])]),
+      ...site.inbound_routes.map((r) => inbound(r, plan)),
       ...site.trunks.map(sentOver),
-      outboundContexts(site, trunks, recording),
+      outboundContexts(plan, recording),
       OVER_TRUNK,
       NEXT_TRUNK,
     ],

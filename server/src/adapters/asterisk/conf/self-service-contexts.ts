@@ -6,7 +6,8 @@
 import { FORWARDED } from './cel-format.ts';
 import { at, context, exten, isNumber } from './dialplan-text.ts';
 import { KIND_PAIRS } from '../../../ports/engine.ts';
-import { conf, joined, slug } from './text.ts';
+import { MOST_FORWARDS } from '../../../routing/causes.ts';
+import { conf, joined, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 import { NOTE_BUSY } from './unanswered.ts';
 
@@ -24,7 +25,7 @@ export const KEYS = {
 /** How long the devices ring before a forward on no answer where nobody chose, and where there is none. */
 const RING_FIRST = conf`20`;
 const RING = conf`30`;
-const MOST = conf`5`;
+const MOST = whole(MOST_FORWARDS, 'most forwards', 1, 100);
 /** How the service is told whose store a code has written; it then reads it there. */
 export const CHANGED = conf`OffhookFeatures`;
 /** Device state that is BUSY while the person does not want calls: a queue rings nobody who is busy, and lamps show it. */

@@ -4,7 +4,8 @@
  */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import type { Site } from '../../../ports/site.ts';
+import { leadsTo } from '../../../routing/plan.ts';
+import type { CallPlan } from '../../../routing/plan.ts';
 import { counted, destinationSteps } from './destinations.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { clock, conf, joined, slug, timeZone, whole, word } from './text.ts';
@@ -43,16 +44,16 @@ function hours(h: Hours, what: string): readonly ConfText[] {
   ];
 }
 
-function timeCondition(t: TimeCondition, site: Site, zone: ConfText): ConfText {
+function timeCondition(t: TimeCondition, plan: CallPlan, zone: ConfText): ConfText {
   const name = slug(t.name, 'the name of a time condition');
   const what = `time condition ${name}`;
   for (const key of t.holidays)
-    if (!site.holidays.some((h) => h.name === key))
+    if (!plan.site.holidays.some((h) => h.name === key))
       throw new ServiceError('invalid_request', `${what}: there are no holidays ${JSON.stringify(key)}`);
-  const open = destinationSteps(t.when_open, site, `${what}: when open`);
-  const closed = destinationSteps(t.when_closed, site, `${what}: when closed`);
-  const holiday =
-    t.on_holiday === null ? closed : destinationSteps(t.on_holiday, site, `${what}: on a holiday`);
+  const to = leadsTo(t);
+  const open = destinationSteps(to.open, plan, `${what}: when open`);
+  const closed = destinationSteps(to.closed, plan, `${what}: when closed`);
+  const holiday = destinationSteps(to.holiday, plan, `${what}: on a holiday`);
   const steps: Record<TimeCondition['override'], () => readonly ConfText[]> = {
     open: () => open,
     closed: () => closed,
@@ -102,11 +103,11 @@ function holidays(h: ConfigBody<'holidays'>): ConfText {
   );
 }
 
-export const timeContexts = (site: Site, zone: string): ConfText =>
+export const timeContexts = (plan: CallPlan, zone: string): ConfText =>
   joined(
     [
-      ...site.time_conditions.map((t) => timeCondition(t, site, timeZone(zone, 'the zone'))),
-      ...site.holidays.map(holidays),
+      ...plan.site.time_conditions.map((t) => timeCondition(t, plan, timeZone(zone, 'the zone'))),
+      ...plan.site.holidays.map(holidays),
     ],
     '',
   );

@@ -1,16 +1,16 @@
 /** What becomes of a call that nobody took and that leads nowhere else. */
-import { at } from './dialplan-text.ts';
+import { at, cause, hangUp } from './dialplan-text.ts';
 import { conf } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /** Leaves in OFFHOOK_BUSY whether those who were rung were busy or declined. */
-export const NOTE_BUSY = conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "21"]?1:0)})`;
+export const NOTE_BUSY = conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "${cause('rejected')}"]?1:0)})`;
 /** A caller who was transferred here is already connected: it hears what a phone would otherwise show. First of `NOBODY_TOOK_IT`. */
 export const IS_CONNECTED = conf`GotoIf($["$\{CHANNEL(state)}" = "Up"]?told)`;
 export const NOBODY_TOOK_IT: readonly ConfText[] = [
   conf`GotoIf($\{OFFHOOK_BUSY}?busy)`,
-  conf`Hangup($\{IF($["$\{DIALSTATUS}" = "NOANSWER"]?19:20)})`,
-  at(conf`busy`, conf`Hangup(17)`),
+  conf`Hangup($\{IF($["$\{DIALSTATUS}" = "NOANSWER"]?${cause('no_answer')}:${cause('absent')})})`,
+  at(conf`busy`, hangUp('busy')),
   at(conf`told`, conf`GotoIf($\{OFFHOOK_BUSY}?tone)`),
   conf`Playback(vm-nobodyavail)`,
   conf`Hangup()`,
