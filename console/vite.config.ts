@@ -26,6 +26,11 @@ const FIRST = [
   'presence',
   'wallboard',
 ];
+/** What opens at a click, with floating-ui; not in the first load. */
+const OVERLAYS =
+  /floating-ui|components\/(?:Combobox\/(?!ComboboxChevron)|(?:Menu|Modal|ModalBase|Popover|ScrollArea|Tooltip)\/)/;
+/** What the frame of a page shares with them. */
+const FRAME = /react-remove-scroll|components\/(?:Accordion|Combobox)\/\w+Chevron/;
 /** `virtual:words`: for each language how its two files are loaded, which hold the tables of `locales/<language>/<area>.json`. */
 const words = {
   name: 'words',
@@ -69,7 +74,9 @@ export const config = defineConfig({
         // What many pages share is one file: each file of its own costs half a kilobyte of headers and a request.
         codeSplitting: {
           groups: [
-            { name: 'shared', minShareCount: 10 },
+            { name: 'frame', test: FRAME },
+            { name: 'shared', test: (id: string) => !OVERLAYS.test(id), minShareCount: 10 },
+            { name: 'overlays', test: OVERLAYS, minShareCount: 2 },
             { name: 'icons', test: /lucide-react/, minShareCount: 2 },
           ],
         },

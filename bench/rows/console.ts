@@ -82,8 +82,8 @@ export async function c1(): Promise<Row> {
       figure(`${path}, shows what is live`, 'ms', 'ours', of('live')),
     );
     gates.push(
-      atMost(`${path}: first load, compressed`, 250, series(of('kilobytes')).median, ' kB'),
-      atMost(`${path}: first load on the wire, with headers`, 250, series(of('withHeaders')).median, ' kB'),
+      atMost(`${path}: first load, compressed`, 200, series(of('kilobytes')).median, ' kB'),
+      atMost(`${path}: first load on the wire, with headers`, 210, series(of('withHeaders')).median, ' kB'),
       atMost(`${path}: first paint`, 1_000, series(of('firstPaint')).median, ' ms'),
     );
   }

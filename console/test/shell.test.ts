@@ -204,9 +204,11 @@ describe('console', { concurrency: 2 }, () => {
     await failed.getByText('This part of the page could not be loaded').waitFor();
     await failed.getByRole('button', { name: 'Load the page anew' }).waitFor();
     await page.getByRole('button', { name: /^My presence/ }).click();
-    await page.getByRole('dialog').getByText('This part of the page could not be loaded').waitFor();
+    const missing = page.getByRole('banner').getByRole('alert');
+    await missing.getByText('This part of the page could not be loaded').waitFor();
     await assertAccessible(page);
     await page.keyboard.press('Escape');
+    await missing.waitFor({ state: 'hidden' });
     await page.unroute('**/assets/*.js');
     await failed.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { name: 'Supervisor', level: 1 }).waitFor();

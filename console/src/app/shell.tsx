@@ -6,15 +6,13 @@ import {
   Avatar,
   Burger,
   Group,
-  Menu,
   NavLink,
-  ScrollArea,
   Text,
   UnstyledButton,
   VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { LogOut, Radio, UserRound, WifiOff } from 'lucide-react';
+import { Radio, WifiOff } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { useMissed, useMissedEvents } from '../history/missed.ts';
@@ -23,12 +21,12 @@ import { PAGE_PATHS } from '../paths.ts';
 import { OwnPresence } from '../presence/own-presence.tsx';
 import { PhoneDock } from '../phone/dock.tsx';
 import { useKept, useStale } from './live.ts';
-import { LanguageSwitch, SchemeItems } from './preferences.tsx';
+import { Opened, useOpener } from './opener.tsx';
+import { LanguageSwitch } from './preferences.tsx';
 import { useMe, useSession } from './session.tsx';
 import { Boundary, Loading } from './states.tsx';
 import { wordsOf } from './words.ts';
 import styles from './shell.module.css';
-import { tellFailure } from './tell.ts';
 import { late } from './late.tsx';
 
 const t = wordsOf('app');
@@ -60,45 +58,28 @@ function LiveLamp(): ReactNode {
     </Group>
   );
 }
-function UserMenu(): ReactNode {
+const UserMenu = late(async () => (await import('./user-menu.tsx')).UserMenu);
+function UserButton(): ReactNode {
   const me = useMe();
-  const { signOut } = useSession();
+  const menu = useOpener('menu');
   const name = me.full_name ?? me.username;
   return (
-    <Menu position="bottom-end" width={240} withinPortal>
-      <Menu.Target>
-        <UnstyledButton className={styles.user}>
-          <Avatar aria-hidden size={30} radius="xl" color="offhook" name={name} />
-          <div className={styles.userName}>
-            <Text size="sm" fw={600} truncate>
-              {name}
-            </Text>
-            <Text size="xs" c="dimmed">
-              {me.extension}
-            </Text>
-          </div>
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item
-          component={Link}
-          href={PAGE_PATHS.account}
-          leftSection={<UserRound size={16} aria-hidden />}
-        >
-          {t('account')}
-        </Menu.Item>
-        <Menu.Divider />
-        <Menu.Label>{t('appearance')}</Menu.Label>
-        <SchemeItems />
-        <Menu.Divider />
-        <Menu.Item
-          leftSection={<LogOut size={16} aria-hidden />}
-          onClick={() => void signOut().catch(tellFailure)}
-        >
-          {t('sign_out')}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <UnstyledButton className={styles.user} {...menu.button}>
+        <Avatar aria-hidden size={30} radius="xl" color="offhook" name={name} />
+        <div className={styles.userName}>
+          <Text size="sm" fw={600} truncate>
+            {name}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {me.extension}
+          </Text>
+        </div>
+      </UnstyledButton>
+      <Opened by={menu}>
+        <UserMenu {...menu.floating} />
+      </Opened>
+    </>
   );
 }
 function Unseen({ count }: { readonly count: number }): ReactNode {
@@ -208,14 +189,12 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
             </div>
             <OwnPresence />
             <PhoneDock />
-            <UserMenu />
+            <UserButton />
           </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={t('menu')}>
-        <ScrollArea type="auto">
-          <Navigation unseen={unseen} onGo={close} />
-        </ScrollArea>
+        <Navigation unseen={unseen} onGo={close} />
       </AppShell.Navbar>
       <AppShell.Main>
         <StaleBanner />

@@ -1,6 +1,6 @@
 import { Suspense, useState } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Button, Group, Text, Title, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, Group, Text, Title } from '@mantine/core';
 import { Headset, Keyboard } from 'lucide-react';
 import { Link } from 'wouter';
 import type { Agent } from '@offhook/contract/agents.ts';
@@ -59,11 +59,15 @@ function AgentDesk({ agent }: { readonly agent: Agent }): ReactNode {
         <Title order={1} size="h3">
           {t('title')}
         </Title>
-        <Tooltip label={t('help')}>
-          <ActionIcon variant="default" size={40} aria-label={t('help')} onClick={() => setHelp(true)}>
-            <Keyboard size={18} aria-hidden />
-          </ActionIcon>
-        </Tooltip>
+        <ActionIcon
+          variant="default"
+          size={40}
+          title={t('help')}
+          aria-label={t('help')}
+          onClick={() => setHelp(true)}
+        >
+          <Keyboard size={18} aria-hidden />
+        </ActionIcon>
       </Group>
       <StatePanel agent={agent} queues={queues} />
       <div className={styles.main}>

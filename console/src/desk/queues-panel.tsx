@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Group, Loader, Paper, Switch, Table, Text, Title, VisuallyHidden } from '@mantine/core';
+import { Group, Loader, Paper, Switch, Text, Title, VisuallyHidden } from '@mantine/core';
 import { Lock } from 'lucide-react';
 import type { QueueState } from '@offhook/client';
 import type { Agent, AgentQueue } from '@offhook/contract/agents.ts';
@@ -25,23 +25,23 @@ export function QueuesPanel({ agent, queues }: QueuesPanelProps): ReactNode {
       <Title order={2} size="h5" id="desk-queues">
         {t('queues')}
       </Title>
-      <Table verticalSpacing={6} horizontalSpacing={6} className={styles.queues ?? ''}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('queue')}</Table.Th>
-            <Table.Th ta="right">{t('waiting')}</Table.Th>
-            <Table.Th ta="right">{t('longest')}</Table.Th>
-            <Table.Th ta="right" title={t('free_title')}>
+      <table className={styles.queues}>
+        <thead>
+          <tr>
+            <th>{t('queue')}</th>
+            <th className={styles.right}>{t('waiting')}</th>
+            <th className={styles.right}>{t('longest')}</th>
+            <th className={styles.right} title={t('free_title')}>
               {t('free')}
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
           {agent.queues.map((own) => (
             <QueueRow key={own.queue} agent={agent} own={own} queue={queues.get(own.queue)} />
           ))}
-        </Table.Tbody>
-      </Table>
+        </tbody>
+      </table>
       {stay.length > 0 && (
         <Text size="xs" c="dimmed">
           {t('static_stay', { queues: stay.join(', ') })}
@@ -73,8 +73,8 @@ function QueueRow({ agent, own, queue }: QueueRowProps): ReactNode {
       : client.agents.login(agent.extension, { queue: own.queue });
   return (
     <>
-      <Table.Tr data-waiting={waiting.length > 0 || undefined}>
-        <Table.Td>
+      <tr data-waiting={waiting.length > 0 || undefined}>
+        <td>
           <Group gap="xs" wrap="nowrap">
             {fixed ? (
               <Lock size={16} aria-hidden className={styles.lock ?? ''} />
@@ -100,17 +100,17 @@ function QueueRow({ agent, own, queue }: QueueRowProps): ReactNode {
               )}
             </div>
           </Group>
-        </Table.Td>
-        <Table.Td className={styles.figure ?? ''}>{formatNumber(waiting.length)}</Table.Td>
-        <Table.Td className={styles.figure ?? ''}>{formatSpan(longest)}</Table.Td>
-        <Table.Td className={styles.figure ?? ''}>{formatNumber(queue?.stats?.agents.available)}</Table.Td>
-      </Table.Tr>
+        </td>
+        <td className={styles.figure}>{formatNumber(waiting.length)}</td>
+        <td className={styles.figure}>{formatSpan(longest)}</td>
+        <td className={styles.figure}>{formatNumber(queue?.stats?.agents.available)}</td>
+      </tr>
       {action.failed !== null && (
-        <Table.Tr>
-          <Table.Td colSpan={4}>
+        <tr>
+          <td colSpan={4}>
             <ActionError action={action} />
-          </Table.Td>
-        </Table.Tr>
+          </td>
+        </tr>
       )}
     </>
   );

@@ -1,14 +1,12 @@
 /** One glance: what I am, since when, and what I do next. */
-import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Badge, Button, Group, Loader, Menu, Paper, Text } from '@mantine/core';
+import { Button, Group, Paper, Text } from '@mantine/core';
 import {
   CirclePause,
   CirclePlay,
   Clock3,
   Coffee,
   Headphones,
-  LogIn,
   LogOut,
   PhoneCall,
   PhoneOff,
@@ -23,13 +21,14 @@ import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
 import { formatSpan } from '../app/format.ts';
 import { useRecord } from '../app/live.ts';
 import { useSecond, useSince } from '../app/now.ts';
-import { useClient, useMay } from '../app/session.tsx';
+import { useClient } from '../app/session.tsx';
 import { phone, usePhone } from '../phone/phone.ts';
-import { ActionButton, ActionError, Key, useAction } from './action.tsx';
+import { ActionButton, ActionError, useAction } from './action.tsx';
 import type { Action } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
+import { StateActions } from './state-actions.tsx';
 import { usePauseReasons } from './use-desk.ts';
-import { canLeave, choicesWait, isPast, mustStay, toneOf } from './view.ts';
+import { isPast, toneOf } from './view.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
 
@@ -47,9 +46,6 @@ const ICONS: Readonly<Record<AgentSummary['state'], LucideIcon>> = {
   not_ready: Coffee,
   available: CirclePlay,
 };
-/** What a minute more is. */
-const EXTEND_SECONDS = 60;
-
 interface StatePanelProps {
   readonly agent: Agent;
   readonly queues: ReadonlyMap<string, QueueState>;
@@ -230,145 +226,5 @@ function Pending({ agent, action }: ActionsProps): ReactNode {
         icon={<Undo2 size={14} aria-hidden />}
       />
     </div>
-  );
-}
-function StateActions({ agent, action }: ActionsProps): ReactNode {
-  const client = useClient();
-  const { extension, state, session, readiness, pending } = agent;
-  const inside = session === 'logged_in';
-  const waits = choicesWait(agent);
-  const leaving = canLeave(agent);
-  const outside = agent.queues.some((queue) => !queue.member);
-  const away = !readiness.ready || state === 'not_responding';
-  const doLogin = (): Promise<unknown> => client.agents.login(extension);
-  const doReady = (): Promise<unknown> => client.agents.unpause(extension);
-  const doFinish = (): Promise<unknown> => client.agents.wrapUp(extension, { finish: true });
-  const doExtend = (): Promise<unknown> =>
-    client.agents.wrapUp(extension, { extend_seconds: EXTEND_SECONDS });
-  const doLogout = async (): Promise<void> => {
-    // Where the configuration keeps the agent in one queue, leaving all of them is refused as a whole.
-    if (mustStay(agent).length === 0) await client.agents.logout(extension);
-    else for (const queue of leaving) await client.agents.logout(extension, { queue });
-  };
-  const wrapUp = state === 'wrap_up';
-  const ready = inside && away && !wrapUp && !(waits && pending === 'ready');
-  const login = outside;
-  const logout = leaving.length > 0 && pending !== 'logged_out';
-  const words = {
-    login: t('login_all'),
-    ready: t(waits ? 'ready_after' : 'ready'),
-    logout: t(waits ? 'logout_after' : 'logout_all'),
-    finish: t('finish'),
-    extend: t('extend'),
-  };
-  useShortcut('l', login ? () => void action.run(words.login, doLogin) : null);
-  useShortcut('r', ready ? () => void action.run(words.ready, doReady) : null);
-  useShortcut('o', logout ? () => void action.run(words.logout, doLogout) : null);
-  useShortcut('f', wrapUp ? () => void action.run(words.finish, doFinish) : null);
-  useShortcut('e', wrapUp ? () => void action.run(words.extend, doExtend) : null);
-  return (
-    <>
-      {wrapUp && (
-        <>
-          <ActionButton
-            action={action}
-            label={words.finish}
-            work={doFinish}
-            shortcut="f"
-            icon={<CirclePlay size={18} aria-hidden />}
-          />
-          <ActionButton
-            action={action}
-            label={words.extend}
-            work={doExtend}
-            shortcut="e"
-            variant="default"
-            icon={<Timer size={18} aria-hidden />}
-          />
-        </>
-      )}
-      {ready && (
-        <ActionButton
-          action={action}
-          label={words.ready}
-          work={doReady}
-          shortcut="r"
-          variant={waits ? 'default' : 'filled'}
-          icon={<CirclePlay size={18} aria-hidden />}
-        />
-      )}
-      {login && (
-        <ActionButton
-          action={action}
-          label={words.login}
-          work={doLogin}
-          shortcut="l"
-          variant={inside ? 'default' : 'filled'}
-          icon={<LogIn size={18} aria-hidden />}
-        />
-      )}
-      {inside && <PauseMenu agent={agent} action={action} waits={waits} />}
-      {logout && (
-        <ActionButton
-          action={action}
-          label={words.logout}
-          work={doLogout}
-          shortcut="o"
-          variant="default"
-          className={styles.last}
-          icon={<LogOut size={18} aria-hidden />}
-        />
-      )}
-    </>
-  );
-}
-function PauseMenu({ agent, action, waits }: ActionsProps & { readonly waits: boolean }): ReactNode {
-  const client = useClient();
-  const supervisor = useMay('supervisor');
-  const reasons = (usePauseReasons().data ?? []).filter((reason) => supervisor || !reason.supervisor_only);
-  const [opened, setOpened] = useState(false);
-  useShortcut('p', () => setOpened(true));
-  const paused = agent.state === 'not_ready' || agent.state === 'not_responding';
-  const word = t(waits ? 'break_after' : paused ? 'other_reason' : 'pause');
-  const busy = action.busy !== null && reasons.some((reason) => action.busy === `${word}: ${reason.name}`);
-  return (
-    <Menu opened={opened} onChange={setOpened} position="bottom-end" width={260} withinPortal>
-      <Menu.Target>
-        <Button
-          variant={agent.state === 'available' ? 'filled' : 'default'}
-          className={styles.pause}
-          aria-keyshortcuts="p"
-          aria-busy={busy}
-          leftSection={busy ? <Loader size={16} color="currentColor" /> : <Coffee size={18} aria-hidden />}
-          rightSection={<Key name="p" />}
-        >
-          {word}
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {reasons.map((reason) => (
-          <Menu.Item
-            key={reason.id}
-            onClick={() =>
-              void action.run(`${word}: ${reason.name}`, () =>
-                client.agents.pause(agent.extension, { reason: reason.id }),
-              )
-            }
-            rightSection={
-              <Badge variant="light" size="sm" color="gray" tt="none">
-                {t(reason.paid ? 'paid' : 'unpaid')}
-              </Badge>
-            }
-          >
-            {reason.name}
-            {reason.longest_seconds !== null && (
-              <Text size="xs" c="dimmed">
-                {t('at_most', { minutes: Math.round(reason.longest_seconds / 60) })}
-              </Text>
-            )}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
   );
 }

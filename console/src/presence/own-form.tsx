@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import { Button, Group, Loader, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Loader, NativeSelect, Popover, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { OwnPresence } from '@offhook/contract/presence.ts';
 import { useDraft } from '../app/draft.ts';
 import { formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
+import type { Floating } from '../app/opener.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { ENDS, endOf, fieldOf } from './times.ts';
@@ -30,8 +31,26 @@ const labelOf = (end: End): string => {
   }
 };
 
-/** What is said now is asked for when it opens: others than this page may have changed it. */
-export function OwnPresenceForm({ onDone }: { readonly onDone: () => void }): ReactNode {
+export function OwnPresenceForm({ target, ...popover }: Floating): ReactNode {
+  return (
+    <Popover
+      {...popover}
+      position="bottom-end"
+      width={320}
+      trapFocus
+      withinPortal
+      withRoles={false}
+      shadow="md"
+    >
+      <Popover.Target>{target}</Popover.Target>
+      <Popover.Dropdown id={`${popover.id}-dropdown`} role="dialog" aria-label={t('title')}>
+        <Form onDone={() => popover.onChange(false)} />
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+/** Loads the presence on open; another client may have changed it. */
+function Form({ onDone }: { readonly onDone: () => void }): ReactNode {
   const client = useClient();
   const own = useQuery({
     queryKey: ['presence', 'own'],

@@ -16,12 +16,12 @@ import { wordsOf } from '../app/words.ts';
 const e = wordsOf('board-editor');
 const t = wordsOf('wallboard');
 
-export type Opened =
+export type OpenedDialog =
   | { readonly is: 'editor'; readonly board: Board | null; readonly from: Required<NewBoard> }
   | { readonly is: 'displays'; readonly board: Board | null; readonly from: Required<NewBoard> }
   | { readonly is: 'delete'; readonly board: Board };
 interface DialogsProps {
-  readonly opened: Opened;
+  readonly opened: OpenedDialog;
   readonly onClose: () => void;
 }
 export function Dialogs({ opened, onClose }: DialogsProps): ReactNode {
@@ -48,7 +48,7 @@ export function Dialogs({ opened, onClose }: DialogsProps): ReactNode {
       );
   }
 }
-type DisplaysOfProps = Omit<Extract<Opened, { readonly is: 'displays' }>, 'is'> &
+type DisplaysOfProps = Omit<Extract<OpenedDialog, { readonly is: 'displays' }>, 'is'> &
   Pick<DialogsProps, 'onClose'>;
 function DisplaysOf({ board, from, onClose }: DisplaysOfProps): ReactNode {
   const queries = useQueryClient();

@@ -1,19 +1,20 @@
 import { Suspense, useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Button, Group, Menu, NativeSelect, Stack, Title } from '@mantine/core';
+import { ActionIcon, Button, Group, NativeSelect, Stack, Title } from '@mantine/core';
 
 import { useQuery } from '@tanstack/react-query';
-import { Copy, Ellipsis, Expand, MonitorUp, Pencil, Plus, Trash2, X } from 'lucide-react';
+import { Copy, Ellipsis, Expand, Pencil, X } from 'lucide-react';
 import { useLocation } from 'wouter';
 import type { Board, NewBoard } from '@offhook/contract/boards.ts';
 import { late } from '../app/late.tsx';
+import { Opened, useOpener } from '../app/opener.tsx';
 import { useClient, useMay, useMe } from '../app/session.tsx';
 import { StaleBanner } from '../app/shell.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../paths.ts';
 import { BoardView } from './board-view.tsx';
-import type { Opened } from './dialogs.tsx';
+import type { OpenedDialog } from './dialogs.tsx';
 import { DEFAULT_LAYOUT, writable } from './model.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './page.module.css';
@@ -35,6 +36,7 @@ const starting = (): Required<NewBoard> => ({
 const Dialogs = late(
   async () => (await Promise.all([import('./dialogs.tsx'), import('../app/all-styles.ts')]))[0].Dialogs,
 );
+const BoardMenu = late(async () => (await import('./board-menu.tsx')).BoardMenu);
 
 /** The boards one may see, and the one that is looked at. */
 export function WallboardPage({ params }: PageProps): ReactNode {
@@ -93,8 +95,9 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
   const client = useClient();
   const isSupervisor = useMay('supervisor');
   const isAdmin = useMay('admin');
-  const [opened, setOpened] = useState<Opened | null>(null);
+  const [opened, setOpened] = useState<OpenedDialog | null>(null);
   const [start] = useState(starting);
+  const menu = useOpener('menu');
   const { screen, frame, toggle } = useFullScreen();
   const shown = board ?? start;
   const mine = board === null || isAdmin || board.owner === me.extension;
@@ -132,43 +135,26 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
             {screen ? <X size={18} aria-hidden /> : <Expand size={18} aria-hidden />}
           </ActionIcon>
           {!screen && (
-            <Menu position="bottom-end" width={220}>
-              <Menu.Target>
-                <ActionIcon variant="default" size={36} aria-label={t('actions')}>
-                  <Ellipsis size={18} aria-hidden />
-                </ActionIcon>
-              </Menu.Target>
-              <Menu.Dropdown>
-                <Menu.Item
-                  leftSection={<Plus size={16} aria-hidden />}
-                  onClick={() =>
+            <>
+              <ActionIcon variant="default" size={36} aria-label={t('actions')} {...menu.button}>
+                <Ellipsis size={18} aria-hidden />
+              </ActionIcon>
+              <Opened by={menu}>
+                <BoardMenu
+                  {...menu.floating}
+                  onNew={() =>
                     setOpened({ is: 'editor', board: null, from: { ...starting(), name: t('new_board') } })
                   }
-                >
-                  {t('new_board')}
-                </Menu.Item>
-                <Menu.Item leftSection={<Copy size={16} aria-hidden />} onClick={copy}>
-                  {t('copy_board')}
-                </Menu.Item>
-                {mine && isSupervisor && (
-                  <Menu.Item
-                    leftSection={<MonitorUp size={16} aria-hidden />}
-                    onClick={() => setOpened({ is: 'displays', board, from: from() })}
-                  >
-                    {t('displays')}
-                  </Menu.Item>
-                )}
-                {board !== null && mine && (
-                  <Menu.Item
-                    leftSection={<Trash2 size={16} aria-hidden />}
-                    c="var(--offhook-alert)"
-                    onClick={() => setOpened({ is: 'delete', board })}
-                  >
-                    {t('delete')}
-                  </Menu.Item>
-                )}
-              </Menu.Dropdown>
-            </Menu>
+                  onCopy={copy}
+                  onDisplays={
+                    mine && isSupervisor
+                      ? () => setOpened({ is: 'displays', board, from: from() })
+                      : undefined
+                  }
+                  onDelete={board !== null && mine ? () => setOpened({ is: 'delete', board }) : undefined}
+                />
+              </Opened>
+            </>
           )}
         </Group>
       </Group>

@@ -1,0 +1,151 @@
+/** The buttons of the agent's own state: log in and out, pause, ready, wrap-up. */
+import type { ReactNode } from 'react';
+import { Button, Loader } from '@mantine/core';
+import { CirclePlay, Coffee, LogIn, LogOut, Timer } from 'lucide-react';
+import type { Agent } from '@offhook/contract/agents.ts';
+import { late } from '../app/late.tsx';
+import { Opened, useOpener } from '../app/opener.tsx';
+import { useClient, useMay } from '../app/session.tsx';
+import { wordsOf } from '../app/words.ts';
+import { ActionButton, Key } from './action.tsx';
+import type { Action } from './action.tsx';
+import { useShortcut } from './shortcuts.ts';
+import { usePauseReasons } from './use-desk.ts';
+import { canLeave, choicesWait, mustStay } from './view.ts';
+import styles from './desk.module.css';
+
+const t = wordsOf('desk');
+
+const EXTEND_SECONDS = 60;
+
+interface ActionsProps {
+  readonly agent: Agent;
+  readonly action: Action;
+}
+export function StateActions({ agent, action }: ActionsProps): ReactNode {
+  const client = useClient();
+  const { extension, state, session, readiness, pending } = agent;
+  const inside = session === 'logged_in';
+  const waits = choicesWait(agent);
+  const leaving = canLeave(agent);
+  const outside = agent.queues.some((queue) => !queue.member);
+  const away = !readiness.ready || state === 'not_responding';
+  const doLogin = (): Promise<unknown> => client.agents.login(extension);
+  const doReady = (): Promise<unknown> => client.agents.unpause(extension);
+  const doFinish = (): Promise<unknown> => client.agents.wrapUp(extension, { finish: true });
+  const doExtend = (): Promise<unknown> =>
+    client.agents.wrapUp(extension, { extend_seconds: EXTEND_SECONDS });
+  const doLogout = async (): Promise<void> => {
+    // Where the configuration keeps the agent in one queue, leaving all of them is refused as a whole.
+    if (mustStay(agent).length === 0) await client.agents.logout(extension);
+    else for (const queue of leaving) await client.agents.logout(extension, { queue });
+  };
+  const wrapUp = state === 'wrap_up';
+  const ready = inside && away && !wrapUp && !(waits && pending === 'ready');
+  const login = outside;
+  const logout = leaving.length > 0 && pending !== 'logged_out';
+  const words = {
+    login: t('login_all'),
+    ready: t(waits ? 'ready_after' : 'ready'),
+    logout: t(waits ? 'logout_after' : 'logout_all'),
+    finish: t('finish'),
+    extend: t('extend'),
+  };
+  useShortcut('l', login ? () => void action.run(words.login, doLogin) : null);
+  useShortcut('r', ready ? () => void action.run(words.ready, doReady) : null);
+  useShortcut('o', logout ? () => void action.run(words.logout, doLogout) : null);
+  useShortcut('f', wrapUp ? () => void action.run(words.finish, doFinish) : null);
+  useShortcut('e', wrapUp ? () => void action.run(words.extend, doExtend) : null);
+  return (
+    <>
+      {wrapUp && (
+        <>
+          <ActionButton
+            action={action}
+            label={words.finish}
+            work={doFinish}
+            shortcut="f"
+            icon={<CirclePlay size={18} aria-hidden />}
+          />
+          <ActionButton
+            action={action}
+            label={words.extend}
+            work={doExtend}
+            shortcut="e"
+            variant="default"
+            icon={<Timer size={18} aria-hidden />}
+          />
+        </>
+      )}
+      {ready && (
+        <ActionButton
+          action={action}
+          label={words.ready}
+          work={doReady}
+          shortcut="r"
+          variant={waits ? 'default' : 'filled'}
+          icon={<CirclePlay size={18} aria-hidden />}
+        />
+      )}
+      {login && (
+        <ActionButton
+          action={action}
+          label={words.login}
+          work={doLogin}
+          shortcut="l"
+          variant={inside ? 'default' : 'filled'}
+          icon={<LogIn size={18} aria-hidden />}
+        />
+      )}
+      {inside && <PauseButton agent={agent} action={action} waits={waits} />}
+      {logout && (
+        <ActionButton
+          action={action}
+          label={words.logout}
+          work={doLogout}
+          shortcut="o"
+          variant="default"
+          className={styles.last}
+          icon={<LogOut size={18} aria-hidden />}
+        />
+      )}
+    </>
+  );
+}
+const PauseMenu = late(async () => (await import('./pause-menu.tsx')).PauseMenu);
+function PauseButton({ agent, action, waits }: ActionsProps & { readonly waits: boolean }): ReactNode {
+  const client = useClient();
+  const supervisor = useMay('supervisor');
+  const reasons = (usePauseReasons().data ?? []).filter((reason) => supervisor || !reason.supervisor_only);
+  const menu = useOpener('menu');
+  useShortcut('p', menu.open);
+  const paused = agent.state === 'not_ready' || agent.state === 'not_responding';
+  const word = t(waits ? 'break_after' : paused ? 'other_reason' : 'pause');
+  const busy = action.busy !== null && reasons.some((reason) => action.busy === `${word}: ${reason.name}`);
+  return (
+    <>
+      <Button
+        variant={agent.state === 'available' ? 'filled' : 'default'}
+        className={styles.pause}
+        aria-keyshortcuts="p"
+        aria-busy={busy}
+        leftSection={busy ? <Loader size={16} color="currentColor" /> : <Coffee size={18} aria-hidden />}
+        rightSection={<Key name="p" />}
+        {...menu.button}
+      >
+        {word}
+      </Button>
+      <Opened by={menu}>
+        <PauseMenu
+          {...menu.floating}
+          reasons={reasons}
+          onPause={(reason) =>
+            void action.run(`${word}: ${reason.name}`, () =>
+              client.agents.pause(agent.extension, { reason: reason.id }),
+            )
+          }
+        />
+      </Opened>
+    </>
+  );
+}
