@@ -144,11 +144,11 @@ describe('console admin', () => {
     await field(page, 'title').fill('Mine');
     await ask(site(), 'PATCH', '/queues/sales', { title: 'Theirs', ring_seconds: 33 });
     await page.getByRole('button', { name: 'Save in the draft' }).click();
-    const alert = page.getByRole('alert').filter({ hasText: 'Somebody changed it meanwhile' });
+    const alert = page.getByRole('alert').filter({ hasText: 'Changed by another user in the meantime' });
     await alert.getByText('Theirs').waitFor();
     await alert.getByText('you changed it too').waitFor();
     await both();
-    await alert.getByRole('button', { name: 'Keep my changes on top of it' }).click();
+    await alert.getByRole('button', { name: 'Keep my changes' }).click();
     await page.getByRole('button', { name: 'Save in the draft' }).click();
     const object = await until('mine is in the draft', async () => {
       const read = (await ask(site(), 'GET', '/queues/sales')) as {
@@ -173,9 +173,9 @@ describe('console admin', () => {
     await page.keyboard.press('Alt+ArrowUp');
     await until('it is back', async () => (await field(page, 'members.0.extension').inputValue()) === first);
     await page.reload();
-    await page.getByText('What you had typed here is back').waitFor();
+    await page.getByText('Your unsaved input was restored').waitFor();
     assert.equal(await field(page, 'title').inputValue(), 'Half');
-    await page.getByRole('button', { name: 'Throw it away' }).click();
+    await page.getByRole('button', { name: 'Discard', exact: true }).click();
     assert.equal(await field(page, 'title').inputValue(), 'Support');
   });
 
@@ -188,7 +188,7 @@ describe('console admin', () => {
     );
     await ask(site(), 'PATCH', '/queues/support', { ring_seconds: 44 });
     await applyDraft(page);
-    await page.getByText('It was refused; nothing was touched').waitFor({ timeout: 60_000 });
+    await page.getByText('The apply was rejected and nothing was changed').waitFor({ timeout: 60_000 });
     await page
       .getByText(/NoSuchApplication/)
       .first()

@@ -125,7 +125,7 @@ describe('api page and first steps', () => {
     await page.goto(`${site().base}/docs`);
     await page.getByText('Ereignisse', { exact: true }).click();
     await page.getByRole('button', { name: /^call\.started/ }).click();
-    await page.getByText('Gemeldet auf').waitFor();
+    await page.getByText('Veröffentlicht unter').waitFor();
     await page.getByRole('checkbox', { name: 'presence' }).press(' ');
     await page.getByRole('button', { name: 'Starten' }).click();
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
@@ -146,7 +146,7 @@ describe('api page and first steps', () => {
     await say('two');
     await page.getByText(/seit der Pause/).waitFor();
     assert.equal(await frames.getAttribute('data-frames'), before);
-    await page.getByRole('button', { name: 'Weiter' }).click();
+    await page.getByRole('button', { name: 'Fortsetzen' }).click();
     await page.getByRole('textbox', { name: 'Filter' }).fill('ONE');
     await until('only one is left', async () => (await frames.getAttribute('data-frames')) === '1');
     await rows.first().click();

@@ -49,7 +49,7 @@ describe('agent desk', () => {
 
     const fixed = await desk('1004');
     await put('login', {}, '1004');
-    await fixed.getByText('You stay in VIP: the configuration keeps you there.').waitFor();
+    await fixed.getByText('The configuration keeps you in VIP.').waitFor();
     assert.equal(await fixed.getByRole('switch').count(), 1);
     await press(fixed, 'Sign out');
     await until('support is left', async () => !(await fixed.getByRole('switch').isChecked()));
@@ -77,7 +77,7 @@ describe('agent desk', () => {
     await stateOf(page).getByText('Errand').waitFor();
     await stateOf(page).getByText('unpaid').waitFor();
     await stateOf(page)
-      .getByText(/0:0\d too long/)
+      .getByText(/0:0\d over the limit/)
       .waitFor();
     await other.getByRole('button', { name: 'Available' }).click();
     await isIn(page, 'Available');
@@ -219,7 +219,7 @@ describe('agent desk', () => {
       headers: { authorization: `Bearer ${cookie?.value}`, 'content-type': 'application/json' },
       body: '{}',
     });
-    await page.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     const own = (await site().credentials()).find((c) => c.extension === '1003');
     await page.locator('input[name=password]').fill(own?.password ?? '');
     await page.keyboard.press('Enter');

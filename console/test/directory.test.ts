@@ -56,7 +56,7 @@ describe('directory page', () => {
     );
     await assertAccessibleInBoth(page, 'with calls');
     await call.hangup();
-    await page.getByText('Nobody fits').waitFor();
+    await page.getByText('No matches').waitFor();
     await page.getByRole('button', { name: 'Show everybody' }).click();
     await shows(page, '1010', 'available', 1000);
     await close(page);
@@ -143,7 +143,7 @@ describe('directory page', () => {
     await page.reload();
     await page.getByRole('button', { name: /^My presence: / }).click();
     assert.equal(await form.getByLabel('Note').inputValue(), 'half writ');
-    await form.getByRole('button', { name: 'Take back' }).click();
+    await form.getByRole('button', { name: 'Clear' }).click();
     await shows(reader, '1003', 'offline');
     await close(page, reader);
   });

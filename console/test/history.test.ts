@@ -133,7 +133,7 @@ describe('history pages', () => {
     await page.getByRole('searchbox', { name: 'Search' }).fill('OLGA');
     await shows(page, 1);
     await page.getByRole('searchbox', { name: 'Search' }).fill('nobody at all');
-    await page.getByText('Nothing fits these filters').waitFor();
+    await page.getByText('No conversations match these filters').waitFor();
     await page.getByRole('main').getByRole('button', { name: 'Clear filters' }).first().click();
     await shows(page, 2);
     await page.getByRole('button', { name: 'More filters' }).click();
@@ -245,7 +245,7 @@ describe('history pages', () => {
     await shows(page, 1);
     assert.equal(await page.getByRole('radiogroup', { name: 'Whose conversations' }).count(), 0);
     await page.goto(`${site().base}/history/${id}`);
-    await page.getByText('There is no such conversation').waitFor();
+    await page.getByText('Conversation not found').waitFor();
     await close(page);
     const boss = await signedIn(site(), browser(), '1002', { path: '/history' });
     await shows(boss, 2);

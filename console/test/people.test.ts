@@ -57,7 +57,7 @@ describe('console people', () => {
     await page.getByRole('row', { name: HTML }).getByRole('button').click();
     await until('it is gone', async () => (await page.getByText(HTML).count()) === 0);
     await page.getByRole('button', { name: /^End: Console/ }).click();
-    await agent.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await agent.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     await page.getByText('No device is signed in').waitFor();
 
     await page.getByRole('button', { name: 'New password' }).click();
@@ -80,7 +80,7 @@ describe('console people', () => {
     await page.getByRole('button', { name: 'Sign out everywhere' }).click();
     await dialog(page).getByRole('button', { name: 'Sign out everywhere' }).click();
     await page.getByText('1 device was signed out').waitFor();
-    await agent.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await agent.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     for (const one of [page, agent]) assertNoTrouble(one);
     await agent.context().close();
   });
@@ -89,10 +89,10 @@ describe('console people', () => {
     const page = await consoleOf(site(), browser(), '1004', { path: '/account', scheme: 'dark' });
     const own = (await site().credentials()).find((c) => c.extension === '1004')!;
     await page.getByRole('button', { name: 'Switch on' }).click();
-    await dialog(page).getByLabel('Your present password').fill('wrong password');
+    await dialog(page).getByLabel('Current password').fill('wrong password');
     await page.keyboard.press('Enter');
     await said(page, 'Unknown person or wrong password').waitFor();
-    await dialog(page).getByLabel('Your present password').fill(own.password);
+    await dialog(page).getByLabel('Current password').fill(own.password);
     await page.keyboard.press('Enter');
     await page.getByRole('img', { name: 'QR code' }).waitFor();
     await assertAccessibleInBoth(page);
@@ -168,20 +168,20 @@ describe('console people', () => {
     const page = await consoleOf(site(), browser(), '1005', { path: '/account' });
     const own = (await site().credentials()).find((c) => c.extension === '1005')!;
     const fill = async (current: string, next: string, again = next): Promise<void> => {
-      await page.getByLabel('Your present password').fill(current);
+      await page.getByLabel('Current password').fill(current);
       await page.locator('input[autocomplete=new-password]').first().fill(next);
-      await page.getByLabel('New password once more').fill(again);
+      await page.getByLabel('Repeat the new password').fill(again);
       await page.keyboard.press('Enter');
     };
     await fill(own.password, 'a new password', 'another one');
-    await page.getByText('These two are not the same').waitFor();
+    await page.getByText('The passwords do not match').waitFor();
     await fill('wrong', 'a new password');
     await said(page, 'Unknown person or wrong password').waitFor();
     await page.getByRole('row', { name: /Console, Chrome \d+ Linux, 127\.0\.0\.1 This one/ }).waitFor();
     assert.equal(await page.getByRole('button', { name: /^End:/ }).count(), 1);
     await fill(own.password, 'a new password');
     await page.getByText('Your password is changed').waitFor();
-    await other.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await other.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     await until(
       'one device is left',
       async () => (await page.getByRole('button', { name: /^End:/ }).count()) === 0,
@@ -207,7 +207,7 @@ describe('console people', () => {
 
   test('api keys - made with scopes and objects, shown once, changed, used, revoked, all by keyboard; refusals are in the language', async () => {
     const page = await adminAt('/admin/api-keys', { language: 'de' });
-    await page.getByRole('heading', { name: 'Es gibt noch keinen API-Schlüssel' }).waitFor();
+    await page.getByRole('heading', { name: 'Noch keine API-Schlüssel' }).waitFor();
     const press = async (target: Locator, key = 'Enter'): Promise<void> => {
       await tabTo(page, target);
       await page.keyboard.press(key);
@@ -248,7 +248,7 @@ describe('console people', () => {
     assert.equal((await ask('/api/v1/calls')).status, 200);
     await press(row.getByRole('button', { name: 'Widerrufen: CRM' }));
     await press(dialog(page).getByRole('button', { name: 'Widerrufen' }));
-    await page.getByRole('heading', { name: 'Es gibt noch keinen API-Schlüssel' }).waitFor();
+    await page.getByRole('heading', { name: 'Noch keine API-Schlüssel' }).waitFor();
     await focusIsOn(page, page.locator('#content'));
     assert.equal((await ask('/api/v1/queues')).status, 401);
     assertNoTrouble(page);
@@ -324,7 +324,10 @@ describe('console people', () => {
 
     sink.answer = status(500);
     await page.getByRole('button', { name: 'Send a test' }).click();
-    await page.getByRole('dialog', { name: 'The test was not taken' }).getByText('status 500').waitFor();
+    await page
+      .getByRole('dialog', { name: 'The receiver rejected the test' })
+      .getByText('status 500')
+      .waitFor();
     await page.keyboard.press('Escape');
     await using _second = await site().phone('1007');
     const retry = page.getByRole('button', { name: 'Retry now' });
@@ -350,14 +353,14 @@ describe('console people', () => {
     await page.getByText('Secret before').waitFor();
     await focusIsOn(page, page.getByRole('button', { name: 'New secret' }));
     await page.getByRole('switch', { name: 'Enabled' }).click();
-    await page.getByText('somebody disabled it').waitFor();
+    await page.getByText('disabled by a user').waitFor();
     await page.getByRole('switch', { name: 'Enabled' }).click();
-    await until('it is enabled', async () => (await page.getByText('somebody disabled it').count()) === 0);
+    await until('it is enabled', async () => (await page.getByText('disabled by a user').count()) === 0);
     await page.getByRole('button', { name: 'Delete' }).click();
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('heading', { name: 'There is no webhook yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
     await page.goto(`${site().base}/admin/webhooks/1`);
-    await said(page, 'It does not exist, or not any more').waitFor();
+    await said(page, 'Not found: it may have been deleted').waitFor();
     assertNoTrouble(page);
   });
 
@@ -378,8 +381,8 @@ describe('console people', () => {
     await calls.getByRole('alert').waitFor();
     await calls.getByLabel('Calls per person and day').fill('50');
     await calls.getByLabel('Agent: National').check();
-    await calls.getByRole('button', { name: 'Add a beginning' }).click();
-    await calls.getByLabel('Beginning 12').fill('+4915');
+    await calls.getByRole('button', { name: 'Add a prefix' }).click();
+    await calls.getByLabel('Prefix 12').fill('+4915');
     await calls.getByLabel('What +4915 is').selectOption('mobile');
     await calls.getByRole('button', { name: 'Remove +870' }).click();
     await assertAccessible(page);
@@ -492,7 +495,7 @@ describe('console people', () => {
     }
     const agent = await openConsole(site(), browser(), { path: '/admin/people' });
     await signIn(site(), agent, '1006');
-    await agent.getByRole('heading', { level: 1, name: 'Your level does not allow this page' }).waitFor();
+    await agent.getByRole('heading', { level: 1, name: 'You do not have access to this page' }).waitFor();
     await agent.context().close();
   });
 });

@@ -139,7 +139,7 @@ describe('console', { concurrency: 2 }, () => {
     assert.equal(await navigation.getByRole('link', { name: 'Configuration' }).count(), 0);
     await assertAccessible(page);
     await page.goto(`${site().base}/admin/config`);
-    await page.getByText('Your level does not allow this page').waitFor();
+    await page.getByText('You do not have access to this page').waitFor();
     await page.getByRole('button', { name: /1003/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.locator('input[name=password]').waitFor();
@@ -157,7 +157,7 @@ describe('console', { concurrency: 2 }, () => {
     });
     await page.goto(`${site().base}/desk`);
     await signIn(site(), page, '1001');
-    await page.getByText('You work in no queue').waitFor();
+    await page.getByText('You are not in any queue').waitFor();
     assert.deepEqual(refused, []);
     await page.context().close();
   });
@@ -184,7 +184,7 @@ describe('console', { concurrency: 2 }, () => {
       body: '{}',
     });
     assert.equal(answer.status, 200);
-    await page.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     await assertAccessible(page);
     const own = (await site().credentials()).find((c) => c.extension === '1001');
     await page.locator('input[name=password]').fill(own?.password ?? '');
@@ -202,7 +202,7 @@ describe('console', { concurrency: 2 }, () => {
     await page.getByRole('link', { name: 'Supervisor' }).click();
     const failed = page.locator('#content').getByRole('alert');
     await failed.getByText('This part of the page could not be loaded').waitFor();
-    await failed.getByRole('button', { name: 'Load the page anew' }).waitFor();
+    await failed.getByRole('button', { name: 'Reload the page' }).waitFor();
     await page.getByRole('button', { name: /^My presence/ }).click();
     const missing = page.getByRole('banner').getByRole('alert');
     await missing.getByText('This part of the page could not be loaded').waitFor();
@@ -273,7 +273,10 @@ describe('console', { concurrency: 2 }, () => {
     await page.clock.runFor(9_000);
     assert.equal(await page.getByRole('alert').count(), 0);
     await page.clock.runFor(2_000);
-    await page.getByRole('alert').getByText('it may have been done or not').waitFor({ timeout: 5_000 });
+    await page
+      .getByRole('alert')
+      .getByText('the request may or may not have been carried out')
+      .waitFor({ timeout: 5_000 });
     assert.equal(sent, 1);
     await page.context().close();
   });
@@ -288,13 +291,13 @@ describe('console', { concurrency: 2 }, () => {
       await page.locator('input[name=username]').waitFor();
     };
     await leave(second);
-    await first.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await first.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     // The same person: the other tab goes on where it was.
     await signIn(site(), second, '1002');
     await until('the dialog is gone', async () => (await first.getByRole('dialog').count()) === 0);
     // Another person: nothing of the one before stays.
     await leave(second);
-    await first.getByRole('dialog', { name: 'Your session is over' }).waitFor();
+    await first.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     await signIn(site(), second, '1003');
     await first.getByRole('button', { name: /1003/ }).waitFor();
     assert.equal(await first.getByRole('banner').getByText('1002').count(), 0);
@@ -313,7 +316,7 @@ describe('console', { concurrency: 2 }, () => {
       await route.fulfill({ response, json: { ...json, user: { ...json.user, level: 'agent' } } });
     });
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
-    await page.getByText('Your level does not allow this page').waitFor();
+    await page.getByText('You do not have access to this page').waitFor();
     assert.equal(await page.getByRole('link', { name: 'Supervisor' }).count(), 0);
     await page.context().close();
   });

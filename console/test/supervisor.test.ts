@@ -102,9 +102,7 @@ describe('supervisor page', () => {
     await page.getByRole('tab', { name: /^Calls/ }).click();
     await page.getByRole('button', { name: 'Listen to Léa Fournier – José Ibáñez' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog
-      .getByText('This is written into the audit trail with your name, the call and the time.')
-      .waitFor();
+    await dialog.getByText('The audit trail records your name, the call and the time.').waitFor();
     await assertAccessible(page, 'the announcement');
     await dialog.getByRole('button', { name: 'Listen' }).click();
     const heard = await own.incoming();
@@ -144,7 +142,7 @@ describe('supervisor page', () => {
     await act(page, 'Léa Fournier – José Ibáñez', /^Hang up/);
     await dialog.getByRole('button', { name: 'End the call' }).click();
     await call.ended();
-    await page.getByText('Nobody is in a call').waitFor();
+    await page.getByText('No calls in progress').waitFor();
     await close(page);
   });
 

@@ -173,7 +173,7 @@ describe('wallboard', () => {
     const { name, queues, layout, shared } = copy;
     await supervisor.boards.replace(2, { name: `${name}!`, queues, layout, shared });
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Somebody changed this board meanwhile').waitFor();
+    await page.getByText('Another user changed this board in the meantime').waitFor();
     assert.equal(await page.getByLabel('Name').inputValue(), 'Mine', 'what was written stays');
     await page.getByRole('button', { name: 'Save' }).click();
     await until(
@@ -189,7 +189,7 @@ describe('wallboard', () => {
     await focusIsOn(page, page.locator('#content'));
     await tile(page, 'sales').waitFor();
 
-    await page.getByLabel('Choose a board').selectOption('Every queue');
+    await page.getByLabel('Choose a board').selectOption('All queues');
     await page.waitForURL('**/wallboard/0');
     await page.getByRole('button', { name: 'Actions of this board' }).click();
     await page.getByRole('menuitem', { name: 'Displays' }).click();
@@ -323,7 +323,7 @@ describe('wallboard', () => {
 
     const [key] = (await supervisor.boards.displayKeys(1)).display_keys;
     await supervisor.boards.revokeDisplayKey(1, key!.id);
-    await wall.getByText('The key of this display does not work any more').waitFor({ timeout: 10_000 });
+    await wall.getByText('The key of this display is no longer valid').waitFor({ timeout: 10_000 });
     await assertAccessible(wall, 'a revoked display');
     assertNoTrouble(wall);
     await wall.context().close();
