@@ -1,14 +1,16 @@
 /** The stream: one WebSocket at a time, resumed by cursor for as long as it is wanted. */
 import type { Problem } from '@offhook/contract/errors.ts';
-import type { ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
+import type { ServerFrame } from '@offhook/contract/stream.ts';
 import { createCommands } from './commands.ts';
-import type { CommandOptions } from './commands.ts';
+import type { CommandOptions, Commands } from './commands.ts';
 import { environment } from './environment.ts';
 import type { Environment } from './environment.ts';
 import { OffhookError, clientError } from './errors.ts';
 import type { StreamCursor, StreamEvent, StreamItem } from './events.ts';
-import { CLOSE, PROTOCOL, parsed } from './protocol.ts';
+import { CLOSE, PROTOCOL } from './protocol.ts';
 import { createQueue } from './queue.ts';
+import { StreamLink } from './stream-link.ts';
+import { StreamPosition } from './stream-position.ts';
 
 /**
  * `connecting`: nothing was heard yet. `live`: what happens is heard as it happens. `resuming`: connected, what was missed
@@ -56,8 +58,6 @@ const BACKOFF_MS = 500;
 const BACKOFF_MAX_MS = 8_000;
 /** How long a ticket may take: after a cut the browser may ask on a connection that is dead, for as long as it is let. */
 const TICKET_MS = 5_000;
-/** How long a connection may take to its hello. */
-const HELLO_MS = 10_000;
 /** A connection that lived this long was a good one: the next failure is a first one. */
 const SETTLED_MS = 5_000;
 /** Refusals of a subscription that the next attempt may not meet again. */
@@ -69,383 +69,300 @@ const PASSING = new Set([
   'engine_unavailable',
 ]);
 
-/** One connection; what it says counts only while it is the current one. */
-interface Link {
-  readonly socket: WebSocket;
-  readonly stopWatching: () => void;
-  /** Makes it show that it lives. */
-  ask: () => void;
-  liveSince: number | null;
-  /** Id of the subscription whose events count; null until it is asked for. */
-  asked: string | null;
-  subscribed: boolean;
-  /** From a `reconnect` frame: when the next attempt is welcome. */
-  returnAt: number | null;
-}
-
-export function createStream(
+export const createStream = (
   session: StreamSession,
   options: StreamOptions,
   env: Environment = environment,
-): EventStream {
-  const { topics, snapshot = false, buffer = 1_000, onCursor, onState } = options;
-  const items = createQueue<{ readonly item: StreamItem; readonly at: StreamCursor | null }>();
-  const commands = createCommands(env);
-  const stopped = new AbortController();
-  let state: StreamState = 'connecting';
-  let link: Link | null = null;
-  let stopWaiting: (() => void) | null = null;
-  let giveUpTicket: (() => void) | null = null;
-  let attempt = 0;
-  let renewed = false;
-  let subscriptions = 0;
-  let holes = 0;
-  let heardAt: number | null = null;
-  /** The reader was too slow: nothing is asked for until it has caught up. */
-  let paused = false;
-  let epoch: string | null = options.cursor?.epoch ?? null;
-  /** Newest seq that was taken in; what resumes starts there. */
-  let received: number | null = options.cursor?.seq ?? null;
-  let cursor: StreamCursor | null = options.cursor ?? null;
-  let reading = false;
-  /** Snapshots that are on their way. A connection that is lost before them is as if it had not been: they come only then. */
-  const awaited = new Set<string>();
-  /** Check of the newest processed event, for `epoch`. */
-  let check: string | null = options.cursor?.check ?? null;
-  let before: {
-    readonly received: number | null;
-    readonly epoch: string | null;
-    readonly check: string | null;
-  } = { received, epoch, check };
+): EventStream => new Stream(session, options, env);
 
-  function enter(next: StreamState, why: string): void {
-    if (state === next || state === 'closed') return;
-    state = next;
-    onState?.(next, why);
+class Stream implements EventStream {
+  readonly #session: StreamSession;
+  readonly #options: StreamOptions;
+  readonly #env: Environment;
+  readonly #buffer: number;
+  readonly #items = createQueue<{ readonly item: StreamItem; readonly at: StreamCursor | null }>();
+  readonly #commands: Commands;
+  readonly #position: StreamPosition;
+  readonly #stopped = new AbortController();
+  readonly #unwatchNetwork: () => void;
+  #state: StreamState = 'connecting';
+  #link: StreamLink | null = null;
+  #stopWaiting: (() => void) | null = null;
+  #giveUpTicket: (() => void) | null = null;
+  #attempt = 0;
+  #renewed = false;
+  #subscriptions = 0;
+  #holes = 0;
+  #heardAt: number | null = null;
+  /** The reader is too slow; the stream reconnects once it has caught up. */
+  #paused = false;
+  #reading = false;
+
+  constructor(session: StreamSession, options: StreamOptions, env: Environment) {
+    this.#session = session;
+    this.#options = options;
+    this.#env = env;
+    this.#buffer = options.buffer ?? 1_000;
+    this.#commands = createCommands(env);
+    this.#position = new StreamPosition(options.cursor ?? null, options.onCursor);
+    this.#unwatchNetwork = env.network(() => this.#networkChanged());
+    if (options.signal?.aborted === true) this.close();
+    else {
+      options.signal?.addEventListener('abort', this.close, { once: true });
+      void this.#connect();
+    }
   }
-  function finish(why: string, error: Error | null): void {
-    if (state === 'closed') return;
-    enter('closed', why);
-    stopWaiting?.();
-    stopped.abort();
-    drop(1000);
-    commands.end(error ?? clientError('not_sent', 'the stream is closed'));
-    items.end(error);
-    unwatchNetwork();
-    options.signal?.removeEventListener('abort', close);
+  get state(): StreamState {
+    return this.#state;
   }
-  const close = (): void => finish('closed by its owner', null);
-  /** Gives up the connection, whatever it was going to say. */
-  function drop(code: number): void {
-    const old = link;
+  get cursor(): StreamCursor | null {
+    return this.#position.cursor;
+  }
+  get heard_at(): number | null {
+    return this.#link?.heardAt ?? this.#heardAt;
+  }
+  get holes(): number {
+    return this.#holes;
+  }
+  command(action: string, data?: object, how?: CommandOptions): Promise<unknown> {
+    return this.#commands.run(action, data, how);
+  }
+  readonly close = (): void => this.#finish('closed by its owner', null);
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<StreamItem, void, undefined> {
+    if (this.#reading) throw new Error('a stream has one reader; open another stream for another');
+    this.#reading = true;
+    try {
+      for (;;) {
+        const entry = await this.#items.take();
+        if (entry === null) return;
+        this.#caughtUp();
+        yield entry.item;
+        this.#position.settle(entry.at);
+      }
+    } finally {
+      this.close();
+    }
+  }
+  #caughtUp(): void {
+    if (!this.#paused || this.#items.size > this.#buffer / 2) return;
+    this.#paused = false;
+    void this.#connect();
+  }
+
+  #enter(next: StreamState, why: string): void {
+    if (this.#state === next || this.#isClosed()) return;
+    this.#state = next;
+    this.#options.onState?.(next, why);
+  }
+  #isClosed(): boolean {
+    return this.#state === 'closed';
+  }
+  #finish(why: string, error: Error | null): void {
+    if (this.#isClosed()) return;
+    this.#enter('closed', why);
+    this.#stopWaiting?.();
+    this.#stopped.abort();
+    this.#drop();
+    this.#commands.end(error ?? clientError('not_sent', 'the stream is closed'));
+    this.#items.end(error);
+    this.#unwatchNetwork();
+    this.#options.signal?.removeEventListener('abort', this.close);
+  }
+  /** Closes the connection and ignores its remaining frames. */
+  #drop(): void {
+    const old = this.#link;
     if (old === null) return;
-    link = null;
-    if (old.liveSince !== null && env.now() - old.liveSince > SETTLED_MS) attempt = 0;
-    old.stopWatching();
-    old.socket.close(code);
-    commands.lost();
+    this.#link = null;
+    this.#heardAt = old.heardAt ?? this.#heardAt;
+    if (old.liveSince !== null && this.#env.now() - old.liveSince > SETTLED_MS) this.#attempt = 0;
+    old.drop(1000);
+    this.#commands.lost();
   }
 
-  async function connect(): Promise<void> {
-    stopWaiting = null;
+  async #connect(): Promise<void> {
+    this.#stopWaiting = null;
     let ticket: string;
     const late = new AbortController();
-    giveUpTicket = (): void => late.abort(new Error('no answer in time'));
-    const inTime = env.after(TICKET_MS, giveUpTicket);
+    this.#giveUpTicket = (): void => late.abort(new Error('no answer in time'));
+    const inTime = this.#env.after(TICKET_MS, this.#giveUpTicket);
     try {
-      ticket = await session.ticket(AbortSignal.any([stopped.signal, late.signal]));
+      ticket = await this.#session.ticket(AbortSignal.any([this.#stopped.signal, late.signal]));
     } catch (error) {
-      if (state === 'closed') return;
+      if (this.#isClosed()) return;
       const refused = error instanceof OffhookError && [400, 401, 403, 404].includes(error.status);
-      if (refused) return finish(error.message, error);
+      if (refused) return this.#finish(error.message, error);
       const wait = error instanceof OffhookError ? error.retry_after : null;
-      return retry(`no ticket: ${String(error)}`, wait === null ? undefined : wait * 1000);
+      return this.#retry(`no ticket: ${String(error)}`, wait === null ? undefined : wait * 1000);
     } finally {
       inTime();
-      giveUpTicket = null;
+      this.#giveUpTicket = null;
     }
-    if (state === 'closed') return;
-    const url = new URL('/api/v1/stream', session.base);
+    if (this.#isClosed()) return;
+    const url = new URL('/api/v1/stream', this.#session.base);
     url.protocol = url.protocol.replace('http', 'ws');
     url.searchParams.set('ticket', ticket);
-    open(env.open(url.href, PROTOCOL));
-  }
-  function open(socket: WebSocket): void {
-    const own: Link = {
-      socket,
-      stopWatching: () => stopWatch(),
-      ask: () => undefined,
-      liveSince: null,
-      asked: null,
-      subscribed: false,
-      returnAt: null,
-    };
-    let asking = false;
-    let stopWatch = env.after(HELLO_MS, () => lost('no greeting came'));
-    link = own;
-    const lost = (why: string, code = 0): void => {
-      if (link !== own) return;
-      drop(1000);
-      closedWith(code, why, own);
-    };
-    /**
-     * A cut network says nothing, and a laptop that slept wakes to a socket that looks open and is dead: who is quiet for a
-     * third of a heartbeat is asked, and given up where no answer comes in another third.
-     */
-    const watch = (interval: number): void => {
-      const third = interval / 3;
-      const wait = (ms: number): void => {
-        stopWatch();
-        stopWatch = env.after(ms, look);
-      };
-      const ask = (): void => {
-        asking = true;
-        send(own, { op: 'ping' });
-        wait(third);
-      };
-      const look = (): void => {
-        const quiet = env.now() - (heardAt ?? 0);
-        if (asking || quiet > 2 * interval) lost(`nothing was heard for ${Math.round(quiet / 1000)} s`);
-        // It is below zero where the machine's clock was set back.
-        else if (quiet >= 0 && quiet < third) wait(third - quiet);
-        else ask();
-      };
-      own.ask = ask;
-      wait(third);
-    };
-    socket.addEventListener('message', ({ data }) => {
-      if (link !== own) return;
-      heardAt = env.now();
-      asking = false;
-      const frame = parsed(data);
-      if (frame === null) return lost('what came is no frame');
-      if (frame.op === 'hello') watch(frame.heartbeat_seconds * 1000);
-      take(frame, own);
+    this.#link = new StreamLink(this.#env.open(url.href, PROTOCOL), this.#env, {
+      onFrame: (frame, link) => this.#take(frame, link),
+      onLost: (code, why, link) => {
+        this.#drop();
+        this.#closedWith(code, why, link);
+      },
     });
-    socket.addEventListener('close', ({ code, reason }) => lost(reason || `closed with ${code}`, code));
-    // A close follows every error and says more.
-    socket.addEventListener('error', () => undefined);
   }
-
-  function closedWith(code: number, why: string, { returnAt }: Link): void {
+  #closedWith(code: number, why: string, { returnAt }: StreamLink): void {
     switch (code) {
       case CLOSE.not_authenticated:
       case CLOSE.session_ended:
-        if (renewed) return finish(why, clientError('not_authenticated', why));
-        renewed = true;
-        enter('stale', why);
-        session.renew().then(
-          () => state === 'closed' || void connect(),
-          (error: Error) => finish(why, error),
+        if (this.#renewed) return this.#finish(why, clientError('not_authenticated', why));
+        this.#renewed = true;
+        this.#enter('stale', why);
+        this.#session.renew().then(
+          () => this.#isClosed() || void this.#connect(),
+          (error: Error) => this.#finish(why, error),
         );
         return;
       case CLOSE.not_allowed:
-        return finish(why, clientError('forbidden', why));
+        return this.#finish(why, clientError('forbidden', why));
       case CLOSE.bad_frame:
       case CLOSE.protocol_unknown:
-        return finish(why, clientError('no_answer', why));
+        return this.#finish(why, clientError('no_answer', why));
       default:
-        retry(why, returnAt === null ? undefined : Math.max(0, returnAt - env.now()));
+        this.#retry(why, returnAt === null ? undefined : Math.max(0, returnAt - this.#env.now()));
     }
   }
-  /** Full jitter: everybody who lost the same server comes back at a time of their own. */
-  function retry(why: string, ms?: number): void {
-    enter('stale', why);
-    if (paused) return;
-    const most = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** attempt);
-    attempt += 1;
-    stopWaiting = env.after(ms ?? env.random() * most, () => void connect());
+  /** Full jitter, so that the clients of a lost server do not return at the same time. */
+  #retry(why: string, ms?: number): void {
+    this.#enter('stale', why);
+    if (this.#paused) return;
+    const most = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** this.#attempt);
+    this.#attempt += 1;
+    this.#stopWaiting = this.#env.after(ms ?? this.#env.random() * most, () => void this.#connect());
   }
-  /** The network came or went: what waits is tried at once, and what is open or asked must show that it lives. */
-  function networkChanged(): void {
-    link?.ask();
-    giveUpTicket?.();
-    if (stopWaiting === null) return;
-    stopWaiting();
-    void connect();
-  }
-
-  const send = (own: Link, frame: ClientFrame): void => own.socket.send(JSON.stringify(frame));
-  function subscribe(own: Link): void {
-    own.subscribed = false;
-    own.asked = `s${(subscriptions += 1)}`;
-    const from =
-      received === null
-        ? {}
-        : {
-            cursor: received,
-            ...(epoch === null ? {} : { epoch }),
-            ...(epoch === null || check === null ? {} : { check }),
-          };
-    send(own, { op: 'subscribe', id: own.asked, topics: [...topics], snapshot, ...from });
-  }
-  function live(own: Link, why: string): void {
-    own.liveSince ??= env.now();
-    renewed = false;
-    enter('live', why);
+  /** The network came or went: a waiting attempt starts now, an open connection is pinged, a ticket request is repeated. */
+  #networkChanged(): void {
+    this.#link?.ask();
+    this.#giveUpTicket?.();
+    if (this.#stopWaiting === null) return;
+    this.#stopWaiting();
+    void this.#connect();
   }
 
-  function take(frame: ServerFrame, own: Link): void {
+  #subscribe(link: StreamLink): void {
+    const { topics, snapshot = false } = this.#options;
+    link.subscribed = false;
+    link.asked = `s${(this.#subscriptions += 1)}`;
+    link.send({ op: 'subscribe', id: link.asked, topics: [...topics], snapshot, ...this.#position.resume });
+  }
+  #live(link: StreamLink, why: string): void {
+    link.liveSince ??= this.#env.now();
+    this.#renewed = false;
+    this.#enter('live', why);
+  }
+  #take(frame: ServerFrame, link: StreamLink): void {
     switch (frame.op) {
       case 'hello':
-        hello(frame.epoch, own);
-        commands.found((command) => send(own, command));
+        this.#hello(frame.epoch, link);
+        this.#commands.found((command) => link.send(command));
         return;
       case 'subscribed':
-        if (frame.id !== own.asked) return;
-        own.subscribed = true;
-        if (received === null) {
-          awaitSnapshots();
-          received = frame.cursor;
-          if (!snapshot) settle();
-          live(own, 'subscribed');
-        }
+        if (frame.id === link.asked) this.#subscribed(frame.cursor, link);
         return;
       case 'resumed':
-        if (own.subscribed) live(own, 'everything missed was heard');
+        if (link.subscribed) this.#live(link, 'everything missed was heard');
         return;
       case 'snapshot':
-        if (!own.subscribed) return;
-        awaited.delete(frame.topic);
-        // Events follow from the oldest of several.
-        received = Math.min(received ?? frame.cursor, frame.cursor);
-        items.push({
+        if (!link.subscribed) return;
+        this.#items.push({
           item: { type: 'snapshot', topic: frame.topic, cursor: frame.cursor, data: frame.data },
-          // Going on from here later would be without the snapshots that follow this one.
-          at: awaited.size === 0 ? placeOf(received) : null,
+          at: this.#position.snapshot(frame.topic, frame.cursor),
         });
         return;
       case 'event':
-        if (own.subscribed) event(frame.event as StreamEvent, frame.prev);
+        if (link.subscribed) this.#event(frame.event as StreamEvent, frame.prev);
         return;
       case 'gap':
-        if (own.subscribed) gap(frame, own);
+        if (link.subscribed) this.#gap(frame, link);
         return;
       case 'heartbeat':
-        if (own.subscribed && received !== null && frame.scanned > received) {
-          received = frame.scanned;
-          settle();
+        if (link.subscribed && frame.scanned > (this.#position.received ?? Infinity)) {
+          this.#position.advance(frame.scanned);
+          this.#settleIdle();
         }
         return;
       case 'reconnect':
-        own.returnAt = env.now() + frame.after_ms;
+        link.returnAt = this.#env.now() + frame.after_ms;
         return;
       case 'ping':
-        send(own, { op: 'pong', ...(frame.id === undefined ? {} : { id: frame.id }) });
+        link.send({ op: 'pong', ...(frame.id === undefined ? {} : { id: frame.id }) });
         return;
       case 'result':
-        commands.result(frame.id, frame.ok ? { data: frame.data } : { error: problemError(frame.error) });
+        this.#commands.result(
+          frame.id,
+          frame.ok ? { data: frame.data } : { error: problemError(frame.error) },
+        );
         return;
       case 'error':
-        refused(frame, own);
+        this.#refused(frame, link);
         return;
       default:
-      // Frames that are newer than this client say nothing to it.
+      // Frames newer than this client are ignored.
     }
   }
-  let serverEpoch = '';
-  function awaitSnapshots(): void {
-    if (!snapshot) return;
-    before = { received, epoch, check };
-    for (const topic of topics) awaited.add(topic);
+  #hello(epoch: string, link: StreamLink): void {
+    this.#position.hello(epoch);
+    if (this.#options.topics.length === 0) return this.#live(link, 'connected');
+    if (this.#position.received !== null) this.#enter('resuming', 'connected');
+    this.#subscribe(link);
   }
-  function hello(now: string, own: Link): void {
-    serverEpoch = now;
-    if (awaited.size > 0) ({ received, epoch, check } = before);
-    awaited.clear();
-    if (received === null) [epoch, check] = [now, null];
-    if (topics.length === 0) return live(own, 'connected');
-    if (received !== null) enter('resuming', 'connected');
-    subscribe(own);
+  #subscribed(cursor: number, link: StreamLink): void {
+    link.subscribed = true;
+    if (this.#position.received !== null) return;
+    this.#awaitSnapshots();
+    this.#position.advance(cursor);
+    if (this.#options.snapshot !== true) this.#settleIdle();
+    this.#live(link, 'subscribed');
   }
-  function event(item: StreamEvent, prev: number): void {
-    const last = received ?? 0;
+  #awaitSnapshots(): void {
+    if (this.#options.snapshot === true) this.#position.awaitSnapshots(this.#options.topics);
+  }
+  /** A reader that waits has processed everything received. */
+  #settleIdle(): void {
+    if (this.#items.waiting) this.#position.settle(this.#position.at(this.#position.received));
+  }
+  #event(item: StreamEvent, prev: number): void {
+    const last = this.#position.received ?? 0;
     if (item.seq <= last) return;
     if (prev > last) {
-      holes += 1;
-      drop(1000);
-      return retry(`a hole: ${prev} was not heard after ${last}`);
+      this.#holes += 1;
+      this.#drop();
+      return this.#retry(`a hole: ${prev} was not heard after ${last}`);
     }
-    if (items.size >= buffer) {
-      paused = true;
-      drop(1000);
-      return enter('stale', `the reader is ${items.size} events behind`);
+    if (this.#items.size >= this.#buffer) {
+      this.#paused = true;
+      this.#drop();
+      return this.#enter('stale', `the reader is ${this.#items.size} events behind`);
     }
-    received = item.seq;
-    if (item.check !== undefined) check = `${item.seq}:${item.check}`;
-    awaited.clear();
-    items.push({ item, at: placeOf(item.seq) });
+    this.#items.push({ item, at: this.#position.event(item.seq, item.check) });
   }
-  /** What follows is led on from `to`; where snapshots were asked for they follow first. */
-  function gap({ from, to, reason }: ServerFrame & { op: 'gap' }, own: Link): void {
-    awaitSnapshots();
-    epoch = serverEpoch;
-    check = null;
-    received = to;
-    items.push({ item: { type: 'gap', from, to, reason }, at: snapshot ? null : placeOf(to) });
-    live(own, 'what was missed cannot be had any more');
+  /** Events go on after `to`; requested snapshots come first. */
+  #gap({ from, to, reason }: ServerFrame & { op: 'gap' }, link: StreamLink): void {
+    this.#awaitSnapshots();
+    const at = this.#position.gap(to);
+    this.#items.push({
+      item: { type: 'gap', from, to, reason },
+      at: this.#options.snapshot === true ? null : at,
+    });
+    this.#live(link, 'what was missed cannot be had any more');
   }
-  function refused({ id, code, detail }: ServerFrame & { op: 'error' }, own: Link): void {
+  #refused({ id, code, detail }: ServerFrame & { op: 'error' }, link: StreamLink): void {
     const error = clientError(code as OffhookError['code'], detail);
-    if (id !== undefined && commands.result(id, { error })) return;
-    if (id === undefined || id !== own.asked) return;
-    if (!PASSING.has(code)) return finish(detail, error);
-    drop(1000);
-    retry(detail);
+    if (id !== undefined && this.#commands.result(id, { error })) return;
+    if (id === undefined || id !== link.asked) return;
+    if (!PASSING.has(code)) return this.#finish(detail, error);
+    this.#drop();
+    this.#retry(detail);
   }
-
-  const placeOf = (seq: number): StreamCursor | null =>
-    epoch === null ? null : { epoch, seq, ...(check === null ? {} : { check }) };
-  /** The cursor follows what the reader is done with; one that waits is done with everything. */
-  function settle(done = items.waiting && received !== null ? placeOf(received) : null): void {
-    if (done === null || (cursor?.seq === done.seq && cursor.epoch === done.epoch)) return;
-    cursor = done;
-    onCursor?.(done);
-  }
-  function caughtUp(): void {
-    if (!paused || items.size > buffer / 2) return;
-    paused = false;
-    void connect();
-  }
-  async function* read(): AsyncGenerator<StreamItem, void, undefined> {
-    if (reading) throw new Error('a stream has one reader; open another stream for another');
-    reading = true;
-    try {
-      for (;;) {
-        const entry = await items.take();
-        if (entry === null) return;
-        caughtUp();
-        yield entry.item;
-        settle(entry.at);
-      }
-    } finally {
-      close();
-    }
-  }
-
-  const unwatchNetwork = env.network(networkChanged);
-  if (options.signal?.aborted === true) close();
-  else {
-    options.signal?.addEventListener('abort', close, { once: true });
-    void connect();
-  }
-  return {
-    get state() {
-      return state;
-    },
-    get cursor() {
-      return cursor;
-    },
-    get heard_at() {
-      return heardAt;
-    },
-    get holes() {
-      return holes;
-    },
-    command: (action, data, how) => commands.run(action, data, how),
-    close,
-    [Symbol.asyncIterator]: read,
-  };
 }
 const problemError = (problem: Problem | undefined): OffhookError =>
   problem === undefined

@@ -314,7 +314,7 @@ describe('agent desk', () => {
     const waits = await caller.invite('510');
     (await phone.incoming()).ring();
     await isIn(page, 'Not answering');
-    await page.getByText(/nobody answered/).waitFor();
+    await page.getByText(/did not answer your last calls/).waitFor();
     await engineSays('sales', /1003.*paused:no_answer/i);
     await waits.hangup();
     await press(page, 'Available');

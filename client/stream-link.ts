@@ -1,0 +1,93 @@
+/** One WebSocket of a stream: its greeting, its heartbeat and its frames. */
+import type { ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
+import type { Environment } from './environment.ts';
+import { parsed } from './protocol.ts';
+
+/** Time from the upgrade to `hello`. */
+const HELLO_MS = 10_000;
+
+export interface LinkListener {
+  onFrame(frame: ServerFrame, link: StreamLink): void;
+  /** Once; never after `drop`. `code` is 0 where the client gave the connection up. */
+  onLost(code: number, why: string, link: StreamLink): void;
+}
+export class StreamLink {
+  readonly #socket: WebSocket;
+  readonly #env: Environment;
+  readonly #listener: LinkListener;
+  #stopWatch: () => void;
+  #interval: number | null = null;
+  #asking = false;
+  #ended = false;
+  #heardAt: number | null = null;
+  liveSince: number | null = null;
+  /** Id of the subscription whose events count; null before the first. */
+  asked: string | null = null;
+  subscribed = false;
+  /** From a `reconnect` frame: the earliest time of the next attempt. */
+  returnAt: number | null = null;
+
+  constructor(socket: WebSocket, env: Environment, listener: LinkListener) {
+    this.#socket = socket;
+    this.#env = env;
+    this.#listener = listener;
+    this.#stopWatch = env.after(HELLO_MS, () => this.#lost('no greeting came'));
+    socket.addEventListener('message', ({ data }) => this.#receive(data));
+    socket.addEventListener('close', ({ code, reason }) => this.#lost(reason || `closed with ${code}`, code));
+    // A close event with the reason follows every error event.
+    socket.addEventListener('error', () => undefined);
+  }
+  /** When the last frame came, ms since 1970; null before the first. */
+  get heardAt(): number | null {
+    return this.#heardAt;
+  }
+  send(frame: ClientFrame): void {
+    this.#socket.send(JSON.stringify(frame));
+  }
+  /** Closes the connection; the listener is not called again. */
+  drop(code: number): void {
+    this.#ended = true;
+    this.#stopWatch();
+    this.#socket.close(code);
+  }
+  /** Sends a ping; the connection is lost without an answer. No-op before `hello`. */
+  ask(): void {
+    if (this.#interval === null) return;
+    this.#asking = true;
+    this.send({ op: 'ping' });
+    this.#wait(this.#interval / 3);
+  }
+  #receive(data: unknown): void {
+    if (this.#ended) return;
+    this.#heardAt = this.#env.now();
+    this.#asking = false;
+    const frame = parsed(data);
+    if (frame === null) return this.#lost('what came is no frame');
+    if (frame.op === 'hello') {
+      this.#interval = frame.heartbeat_seconds * 1000;
+      this.#wait(this.#interval / 3);
+    }
+    this.#listener.onFrame(frame, this);
+  }
+  #lost(why: string, code = 0): void {
+    if (this.#ended) return;
+    this.#listener.onLost(code, why, this);
+  }
+  #wait(ms: number): void {
+    this.#stopWatch();
+    this.#stopWatch = this.#env.after(ms, () => this.#look());
+  }
+  /**
+   * A cut network sends no close event, and a laptop that slept wakes to a dead socket that looks open: after a third of a
+   * heartbeat without a frame the server is pinged, and after another third the connection is lost.
+   */
+  #look(): void {
+    const interval = this.#interval ?? 0;
+    const quiet = this.#env.now() - (this.#heardAt ?? 0);
+    if (this.#asking || quiet > 2 * interval)
+      this.#lost(`nothing was heard for ${Math.round(quiet / 1000)} s`);
+    // Below zero where the machine's clock was set back.
+    else if (quiet >= 0 && quiet < interval / 3) this.#wait(interval / 3 - quiet);
+    else this.ask();
+  }
+}

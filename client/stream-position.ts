@@ -1,0 +1,84 @@
+/** How far a stream has received events and its reader has processed them. */
+import type { StreamCursor } from './events.ts';
+
+type Received = {
+  /** Newest received seq; a subscription resumes after it. Null before the first subscription. */
+  readonly seq: number | null;
+  readonly epoch: string | null;
+  /** Check of the newest event, for `epoch`. */
+  readonly check: string | null;
+};
+export class StreamPosition {
+  #received: Received;
+  /** Before the snapshots that are awaited: a connection lost before them is as if it had not been. */
+  #before: Received;
+  readonly #awaited = new Set<string>();
+  #serverEpoch = '';
+  #cursor: StreamCursor | null;
+  readonly #onCursor: ((cursor: StreamCursor) => void) | undefined;
+
+  constructor(cursor: StreamCursor | null, onCursor: ((cursor: StreamCursor) => void) | undefined) {
+    this.#received = { seq: cursor?.seq ?? null, epoch: cursor?.epoch ?? null, check: cursor?.check ?? null };
+    this.#before = this.#received;
+    this.#cursor = cursor;
+    this.#onCursor = onCursor;
+  }
+  /** Where the reader is: every event up to it is processed. */
+  get cursor(): StreamCursor | null {
+    return this.#cursor;
+  }
+  get received(): number | null {
+    return this.#received.seq;
+  }
+  /** Fields of a `subscribe` frame that resumes. */
+  get resume(): { cursor?: number; epoch?: string; check?: string } {
+    const { seq, epoch, check } = this.#received;
+    if (seq === null) return {};
+    if (epoch === null) return { cursor: seq };
+    return { cursor: seq, epoch, ...(check === null ? {} : { check }) };
+  }
+  hello(epoch: string): void {
+    this.#serverEpoch = epoch;
+    if (this.#awaited.size > 0) this.#received = this.#before;
+    this.#awaited.clear();
+    if (this.#received.seq === null) this.#received = { seq: null, epoch, check: null };
+  }
+  awaitSnapshots(topics: readonly string[]): void {
+    this.#before = this.#received;
+    for (const topic of topics) this.#awaited.add(topic);
+  }
+  /** The place to resume from once the snapshot is processed; null while others are awaited: it would skip them. */
+  snapshot(topic: string, seq: number): StreamCursor | null {
+    this.#awaited.delete(topic);
+    // Events follow from the oldest of several snapshots.
+    this.advance(Math.min(this.#received.seq ?? seq, seq));
+    return this.#awaited.size === 0 ? this.at(this.#received.seq) : null;
+  }
+  event(seq: number, check: string | undefined): StreamCursor | null {
+    this.#received = {
+      ...this.#received,
+      seq,
+      ...(check === undefined ? {} : { check: `${seq}:${check}` }),
+    };
+    this.#awaited.clear();
+    return this.at(seq);
+  }
+  /** Events up to `to` are lost; the server's epoch counts from there. */
+  gap(to: number): StreamCursor | null {
+    this.#received = { seq: to, epoch: this.#serverEpoch, check: null };
+    return this.at(to);
+  }
+  advance(seq: number): void {
+    this.#received = { ...this.#received, seq };
+  }
+  at(seq: number | null): StreamCursor | null {
+    const { epoch, check } = this.#received;
+    return seq === null || epoch === null ? null : { epoch, seq, ...(check === null ? {} : { check }) };
+  }
+  /** The reader has processed everything up to `done`. */
+  settle(done: StreamCursor | null): void {
+    if (done === null || (this.#cursor?.seq === done.seq && this.#cursor.epoch === done.epoch)) return;
+    this.#cursor = done;
+    this.#onCursor?.(done);
+  }
+}
