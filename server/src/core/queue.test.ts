@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from './errors.ts';
-import { Lanes, Queue, writeQueue } from './queue.ts';
-import { say } from './said.ts';
+import { Queue, writeQueue } from './queue.ts';
 
 const codeOf = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code;
 const gate = () => Promise.withResolvers<void>();
@@ -29,21 +28,4 @@ test('queue - it is idle when all tasks before have ended, also the one that fai
   await assert.rejects(failed, /it failed/);
   await idle;
   assert.equal(queue.size, 0);
-});
-test('lanes - a full lane refuses all but urgent tasks and holds no other lane up', async () => {
-  const lanes = new Lanes(1, (size, name) => say`${size} changes of ${name} are waiting`);
-  const held = gate();
-  const order: string[] = [];
-  const add = (name: string, what: string, urgent = false) =>
-    lanes.run(name, async () => void order.push(what), { urgent });
-  const first = lanes.run('1001', () => held.promise);
-  const second = add('1001', 'second');
-  await assert.rejects(add('1001', 'refused'), codeOf('too_many_requests'));
-  const urgent = add('1001', 'urgent', true);
-  await add('1002', 'other');
-  assert.deepEqual(order, ['other']);
-  held.resolve();
-  await Promise.all([first, second, urgent, lanes.idle()]);
-  assert.deepEqual(order, ['other', 'second', 'urgent']);
-  await lanes.idle();
 });

@@ -1,5 +1,4 @@
 import { ServiceError } from './errors.ts';
-import type { Said } from './said.ts';
 
 /** Limits of a queue; by default one task runs, and any number of others wait for any time. */
 export interface QueueOptions {
@@ -92,40 +91,3 @@ export const writeQueue = (patience_ms: number): Queue =>
         { retry_after_seconds: 5 },
       ),
   });
-
-/** One queue for each name: two changes of the same agent never cross, and no agent waits for another. */
-export class Lanes {
-  readonly #queues = new Map<string, Queue>();
-  readonly #most_waiting: number;
-  readonly #refusal: (size: number, name: string) => Said;
-  constructor(most_waiting: number, refusal: (size: number, name: string) => Said) {
-    this.#most_waiting = most_waiting;
-    this.#refusal = refusal;
-  }
-  /** Rejects `too_many_requests` where too many tasks of this name wait; `urgent` ones are never rejected. */
-  async run<T>(name: string, work: () => Promise<T>, options?: { readonly urgent?: boolean }): Promise<T> {
-    const queue = this.#queues.get(name) ?? this.#open(name);
-    try {
-      return await queue.run(work, options);
-    } finally {
-      if (this.#queues.get(name)?.size === 0) this.#queues.delete(name);
-    }
-  }
-  /** Resolves when no task runs or waits. */
-  async idle(): Promise<void> {
-    while (this.#queues.size > 0) {
-      await Promise.all(
-        Array.from(this.#queues.keys(), (name) => this.run(name, async () => {}, { urgent: true })),
-      );
-    }
-  }
-  #open(name: string): Queue {
-    const queue: Queue = new Queue({
-      most_waiting: this.#most_waiting,
-      refusal: () =>
-        new ServiceError('too_many_requests', this.#refusal(queue.size, name), { retry_after_seconds: 1 }),
-    });
-    this.#queues.set(name, queue);
-    return queue;
-  }
-}

@@ -21,7 +21,7 @@ import type { Store } from '../../ports/store.ts';
 import type { TopicSource } from '../../ports/stream.ts';
 import { createFollower } from './follow.ts';
 import { createIntents } from './intents.ts';
-import { Lanes } from '../../core/queue.ts';
+import { Lanes } from '../../commands/lanes.ts';
 import { createMemberships } from './memberships.ts';
 import { agentOperations } from './operations.ts';
 import { createReactions } from './reactions.ts';

@@ -6,7 +6,7 @@ import type { Log } from '../../core/log.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
-import type { Lanes } from '../../core/queue.ts';
+import type { Lanes } from '../../commands/lanes.ts';
 import { ABSENT, READY, pausedWith, rowsOf } from './membership.ts';
 import type { Membership } from './membership.ts';
 

@@ -10,7 +10,7 @@ import type { Change, EngineDeps } from './changes.ts';
 import { intended } from './intents.ts';
 import type { Intents, Wish } from './intents.ts';
 import { Queue } from '../../core/queue.ts';
-import type { Lanes } from '../../core/queue.ts';
+import type { Lanes } from '../../commands/lanes.ts';
 import { ABSENT, READY, choiceOf, pausedWith, rowIn, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 import { createReloads, followDirectory } from './reload.ts';

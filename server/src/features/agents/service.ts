@@ -10,7 +10,7 @@ import { ChangeFailure, CONFIRM_MS, applyChanges, eventsOf, undoChanges } from '
 import type { EngineDeps, QueueOutcome } from './changes.ts';
 import { createRateLimit } from '../../core/rate-limit.ts';
 import type { Rate } from '../../core/rate-limit.ts';
-import type { Lanes } from '../../core/queue.ts';
+import type { Lanes } from '../../commands/lanes.ts';
 import { list, planFor } from './plan.ts';
 import type { ChangeCommand, Plan } from './plan.ts';
 import type { Reconciler } from './reconcile.ts';

@@ -1,5 +1,5 @@
+import type { Lanes } from '../../commands/lanes.ts';
 import { rfc3339OrNull } from '../../core/clock.ts';
-import type { Lanes } from '../../core/queue.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { Statement } from './store.ts';

@@ -1,7 +1,7 @@
 import type { OwnPresence, PresenceChange } from '@offhook/contract/presence.ts';
 import { rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import { Lanes } from '../../core/queue.ts';
+import { Lanes } from '../../commands/lanes.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Principal } from '../../rights/rights.ts';

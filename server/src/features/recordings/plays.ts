@@ -1,4 +1,4 @@
-import { ServiceError } from '../../core/errors.ts';
+import { AtOnce } from '../../commands/lanes.ts';
 import { say } from '../../core/said.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -7,8 +7,6 @@ import type { Actor } from '../../ports/operations.ts';
 /** A player asks for a recording piece by piece: what comes within this time of the piece before is the same listening. */
 export const SAME_LISTENING_MS = 5 * 60_000;
 const MOST_REMEMBERED = 10_000;
-/** Pieces that one person or key may have under way; a player that seeks has two or three. */
-const MOST_AT_ONCE = 8;
 
 /** Who listens to what: each listening is one line of the audit trail, written before the first byte leaves. */
 export interface Plays {
@@ -18,7 +16,8 @@ export interface Plays {
 export function createPlays({ audit, clock }: { audit: Audit; clock: Clock }): Plays {
   /** When the newest piece was asked for. */
   const listening = new Map<string, number>();
-  const underWay = new Map<number, number>();
+  /** Pieces under way for each person or key; a player that seeks has two or three. */
+  const pieces = new AtOnce((count) => say`${count} recordings are being sent to you already`);
   const remember = (key: string): void => {
     // The newest stand last, so that the oldest is forgotten first.
     listening.delete(key);
@@ -28,21 +27,7 @@ export function createPlays({ audit, clock }: { audit: Audit; clock: Clock }): P
   return {
     async begin(actor, { id, call }) {
       const { person_id, session_id, username } = actor.caller;
-      const n = underWay.get(person_id) ?? 0;
-      if (n >= MOST_AT_ONCE) {
-        throw new ServiceError('too_many_requests', say`${n} recordings are being sent to you already`, {
-          retry_after_seconds: 1,
-        });
-      }
-      underWay.set(person_id, n + 1);
-      let over = false;
-      const done = (): void => {
-        if (over) return;
-        over = true;
-        const left = (underWay.get(person_id) ?? 1) - 1;
-        if (left > 0) underWay.set(person_id, left);
-        else underWay.delete(person_id);
-      };
+      const done = pieces.enter(person_id);
       try {
         const key = `${person_id} ${session_id} ${id}`;
         if ((listening.get(key) ?? -Infinity) < clock.now() - SAME_LISTENING_MS) {

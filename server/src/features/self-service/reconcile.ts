@@ -7,7 +7,7 @@ import type { ExtensionFeatures } from '../../ports/engine.ts';
 import { FEATURES_OFF } from '../../ports/engine.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Intents } from './intents.ts';
-import type { Lanes } from '../../core/queue.ts';
+import type { Lanes } from '../../commands/lanes.ts';
 import { FORWARDS, checkForward } from './rules.ts';
 import type { RuleDeps } from './rules.ts';
 import { holds } from './view.ts';

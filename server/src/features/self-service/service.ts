@@ -14,7 +14,7 @@ import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import { createIntents } from './intents.ts';
-import { Lanes } from '../../core/queue.ts';
+import { Lanes } from '../../commands/lanes.ts';
 import { reconciler } from './reconcile.ts';
 import type { RuleDeps } from './rules.ts';
 import { checkChanges } from './rules.ts';
