@@ -93,7 +93,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   let calls: Awaited<ReturnType<typeof createCallControlFeature>> | undefined;
   const open = () =>
     createCallControlFeature({
-      engine: { node, ...verbs, settled: async () => {} },
+      engine: { node, ...verbs, settled: async () => {}, roundTrip: async () => {} },
       live: live.view,
       directory: directoryFixture(),
       audit: { record, recordIn: (_trx, entry) => record(entry) },

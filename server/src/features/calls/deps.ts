@@ -1,23 +1,31 @@
 import type { CallOperation } from '@offhook/contract/call-control.ts';
+import type { Commands } from '../../commands/kernel.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Said } from '../../core/said.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs, Engine } from '../../ports/engine.ts';
 import type { Caller } from '../../ports/http.ts';
-import type { LiveCall, LiveLeg } from '../../ports/live.ts';
+import type { LiveCall, LiveLeg, LiveView, ModelInput } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { RecordingKeeper } from '../../ports/recordings.ts';
 import type { Guard } from './guard.ts';
-import { CONFIRM_MS, engineDown } from './perform.ts';
-import type { PerformDeps, Performer, Plan } from './perform.ts';
+import { commandOf, lineOf, operationOf } from './perform.ts';
+import type { Plan } from './perform.ts';
 import { isAmong, noSuchCall } from './reach.ts';
 import type { EndedCalls } from './reach.ts';
 
-export interface CallControlDeps extends PerformDeps {
-  readonly engine: Pick<Engine, 'node' | 'settled'> & CallVerbs;
+export interface CallControlDeps {
+  readonly engine: Pick<Engine, 'node'> & CallVerbs;
+  readonly live: LiveView;
+  readonly clock: Clock;
+  /** In order with the engine's facts. */
+  readonly tell: (input: ModelInput) => void;
+  /** How long the engine may take to confirm, whatever the operation; for tests. */
+  readonly confirm_ms?: number;
   readonly directory: Directory;
   readonly guard: Guard;
-  readonly performer: Performer;
+  readonly commands: Commands;
   readonly ended: EndedCalls;
   readonly recordings: RecordingKeeper;
   /** True where a person may listen now without confirming once more who they are. */
@@ -31,24 +39,19 @@ export interface CallControlDeps extends PerformDeps {
 /** Calls that are being moved or held at this moment, or legs whose recording is being begun or ended. */
 export type Busy = Set<string>;
 
-/** Runs one operation; a refusal on the way to it is written into the trail. */
+/** Runs one operation; `object` is what was asked for, as the trail names a refusal. */
 export async function run(
-  { performer, live, engine }: CallControlDeps,
+  deps: CallControlDeps,
   actor: Actor,
   action: string,
   object: string,
   plan: () => Promise<Plan> | Plan,
 ): Promise<CallOperation> {
-  let made: Plan;
-  try {
-    if (!live.live) throw engineDown();
-    await engine.settled(CONFIRM_MS);
-    made = await plan();
-  } catch (error) {
-    await performer.refused(actor, action, object, error);
-    throw error;
-  }
-  return performer.perform(actor, made);
+  return operationOf(
+    await deps.commands.run(lineOf(actor, action, object), async (id) =>
+      commandOf(deps, actor, id, await plan()),
+    ),
+  );
 }
 /**
  * The same for what moves or holds somebody: one at a time for each call, because the second would have been planned from
@@ -68,7 +71,7 @@ export async function runAlone(
     const error = isAmong(actor, known?.extensions ?? [])
       ? wrongState('another operation on this call is under way')
       : noSuchCall();
-    await deps.performer.refused(actor, action, id, error);
+    await deps.commands.refused(lineOf(actor, action, id), error);
     throw error;
   }
   busy.add(call);

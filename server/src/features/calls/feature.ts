@@ -1,4 +1,9 @@
 import type { CallSettings, Destination } from '@offhook/contract/call-settings.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { ensureLive } from '../../commands/confirm.ts';
+import { Commands } from '../../commands/kernel.ts';
+import type { Log } from '../../core/log.ts';
+import { say } from '../../core/said.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs, Engine } from '../../ports/engine.ts';
@@ -11,20 +16,23 @@ import type { OwnNumbers } from './destinations.ts';
 import { createGuard } from './guard.ts';
 import type { Guard } from './guard.ts';
 import type { Actor } from '../../ports/operations.ts';
-import { createPerformer, nameOf } from './perform.ts';
-import type { PerformDeps } from './perform.ts';
+import { CONFIRM_MS, nameOf } from './perform.ts';
 import { createCallControl } from './service.ts';
 import type { CallControl } from './service.ts';
 import { createEndedCalls } from './reach.ts';
 import { createCallStore } from './store.ts';
 
-export interface CallControlFeatureDeps extends PerformDeps {
-  readonly engine: Pick<Engine, 'node' | 'settled'> & CallVerbs;
+export interface CallControlFeatureDeps extends Pick<
+  CallControlDeps,
+  'live' | 'clock' | 'tell' | 'confirm_ms' | 'mayListen'
+> {
+  readonly engine: Pick<Engine, 'node' | 'settled' | 'roundTrip'> & CallVerbs;
+  readonly log: Log;
+  readonly publish: (events: readonly DomainEvent[]) => void;
   readonly directory: Directory;
   readonly audit: Required<Audit>;
   readonly store: Store;
   readonly recordings: RecordingKeeper;
-  readonly mayListen: CallControlDeps['mayListen'];
   /** What can be dialled beside people and queues. */
   readonly numbers: () => {
     readonly services: readonly string[];
@@ -73,8 +81,15 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
     clock,
     today,
   });
-  const performer = createPerformer(deps);
-  const control = createCallControl({ ...deps, guard, performer, ended: createEndedCalls(), isSlot, isLot });
+  const commands = new Commands(deps, {
+    prefix: 'op',
+    confirm_ms: CONFIRM_MS,
+    ensureReady: () => ensureLive(deps.live),
+    limit: { counts: 'planned', refusal: (count, who) => say`${count} operations of ${who} are under way` },
+    unsent: 'refused',
+    publish: deps.publish,
+  });
+  const control = createCallControl({ ...deps, guard, commands, ended: createEndedCalls(), isSlot, isLot });
   return {
     ...control,
     guard,
@@ -92,7 +107,7 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
       settings = wanted;
       return settings;
     },
-    close: () => performer.close(),
+    close: () => commands.close(),
   };
 }
 

@@ -1,4 +1,5 @@
 /** What begins with the own devices ringing: a call, a pickup, taking a parked call, listening in. */
+import { randomBytes } from 'node:crypto';
 import type {
   Device,
   ListenRequest,
@@ -7,7 +8,8 @@ import type {
   RetrieveRequest,
 } from '@offhook/contract/call-control.ts';
 import { callsOf, reaches } from '../../rights/rights.ts';
-import { includesLevel } from '@offhook/contract/ids.ts';
+import { channelId, includesLevel } from '@offhook/contract/ids.ts';
+import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
@@ -16,7 +18,6 @@ import type { ExpectedEvent, LiveCall, LiveLeg } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
 import { gone, isTaken, isTalking, wrongState } from './deps.ts';
-import { newPair } from './ids.ts';
 import { CONFIRM_MS } from './perform.ts';
 import type { Plan } from './perform.ts';
 import { callFor, checkSlot, findCall, isAmong, isOwnRinging, noSuchCall, steersAll } from './reach.ts';
@@ -59,6 +60,15 @@ interface PlacedPlan {
   readonly done: (operationId: string, own: LiveLeg) => boolean;
   readonly detail: Plan['detail'];
   readonly auditFirst?: boolean;
+}
+
+/**
+ * Ids for a pair of channels that the engine is to make. They end as the engine's own do, in seconds and a counter, because
+ * calls are put in order by that.
+ */
+function newPair(node: NodeId, now: number): readonly [ChannelId, ChannelId] {
+  const name = `oh-${randomBytes(6).toString('hex')}-${Math.floor(now / 1000)}`;
+  return [channelId(node, `${name}.1`), channelId(node, `${name}.2`)];
 }
 
 export function createPlacing(deps: CallControlDeps): Placing {

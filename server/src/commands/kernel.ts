@@ -1,0 +1,264 @@
+/** How every command runs: lane, limit, plan, operation, confirmation, audit trail, undo (ADR 0025). */
+import { randomUUID } from 'node:crypto';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { ServiceError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Said } from '../core/said.ts';
+import type { Audit, AuditEntry } from '../ports/audit.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Engine } from '../ports/engine.ts';
+import type { ExpectedEvent, OperationEvent } from '../ports/live.ts';
+import { AtOnce } from './lanes.ts';
+import type { Lanes } from './lanes.ts';
+
+export interface CommandDeps {
+  readonly engine: Pick<Engine, 'settled' | 'roundTrip'>;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Puts the operation into the live model, in order with the engine's facts. */
+  readonly tell: (operation: OperationEvent) => void;
+}
+/** The rules of one feature for its commands. */
+export interface CommandRules {
+  /** Begins the ids of its operations, as `queue` in `queue-3b2e…`. */
+  readonly prefix: string;
+  /** Milliseconds in which the engine settles and answers a round trip. */
+  readonly confirm_ms: number;
+  /** Throws while nothing may be planned; called whenever time has passed before a command is sent. */
+  readonly ensureReady?: () => void;
+  readonly lanes?: Lanes;
+  /** Limit of 8 for each actor, counted from when a command is asked for or from when it is planned. */
+  readonly limit?: {
+    readonly counts: 'asked' | 'planned';
+    readonly refusal: (count: number, who: string | number) => Said;
+  };
+  /**
+   * Outcome in the trail of what fails before it is sent: by its error code, always `refused`, or no line. A command that is
+   * planned and over the limit has none.
+   */
+  readonly unsent: 'by_code' | 'refused' | 'no_line';
+  /** False where this actor has too many lines of refusals already. */
+  readonly mayAudit?: (actor: string | null) => boolean;
+  /** Emits `operation.completed`, where the feature's clients follow their operations by it. */
+  readonly publish?: (events: readonly DomainEvent[]) => void;
+}
+/** A line of the audit trail without its outcome. */
+export type Line = Omit<AuditEntry, 'outcome'>;
+/** A command, planned from what the live view shows. */
+export interface Command<T> {
+  /** Line of its success, with the id of the operation where the feature shows one; by default the one it was asked with. */
+  readonly line?: Line;
+  /** Line of its failure, to which the error code is added; by default the one it was asked with. */
+  readonly failedLine?: Line;
+  /** Events that carry the id of the operation as `caused_by` for so many milliseconds; without it none do. */
+  readonly causes?: { readonly expects: readonly ExpectedEvent[]; readonly ms: number };
+  /** True where the engine shows the result already: it counts once a round trip proves it and it is planned again. */
+  readonly isSo?: boolean;
+  /** Called right before it is sent; the function that it returns is called when it has ended. */
+  readonly enter?: () => () => void;
+  /** Sends it, and resolves once the engine confirmed. */
+  readonly run: (operationId: string) => Promise<T>;
+  /**
+   * How the line of success is written: `first`, before anything is sent; `must`, after it, as a part of the success; `try`,
+   * after it, where a failure is only logged. A function writes it with rows of its own; where it throws, the command failed.
+   */
+  readonly audit: 'first' | 'must' | 'try' | ((line: AuditEntry) => Promise<void>);
+  /** Takes back what a failed command has done; resolves with the error to answer with. */
+  readonly undo?: (error: unknown) => unknown;
+  /** What the event says it was about, where the feature publishes. */
+  readonly about?: { readonly call_id: string | null; readonly extension: string | null };
+  /** What goes on after the confirmation; the operation is over when it resolves or throws. */
+  readonly rest?: (signal: AbortSignal, operationId: string) => Promise<void>;
+}
+export interface Performed<T> {
+  readonly id: string;
+  /** True while its `rest` goes on. */
+  readonly pending: boolean;
+  readonly value: T;
+}
+export interface RunOptions {
+  /** Commands of one lane run one after the other. */
+  readonly lane?: string;
+  /** False for what the house decides by itself: the engine is not asked. */
+  readonly engine?: boolean;
+}
+/** After these the outcome is unknown: it was sent, and no fact came. */
+const UNKNOWN: ReadonlySet<string> = new Set(['engine_timeout', 'engine_unavailable']);
+const codeOf = (error: unknown): string => (error instanceof ServiceError ? error.code : 'internal');
+const failureOf = (line: Line, error: unknown): AuditEntry => ({
+  ...line,
+  outcome: error instanceof ServiceError && error.status < 500 ? 'refused' : 'failed',
+  detail: { ...line.detail, code: codeOf(error) },
+});
+const asServiceError = (error: unknown): ServiceError =>
+  error instanceof ServiceError
+    ? error
+    : new ServiceError('internal', 'the operation failed', { cause: error });
+/** The event that ends an operation; `error` is null where it succeeded. */
+function completed(
+  operation_id: string,
+  at: number,
+  action: string,
+  about: Command<unknown>['about'],
+  error: ServiceError | null,
+): DomainEvent {
+  const state = error === null ? 'succeeded' : UNKNOWN.has(error.code) ? 'unknown' : 'failed';
+  return {
+    type: 'operation.completed',
+    subject: `operations/${operation_id}`,
+    at,
+    observed: 'live',
+    caused_by: operation_id,
+    data: {
+      operation_id,
+      action,
+      state,
+      code: error?.code ?? null,
+      detail: error?.message ?? null,
+      call_id: about?.call_id ?? null,
+      extension: about?.extension ?? null,
+    },
+  };
+}
+
+/** The commands of one feature. */
+export class Commands {
+  readonly #deps: CommandDeps;
+  readonly #rules: CommandRules;
+  readonly #atOnce: AtOnce | null;
+  readonly #going = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  constructor(deps: CommandDeps, rules: CommandRules) {
+    this.#deps = deps;
+    this.#rules = rules;
+    this.#atOnce = rules.limit === undefined ? null : new AtOnce(rules.limit.refusal);
+  }
+
+  /**
+   * Plans a command and performs it; resolves once the engine confirmed. Throws what `plan`, the engine and the limits throw;
+   * nothing is ever sent twice.
+   */
+  async run<T>(
+    asked: Line,
+    plan: (operationId: string) => Command<T> | Promise<Command<T>>,
+    { lane, engine = true }: RunOptions = {},
+  ): Promise<Performed<T>> {
+    const { lanes, limit } = this.#rules;
+    const id = `${this.#rules.prefix}-${randomUUID()}`;
+    let planned = false;
+    const work = async (): Promise<Performed<T>> => {
+      const command = await this.#planned(() => plan(id), engine);
+      planned = true;
+      this.#rules.ensureReady?.();
+      return this.#perform(id, asked, command);
+    };
+    try {
+      if (limit?.counts === 'asked') return await this.limited(asked.actor ?? '', work);
+      return await (lane === undefined || lanes === undefined ? work() : lanes.run(lane, work));
+    } catch (error) {
+      if (!planned) await this.refused(asked, error);
+      throw error;
+    }
+  }
+  /** Counts work that other commands do for this actor. */
+  async limited<T>(actor: string, work: () => Promise<T>): Promise<T> {
+    const leave = this.#atOnce?.enter(actor);
+    try {
+      return await work();
+    } finally {
+      leave?.();
+    }
+  }
+  /** From now on these events are the doing of this operation. */
+  expect(operation_id: string, expects: readonly ExpectedEvent[], ms: number): void {
+    const at = this.#deps.clock.now();
+    this.#deps.tell({ type: 'operation.sent', at, operation_id, until: at + ms, expects });
+  }
+  /** Writes the line of what failed before it was sent. */
+  async refused(asked: Line, error: unknown): Promise<void> {
+    const { unsent } = this.#rules;
+    if (unsent === 'no_line') return;
+    const line = failureOf(asked, error);
+    await this.#tryAudit(unsent === 'refused' ? { ...line, outcome: 'refused' } : line);
+  }
+  /** Ends what still goes on, with an unknown outcome. */
+  async close(): Promise<void> {
+    const late = new ServiceError('engine_timeout', 'the service stopped before the outcome was known');
+    this.#stop.abort(late);
+    await Promise.allSettled(this.#going);
+  }
+
+  /** What is planned while the engine may still do an earlier command would be planned from what is about to change. */
+  async #planned<T>(plan: () => Command<T> | Promise<Command<T>>, engine: boolean): Promise<Command<T>> {
+    const { confirm_ms, ensureReady } = this.#rules;
+    ensureReady?.();
+    if (!engine) return plan();
+    await this.#deps.engine.settled(confirm_ms);
+    ensureReady?.();
+    const command = await plan();
+    if (command.isSo !== true) return command;
+    await this.#deps.engine.roundTrip(confirm_ms);
+    ensureReady?.();
+    return plan();
+  }
+  async #perform<T>(id: string, asked: Line, command: Command<T>): Promise<Performed<T>> {
+    const { limit } = this.#rules;
+    const leave = limit?.counts === 'planned' ? this.#atOnce!.enter(asked.actor ?? '') : null;
+    let rest: Promise<void> | null = null;
+    try {
+      const value = await this.#confirmed(id, asked, command);
+      rest = this.#follow(id, asked.action, command);
+      return { id, pending: rest !== null, value };
+    } finally {
+      if (rest === null) leave?.();
+      else void rest.finally(() => leave?.());
+    }
+  }
+  async #confirmed<T>(id: string, asked: Line, command: Command<T>): Promise<T> {
+    const { causes, audit } = command;
+    const success: AuditEntry = { ...(command.line ?? asked), outcome: 'ok' };
+    if (audit === 'first') await this.#deps.audit.record(success);
+    const end = command.enter?.();
+    let value: T;
+    try {
+      if (causes !== undefined) this.expect(id, causes.expects, causes.ms);
+      value = await command.run(id);
+      if (typeof audit === 'function') await audit(success);
+    } catch (thrown) {
+      const error = command.undo === undefined ? thrown : await command.undo(thrown);
+      this.#publish(id, asked.action, command, asServiceError(error));
+      await this.#tryAudit(failureOf(command.failedLine ?? asked, error));
+      throw error;
+    } finally {
+      end?.();
+    }
+    if (audit === 'must') await this.#deps.audit.record(success);
+    if (audit === 'try') await this.#tryAudit(success);
+    return value;
+  }
+  /** Publishes the end of an operation, now or once its rest is over; null where nothing goes on. */
+  #follow(id: string, action: string, command: Command<unknown>): Promise<void> | null {
+    if (command.rest === undefined) {
+      this.#publish(id, action, command, null);
+      return null;
+    }
+    const rest = command.rest(this.#stop.signal, id).then(
+      () => this.#publish(id, action, command, null),
+      (error: unknown) => this.#publish(id, action, command, asServiceError(error)),
+    );
+    this.#going.add(rest);
+    void rest.finally(() => this.#going.delete(rest));
+    return rest;
+  }
+  #publish(id: string, action: string, { about }: Command<unknown>, error: ServiceError | null): void {
+    this.#rules.publish?.([completed(id, this.#deps.clock.now(), action, about, error)]);
+  }
+  async #tryAudit(entry: AuditEntry): Promise<void> {
+    const { audit, log } = this.#deps;
+    if (entry.outcome === 'refused' && this.#rules.mayAudit?.(entry.actor) === false) return;
+    await audit.record(entry).catch((error: unknown) => {
+      log.warn({ error: messageOf(error), action: entry.action }, 'a command was not audited');
+    });
+  }
+}
