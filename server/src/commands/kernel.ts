@@ -61,9 +61,10 @@ export interface Command<T> {
   readonly run: (operationId: string) => Promise<T>;
   /**
    * How the line of success is written: `first`, before anything is sent; `must`, after it, as a part of the success; `try`,
-   * after it, where a failure is only logged. A function writes it with rows of its own; where it throws, the command failed.
+   * after it, where a failure is only logged; `no_line`: nothing was changed. A function writes it with rows of its own; where
+   * it throws, the command failed.
    */
-  readonly audit: 'first' | 'must' | 'try' | ((line: AuditEntry) => Promise<void>);
+  readonly audit: 'first' | 'must' | 'try' | 'no_line' | ((line: AuditEntry) => Promise<void>);
   /** Takes back what a failed command has done; resolves with the error to answer with. */
   readonly undo?: (error: unknown) => unknown;
   /** What the event says it was about, where the feature publishes. */

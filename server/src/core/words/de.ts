@@ -100,8 +100,6 @@ export const de: Words = {
     'no API key may do this': 'das darf kein API-Schlüssel',
     '{0} acts faster than {1} times a second': '{0} handelt öfter als {1} mal in der Sekunde',
     'the engine is not connected; nothing was done': 'die Anlage ist nicht verbunden; nichts wurde getan',
-    'The engine is not connected; nothing was changed':
-      'die Anlage ist nicht verbunden; nichts wurde geändert',
     'The engine has just restarted; memberships are being restored':
       'die Anlage ist eben neu gestartet; Mitgliedschaften werden wiederhergestellt',
     'the engine is not running': 'die Anlage läuft nicht',

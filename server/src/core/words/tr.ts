@@ -99,7 +99,6 @@ export const tr: Words = {
     'no API key may do this': 'bunu hiçbir API anahtarı yapamaz',
     '{0} acts faster than {1} times a second': '{0} saniyede {1} kereden hızlı işlem yapıyor',
     'the engine is not connected; nothing was done': 'santral bağlı değil; hiçbir şey yapılmadı',
-    'The engine is not connected; nothing was changed': 'santral bağlı değil; hiçbir şey değişmedi',
     'The engine has just restarted; memberships are being restored':
       'santral yeni başladı; üyelikler geri yükleniyor',
     'the engine is not running': 'santral çalışmıyor',

@@ -5,7 +5,8 @@ import type { LiveView } from '../../ports/live.ts';
 import type { Memberships } from '../../ports/memberships.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { ChangeCommand } from './plan.ts';
-import type { AgentService, By } from './service.ts';
+import type { By } from './command.ts';
+import type { AgentService } from './service.ts';
 
 /** What others may do to memberships: the same changes, in the same lanes and with the same trail as an agent's own. */
 export function createMemberships(

@@ -7,7 +7,8 @@ import type { Actor, Served } from '../../ports/operations.ts';
 import type { Agents } from './feature.ts';
 import type { ChangeCommand } from './plan.ts';
 import { readQueue, readReason } from './request.ts';
-import type { AgentService, By } from './service.ts';
+import type { By } from './command.ts';
+import type { AgentService } from './service.ts';
 import { agentOf } from './view.ts';
 import type { ViewDeps } from './view.ts';
 

@@ -1,0 +1,166 @@
+import type { ReadinessSource } from '@offhook/contract/agents.ts';
+import type { Command, Commands, Line } from '../../commands/kernel.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import { asSaid, say } from '../../core/said.ts';
+import type { RateLimit } from '../../core/rate-limit.ts';
+import type { Audit, AuditEntry } from '../../ports/audit.ts';
+import type { ExpectedEvent } from '../../ports/live.ts';
+import { ChangeFailure, CONFIRM_MS, applyChanges, eventsOf, undoChanges } from './changes.ts';
+import type { EngineDeps } from './changes.ts';
+import { list, planFor } from './plan.ts';
+import type { ChangeCommand, Plan } from './plan.ts';
+import type { Reconciler } from './reconcile.ts';
+import type { ViewDeps } from './view.ts';
+
+/** Who asks, and from where. */
+export interface By {
+  readonly username: string;
+  readonly ip: string | null;
+  readonly source: ReadinessSource;
+  /** May give the reasons that are a supervisor's alone. */
+  readonly supervises: boolean;
+}
+export interface CommandDeps extends EngineDeps, ViewDeps {
+  readonly audit: Audit;
+  readonly reconciler: Reconciler;
+  readonly commands: Pick<Commands, 'expect'>;
+  /** Changes of each agent that reach the engine. */
+  readonly limit: RateLimit;
+}
+type Audited = { readonly kind: ChangeCommand['kind'] | 'extend_wrap_up'; readonly queue: string | null };
+
+/** Line of the trail; `command` is null where the request was none, because only our own words stand there. */
+export const lineOf = (
+  by: By,
+  extension: string,
+  command: Audited | ChangeCommand | null,
+  more: AuditEntry['detail'] = {},
+): Line => ({
+  action: `agent.${command?.kind ?? 'unknown'}`,
+  actor: by.username,
+  object: extension,
+  ip: by.ip,
+  detail: {
+    ...(command === null ? {} : { queue: command.queue }),
+    ...(command !== null && 'reason' in command ? { reason: command.reason } : {}),
+    ...more,
+  },
+});
+
+/** Plans a change of one agent from what the engine shows; the command yields whether anything was changed. */
+export function changeCommand(
+  deps: CommandDeps,
+  by: By,
+  extension: string,
+  command: ChangeCommand,
+  operation_id: string,
+): Command<boolean> {
+  const { reconciler, live } = deps;
+  const waiting = (whose: string): string[] => reconciler.waiting(whose);
+  const plan = planFor({ ...deps, waiting }, extension, command);
+  const line = lineOf(by, extension, command, {
+    operation_id,
+    queues: list(plan.changes.map((change) => change.queue)),
+  });
+  const audit = (entry: AuditEntry): Promise<void> => writeDown(deps, extension, plan, entry);
+  if (plan.changes.length === 0 && command.kind === 'finish_wrap_up') {
+    const run = async (): Promise<boolean> => endWrapUp(deps, extension);
+    return { isSo: true, line, causes: endOfWrapUp(deps, extension), run, audit };
+  }
+  if (plan.changes.length === 0) {
+    const run = async (): Promise<boolean> => {
+      await reconciler.keepShown(extension, plan.wanted);
+      return false;
+    };
+    return { isSo: true, run, audit: 'no_line' };
+  }
+  deps.limit.take(extension);
+  return {
+    line,
+    causes: { expects: plan.changes.flatMap(eventsOf), ms: CONFIRM_MS },
+    enter() {
+      reconciler.begin(extension);
+      intend(deps, extension, plan, by.source);
+      return () => {
+        intend(deps, extension, plan, null);
+        reconciler.end(extension);
+      };
+    },
+    async run() {
+      await applyChanges(deps, plan.changes, CONFIRM_MS);
+      return true;
+    },
+    async audit(entry) {
+      await audit(entry);
+      if (command.kind !== 'finish_wrap_up' || live.agent(extension)?.wrap_up_deadline == null) return;
+      const { expects, ms } = endOfWrapUp(deps, extension);
+      deps.commands.expect(operation_id, expects, ms);
+      endWrapUp(deps, extension);
+    },
+    undo: (error) => takeBack(deps, extension, plan, error),
+  };
+}
+
+/** The facts that confirm the change carry whose it is; a `source` of null takes that back. */
+function intend(
+  { tell, clock }: CommandDeps,
+  extension: string,
+  { changes }: Plan,
+  source: ReadinessSource | null,
+): void {
+  for (const change of changes) {
+    const reason = change.kind === 'remove' ? '' : change.to.reason;
+    const queues = [change.queue];
+    const together = change.kind !== 'remove';
+    const at = clock.now();
+    tell({ type: 'agent.intended', at, extension, queues, reason, source, since: null, together });
+  }
+}
+function endOfWrapUp({ live }: CommandDeps, extension: string): { expects: ExpectedEvent[]; ms: number } {
+  const ready = live.agent(extension)?.summary.readiness.ready === true;
+  return { expects: [{ type: ready ? 'agent.ready' : 'agent.not_ready', extension }], ms: CONFIRM_MS };
+}
+function endWrapUp({ tell, clock }: CommandDeps, extension: string): true {
+  tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });
+  return true;
+}
+/** A confirmed change counts once it is on disk, together with its line where the trail can be written so. */
+async function writeDown(
+  { audit, reconciler }: CommandDeps,
+  extension: string,
+  { wanted }: Plan,
+  entry: AuditEntry,
+): Promise<void> {
+  const together = audit.recordIn !== undefined;
+  await reconciler.keepShown(extension, wanted, together ? [entry] : []);
+  if (!together) await audit.record(entry);
+}
+/** What was sent is all taken back where it was confirmed but could not be written down. */
+function unwritten({ changes }: Plan, error: unknown): ChangeFailure {
+  const cause =
+    error instanceof ServiceError
+      ? error
+      : new ServiceError('store_unavailable', messageOf(error), { cause: error });
+  return new ChangeFailure(
+    cause,
+    new Map(changes.map((change) => [change, { state: 'sent', error: null } as const])),
+  );
+}
+/** Takes a failed change back; resolves with the error to answer with, which names the queues where that failed too. */
+async function takeBack(
+  deps: CommandDeps,
+  extension: string,
+  plan: Plan,
+  thrown: unknown,
+): Promise<ServiceError> {
+  const failure = thrown instanceof ChangeFailure ? thrown : unwritten(plan, thrown);
+  const { error } = failure;
+  const left = await undoChanges(deps, failure);
+  if (left === null) return error;
+  deps.reconciler.doubt(extension, plan.wanted);
+  return new ServiceError(error.code, say`${asSaid(error.detail)}; not everything could be taken back`, {
+    ...error.extras,
+    cause: error,
+    body: { ...error.extras.body, queues: left },
+  });
+}
