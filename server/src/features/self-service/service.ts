@@ -1,10 +1,12 @@
 import type { Features, FeaturesChange } from '@offhook/contract/features.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { Commands } from '../../commands/kernel.ts';
+import { Lanes } from '../../commands/lanes.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Principal } from '../../rights/rights.ts';
-import type { Audit, AuditEntry } from '../../ports/audit.ts';
+import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Engine, ExtensionFeatures, FeatureVerbs } from '../../ports/engine.ts';
@@ -13,13 +15,13 @@ import type { DoNotDisturb } from '../../ports/do-not-disturb.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
+import { changeFeatures, lineOf } from './change.ts';
+import type { ChangeDeps } from './change.ts';
 import { createIntents } from './intents.ts';
-import { Lanes } from '../../commands/lanes.ts';
 import { reconciler } from './reconcile.ts';
 import type { RuleDeps } from './rules.ts';
-import { checkChanges } from './rules.ts';
 import { createFeatureStore } from './store.ts';
-import { changesOf, featuresOf, holds } from './view.ts';
+import { changesOf, featuresOf } from './view.ts';
 import type { FeatureChanges } from './view.ts';
 
 export interface SelfServiceDeps extends RuleDeps {
@@ -97,54 +99,21 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
       throw new ServiceError('not_found', say`${extension} is nobody's extension`);
     }
   };
-  const changeIn = async (actor: Actor | null, extension: string, changes: FeatureChanges): Promise<void> => {
-    await engine.settled(CONFIRM_MS);
-    const isSo = (): boolean =>
-      holds(meant(extension), changes) && holds(live.features.get(extension) ?? FEATURES_OFF, changes);
-    const before = meant(extension);
-    const line = (outcome: AuditEntry['outcome'], code: string | null): AuditEntry => ({
-      action: 'features.change',
-      actor: actor?.caller.username ?? null,
-      object: extension,
-      outcome,
-      ip: actor?.ip ?? null,
-      detail: {
-        ...changes,
-        ...(code === null ? wasOf(before, changes) : { code }),
-      },
-    });
-    const codeOf = (error: unknown): string => (error instanceof ServiceError ? error.code : 'internal');
-    try {
-      checkChanges(deps, extension, changes);
-    } catch (error) {
-      await audit.record(line('refused', codeOf(error)));
-      throw error;
-    }
-    if (isSo()) {
-      await engine.roundTrip(CONFIRM_MS);
-      if (isSo()) return;
-    }
-    const time = nextTime(extension);
-    try {
-      const now = await write(extension, changes, time);
-      await store.save(extension, now, line('ok', null));
-      intents.put(extension, now);
-    } catch (error) {
-      // The engine may hold a part of it, or come to hold it: what was before is newer from now on.
-      intents.adopt(extension, { ...before, changed_at: time + 1 });
-      follower.due(extension);
-      await audit.record(line('failed', codeOf(error))).catch((unwritten: unknown) => {
-        log.warn({ error: messageOf(unwritten) }, 'a failed change of features is not in the audit trail');
-      });
-      throw error;
-    }
+  const commands = new Commands(
+    // The facts of a change carry no operation id.
+    { ...deps, tell: () => undefined },
+    { prefix: 'features', confirm_ms: CONFIRM_MS, lanes, unsent: 'no_line' },
+  );
+  const changing: ChangeDeps = {
+    ...deps,
+    store,
+    intents,
+    commands,
+    meant,
+    nextTime,
+    write,
+    due: (extension) => follower.due(extension),
   };
-
-  const run = async (actor: Actor | null, extension: string, changes: FeatureChanges): Promise<void> => {
-    await lanes.run(extension, () => changeIn(actor, extension, changes));
-    follower.due(extension);
-  };
-
   const forgetGone = directory.onChange(() => {
     for (const extension of intents.extensions()) {
       if (directory.byExtension(extension) === undefined) follower.due(extension);
@@ -159,17 +128,15 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
       try {
         ensureMay(actor.caller, extension);
       } catch (error) {
-        const { username } = actor.caller;
-        const refused = { actor: username, object: extension, outcome: 'refused', ip: actor.ip } as const;
-        await audit.record({ action: 'features.change', ...refused });
+        await audit.record({ ...lineOf(actor, extension), outcome: 'refused' });
         throw error;
       }
-      await run(actor, extension, changesOf(change));
+      await changeFeatures(changing, actor, extension, changesOf(change));
       return featuresOf(extension, meant(extension));
     },
     doNotDisturb: {
       isOn: (extension) => meant(extension).dnd,
-      set: (by, extension, dnd) => run(by, extension, { dnd }),
+      set: (by, extension, dnd) => changeFeatures(changing, by, extension, { dnd }),
     },
     onStepped: () => follower.look(),
     async idle() {
@@ -184,13 +151,3 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     },
   };
 }
-/** Former values of the changed fields, as `was_<name>`. */
-const wasOf = (
-  before: ExtensionFeatures,
-  changes: FeatureChanges,
-): Record<string, string | number | boolean> =>
-  Object.fromEntries(
-    (Object.keys(changes) as (keyof FeatureChanges)[])
-      .filter((key) => before[key] !== changes[key])
-      .map((key) => [`was_${key}`, before[key]]),
-  );

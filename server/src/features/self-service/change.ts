@@ -1,0 +1,101 @@
+/** One change of what an extension has set for its own calls, planned for the command kernel. */
+import type { Commands, Command, Line } from '../../commands/kernel.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { ExtensionFeatures } from '../../ports/engine.ts';
+import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { LiveView } from '../../ports/live.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Intents } from './intents.ts';
+import { checkChanges } from './rules.ts';
+import type { RuleDeps } from './rules.ts';
+import type { FeatureStore } from './store.ts';
+import { holds } from './view.ts';
+import type { FeatureChanges } from './view.ts';
+
+export interface ChangeDeps extends RuleDeps {
+  readonly live: Pick<LiveView, 'features'>;
+  readonly audit: Audit;
+  readonly store: FeatureStore;
+  readonly intents: Intents;
+  readonly commands: Commands;
+  /** What was changed last, by us or by a phone. */
+  readonly meant: (extension: string) => ExtensionFeatures;
+  readonly nextTime: (extension: string) => number;
+  /** Sends the changes; resolves with what the engine then shows. */
+  readonly write: (extension: string, changes: FeatureChanges, time: number) => Promise<ExtensionFeatures>;
+  /** The engine must be brought to what is meant. */
+  readonly due: (extension: string) => void;
+}
+
+export const lineOf = (actor: Actor | null, extension: string, detail?: FeatureChanges): Line => ({
+  action: 'features.change',
+  actor: actor?.caller.username ?? null,
+  object: extension,
+  ip: actor?.ip ?? null,
+  ...(detail === undefined ? {} : { detail }),
+});
+/** Former values of the changed fields, as `was_<name>`. */
+const wasOf = (
+  before: ExtensionFeatures,
+  changes: FeatureChanges,
+): Record<string, string | number | boolean> =>
+  Object.fromEntries(
+    (Object.keys(changes) as (keyof FeatureChanges)[])
+      .filter((key) => before[key] !== changes[key])
+      .map((key) => [`was_${key}`, before[key]]),
+  );
+
+/** Writes the line of a change that the rules refuse; it is refused with `store_unavailable` where that fails. */
+async function check(deps: ChangeDeps, asked: Line, extension: string, changes: FeatureChanges) {
+  try {
+    checkChanges(deps, extension, changes);
+  } catch (error) {
+    const code = error instanceof ServiceError ? error.code : 'internal';
+    await deps.audit.record({ ...asked, outcome: 'refused', detail: { ...asked.detail, code } });
+    throw error;
+  }
+}
+function commandOf(deps: ChangeDeps, asked: Line, extension: string, changes: FeatureChanges): Command<void> {
+  const { live, intents, store } = deps;
+  const before = deps.meant(extension);
+  const shown = live.features.get(extension) ?? FEATURES_OFF;
+  if (holds(before, changes) && holds(shown, changes)) {
+    return { isSo: true, run: async () => undefined, audit: 'no_line' };
+  }
+  const time = deps.nextTime(extension);
+  let now = before;
+  return {
+    line: { ...asked, detail: { ...changes, ...wasOf(before, changes) } },
+    async run() {
+      now = await deps.write(extension, changes, time);
+    },
+    async audit(line) {
+      await store.save(extension, now, line);
+      intents.put(extension, now);
+    },
+    undo(error) {
+      // The engine may hold a part of it, or come to hold it: what was before is newer from now on.
+      intents.adopt(extension, { ...before, changed_at: time + 1 });
+      deps.due(extension);
+      return error;
+    },
+  };
+}
+/** Resolves once the engine shows the changes and they are written down. */
+export async function changeFeatures(
+  deps: ChangeDeps,
+  actor: Actor | null,
+  extension: string,
+  changes: FeatureChanges,
+): Promise<void> {
+  const asked = lineOf(actor, extension, changes);
+  let checked = false;
+  const plan = async (): Promise<Command<void>> => {
+    if (!checked) await check(deps, asked, extension, changes);
+    checked = true;
+    return commandOf(deps, asked, extension, changes);
+  };
+  await deps.commands.run(asked, plan, { lane: extension });
+  deps.due(extension);
+}
