@@ -315,9 +315,6 @@ function apply(s: State, t: Turn, event: ModelInput): void {
       return agentReleased(s, t, event.queue, event.interface, event.reason === 'transfer');
     case 'device.state':
       return deviceState(s, t, event.endpoint, event.state);
-    // What can be reached is the device's own state, which the engine derives from its contacts.
-    case 'endpoint.contact':
-      return undefined;
     case 'extension.features':
       return featuresSeen(s, t, new Map([...(s.features ?? []), [event.extension, event.features]]));
     default:

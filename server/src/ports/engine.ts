@@ -81,12 +81,6 @@ export interface EngineQueue {
   readonly members: readonly QueueMember[];
   readonly callers: readonly QueueCaller[];
 }
-export interface EndpointContact {
-  readonly endpoint: string;
-  /** The registered address. */
-  readonly address: string;
-  readonly reachable: boolean;
-}
 
 /** Which of the own devices ring: all, those of one kind, or those of two. */
 export type RingingDevices = 'all' | EndpointKind | (typeof KIND_PAIRS)[number];
@@ -149,7 +143,6 @@ export interface EngineSnapshot {
   readonly held_here?: readonly ChannelId[];
   readonly queues: readonly EngineQueue[];
   readonly devices: readonly { readonly endpoint: string; readonly state: DeviceState }[];
-  readonly contacts: readonly EndpointContact[];
   /** By extension; who is not there has set nothing. Missing where it is not known. */
   readonly features?: ReadonlyMap<string, ExtensionFeatures>;
 }
@@ -303,7 +296,6 @@ export type EngineEvent = { readonly at: number } & (
       readonly talk_seconds: number;
     }
   | { readonly type: 'device.state'; readonly endpoint: string; readonly state: DeviceState }
-  | { readonly type: 'endpoint.contact'; readonly contact: EndpointContact; readonly removed: boolean }
   /** All that the engine's store holds of one extension, by whomever it was changed. */
   | {
       readonly type: 'extension.features';

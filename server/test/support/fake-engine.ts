@@ -176,7 +176,6 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
         callers: [],
       })),
       devices: [...devices].map(([endpoint, state]) => ({ endpoint, state })),
-      contacts: [],
       features: new Map(kept),
     },
   });

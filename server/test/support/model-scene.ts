@@ -64,7 +64,6 @@ export const snapshot = (more: Partial<EngineSnapshot> = {}): EngineSnapshot => 
   bridged: [],
   queues: [],
   devices: [],
-  contacts: [],
   ...more,
 });
 export const site = (extensions: readonly string[] = ['1001', '1002', '1003', '1004']): SiteEvent => ({

@@ -49,11 +49,9 @@ const base: EngineSnapshot = {
   parked: [{ channel: id(2), slot: '701', lot: 'l', since: 0 }],
   queues: [{ name: 'q', strategy: 'ringall', members: [member('m1')], callers: [] }],
   devices: [{ endpoint: '1', state: 'INUSE' }],
-  contacts: [{ endpoint: '1', address: 'sip:1', reachable: true }],
   features: new Map([['1001', { ...FEATURES_OFF, dnd: true, changed_at: 1 }]]),
 };
 const caller = { queue: 'q', channel: id(1), position: 1, joined_at: 0, priority: null };
-const contact = { endpoint: '1', address: 'sip:2', reachable: true };
 const features = (extension: string, changed_at: number): EngineEvent => ({
   at: 0,
   type: 'extension.features',
@@ -81,8 +79,6 @@ const FACTS: [EngineEvent, number][] = [
   [{ at: 0, type: 'queue.member_removed', queue: 'q', interface: 'm1' }, 1],
   [{ at: 0, type: 'queue.caller_joined', caller }, 1],
   [{ at: 0, type: 'device.state', endpoint: '1', state: 'BUSY' }, 1],
-  [{ at: 0, type: 'endpoint.contact', contact, removed: false }, 1],
-  [{ at: 0, type: 'endpoint.contact', contact: { ...contact, address: 'sip:1' }, removed: true }, 1],
   [{ at: 0, type: 'channel.held', id: id(1), held: true }, 0],
   [features('1001', 2), 1],
   [features('1002', 1), 1],
@@ -106,7 +102,7 @@ test('mirror - a snapshot comes out as it went in, and replaces all there was', 
   const mirror = new Mirror();
   for (const [event] of FACTS) mirror.apply(event);
   mirror.load(base);
-  const { channels, bridged, held_here, parked, queues, devices, contacts, features: kept } = base;
+  const { channels, bridged, held_here, parked, queues, devices, features: kept } = base;
   assert.deepEqual(mirror.parts(), {
     channels,
     bridged,
@@ -114,7 +110,6 @@ test('mirror - a snapshot comes out as it went in, and replaces all there was', 
     parked,
     queues,
     devices,
-    contacts,
     features: kept,
   });
 });

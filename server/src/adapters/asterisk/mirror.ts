@@ -1,7 +1,6 @@
 import type { BridgeId, ChannelId } from '@offhook/contract/ids.ts';
 import type {
   DeviceState,
-  EndpointContact,
   EngineChannel,
   EngineEvent,
   EngineSnapshot,
@@ -20,8 +19,6 @@ interface MirroredQueue {
 type Bridged = EngineSnapshot['bridged'][number];
 
 const NONE: ReadonlySet<ChannelId> = new Set();
-/** A contact's key: an endpoint has several, and two endpoints may share an address. */
-const contactKey = (c: EndpointContact): string => `${c.endpoint} ${c.address}`;
 
 /**
  * The state that follows from the facts emitted so far. It serves three ends: a decoder sees what a channel was before,
@@ -35,7 +32,6 @@ export class Mirror implements Known {
   #parked = new Map<ChannelId, ParkedChannel>();
   #queues = new Map<string, MirroredQueue>();
   #devices = new Map<string, DeviceState>();
-  #contacts = new Map<string, EndpointContact>();
   #features = new Map<string, ExtensionFeatures>();
 
   channel(id: ChannelId): EngineChannel | undefined {
@@ -134,10 +130,6 @@ export class Mirror implements Known {
       case 'device.state':
         this.#devices.set(e.endpoint, e.state);
         return;
-      case 'endpoint.contact':
-        if (e.removed) this.#contacts.delete(contactKey(e.contact));
-        else this.#contacts.set(contactKey(e.contact), e.contact);
-        return;
       case 'extension.features':
         if (e.features.changed_at === 0) this.#features.delete(e.extension);
         else this.#features.set(e.extension, e.features);
@@ -175,7 +167,6 @@ export class Mirror implements Known {
     this.#parked = other.#parked;
     this.#queues = other.#queues;
     this.#devices = other.#devices;
-    this.#contacts = other.#contacts;
     this.#features = other.#features;
   }
 
@@ -192,14 +183,13 @@ export class Mirror implements Known {
         callers: new Map(q.callers.toSorted((a, b) => a.position - b.position).map((c) => [c.channel, c])),
       });
     for (const d of s.devices) this.#devices.set(d.endpoint, d.state);
-    for (const c of s.contacts) this.#contacts.set(contactKey(c), c);
     for (const [extension, f] of s.features ?? []) this.#features.set(extension, f);
   }
 
   /** The mirrored state in the form of a snapshot. */
   parts(): Pick<
     EngineSnapshot,
-    'channels' | 'bridged' | 'held_here' | 'parked' | 'queues' | 'devices' | 'contacts' | 'features'
+    'channels' | 'bridged' | 'held_here' | 'parked' | 'queues' | 'devices' | 'features'
   > {
     return {
       channels: [...this.#channels.values()],
@@ -213,7 +203,6 @@ export class Mirror implements Known {
         callers: [...q.callers.values()].map((c, i) => ({ ...c, position: i + 1 })),
       })),
       devices: Array.from(this.#devices, ([endpoint, state]) => ({ endpoint, state })),
-      contacts: [...this.#contacts.values()],
       features: new Map(this.#features),
     };
   }
@@ -225,7 +214,6 @@ export class Mirror implements Known {
     n += differences(this.#bridged, fresh.#bridged, (a, b) => a.bridge === b.bridge);
     n += differences(this.#parked, fresh.#parked, (a, b) => a.slot === b.slot);
     n += differences(this.#devices, fresh.#devices, (a, b) => a === b);
-    n += differences(this.#contacts, fresh.#contacts, (a, b) => a.reachable === b.reachable);
     n += differences(this.#features, fresh.#features, (a, b) => a.changed_at === b.changed_at);
     n += differences(this.#queues, fresh.#queues, (a, b) => a.strategy === b.strategy);
     for (const [name, queue] of fresh.#queues) {

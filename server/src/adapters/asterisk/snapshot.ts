@@ -1,7 +1,6 @@
 import type { BridgeId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import { bridgeId, callId, channelId } from '@offhook/contract/ids.ts';
 import type {
-  EndpointContact,
   EngineChannel,
   EngineEvent,
   EngineSnapshot,
@@ -15,7 +14,6 @@ import { header } from './ami/frame.ts';
 import type { Frame } from './ami/frame.ts';
 import { isHealthCall } from './health-call.ts';
 import { LISTENING_CONTEXTS, NO_NUMBERS } from './conf/call-contexts.ts';
-import { contactRow } from './events/contact.ts';
 import { callerOf, connectedOf, need } from './events/decoding.ts';
 import { deviceRow } from './events/device-state.ts';
 import { H } from './events/headers.ts';
@@ -35,7 +33,6 @@ import { readFeatures } from './features-store.ts';
  * QueueStatus        QueueParams: Queue Max Strategy Calls ...; QueueMember: see events/queue-member.ts;
  *                    QueueEntry: Queue Position Channel Uniqueid CallerIDNum CallerIDName ... Wait Priority
  * DeviceStateList    DeviceStateChange: Device State
- * PJSIPShowContacts  ContactList: see events/contact.ts
  * DBGetTree          see features-store.ts
  */
 const startDate = header('CoreStartupDate');
@@ -184,16 +181,6 @@ export const readSnapshot = async (
     },
     { signal },
   );
-  const contacts: EndpointContact[] = [];
-  await ami.list(
-    'PJSIPShowContacts',
-    {},
-    (event, frame) => {
-      const row = event === 'ContactList' ? contactRow(frame) : null;
-      if (row !== null) contacts.push(row);
-    },
-    { signal },
-  );
   const features = await readFeatures(ami, null, signal);
 
   return {
@@ -209,7 +196,6 @@ export const readSnapshot = async (
       parked,
       queues: Array.from(queues, ([name, q]) => ({ name, ...q })),
       devices,
-      contacts,
       features,
     },
   };
@@ -286,7 +272,6 @@ export const stillNews = (
       case 'queue.member':
       case 'queue.member_removed':
       case 'device.state':
-      case 'endpoint.contact':
       case 'extension.features':
         return e.at >= began_at;
       case 'engine.link':

@@ -430,30 +430,6 @@ test('events - only the state of a device is a fact, not that of a queue', () =>
   assert.equal(counters.malformed, 0);
 });
 
-test('events - a contact comes, is unreachable, and goes', () => {
-  const say = (ContactStatus: string): EngineEvent | undefined =>
-    one('ContactStatus', {
-      URI: 'sip:1001@10.0.0.9:5060;transport=ws',
-      ContactStatus,
-      AOR: '1001-web',
-      EndpointName: '1001-web',
-    });
-  const contact = (reachable: boolean): object => ({
-    endpoint: '1001-web',
-    address: 'sip:1001@10.0.0.9:5060;transport=ws',
-    reachable,
-  });
-  for (const [word, reachable, removed] of [
-    ['Reachable', true, false],
-    ['NonQualified', true, false],
-    ['Unknown', true, false],
-    ['Created', true, false],
-    ['Unreachable', false, false],
-    ['Removed', false, true],
-  ] as const)
-    assert.deepEqual(say(word), { at, type: 'endpoint.contact', contact: contact(reachable), removed }, word);
-});
-
 test('events - a known event that cannot be read is counted and kept, and the next one is read', () => {
   const { events, counters, malformed } = read(
     frame('Newchannel', { Channel: 'PJSIP/1001-00000001' }),

@@ -1,6 +1,5 @@
 import { bridgeEvents } from './bridge.ts';
 import { channelEvents } from './channel.ts';
-import { contactEvents } from './contact.ts';
 import { controlEvents } from './control.ts';
 import type { EventDecoder } from './decoding.ts';
 import { deviceStateEvents } from './device-state.ts';
@@ -28,6 +27,5 @@ export const EVENT_DECODERS: ReadonlyMap<string, EventDecoder> = new Map<string,
     ...queueMemberEvents,
     ...offerEvents,
     ...deviceStateEvents,
-    ...contactEvents,
   }),
 );
