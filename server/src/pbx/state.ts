@@ -19,7 +19,7 @@ import type {
   Said,
 } from '../ports/live.ts';
 import type { ToldLeg, ToldMember, ToldPresence, ToldVisit } from './facts.ts';
-import { Tombstones } from './tombstones.ts';
+import { Tombstones } from '../core/tombstones.ts';
 import type { Touched } from './touched.ts';
 
 /** A channel as the engine describes it, with what the events after it said. */

@@ -1,10 +1,12 @@
+import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { Log } from '../../core/log.ts';
+import { TOMBSTONE_MS, Tombstones } from '../../core/tombstones.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EngineEvent, EngineEventOf, EngineSnapshot } from '../../ports/engine.ts';
 import type { Known } from './events/decoding.ts';
 import { EventBuffer } from './event-buffer.ts';
 import { Mirror } from './mirror.ts';
-import { STALE_ROW_MS, stillNews, TOMBSTONE_MS, Tombstones, withoutDead } from './snapshot.ts';
+import { STALE_ROW_MS, stillNews, withoutDead } from './snapshot.ts';
 
 export interface FactFlowOptions {
   readonly clock: Clock;
@@ -33,7 +35,8 @@ export class FactFlow {
   readonly #most: number;
   readonly #buffer: EventBuffer;
   readonly #mirror = new Mirror();
-  readonly #tombstones = new Tombstones();
+  /** Channels that ended, by the service's own clock. */
+  readonly #tombstones = new Tombstones<ChannelId>();
   /** Events that no snapshot covers; null while they go straight through. */
   #held: EngineEvent[] | null = [];
   /** Events since the reading of a snapshot began, while they go straight through. */

@@ -201,36 +201,8 @@ export const readSnapshot = async (
   };
 };
 
-/** How long a birth that comes after its death is not believed. */
-export const TOMBSTONE_MS = 120_000;
 /** How long a row of a list may still show a channel whose end was told; later the list is believed, not the event. */
 export const STALE_ROW_MS = 5_000;
-const MAX_TOMBSTONES = 100_000;
-
-/** Channels that ended, for `TOMBSTONE_MS`; times are the service's own clock. */
-export class Tombstones {
-  readonly #died = new Map<ChannelId, number>();
-  add(id: ChannelId, now: number): void {
-    // Insertion order is the order of death, so the oldest are at the front.
-    for (const [old, died] of this.#died) {
-      if (died + TOMBSTONE_MS > now && this.#died.size < MAX_TOMBSTONES) break;
-      this.#died.delete(old);
-    }
-    this.#died.delete(id);
-    this.#died.set(id, now);
-  }
-  /** True when it died in `[from, to)`. */
-  diedWithin(id: ChannelId, from: number, to: number): boolean {
-    const died = this.#died.get(id);
-    return died !== undefined && died >= from && died < to;
-  }
-  clear(): void {
-    this.#died.clear();
-  }
-  get size(): number {
-    return this.#died.size;
-  }
-}
 
 /** The snapshot without channels that are known to have ended. */
 export const withoutDead = (s: EngineSnapshot, dead: (id: ChannelId) => boolean): EngineSnapshot => ({
