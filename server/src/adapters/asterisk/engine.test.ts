@@ -11,7 +11,8 @@ import type { EngineEvent, EngineEventOf, EngineEventType } from '../../ports/en
 import { createVirtualClock } from '../memory/virtual-clock.ts';
 import type { VirtualClock } from '../memory/virtual-clock.ts';
 import { createAsteriskEngine } from './engine.ts';
-import type { AsteriskEngine, AsteriskEngineOptions, ManagerTarget } from './engine.ts';
+import type { AsteriskEngine, AsteriskEngineOptions } from './engine.ts';
+import type { ManagerTarget } from './link.ts';
 
 interface Rig {
   fake: FakeAmi;
