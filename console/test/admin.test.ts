@@ -43,7 +43,7 @@ describe('console admin', () => {
     await both();
     await applyDraft(page, 'A hotline');
     const said = page.getByRole('status').filter({ hasText: 'The engine holds the new configuration.' });
-    await said.waitFor({ timeout: 60_000 });
+    await said.waitFor();
     await both();
     assert.match(await site().engineCli('queue show hotline'), /hotline has 0 calls/);
     assert.match(await site().engineCli('pjsip show endpoint 1013'), /Endpoint: *1013/);
@@ -188,7 +188,7 @@ describe('console admin', () => {
     );
     await ask(site(), 'PATCH', '/queues/support', { ring_seconds: 44 });
     await applyDraft(page);
-    await page.getByText('The apply was rejected and nothing was changed').waitFor({ timeout: 60_000 });
+    await page.getByText('The apply was rejected and nothing was changed').waitFor();
     await page
       .getByText(/NoSuchApplication/)
       .first()
@@ -198,7 +198,7 @@ describe('console admin', () => {
     await ask(site(), 'POST', '/extensions', { extension: '1014', username: 'other', name: '1013 other' });
     await fault({ lie: true });
     await applyDraft(page);
-    await page.getByText('Files and engine are as they were before').first().waitFor({ timeout: 60_000 });
+    await page.getByText('Files and engine are as they were before').first().waitFor();
     await page.getByRole('heading', { name: 'Why' }).waitFor();
     await fault({});
     await both();
@@ -226,7 +226,7 @@ describe('console admin', () => {
     const comment = '<img src=x onerror=alert(1)>';
     await ask(site(), 'PATCH', '/queues/support', { ring_seconds: 21 });
     await applyDraft(page, comment);
-    await page.getByText('The engine holds the new configuration.').waitFor({ timeout: 60_000 });
+    await page.getByText('The engine holds the new configuration.').waitFor();
     await page.getByText(comment).first().waitFor();
     await page.getByRole('navigation').getByRole('link', { name: 'Versions' }).click();
     await page.getByRole('cell', { name: comment }).waitFor();

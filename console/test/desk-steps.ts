@@ -65,7 +65,7 @@ export const region = (page: Page, name: string): Locator => page.getByRole('reg
 export const stateOf = (page: Page): Locator =>
   page.getByRole('region', { name: /My state|Mein Zustand|Durumum/ });
 export const isIn = (page: Page, word: string): Promise<void> =>
-  stateOf(page).getByRole('status').getByText(word, { exact: true }).waitFor({ timeout: 8_000 });
+  stateOf(page).getByRole('status').getByText(word, { exact: true }).waitFor();
 export const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click();
 

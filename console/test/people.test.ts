@@ -454,7 +454,7 @@ describe('console people', () => {
     await page.getByRole('row', { name: /^Reason ./ }).waitFor();
     await page.getByText('Something needs attention').waitFor();
     await assertAccessible(page);
-    await page.getByText('Connected', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('Connected', { exact: true }).waitFor();
     await page.getByText('Everything works').waitFor();
     assertNoTrouble(page);
   });

@@ -20,10 +20,8 @@ import { button, phoneOf, ready, says } from './phone-rig.ts';
 
 /** Of a cut that nobody is told of. */
 const CUT_MS = 60_000;
-/** Ten seconds at the heartbeat of a site nobody set anything for, and a busy machine. */
-const SAID_MS = 15_000;
-/** Where each of a page's streams may have been waiting for its next attempt, on a busy machine. */
-const BACK_MS = 20_000;
+/** The page must notice well before the cut ends: it takes ten seconds at the default heartbeat. */
+const SAID_MS = 45_000;
 
 // The cut mostly waits: the others run beside it.
 describe('console', { concurrency: 2 }, () => {
@@ -81,14 +79,10 @@ describe('console', { concurrency: 2 }, () => {
     await softphone.getByRole('button', { name: 'Phone: no connection' }).waitFor();
 
     wire.mend();
-    await until(
-      'every page is live',
-      async () => {
-        for (const page of pages) if ((await page.getByText('Not live').count()) > 0) return false;
-        return true;
-      },
-      { ms: BACK_MS },
-    );
+    await until('every page is live', async () => {
+      for (const page of pages) if ((await page.getByText('Not live').count()) > 0) return false;
+      return true;
+    });
     await ready(softphone);
     await spoken.ended();
     await until('the board shows who waits', async () => (await waiting.innerText()).startsWith('1'));
@@ -273,10 +267,7 @@ describe('console', { concurrency: 2 }, () => {
     await page.clock.runFor(9_000);
     assert.equal(await page.getByRole('alert').count(), 0);
     await page.clock.runFor(2_000);
-    await page
-      .getByRole('alert')
-      .getByText('the request may or may not have been carried out')
-      .waitFor({ timeout: 5_000 });
+    await page.getByRole('alert').getByText('the request may or may not have been carried out').waitFor();
     assert.equal(sent, 1);
     await page.context().close();
   });

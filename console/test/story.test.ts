@@ -20,7 +20,7 @@ describe('the story of the console', () => {
     });
     await addQueue(admin, { name: 'orders', title: 'Orders', number: '530', members: ['1050'] });
     await applyDraft(admin);
-    await admin.getByText('The engine holds the new configuration.').waitFor({ timeout: 60_000 });
+    await admin.getByText('The engine holds the new configuration.').waitFor();
 
     const agent = await openConsole(site(), browser(), { path: '/desk' });
     await agent.locator('input[name=username]').fill('nina');

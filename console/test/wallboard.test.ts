@@ -46,7 +46,7 @@ describe('wallboard', () => {
   const tile = (page: Page, queue: string): Locator => page.locator(`[data-queue=${queue}]`);
   const figure = (page: Page, queue: string, metric: string): Locator =>
     tile(page, queue).locator(`[data-metric=${metric}] dd`);
-  const shows = async (what: string, locator: Locator, pattern: RegExp, ms = 8_000): Promise<string> => {
+  const shows = async (what: string, locator: Locator, pattern: RegExp): Promise<string> => {
     let last: string | null = null;
     return until(
       `${what} shows ${pattern}`,
@@ -54,20 +54,18 @@ describe('wallboard', () => {
         last = await locator.textContent({ timeout: 2_000 });
         return last !== null && pattern.test(last) ? last : null;
       },
-      { ms, seen: () => ({ last }) },
+      { seen: () => ({ last }) },
     );
   };
-  const alarm = async (what: string, page: Page, queue: string, word: string, ms = 15_000): Promise<void> => {
+  const alarm = async (what: string, page: Page, queue: string, word: string): Promise<void> => {
     let last: string | null = null;
     await until(what, async () => (last = await tile(page, queue).getAttribute('data-alarm')) === word, {
-      ms,
       seen: () => ({ last }),
     });
   };
 
   test('wallboard - real calls through real queues move it, thresholds colour and hold, and HTML in names is text', async () => {
     const page = await signedIn(site(), browser(), '1002', { path: '/wallboard' });
-    page.setDefaultTimeout(8_000);
     // Nobody in this story waits too long, however slow the machine is.
     await (
       await clientOf(site(), '1001')
@@ -90,7 +88,7 @@ describe('wallboard', () => {
     const first = await far.invite('+493055501');
     await shows('the tile', figure(page, 'sales', 'waiting'), /^1/);
     await shows('the level before anything is decided', figure(page, 'sales', 'service_level'), /^0\s?%/);
-    await alarm('one who waits is a warning, and no miss', page, 'sales', 'warn', 3_000);
+    await alarm('one who waits is a warning, and no miss', page, 'sales', 'warn');
     await tile(page, 'sales').getByText('Warning').first().waitFor();
     const caller = page.locator('[data-caller]');
     await caller.getByText(EVIL, { exact: true }).waitFor();
@@ -103,7 +101,7 @@ describe('wallboard', () => {
     await using second = await site().phone('1007');
     const call = await second.invite('510');
     await shows('the tile', figure(page, 'sales', 'waiting'), /^2/);
-    await alarm('two are an alert', page, 'sales', 'alert', 3_000);
+    await alarm('two are an alert', page, 'sales', 'alert');
     assert.deepEqual(await caller.count(), 2);
     await assertAccessibleInBoth(page, 'the board with an alert');
 
@@ -129,7 +127,7 @@ describe('wallboard', () => {
     await shows('the tile', figure(page, 'sales', 'answered'), /^1/);
     await shows('the totals', page.locator('[data-total=answered] dd'), /^1$/);
     await page.getByText('No callers waiting').waitFor();
-    await page.getByRole('button', { name: 'Show as a table' }).click({ timeout: 25_000 });
+    await page.getByRole('button', { name: 'Show as a table' }).click();
     await page.getByRole('table').getByRole('row').last().waitFor();
     assert.equal(await page.locator('img[src=x]').count(), 0);
     assertNoTrouble(page);
@@ -139,7 +137,6 @@ describe('wallboard', () => {
   test('wallboard - boards are copied, edited, kept from writing over each other, and deleted', async () => {
     const supervisor = await clientOf(site(), '1002');
     const page = await signedIn(site(), browser(), '1002', { path: '/wallboard/1' });
-    page.setDefaultTimeout(8_000);
     await tile(page, 'support').waitFor();
     await page.getByRole('button', { name: 'Actions of this board' }).click();
     await page.getByRole('menuitem', { name: 'Make a copy' }).click();
@@ -229,7 +226,6 @@ describe('wallboard', () => {
 
   test('wallboard - a display shows its board by a key that is in no address, follows it, comes back by itself, and says when it is revoked', async () => {
     const page = await signedIn(site(), browser(), '1002', { path: '/wallboard/1' });
-    page.setDefaultTimeout(8_000);
     await page.getByRole('button', { name: 'Actions of this board' }).click();
     await page.getByRole('menuitem', { name: 'Displays' }).click();
     const madeLink = async (name: string): Promise<string> => {
@@ -255,7 +251,6 @@ describe('wallboard', () => {
     await focusIsOn(page, page.getByRole('button', { name: 'Actions of this board' }));
 
     const wall = await openConsole(site(), browser(), { path: '/healthz' });
-    wall.setDefaultTimeout(8_000);
     const asked: string[] = [];
     wall.on('request', (request) => asked.push(request.url()));
     const said: string[] = [];
@@ -312,18 +307,18 @@ describe('wallboard', () => {
     );
 
     await site().kill('SIGKILL');
-    await wall.locator('[data-stale]').waitFor({ timeout: 5_000 });
-    await page.getByText('Not live: what you see may be out of date').waitFor({ timeout: 5_000 });
+    await wall.locator('[data-stale]').waitFor();
+    await page.getByText('Not live: what you see may be out of date').waitFor();
     await shows('what was there stays', figure(wall, 'sales', 'waiting'), /^1/);
     await call.hangup();
     await site().start();
-    await shows('the display is true again', figure(wall, 'sales', 'waiting'), /^0/, 40_000);
+    await shows('the display is true again', figure(wall, 'sales', 'waiting'), /^0/);
     await until('and says it is live', async () => (await wall.locator('[data-stale]').count()) === 0);
-    await page.getByText('Not live').waitFor({ state: 'detached', timeout: 40_000 });
+    await page.getByText('Not live').waitFor({ state: 'detached' });
 
     const [key] = (await supervisor.boards.displayKeys(1)).display_keys;
     await supervisor.boards.revokeDisplayKey(1, key!.id);
-    await wall.getByText('The key of this display is no longer valid').waitFor({ timeout: 10_000 });
+    await wall.getByText('The key of this display is no longer valid').waitFor();
     await assertAccessible(wall, 'a revoked display');
     assertNoTrouble(wall);
     await wall.context().close();
@@ -333,7 +328,6 @@ describe('wallboard', () => {
   test('wallboard - figures of a page that stays open: an agent’s day is read anew with each minute and each new day, the chart wherever it is shown again', async () => {
     // Nothing happens to this agent here.
     const desk = await signedIn(site(), browser(), '1004', { path: '/desk' });
-    desk.setDefaultTimeout(8_000);
     let [day, told, asked, heard] = ['', 0, 0, false];
     await desk.routeWebSocket(/\/api\/v1\/stream/, (socket) => {
       socket.connectToServer().onMessage((frame) => {
@@ -370,7 +364,6 @@ describe('wallboard', () => {
     await desk.close();
 
     const page = await signedIn(site(), browser(), '1002', { path: '/wallboard/1' });
-    page.setDefaultTimeout(8_000);
     const card = page.locator('[data-agent="1004"]');
     await card.waitFor();
     await admin.agents.logout('1004', { queue: 'sales' });
@@ -412,7 +405,6 @@ describe('wallboard', () => {
 
   test('wallboard - 1,000 agents and 500 queues are drawn as far as they are seen, and an event draws its own tile', async () => {
     const page = await openConsole(site(), browser(), { path: '/healthz', scheme: 'dark' });
-    page.setDefaultTimeout(8_000);
     const script = await scriptBoard(page, { queues: 500, agents: 1_000 });
     const { extension, password } = (await site().credentials()).find((c) => c.extension === '1005')!;
     await page.goto(`${site().base}/wallboard`);

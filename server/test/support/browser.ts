@@ -10,7 +10,7 @@ import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-cor
 import type { z } from 'zod';
 import type { Sip } from '@offhook/contract/session.ts';
 import { findChromium } from './chromium.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 type SipReply = z.infer<typeof Sip>;
 export interface WebPhoneState {
@@ -205,11 +205,16 @@ export async function startBrowser(): Promise<Browser> {
   const server = await servePage();
   try {
     const browser = await chromium.launch({ executablePath: found.path, args: [...FLAGS, ...found.flags] });
-    const context = await browser.newContext({ permissions: ['microphone'] });
+    const newContext = async (options?: BrowserContextOptions): Promise<BrowserContext> => {
+      const context = await browser.newContext(options);
+      context.setDefaultTimeout(PATIENCE_MS);
+      return context;
+    };
+    const context = await newContext({ permissions: ['microphone'] });
     return {
       origin: server.url,
       newPage: () => context.newPage(),
-      newContext: (options) => browser.newContext(options),
+      newContext,
       phone: async (sip, as = 'webrtc_username') =>
         newPhone(await context.newPage(), server.url, sip, sip[as]),
       async [Symbol.asyncDispose]() {
