@@ -126,7 +126,7 @@ export const changedNumber = (
 /** Emergency numbers are for everybody and count against no limit of a trunk. */
 export const isEmergency = (route: Pick<SiteOutboundRoute, 'class'>): boolean => route.class === 'emergency';
 export const mayCall = (
-  person: SiteExtension | undefined,
+  person: Pick<SiteExtension, 'call_permission'> | undefined,
   route: Pick<SiteOutboundRoute, 'class'>,
 ): boolean => isEmergency(route) || person?.call_permission.includes(route.class) === true;
 /** Where a time condition leads, whatever it is at the moment. */

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Directory, QueueEntry, TrunkEntry } from '../../ports/directory.ts';
+import { isEmergency, isNumber, mayCall } from '../../routing/plan.ts';
 import { outboundFinder, outboundOrder } from '../../routing/routes.ts';
 import { toPbxConfig } from './config.ts';
 import type { PbxConfig } from './config.ts';
@@ -46,7 +47,7 @@ function indexOf(config: PbxConfig) {
     outside: outboundFinder(
       outboundOrder(config.outbound_routes.filter((r) => r.trunks.some((t) => enabled.has(t.trunk)))),
     ),
-    permissions: new Map(config.people.map((p) => [p.person.extension, p.call_permission])),
+    callers: new Map(config.people.map((p) => [p.person.extension, p])),
     reasons: config.pause_reasons,
     secrets: new Map(config.people.map((p) => [p.person.extension, p.sip_password])),
   };
@@ -69,7 +70,7 @@ export function createDirectory(
   let version = 1;
   const listeners = new Set<() => void>();
   /** Anything but digits is never called. */
-  const route = (number: string) => (/^\+?[0-9]+$/.test(number) ? index.outside(number) : null);
+  const route = (number: string) => (isNumber(number) ? index.outside(number) : null);
   return {
     get version() {
       return version;
@@ -88,11 +89,13 @@ export function createDirectory(
     leadsOut: (number) => route(number) !== null,
     mayCall(extension, number) {
       const found = route(number);
-      const permitted = index.permissions.get(extension);
-      if (found === null || found.class === 'emergency' || permitted === undefined) return true;
-      return permitted.includes(found.class);
+      const caller = index.callers.get(extension);
+      return found === null || caller === undefined || mayCall(caller, found);
     },
-    isEmergency: (number) => route(number)?.class === 'emergency',
+    isEmergency(number) {
+      const found = route(number);
+      return found !== null && isEmergency(found);
+    },
     pauseReasons: () => index.reasons,
     sipPassword(extension) {
       const password = index.secrets.get(extension);

@@ -1,6 +1,6 @@
 /** Conferences: what each is like, and who gets in. */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
-import { at } from './dialplan-text.ts';
+import { at, hangUp } from './dialplan-text.ts';
 import { musicClass } from './music-file.ts';
 import { conf, joined, pin, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -75,7 +75,7 @@ export function conferenceSteps(c: Conference): readonly ConfText[] {
     own === null ? conf`GotoIf($["$\{OFFHOOK_PIN}" = ""]?guest)` : whoKnows(own, conf`guest`),
     conf`Playback(conf-invalidpin)`,
     conf`Goto(again)`,
-    at(conf`refused`, conf`Hangup(21)`),
+    at(conf`refused`, hangUp('rejected')),
     at(conf`guest`, conf`NoOp()`),
     ...enter(conf`guest`),
     ...(leader === null ? [] : [at(conf`leader`, conf`NoOp()`), ...enter(conf`leader`)]),
